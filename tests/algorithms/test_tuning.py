@@ -6,8 +6,7 @@ import pytest
 
 from surefoot import Constants
 from surefoot.algorithms import Corollary2, TheoremD, Tightened, tightened_constants, tune_polyak
-from surefoot.algorithms.pfs import _step
-from surefoot.core.numerics import minimise_bracketed
+from surefoot.algorithms.pfs import _step, minimise_bracketed
 
 from .test_tightening import Promise
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot.core.numerics import student_quantile
 from surefoot.games import fit_rate
+from surefoot.games.rates import student_quantile
 
 T = np.array([100, 300, 1_000, 2_500, 10_000])
 

@@ -7,6 +7,7 @@ Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -19,7 +20,6 @@ from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, start_in, tuning
 from surefoot.core.arrays import dot, freeze
 from surefoot.core.constants import Constants, as_constants, polyak_rate
-from surefoot.core.numerics import minimise_bracketed
 from surefoot.core.parameters import nonnegative, positive, projectable, rounds
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
@@ -547,3 +547,33 @@ def _step(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: i
     """Return the longest step that is feasible at rho, and useful."""
     feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
     return min(feasible, 2 * R / (G_f * math.sqrt(horizon)))
+
+
+def minimise_bracketed(
+    objective: Callable[[float], float], lower: float, upper: float, points: int = 400
+) -> float:
+    """Return the minimiser on an interval of positive numbers: a grid, then golden sections.
+
+    The grid brackets the best of its points, so the result is never worse than the grid's best
+    even where the function has more than one valley.
+    """
+    grid = np.geomspace(lower, upper, points)
+    # The function may turn within the last grid cell below `upper`, where a log grid is coarse.
+    grid = np.unique(np.concatenate([grid, upper - np.geomspace(lower, upper / 2, points)]))
+    values = [objective(float(r)) for r in grid]
+    i = int(np.argmin(values))
+    a, b = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, len(grid) - 1)])
+    shrink = (math.sqrt(5) - 1) / 2
+    c, d = b - shrink * (b - a), a + shrink * (b - a)
+    fc, fd = objective(c), objective(d)
+    while b - a > 1e-10 * b:
+        if fc < fd:
+            b, d, fd = d, c, fc
+            c = b - shrink * (b - a)
+            fc = objective(c)
+        else:
+            a, c, fc = c, d, fd
+            d = a + shrink * (b - a)
+            fd = objective(d)
+    middle = 0.5 * (a + b)
+    return middle if objective(middle) <= values[i] else float(grid[i])

@@ -12,7 +12,8 @@ from typing import Annotated, Any, TextIO, TypeAlias
 
 import typer
 
-from surefoot.core.display import Table, painted
+from surefoot.core.display import Table
+from surefoot.core.display import paint as paint_text
 
 __all__ = [
     "Json",
@@ -119,7 +120,7 @@ def _blocks(
         yield ", ".join(cell for cell in row[:keys] if cell)
         for name, cell in zip(head[keys:], row[keys:], strict=True):
             if cell:
-                yield f"  {name.ljust(width)}  {painted(cell, paint.get(cell))}"
+                yield f"  {name.ljust(width)}  {paint_text(cell, paint.get(cell))}"
 
 
 def number(value: float) -> str:

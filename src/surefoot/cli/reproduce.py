@@ -15,7 +15,7 @@ from surefoot.cli._progress import progress
 from surefoot.cli._summary import SHORT
 from surefoot.cli._summary import colours as verdict_colours
 from surefoot.cli.run import Force, Workers
-from surefoot.core.display import painted
+from surefoot.core.display import paint as paint_text
 
 if TYPE_CHECKING:
     from surefoot.experiments.notes import Claim
@@ -76,7 +76,7 @@ def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
         whole, *parts = [claim for claim in claims if claim.figure == figure]
         horizons = sorted({_horizon(T) for part in parts for T in part.published})
         values = f"; values at T = {', '.join(map(str, horizons))}" if horizons else ""
-        yield f"Figure {figure}: {painted(whole.verdict, paint.get(whole.verdict))}{values}"
+        yield f"Figure {figure}: {paint_text(whole.verdict, paint.get(whole.verdict))}{values}"
         rows = [
             (
                 part.statement,

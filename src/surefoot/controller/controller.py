@@ -26,7 +26,6 @@ from surefoot.controller.records import (
 from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.files import Closing
 from surefoot.core.plain import digest, encode
 from surefoot.core.types import Array, ArrayLike, Region, State
 
@@ -37,7 +36,7 @@ class JournalWarning(UserWarning):
     """Warn that a journal ended in the middle of a record, or was written elsewhere."""
 
 
-class Controller(Closing):
+class Controller:
     """A player in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
 
     Every input is checked: a call that raises has changed nothing, and the next correct call
@@ -498,6 +497,12 @@ class Controller(Closing):
         self._now = (run or before, after, at)
         self._asked = 0
         sound(decision.alarms, self.on_alarm)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the journal, so that others can open it; without one nothing happens."""

@@ -1,14 +1,10 @@
-"""Show results: tables as text, Markdown, LaTeX and HTML, and figures that a notebook displays."""
+"""Show results: numbers with their spread, and tables as text, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from io import BytesIO
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
-
-from surefoot.core.optional import need
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # NumPy, which the help of the command line does not load
     from surefoot.core.types import Array
@@ -18,6 +14,7 @@ BLUE, VERMILLION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, ORANGE, BLACK, GREY = "#56B4E9", "#E69F00", "#000000", "#999999"
 
 Style: TypeAlias = Literal["text", "markdown", "latex", "html"]
+
 
 PROMISES = {
     "every round": "every g <= 0",
@@ -159,17 +156,17 @@ class Table(NamedTuple):
         """The characters that each column takes."""
         return [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
 
-    def lines(self, paint: Mapping[str, str] | None = None) -> Iterator[str]:
+    def lines(self, colours: Mapping[str, str] | None = None) -> Iterator[str]:
         """Yield the lines of the table as text.
 
         Args:
-            paint: the colour (as ANSI has it) of cells that are this word.
+            colours: the colour (as ANSI has it) of cells that are this word.
         """
         widths = self.widths
         for row in (self.head, *self.rows):
             cells = zip(self.head, row, widths, strict=True)
             padded = (
-                painted(c.rjust(w) if name in self.right else c.ljust(w), (paint or {}).get(c))
+                paint(c.rjust(w) if name in self.right else c.ljust(w), (colours or {}).get(c))
                 for name, c, w in cells
             )
             yield "  ".join(padded).rstrip()
@@ -222,7 +219,7 @@ class Table(NamedTuple):
         )
 
 
-def painted(text: str, colour: str | None) -> str:
+def paint(text: str, colour: str | None) -> str:
     """Return text in a colour, as ANSI has it; None for none."""
     return text if colour is None else f"\x1b[{colour}m{text}\x1b[0m"
 
@@ -260,29 +257,3 @@ def facts_html(
     tables = "".join(table._repr_html_() for table in more)
     body = f"<table><tbody>{rows}</tbody></table>" if rows else ""
     return f"<div><b>{html.escape(title)}</b>{body}{tables}</div>"
-
-
-def new_figure(purpose: str, **options: object) -> Any:
-    """Return an empty matplotlib figure that a notebook shows without a magic line.
-
-    Args:
-        purpose: what it is needed for, as the subject of a sentence.
-        options: of ``matplotlib.figure.Figure``.
-    """
-    need("matplotlib", "plot", purpose)
-    return _figure_class()(**options)
-
-
-@cache
-def _figure_class() -> type:
-    from matplotlib.figure import Figure
-
-    class ShownFigure(Figure):
-        """A figure that knows its picture: one outside of pyplot is shown by its name alone."""
-
-        def _repr_png_(self) -> bytes:
-            picture = BytesIO()
-            self.savefig(picture, format="png", dpi=100)
-            return picture.getvalue()
-
-    return ShownFigure

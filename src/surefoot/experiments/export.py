@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.files import replacing
 from surefoot.core.optional import need
+from surefoot.experiments.files import write_whole
 from surefoot.experiments.record import CellResult, Place, axes_of
 from surefoot.experiments.store import Results
 
@@ -63,7 +63,7 @@ def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
         metadata={"surefoot": json.dumps(results.header())},
     )
     rows = _rows(results, length)
-    with replacing(path) as draft, parquet.ParquetWriter(draft, schema) as writer:
+    with write_whole(path) as draft, parquet.ParquetWriter(draft, schema) as writer:
         while held := list(islice(rows, _ROWS)):
             data = {n: [_as(kind, row.get(n)) for row in held] for n, kind in columns.items()}
             writer.write_table(arrow.table(data, schema=schema))
@@ -78,7 +78,7 @@ def _write_csv(
     path: str | os.PathLike[str], head: Iterable[str], rows: Iterable[Sequence[Any]]
 ) -> None:
     with (
-        replacing(path) as draft,
+        write_whole(path) as draft,
         draft.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
     ):
         writer = csv.writer(file)
@@ -93,7 +93,7 @@ def columns_to_parquet(
     arrow = need("pyarrow", "export", "the Parquet export")
     parquet = need("pyarrow.parquet", "export", "the Parquet export")
     held = arrow.table(dict(columns))
-    with replacing(path) as draft:
+    with write_whole(path) as draft:
         parquet.write_table(held.replace_schema_metadata({"surefoot": json.dumps(about)}), draft)
 
 
@@ -151,7 +151,7 @@ def to_netcdf(results: Results, path: str | os.PathLike[str], *, paths: bool = T
     """Write what :func:`to_xarray` makes as netCDF 4."""
     need("h5netcdf", "export", "the netCDF export")
     data = to_xarray(results, paths=paths)
-    with replacing(path) as draft:
+    with write_whole(path) as draft:
         data.to_netcdf(draft, engine="h5netcdf")
 
 

@@ -18,13 +18,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 from urllib.parse import quote
 
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.files import Closing
 from surefoot.experiments.record import CellResult, Facts, Place, Status, misshapen
 from surefoot.experiments.typed import from_plain, to_plain
 
@@ -80,7 +79,7 @@ class _Plan:
     places: tuple[Place, ...] = ()
 
 
-class Results(Closing):
+class Results:
     """The results of an experiment, in one file.
 
     Many may read it while one driver writes.
@@ -153,6 +152,12 @@ class Results(Closing):
             if told != "ok":
                 raise results._damaged(told)
         return results
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the file, so that others may write; closing again does nothing."""

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from surefoot.core.checks import finite_or_none
-from surefoot.core.display import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    SKY,
-    VERMILLION,
-    new_figure,
-)
+from surefoot.core.display import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, SKY, VERMILLION
+from surefoot.core.optional import need
 from surefoot.core.types import Array
 from surefoot.games.regret import Regret
 from surefoot.problems.hindsight import has_closed_form
@@ -28,6 +21,7 @@ if TYPE_CHECKING:
     from surefoot.games.trace import Trace
 
 __all__ = ["Curve", "curve_of", "draw", "draw_one", "final_regret"]
+
 
 COLOURS = (BLUE, VERMILLION, GREEN, PINK, ORANGE, SKY, GREY, BLACK)
 _LINES = ("-", "--", "-.", ":")
@@ -226,3 +220,29 @@ def _draw_plane(ax: Any, trace: Trace) -> None:
     if trace.rounds[0] == 1:
         ax.plot(*np.atleast_2d(trace.actions[0]).T, "k+", ms=8)
     ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+
+
+def new_figure(purpose: str, **options: object) -> Any:
+    """Return an empty matplotlib figure that a notebook shows without a magic line.
+
+    Args:
+        purpose: what it is needed for, as the subject of a sentence.
+        options: of ``matplotlib.figure.Figure``.
+    """
+    need("matplotlib", "plot", purpose)
+    return _figure_class()(**options)
+
+
+@cache
+def _figure_class() -> type:
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure that knows its picture: one outside of pyplot is shown by its name alone."""
+
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            self.savefig(picture, format="png", dpi=100)
+            return picture.getvalue()
+
+    return ShownFigure

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.checks import one_of
-from surefoot.core.display import (
-    RESULT_HEAD,
-    RESULT_RIGHT,
-    Style,
-    Table,
-    result_cells,
-)
+from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, result_cells
 from surefoot.core.errors import InvalidValueError
 from surefoot.games.curves import curve_of, draw, final_regret
 from surefoot.games.trace import Trace

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.files import replacing
 from surefoot.experiments.figures._sheet import NothingToDraw, in_style
 from surefoot.experiments.figures.cost import cost_figure
 from surefoot.experiments.figures.plane import action_figure
 from surefoot.experiments.figures.regret import path_figure, rate_figure, regret_figure
 from surefoot.experiments.figures.violation import instant_figure, violation_figure
+from surefoot.experiments.files import write_whole
 from surefoot.experiments.rows import Row
 from surefoot.experiments.rows import problems as problems_of
 
@@ -85,7 +85,7 @@ def save_figure(
     saved = []
     for ending, data in render_figure(figure, formats).items():
         target = path.with_name(f"{path.name}.{ending}")
-        with replacing(target) as draft:
+        with write_whole(target) as draft:
             draft.write_bytes(data)
         saved.append(target)
     return saved

@@ -13,10 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.core.files import replacing
 from surefoot.core.optional import need
 from surefoot.experiments.figures import NothingToDraw
 from surefoot.experiments.figures.files import FIGURES, render_figure
+from surefoot.experiments.files import write_whole
 from surefoot.experiments.notes import claims_of, story_of
 from surefoot.experiments.page.findings import find_findings
 from surefoot.experiments.page.tables import (
@@ -140,7 +140,7 @@ def write_template(target: Path, template: str, **values: Any) -> Path:
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     text = _environment().get_template(template).render(script=script, digest=digest, **values)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as draft:
+    with write_whole(target) as draft:
         draft.write_bytes(text.encode("utf-8"))
     return target
 
