@@ -384,7 +384,7 @@ def test_readings_that_contradict_each_other_are_named():
         ),
         (
             {"base": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1)},
-            "base must be told no value_error, which the averages tell it, got 0.1",
+            "base must be without a value_error: Averaged estimates it, got 0.1",
         ),
     ],
 )
@@ -399,7 +399,9 @@ def test_bad_rounds_are_refused_with_one_sentence():
     state = player.init(np.zeros(2))
     with pytest.raises(InvalidValueError, match="constraint_value must be a finite number"):
         player.update(state, Feedback(np.ones(2), math.nan, slope))
-    with pytest.raises(InvalidValueError, match="value_error must be left to the averages"):
+    with pytest.raises(
+        InvalidValueError, match="value_error must be None: Averaged estimates it from the readings"
+    ):
         player.update(state, Feedback(np.ones(2), -0.5, slope, value_error=0.1))
     with pytest.raises(InvalidValueError, match="x1 must be one NumPy vector"):
         player.init(np.zeros((3, 2)))

@@ -105,7 +105,7 @@ class Averaged(Wrapper):
         elif not (needs.constraint_subgradients or hasattr(self.knowledge, "G_g")):
             rule = f"one that sees slopes, or has a G_g to carry readings by, got {name}"
         elif errors.value:
-            rule = f"told no value_error, which the averages tell it, got {errors.value!r}"
+            rule = f"without a value_error: Averaged estimates it, got {errors.value!r}"
         else:
             return
         raise InvalidValueError(f"base must be {rule}")
@@ -174,7 +174,8 @@ class Averaged(Wrapper):
         seen, t = self.locate(state, feedback), state.rounds + 1.0
         if feedback.value_error is not None:
             raise InvalidValueError(
-                f"value_error must be left to the averages, got {feedback.value_error!r}"
+                "value_error must be None: Averaged estimates it from the readings, "
+                f"got {feedback.value_error!r}"
             )
         state = state._replace(rounds=t, base=self._at(state, action_played(state, feedback)))
         if seen.cost_gradient is not None:
@@ -223,12 +224,12 @@ class Averaged(Wrapper):
         low, high = windows.bounds(
             X, s, when, sigma=self.sigma, failure=self.failure, steep=steep, drift=errors.drift
         )
-        told = seen._replace(
+        average = seen._replace(
             constraint_value=0.5 * (low + high),
             constraint_subgradient=s,
             value_error=0.5 * abs(high - low),
         )
-        return state._replace(windows=windows, low=low, high=Anchor(x, high, when)), told
+        return state._replace(windows=windows, low=low, high=Anchor(x, high, when)), average
 
     def _wait(self, state: AveragedState, seen: Feedback) -> Region | None:
         """Return the start, while it is to be measured on, and certified for the next round."""

@@ -136,10 +136,10 @@ class FromStart(StrictStart):
     def sigma(self) -> float:
         """The larger of the known sigma and the start's, at this level."""
         c = self.constants
-        found = [] if c.sigma is None else [c.sigma]
+        sigmas = [] if c.sigma is None else [c.sigma]
         if self.level < self._slack:
-            found.append(c.local_sigma(self.level))
-        return min(self._G_g, max(found))
+            sigmas.append(c.local_sigma(self.level))
+        return min(self._G_g, max(sigmas))
 
     @property
     def xi(self) -> float:

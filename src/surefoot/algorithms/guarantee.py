@@ -188,11 +188,11 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return self.constants.require("G_g", by=self.name)[0]
 
     @final
-    def _and_horizon(self, *found: Premise) -> tuple[Premise, ...]:
+    def _and_horizon(self, *premises: Premise) -> tuple[Premise, ...]:
         """Return premises with that of the horizon, where there is one."""
         if self.horizon is None:
-            return found
-        return (*found, Premise("horizon", "the horizon", self.horizon))
+            return premises
+        return (*premises, Premise("horizon", "the horizon", self.horizon))
 
     @final
     def _at_worst(self, t: Number) -> Array:
@@ -226,12 +226,12 @@ class EveryRound(Guarantee):
     violation_exponent: ClassVar[None] = None
 
     @final
-    def _and_rest(self, *found: Premise, only_regret: bool = True) -> tuple[Premise, ...]:
+    def _and_rest(self, *premises: Premise, only_regret: bool = True) -> tuple[Premise, ...]:
         """Return premises with those of G_f, where it is known, and of the horizon."""
         if self.constants.G_f is not None:
             cost = Premise("cost gradient", "G_f", self.constants.G_f, only_regret=only_regret)
-            found = (*found, cost)
-        return self._and_horizon(*found)
+            premises = (*premises, cost)
+        return self._and_horizon(*premises)
 
     @final
     def bounds(self, t: Number) -> dict[Measure, Array]:

@@ -155,14 +155,12 @@ class Measuring(Wrapper):
         learner, wish = self.base.proposer.propose(state.learner, state.base, seen, region)
         state, aim = state._replace(learner=learner), own_point(wish, state.x)
         wanted = aim if wish.wanted is None else wish.wanted
-        if not is_read and state.bound < math.inf:
-            reason = "nothing was read, and the action stays, which was certified before"
-            region = self._point(state, state.x, min(state.bound, 0.0), reason, seen)
-        elif is_read and state.probing < 0 and not is_new:
-            if (region.nearest(aim) != wanted).any() and self._is_rough(state):
-                state, region = self._begin(state, seen)
-        elif is_read and state.probing >= 0:
+        if not is_read:
+            region = self._stay(state, region, seen)
+        elif state.probing >= 0:
             region = self._region(state, 0.0, seen)
+        elif not is_new and (region.nearest(aim) != wanted).any() and self._is_rough(state):
+            state, region = self._begin(state, seen)
         if state.probing >= 0:
             aim = self._probe(state, state.probing)
         suspects = (*suspects, lambda: wish.contradictions)
@@ -233,6 +231,13 @@ class Measuring(Wrapper):
         bound = min((1 - share) * high + share * start.value + margin, 0.0)
         return state, self._point(state, base + share * (start.x - base), bound, reason, seen)
 
+    def _stay(self, state: MeasuringState, region: Region, seen: Feedback) -> Region:
+        """Return the action alone where nothing was read and its bound is known."""
+        if state.bound == math.inf:
+            return region
+        reason = "nothing was read, and the action stays, which was certified before"
+        return self._point(state, state.x, min(state.bound, 0.0), reason, seen)
+
     def _point(
         self, state: MeasuringState, x: Array, bound: float, reason: str, seen: Feedback
     ) -> Region:
@@ -285,9 +290,9 @@ class Measuring(Wrapper):
         """Return what a value has that is impossible if the constants are right."""
         (x, g, _, errors, _), known = read, self.knowledge
         margin = self._margin(g, len(x))
-        found = beyond_reach(int(t), x, g + errors.value + margin, float(known.reach))
+        sentences = beyond_reach(int(t), x, g + errors.value + margin, float(known.reach))
         if g - errors.value <= bound + margin:
-            return found
+            return sentences
         why = causes(errors, f"beta = {known.beta:g} is too small")
         sentence = f"round {int(t)}: g = {g:.6g} is above its certified bound {bound:.3g}: {why}"
-        return (*found, sentence)
+        return (*sentences, sentence)

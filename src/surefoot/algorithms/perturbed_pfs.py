@@ -131,7 +131,7 @@ class BoundedNoise(KnownHorizon, FromStart):
     def premises(self) -> tuple[Premise, ...]:
         """The premises about what is seen: the constants with the errors added."""
         steep, slack = self._G_g + self.subgradient_error, self._slack - self.value_error
-        found = [
+        premises = [
             Premise("cost gradient", "G_f", self._G_f),
             Premise("constraint subgradient", "G_g with its error", steep),
             Premise("start", "the slack counted on, less its error", slack),
@@ -140,8 +140,8 @@ class BoundedNoise(KnownHorizon, FromStart):
         least, level = self.sigma - self.subgradient_error, self.level - self.value_error
         if least > 0 and level > 0:
             near = Premise("subgradient near the boundary", "sigma less its error", least, level)
-            found.insert(2, near)
-        return tuple(found)
+            premises.insert(2, near)
+        return tuple(premises)
 
 
 @final
@@ -231,11 +231,11 @@ class SlowDrift(KnownHorizon, StrictStart):
     def sigma(self) -> float:
         """The larger of the known sigma and the common point's, at this level."""
         c = self.constants
-        found = [] if c.sigma is None else [c.sigma]
+        sigmas = [] if c.sigma is None else [c.sigma]
         if self._common is not None:
             slack, reach = self._common
-            found.append((slack - self.level) / reach)
-        return min(self._G_g, max(found))
+            sigmas.append((slack - self.level) / reach)
+        return min(self._G_g, max(sigmas))
 
     @property
     def cost(self) -> float:

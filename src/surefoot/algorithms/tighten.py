@@ -82,8 +82,8 @@ class Tighten(Algorithm):
 
     def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the base's state after a round with rho added to g."""
-        told = feedback._replace(constraint_value=feedback.constraint_value + self.rho)
-        return self.base.step(state, told)[0], NOTHING
+        tighter = feedback._replace(constraint_value=feedback.constraint_value + self.rho)
+        return self.base.step(state, tighter)[0], NOTHING
 
     @classmethod
     @tuning(share=share())
@@ -295,14 +295,14 @@ class Tightened(KnownHorizon, Summed):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the base's, less rho per round; the sum of g is then at most 0 at the horizon."""
-        found = self.base.bounds(t)
+        bounds = self.base.bounds(t)
         measure, total = _bound_sum(self.base, t)
-        found[measure] = total
-        for part in {"rows", measure} & found.keys():
-            found[part] = np.maximum(found[part] - self.rho * as_floats(t), 0.0)
-        if "round" in found:
-            found["round"] = found["round"] - self.rho
-        return found
+        bounds[measure] = total
+        for part in {"rows", measure} & bounds.keys():
+            bounds[part] = np.maximum(bounds[part] - self.rho * as_floats(t), 0.0)
+        if "round" in bounds:
+            bounds["round"] = bounds["round"] - self.rho
+        return bounds
 
     @property
     def regret_exponent(self) -> float | None:
@@ -332,11 +332,11 @@ def _bound_sum(base: Guarantee, t: Number) -> tuple[Measure, Array]:
     :math:`\sqrt{t\sum[g]_+^2}`.
     """
     promised = base.bounds(t)
-    found = [promised[m] for m in ("soft", "hard") if m in promised]
+    sums = [promised[m] for m in ("soft", "hard") if m in promised]
     if "squared" in promised:
-        found.append(np.sqrt(as_floats(t) * promised["squared"]))
-    if found:
-        return "soft", np.min(found, axis=0)
+        sums.append(np.sqrt(as_floats(t) * promised["squared"]))
+    if sums:
+        return "soft", np.min(sums, axis=0)
     if "rows" in promised:
         return "rows", promised["rows"]
     raise InvalidValueError(f"base must bound a sum of g over the rounds, got {base}")

@@ -57,11 +57,11 @@ class TheoremN(StrictStart):
     def premises(self) -> tuple[Premise, ...]:
         """The start, as a reading may show it; G_g with the error of a slope, where it counts."""
         c = self.constants
-        found = [Premise("start", "the slack counted on", self._slack - (c.value_error or 0.0))]
+        premises = [Premise("start", "the slack counted on", self._slack - (c.value_error or 0.0))]
         if self.slopes:
             limit = self._G_g + (c.slope_error or 0.0)
-            found.append(Premise("constraint subgradient", "G_g", limit))
-        return self._and_horizon(*found)
+            premises.append(Premise("constraint subgradient", "G_g", limit))
+        return self._and_horizon(*premises)
 
 
 def tune_by_slope_bound(

@@ -56,10 +56,10 @@ def action_played(state: Any, feedback: Feedback) -> Array:
 
 def with_guarantee(player: Any) -> tuple[Any, Guarantee]:
     """Return the algorithm of a tuned player and its guarantee; refuse one that has none."""
-    found, guarantee = unpack(player)
+    algorithm, guarantee = unpack(player)
     if guarantee is None:
         raise InvalidValueError(f"player must have a guarantee (Tuned), got {player!r}")
-    return found, guarantee
+    return algorithm, guarantee
 
 
 def check_every_round(guarantee: Any) -> None:

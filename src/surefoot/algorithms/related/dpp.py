@@ -253,8 +253,8 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
         growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * as_floats(t))
         if not self.slack:
             return growing
-        settled = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
-        return np.minimum(growing, math.sqrt(settled))
+        steady = (c_0 / self.slack) ** 2 + 2 * self.alpha * (2 * c.R) ** 2 + 2 * c_0
+        return np.minimum(growing, math.sqrt(steady))
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the sum of g for one queue, of each constraint for several."""
