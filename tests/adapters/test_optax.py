@@ -15,7 +15,7 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 pytestmark = pytest.mark.hosts
 
-from surefoot.adapters.optax import keep_feasible, projection_certified_ball  # noqa: E402
+from surefoot.adapters.optax import keep_feasible  # noqa: E402
 
 # g = |x|^2 - 1 on the unit ball; evaluated in float32 it is off by this much at most.
 ERROR = 1e-6
@@ -155,24 +155,6 @@ def test_states_are_arrays_that_a_checkpoint_can_store(precision):
         np.testing.assert_array_equal(a, b)
 
 
-def test_every_point_of_the_certified_ball_is_feasible(precision):
-    random = np.random.default_rng(5)
-    Q = np.diag([1.0, 2.0, 4.0])
-
-    def value(x):
-        return 0.5 * x @ jnp.asarray(Q, x.dtype) @ x - 0.5
-
-    project = jax.jit(lambda *seen: projection_certified_ball(*seen, 4.0, 1.0, ERROR))
-    x = jnp.zeros(3)
-    for _ in range(40):
-        g, s = jax.value_and_grad(value)(x)
-        x = project(x + jnp.asarray(random.normal(size=3)), x, g, s)
-        played = np.asarray(x, np.float64)
-        assert 0.5 * played @ Q @ played - 0.5 <= 0
-    tree, slope = {"w": 0.9 * x}, {"w": jax.grad(value)(x)}
-    assert project(tree, {"w": x}, value(x), slope)["w"].dtype == precision
-
-
 def test_mistakes_are_one_sentence_each(precision):
     tx, p = keep_feasible(FILTERS["safety"]), start()
     state = tx.init(p)
@@ -185,21 +167,16 @@ def test_mistakes_are_one_sentence_each(precision):
     half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
     with pytest.raises(InvalidValueError, match="float32 or float64, got bfloat16"):
         tx.update(half, state, half, constraint_value=-1.0, constraint_grad=half)
-    if precision == "float32":
-        with pytest.raises(InvalidValueError, match="outside of jit"):
-            jax.jit(tx.init)(p)
+    with pytest.raises(InvalidValueError, match="outside of jit"):
+        jax.jit(tx.init)(p)
 
 
-def test_a_start_outside_is_an_error_or_not_a_number(precision):
+def test_a_start_outside_is_an_error(precision):
     tx, p = keep_feasible(FILTERS["curvature"]), {"w": jnp.ones(3)}
     seen = {"constraint_value": jnp.asarray(2.0), "constraint_grad": {"w": 2 * p["w"]}}
     state = tx.init(p)
-    if precision == "float64":  # compiled code cannot raise
-        updates, _ = tx.update(p, state, p, **seen)
-        assert np.isnan(updates["w"]).all()
-    else:
-        with pytest.raises(Exception, match="the start must be strictly feasible"):
-            jax.block_until_ready(tx.update(p, state, p, **seen))
+    with pytest.raises(Exception, match="the start must be strictly feasible"):
+        jax.block_until_ready(tx.update(p, state, p, **seen))
 
 
 WITH_DRIFT = {
@@ -217,7 +194,7 @@ SPOILED = {0: (np.nan, 0, 0), 3: (0, np.inf, 0), 4: (0, 0, np.nan), 5: (-np.inf,
 
 
 @pytest.mark.parametrize("name", [*FILTERS, *WITH_DRIFT])
-def test_a_step_without_a_number_leaves_the_parameters_as_they_are(name, precision):
+def test_a_step_without_a_number_is_refused_and_the_next_goes_on(name, precision):
     tx = keep_feasible({**FILTERS, **WITH_DRIFT}[name])
 
     @jax.jit
@@ -233,32 +210,16 @@ def test_a_step_without_a_number_leaves_the_parameters_as_they_are(name, precisi
     p = start()
     state = tx.init(p)
     for t in range(12):
-        if t in SPOILED and (precision == "float32" or "hull" in name):  # a callback can refuse
+        if t in SPOILED:
             with pytest.raises(Exception, match=r"(constraint_value|constraint_grad|updates) must"):
                 jax.block_until_ready(step(p, state, jnp.array(SPOILED[t])))
             continue
-        before = p
-        p, state = step(p, state, jnp.array(SPOILED.get(t, (0, 0, 0)), float))
+        p, state = step(p, state, jnp.zeros(3))
         assert exact(p) <= 0
-        if t in SPOILED:
-            for a, b in zip(*map(jax.tree.leaves, (p, before)), strict=True):
-                np.testing.assert_array_equal(a, b)
     assert exact(p) > -0.5
 
 
-def test_the_ball_of_a_reading_that_is_no_number_is_the_last_point(precision):
-    project = jax.jit(lambda *seen: projection_certified_ball(*seen, 4.0, 1.0, ERROR))
-    w, x, slope = jnp.array([3.0, 0.0]), jnp.array([0.25, 0.0]), jnp.array([1.0, 0.0])
-    spoiled = [(w, x, np.nan, slope), (w, x, -0.5, slope * np.nan), (w * np.inf, x, -0.5, slope)]
-    for seen in spoiled:
-        if precision == "float64":
-            np.testing.assert_array_equal(project(*seen), x)
-        else:
-            with pytest.raises(Exception, match="finite"):
-                jax.block_until_ready(project(*seen))
-
-
-def test_what_was_seen_before_a_gap_certifies_nothing_under_drift():
+def test_after_a_gap_under_drift_the_filter_begins_anew():
     v, horizon = 0.01, 70
     safe = SafetyFilter.default(Constants(R=2.0, G_g=1.0, start_slack=1.0, drift=v))
     with jax.enable_x64(True):
@@ -281,7 +242,12 @@ def test_what_was_seen_before_a_gap_certifies_nothing_under_drift():
         for t in range(horizon):
             gap = 20 <= t < 50
             wanted = np.array([0.3, 0.0]) if 10 < t < 50 else np.array([-3.0, 3.0 * (-1) ** t])
-            x, state = step(x, state, level, wanted, np.nan if gap else 0.0)
+            try:
+                x, state = jax.block_until_ready(
+                    step(x, state, level, wanted, np.nan if gap else 0.0)
+                )
+            except (ValueError, jax.errors.JaxRuntimeError):
+                state = tx.init(x)
             level -= v if t > 10 else 0.0
             assert np.linalg.norm(np.asarray(x)) <= level
         assert np.linalg.norm(np.asarray(x)) > 0.4  # it went on

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.hosts
 
 from sklearn.exceptions import NotFittedError  # noqa: E402
 
-from surefoot.adapters.sklearn import SafeClassifier, SafeRegressor  # noqa: E402
+from surefoot.adapters.sklearn import SafeClassifier, SafeRegressor, make_rule  # noqa: E402
 
 FAIR = Affine([[1.0, 0.5, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0]], [0.05, 0.05])
 
@@ -97,8 +97,9 @@ def test_mistakes_are_one_sentence_each():
 
 def test_a_step_of_the_ball_by_hand():
     # From 0 with radius 1: the far point is (0, 0.7) for the first gradient, inside the ball.
-    w = Weights(2, radius=1.0)
-    w.descend(np.array([0.0, -3.0]))
+    rule, limit = make_rule(None, 2, 1.0, None)
+    w = Weights(rule, 2)
+    w.descend(np.array([0.0, -3.0]), *limit.query_all(w.x))
     np.testing.assert_allclose(w.x, [0.0, 0.5**0.5], rtol=1e-12)
     assert sigmoid(800.0) == 1.0
     assert logistic_slope(0.0, 1.0) == -0.5

@@ -1,32 +1,48 @@
-"""A filter in the hands of a host: the point that is really played, and nothing that is shared."""
+r"""A filter in the hands of a host: the point that is really played, and nothing that is shared.
+
+Certificates are computed in float64. A host with float32 numbers plays :math:`q = \mathrm{fl}(p)`,
+not the certified p. With u the unit roundoff of the host (2^-24 for float32, 2^-53 for float64) and
+M a bound on the norm of a feasible point, each of k roundings moves an entry by at most u of its
+size, or by half of the smallest number of the type, so that for n entries
+
+.. math:: \|q - p\| \le c = k\,(u M(1 + 2^{-10}) + \sqrt n\,\tau).
+
+The filter is told :math:`g + m` instead of g and certifies :math:`g(p) + m \le 0`. That is enough
+for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
+
+* subgradients of at most :math:`G_g` on the feasible set: :math:`m = G_g c`. The ball
+  :math:`B(p, m/G_g)` is feasible, because :math:`g(p) \le -m`, and q is in it.
+* curvature of at most :math:`\beta`: with :math:`U(y) = g + s^\top(y-x) + \frac\beta2\|y-x\|^2`
+  and :math:`\|p - x\| \le 2M`,
+  :math:`U(q) - U(p) \le \|s\|c + \frac\beta2(2\|p-x\|c + c^2) \le (\|s\| + \beta(2M + c))c = m`,
+  where the error of a slope, which U has a term for, counts as a part of its norm.
+  Then :math:`U(q) \le 0`, which certifies q itself (:mod:`surefoot.regions.curvature`). Only the
+  s of the round is used. So that rounds can be compared with each other, m should not change: for a
+  convex g no slope is longer than the first one and :math:`2\beta M`, and the m of that is kept.
+
+The next round starts from q, the point that was really played. A start with less slack than m is
+refused by the filter, because the slack that it sees is not positive; where rho is below m,
+:func:`describe_precision` says that steps may stay.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._cast import cast_length, caveat, check_precision, larger
 from surefoot.algorithms import Certified, PremiseError, PremiseWarning
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
+from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, Feedback, Info
+from surefoot.regions import Errors, is_zero
 from surefoot.sets import Box
-
-__all__ = [
-    "Alarm",
-    "Keeper",
-    "OnContradiction",
-    "all_or_nothing",
-    "check_filter",
-    "grown",
-    "packed",
-    "unpacked",
-]
 
 OnContradiction: TypeAlias = Literal["warn", "raise"]
 """What to do when a round is impossible if the constants are right: warn of the first one, or
@@ -145,27 +161,22 @@ class Keeper:
         """
         g, s = np.asarray(g), None if s is None else np.asarray(s)
         check_precision(self.filter.errors, constraint_value=g, constraint_subgradient=s)
-        wanted, g = flat(proposal), _numbers(g)
+        wanted, g = flat(proposal), np.array(g, dtype=np.float64)
         s = None if s is None else np.array(s, dtype=np.float64)
         margin = self.margin
         if self.length > 0:
             first = not np.any(margin)
-            margin = larger(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
-        seen = Feedback(
-            None,
-            g + margin,
-            s,
-            action=self.played,
-            proposal=wanted,
-            within=self.within,
-            **told,
-        )
+            margin = np.maximum(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
+        g = g + margin
+        g = g if g.ndim else float(g)
+        at = {"action": self.played, "proposal": wanted, "within": self.within}
+        seen = Feedback(None, g, s, **at, **told)
         state, info = self.filter.step(self.state, seen)
         self.alarm.hear(info)
         played = flat(state.x.astype(self.dtype))
         self.state, self.margin, self.played = state, margin, freeze(played)
-        found: Info = info
-        return found
+        done: Info = info
+        return done
 
     def action(self) -> Array:
         """Return a copy of what is to be played, in the host's type."""
@@ -178,25 +189,25 @@ class Keeper:
         words = "g <= 0 in every round, if the constants of the filter are right"
         if drift:
             words += f" and g changes by at most {drift:g} per round"
-        said = caveat(self.filter, self.dtype, float(np.max(self.margin)))
+        said = describe_precision(self.filter, self.dtype, float(np.max(self.margin)))
         return words + (f"; {said}" if said else "")
 
     def vector(self) -> Array:
         """Return everything that the next round needs as float64 numbers."""
         margin = np.atleast_1d(np.asarray(self.margin, dtype=np.float64))
-        return np.concatenate([packed(self.state), self.played, margin])
+        return np.concatenate([pack_state(self.state), self.played, margin])
 
     def load(self, vector: Array) -> None:
         """Continue from the numbers of :meth:`vector`; refuse those of another filter."""
         vector = flat(vector)
-        size, n = len(packed(self.state)), len(self.played)
+        size, n = len(pack_state(self.state)), len(self.played)
         rest = len(vector) - size - n
         if rest < 1:
             raise InvalidValueError(
                 f"the stored state must have at least {size + n + 1} numbers, as this filter's, "
                 f"got {len(vector)}"
             )
-        self.state = unpacked(self.state, vector[:size])
+        self.state = unpack_state(self.state, vector[:size])
         self.played = freeze(vector[size : size + n].copy())
         margin = vector[size + n :]
         self.margin = float(margin[0]) if rest == 1 else margin.copy()
@@ -215,27 +226,22 @@ def flat(values: Any) -> Array:
     return np.array(values, dtype=np.float64).reshape(-1)
 
 
-def _numbers(g: Any) -> Any:
-    values = np.array(g, dtype=np.float64)
-    return values if values.ndim else float(values)
-
-
-def packed(state: Any) -> Array:
+def pack_state(state: Any) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
     Example:
         >>> from surefoot.algorithms.related.yuan import YuanState
-        >>> packed(YuanState(np.array([1.0, 2.0]), 3.0))
+        >>> pack_state(YuanState(np.array([1.0, 2.0]), 3.0))
         array([1., 2., 3.])
     """
     if isinstance(state, tuple):
-        return np.concatenate([packed(part) for part in state] or [np.zeros(0)])
+        return np.concatenate([pack_state(part) for part in state] or [np.zeros(0)])
     return np.zeros(0) if state is None else flat(state)
 
 
-def unpacked(like: Any, vector: Array) -> Any:
+def unpack_state(like: Any, vector: Array) -> Any:
     """Return a state of the same form as another, with the numbers of a vector."""
-    state, rest = _unpacked(like, vector)
+    state, rest = _take(like, vector)
     if len(rest):
         raise InvalidValueError(
             f"the stored state must have {len(vector) - len(rest)} numbers, got {len(vector)}"
@@ -243,11 +249,11 @@ def unpacked(like: Any, vector: Array) -> Any:
     return state
 
 
-def _unpacked(like: Any, vector: Array) -> tuple[Any, Array]:
+def _take(like: Any, vector: Array) -> tuple[Any, Array]:
     if isinstance(like, tuple):
         parts = []
         for part in like:
-            value, vector = _unpacked(part, vector)
+            value, vector = _take(part, vector)
             parts.append(value)
         kind = type(like)
         return (kind._make(parts) if hasattr(kind, "_make") else kind(parts)), vector
@@ -259,7 +265,7 @@ def _unpacked(like: Any, vector: Array) -> tuple[Any, Array]:
     return freeze(vector[:size].reshape(like.shape).copy()), vector[size:]
 
 
-def grown(state: Any, like: Any) -> Any:
+def grow_state(state: Any, like: Any) -> Any:
     """Return a state in the form of one of longer actions, whose further entries are kept.
 
     Args:
@@ -267,14 +273,70 @@ def grown(state: Any, like: Any) -> Any:
         like: the first one of the longer actions.
 
     Example:
-        >>> grown((np.ones(2), 3.0), (np.zeros(4), 0.0))
+        >>> grow_state((np.ones(2), 3.0), (np.zeros(4), 0.0))
         (array([1., 1., 0., 0.]), 3.0)
     """
     if isinstance(state, tuple):
-        parts = [grown(part, other) for part, other in zip(state, like, strict=True)]
+        parts = [grow_state(part, other) for part, other in zip(state, like, strict=True)]
         return type(state)._make(parts) if hasattr(state, "_make") else tuple(parts)
     if not isinstance(state, np.ndarray) or state.shape == np.shape(like) or not np.ndim(like):
         return state  # also where the first one had a number, as for multipliers yet to come
     longer = np.array(like)
     longer[tuple(slice(0, n) for n in state.shape)] = state
     return freeze(longer)
+
+
+# --- the host's precision -----------------------------------------------------------------------
+
+
+def cast_length(dtype: Any, dimension: int, reach: float, roundings: int = 1) -> float:
+    """Return c: how far a point moves by being rounded to a type, at most.
+
+    Args:
+        dtype: float32 or float64, as NumPy knows it.
+        dimension: n.
+        reach: M, the largest norm of a feasible point.
+        roundings: k, how often the host rounds; 0 where it plays the float64 point itself.
+
+    Example:
+        >>> round(cast_length("float32", 3, 1.0) * 2**24, 2)
+        1.0
+    """
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidValueError(f"dtype must be float32 or float64, got {kind}")
+    info = np.finfo(kind)
+    unit, tiny = 0.5 * float(info.eps), float(info.smallest_subnormal)
+    return roundings * (unit * float(reach) * (1 + 2.0**-10) + math.sqrt(dimension) * tiny)
+
+
+def check_precision(errors: Errors, **told: Any) -> None:
+    """Refuse numbers of less than 64 bits, unless it is known how far they are rounded.
+
+    Args:
+        errors: what a filter allows for.
+        told: the constraint's numbers, by name.
+
+    Example:
+        >>> check_precision(Errors(evaluation=1e-6), constraint_value=np.float32(-0.1))
+    """
+    if is_zero(errors.evaluation):
+        for name, value in told.items():
+            refuse_rounded(value, name)
+
+
+def describe_precision(safe: Certified, dtype: Any, margin: float) -> str:
+    """Return what the host's precision costs, in words; empty where it costs nothing.
+
+    Example:
+        >>> from surefoot import Ball, SafetyFilter
+        >>> describe_precision(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=1e-9), "float32", 6e-8)
+        'float32 keeps g below -6e-08; rho = 1e-09 is below that, so steps may stay where they are'
+    """
+    if not margin > 0:
+        return ""
+    words = f"{np.dtype(dtype)} keeps g below {-margin:.2g}"
+    rho = getattr(safe.knowledge, "rho", None)
+    if rho is not None and float(rho) < margin:
+        words += f"; rho = {float(rho):.2g} is below that, so steps may stay where they are"
+    return words

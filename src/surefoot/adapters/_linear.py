@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from surefoot.adapters._keeper import Alarm, OnContradiction
-from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower, Tuned
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback, Info, needs_of
-from surefoot.problems.constraints import Constraint, FunctionConstraint, max_of
-from surefoot.regions import CurvatureRows, Errors
-from surefoot.sets import Ball
-
-__all__ = ["Weights", "ball_of", "logistic_slope", "sigmoid"]
+from surefoot.adapters._keeper import Alarm, OnContradiction, grow_state
+from surefoot.core.types import Array, Feedback, Info
+from surefoot.problems.constraints import FunctionConstraint
 
 
 def _half_square(radius: float, w: Array) -> float:
@@ -40,61 +32,24 @@ class Weights:
     """Weights that a rule moves by the gradients of losses; feasible after every round.
 
     Args:
-        dimension: how many weights there are.
-        radius: of a ball around 0 in which they are kept, whatever the constraint is.
-        constraint: of your own, beside that; the weights 0 must be strictly feasible for it.
-        player: from constants to a tuned rule, as ``LeaderFollower.default``; by the curvature of
-            the constraint where that is known, else by its slope, unless given.
+        rule: certified; it begins where all weights are 0.
+        size: how many weights there are.
         on_contradiction: what to do when a round is impossible if the constants are right.
 
     Example:
-        >>> w = Weights(2, radius=1.0)
+        >>> from surefoot.algorithms import CertifiedDualAveraging
+        >>> from surefoot.regions import Curvature
+        >>> rule = CertifiedDualAveraging(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0)
+        >>> w, ball = Weights(rule, 2), ball_of(1.0, 2)
         >>> for _ in range(50):
-        ...     _ = w.descend(np.array([-3.0, -4.0]))
-        >>> w.x.round(3), w.constraint.value(w.x) <= 0
+        ...     w.descend(np.array([-3.0, -4.0]), *ball.query(w.x))
+        >>> w.x.round(3), ball.value(w.x) <= 0
         (array([0.6, 0.8]), True)
     """
 
-    def __init__(
-        self,
-        dimension: int,
-        radius: float,
-        constraint: Constraint | None = None,
-        player: Callable[..., Any] | None = None,
-        on_contradiction: OnContradiction = "warn",
-    ) -> None:
-        self.alarm = Alarm(on_contradiction)
-        if constraint is not None and not isinstance(constraint, Constraint):
-            raise InvalidValueError(
-                f"constraint must be one of surefoot.problems.constraints, got {constraint!r}"
-            )
-        known = getattr(constraint, "dimension", None)
-        if known not in (None, dimension):
-            raise InvalidValueError(
-                f"constraint.dimension must be {dimension}, one per weight, got {known}"
-            )
-        radius = float(radius)
-        ball = ball_of(radius, dimension)
-        self.constraint = ball if constraint is None else max_of(constraint, ball)
-        start, domain = np.zeros(dimension), Ball(radius, np.zeros(dimension))
-        betas = self.constraint.row_curvatures(domain)
-        bent, error = float(betas.max()), self.constraint.evaluation_error(domain)
-        if player is None and bent < math.inf:
-            # Each row with its own curvature; constants have the largest one only.
-            errors = Errors(evaluation=error or 0.0)
-            rows = CurvatureRows(beta=tuple(betas), reach=radius, errors=errors)
-            self.rule: Any = CertifiedDualAveraging(knowledge=rows, radius=radius)
-        else:
-            constants = self.constraint.constants(domain, start).with_origin(
-                "derived",
-                rows=self.constraint.rows,
-                beta=bent if bent < math.inf else None,
-                evaluation_error=error,
-            )
-            tuned = (player or LeaderFollower.default)(constants, domain=domain)
-            self.rule = tuned.algorithm if isinstance(tuned, Tuned) else tuned
-        self.apart = needs_of(self.rule).apart
-        self.state = self.rule.init(start)
+    def __init__(self, rule: Any, size: int, on_contradiction: OnContradiction = "warn") -> None:
+        self.alarm, self.rule = Alarm(on_contradiction), rule
+        self.state = rule.init(np.zeros(size))
         self.info: Info | None = None
 
     @property
@@ -102,18 +57,21 @@ class Weights:
         """A copy of the weights."""
         return np.array(self.state.x)
 
-    def descend(self, gradient: Array) -> Info:
-        """Take the gradient of a loss at the weights; return what the step knew.
+    @property
+    def certificate(self) -> Any:
+        """Why the weights are feasible; None before a round."""
+        return None if self.info is None else self.info.certificate
 
-        What is refused changes nothing.
-        """
-        x = self.state.x
-        g, s = self.constraint.query_all(x) if self.apart else self.constraint.query(x)
+    def grow(self, size: int) -> None:
+        """Go on with more weights, as if the further ones had been there from the beginning, 0."""
+        if size > len(self.state.x):
+            self.state = grow_state(self.state, self.rule.init(np.zeros(size)))
+
+    def descend(self, gradient: Array, g: Any, s: Array) -> None:
+        """Take the gradient of a loss, and g with its slope, at the weights; all or nothing."""
         state, info = self.rule.step(self.state, Feedback(gradient, g, s))
         self.alarm.hear(info)
         self.state, self.info = state, info
-        found: Info = info
-        return found
 
 
 def sigmoid(score: Any) -> Any:

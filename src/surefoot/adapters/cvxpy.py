@@ -14,13 +14,13 @@ but those given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from surefoot.adapters._evaluated import Evaluated
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.optional import need
 from surefoot.core.types import Array
@@ -77,7 +77,7 @@ def from_cvxpy(
         (2.5, array([1., 0.]))
     """
     given = list(constraints)
-    found = {v.id: v for c in given for v in _checked(c).variables()}
+    found = {v.id: v for c in given for v in _check(c).variables()}
     order = list(found.values()) if variables is None else list(variables)
     if variables is None and len(order) > 1:
         raise InvalidValueError(
@@ -111,7 +111,7 @@ def _attributes(variable: Any) -> list[Any]:
     return found
 
 
-def _checked(constraint: Any) -> Any:
+def _check(constraint: Any) -> Any:
     if isinstance(constraint, (_cp.constraints.Equality, _cp.constraints.Zero)):
         raise InvalidValueError(
             f"constraints must have an inside, which an equality has not, got {constraint}"
@@ -138,7 +138,7 @@ class _Reader:
         self.parts: list[Constraint] = []
 
     def read(self, constraints: list[Any]) -> Constraint:
-        with Evaluated.keeping(self.variables):
+        with _Evaluated.keeping(self.variables):
             for constraint in constraints:
                 if isinstance(constraint, _cp.constraints.SOC):
                     self._cone(constraint)
@@ -161,7 +161,7 @@ class _Reader:
         if expression.is_constant():
             value = np.ravel(expression.value)
             return np.zeros((len(value), self.size)), value
-        b, A = Evaluated(expression, self.variables).at(np.zeros(self.size))
+        b, A = _Evaluated(expression, self.variables).at(np.zeros(self.size))
         return A, b
 
     def _add_rows(self, A: Array, b: Array) -> None:
@@ -188,7 +188,7 @@ class _Reader:
             self._by_cvxpy(expression)
 
     def _quadratic(self, expression: Any) -> Constraint:
-        seen = Evaluated(expression, self.variables)
+        seen = _Evaluated(expression, self.variables)
         value, slope = seen.at(np.zeros(self.size))
         Q = np.array([seen.at(e)[1][0] - slope[0] for e in np.eye(self.size)])
         return QuadraticForm(0.5 * (Q + Q.T), slope[0], -float(value[0]))
@@ -222,28 +222,21 @@ class _Reader:
             return L2Norm(-beta, -b)
         return SecondOrderCone(k * A, k * b, -a, -beta)
 
-    def _norm1(self, k: float, atom: Any, a: Array, beta: float) -> Any:
-        A, b = self._affine(atom.args[0])
+    def _polyhedral(self, k: float, atom: Any, a: Array, beta: float) -> Any:
+        """Return a norm of the variable itself, or add rows: the largest over some signs."""
+        kind, (A, b) = type(atom).__name__, self._affine(atom.args[0])
         if k == 1.0 and not a.any() and _is_identity(A):
-            return L1Norm(-beta, self.size, -b)
-        if len(b) > _MOST_SIGNS:
+            if kind == "norm1":
+                return L1Norm(-beta, self.size, -b)
+            if kind != "max" and len(b) > 1:
+                return LinfNorm(-beta, self.size, -b)
+        if kind == "norm1" and len(b) > _MOST_SIGNS:
             return None
-        # The sum of absolute values is the largest of the sums with any signs.
-        signs = np.array(list(product((k, -k), repeat=len(b))))
-        self._add_rows(signs @ A + a, signs @ b + beta)
-        return True
-
-    def _norm_inf(self, k: float, atom: Any, a: Array, beta: float) -> Any:
-        A, b = self._affine(atom.args[0])
-        if k == 1.0 and not a.any() and _is_identity(A) and len(b) > 1:
-            return LinfNorm(-beta, self.size, -b)
-        for sign in (k, -k):
-            self._add_rows(sign * A + a, sign * b + beta)
-        return True
-
-    def _max(self, k: float, atom: Any, a: Array, beta: float) -> Any:
-        A, b = self._affine(atom.args[0])
-        self._add_rows(k * A + a, k * b + beta)
+        one = np.eye(len(b))
+        signs = one if kind == "max" else np.vstack([one, -one])
+        if kind == "norm1":  # the sum of absolute values is the largest of sums with any signs
+            signs = np.array(list(product((1.0, -1.0), repeat=len(b))))
+        self._add_rows(k * signs @ A + a, k * signs @ b + beta)
         return True
 
     def _sum_largest(self, k: float, atom: Any, a: Array, beta: float) -> Constraint | None:
@@ -270,17 +263,14 @@ class _Reader:
             f"{expression} <= 0 has no counterpart here and is evaluated by CVXPY: {price}",
             SlowConstraintWarning,
         )
-        seen = Evaluated(expression, self.variables)
+        seen = _Evaluated(expression, self.variables)
         self.parts.append(FunctionConstraint(seen.value, seen.slope, self.bound))
 
 
 _ATOMS = {
     "Pnorm": _Reader._norm2,
     "PnormApprox": _Reader._norm2,
-    "norm1": _Reader._norm1,
-    "norm_inf": _Reader._norm_inf,
-    "abs": _Reader._norm_inf,
-    "max": _Reader._max,
+    **dict.fromkeys(("norm1", "norm_inf", "abs", "max"), _Reader._polyhedral),
     "sum_largest": _Reader._sum_largest,
     "sigma_max": _Reader._singular,
     "normNuc": _Reader._singular,
@@ -313,19 +303,28 @@ def _terms(expression: Any) -> tuple[list[tuple[float, Any]], Any]:
             atoms, rest = atoms + more, rest + affine
         return atoms, rest
     if kind == "NegExpression":
-        return _scaled(-1.0, expression.args[0])
-    if kind in ("multiply", "MulExpression", "DivExpression"):
-        left, right = expression.args
-        if kind == "DivExpression" and right.is_constant() and right.size == 1:
-            return _scaled(1.0 / float(right.value), left)
-        for factor, other in ((left, right), (right, left)):
-            if factor.is_constant() and factor.size == 1 and other.size == 1:
-                return _scaled(float(factor.value), other)
+        return _scale_terms(-1.0, expression.args[0])
+    if (factored := _split_factor(expression)) is not None:
+        return _scale_terms(*factored)
     if kind in ("Sum", "Promote", "reshape", "index") and expression.args[0].size == 1:
         return _terms(expression.args[0])
     if kind == "Sum" and type(expression.args[0]).__name__ == "abs":
         return [(1.0, _cp.norm1(expression.args[0].args[0]))], _cp.Constant(0.0)
     return [(1.0, expression)], _cp.Constant(0.0)
+
+
+def _split_factor(expression: Any) -> tuple[float, Any] | None:
+    """Return a constant factor and the rest of a product or quotient of scalars."""
+    if type(expression).__name__ not in ("multiply", "MulExpression", "DivExpression"):
+        return None
+    left, right = expression.args
+    if left.size > 1 or right.size > 1:
+        return None
+    if type(expression).__name__ == "DivExpression":
+        return (1.0 / float(right.value), left) if right.is_constant() else None
+    if left.is_constant():
+        return float(left.value), right
+    return (float(right.value), left) if right.is_constant() else None
 
 
 _BY_ENTRY = {
@@ -338,10 +337,76 @@ _BY_ENTRY = {
 }
 
 
-def _scaled(k: float, expression: Any) -> tuple[list[tuple[float, Any]], Any]:
+def _scale_terms(k: float, expression: Any) -> tuple[list[tuple[float, Any]], Any]:
     atoms, rest = _terms(expression)
     return [(k * weight, atom) for weight, atom in atoms], k * rest
 
 
 def _is_identity(A: Array) -> bool:
     return A.shape[0] == A.shape[1] and np.array_equal(A, np.eye(len(A)))
+
+
+class _Evaluated:
+    """Values and gradients of an expression, by CVXPY.
+
+    Args:
+        expression: any expression of the variables.
+        variables: in the order in which they make up an action, each row by row.
+    """
+
+    def __init__(self, expression: Any, variables: list[Any]) -> None:
+        self.expression, self.variables = expression, variables
+
+    def value(self, x: Array) -> float:
+        """Return the value of a scalar expression."""
+        return float(self.at(x)[0][0])
+
+    def slope(self, x: Array) -> Array:
+        """Return one subgradient of a scalar expression."""
+        return self.at(x)[1][0]
+
+    def at(self, x: Array) -> tuple[Array, Array]:
+        """Return the values ``(m,)`` and the gradients ``(m, d)``, entries row by row."""
+        with self.keeping(self.variables), np.errstate(all="ignore"):
+            first = 0
+            for v in self.variables:
+                v.save_value(np.asarray(x[first : first + v.size]).reshape(v.shape))
+                first += v.size
+            values = self.expression.value
+            try:
+                found = self.expression.grad
+            except NotImplementedError as error:
+                raise InvalidValueError(
+                    f"CVXPY must know the gradient of {self.expression}, and does not"
+                ) from error
+        if values is None or any(slope is None for slope in found.values()):
+            raise InvalidValueError(f"{self.expression} must have a gradient at {x}, got none")
+        slopes = [self._rows(found.get(v), v) for v in self.variables]
+        return np.ravel(np.asarray(values, dtype=np.float64)), np.hstack(slopes)
+
+    def _rows(self, gradient: Any, variable: Any) -> Array:
+        """Turn CVXPY's columns, which go down matrices first, into rows that go along them."""
+        size = self.expression.size
+        if gradient is None:  # of a variable that the expression does not have
+            return np.zeros((size, variable.size))
+        dense = gradient.toarray() if hasattr(gradient, "toarray") else np.asarray(gradient)
+        dense = dense.reshape(variable.size, size)
+        dense = dense[_row_by_row(variable.shape)][:, _row_by_row(self.expression.shape)]
+        return dense.T
+
+    @staticmethod
+    @contextmanager
+    def keeping(variables: list[Any]) -> Iterator[None]:
+        """Give the variables back the values that they had."""
+        before = [v.value for v in variables]
+        try:
+            yield
+        finally:
+            for v, value in zip(variables, before, strict=True):
+                v.save_value(value)
+
+
+def _row_by_row(shape: tuple[int, ...]) -> Array:
+    """Return where the entries of an array, row by row, are when it is read down its columns."""
+    size = int(np.prod(shape, dtype=int))
+    return np.ravel(np.arange(size).reshape(shape, order="F"))

@@ -17,8 +17,7 @@ from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._cast import check_precision
-from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, flat
+from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, check_precision, flat
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Info
@@ -68,7 +67,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     failed, or its g was not a number, nobody measured: the action is played again, whatever the
     agent proposes, until g is read there; a filter that allows for drift needs a reset instead.
     Certificates are computed in float64 and rounded to the action space last, with a margin for
-    that (:mod:`surefoot.adapters._cast`).
+    that (:mod:`surefoot.adapters._keeper`).
 
     ``info`` of a step has ``action_played``, ``action_proposed``, ``certificate`` (a named tuple,
     whose ``str`` is one sentence; None for the start), ``constraint_value`` and ``cost``: that of

@@ -12,19 +12,18 @@ the scale of its features: put ``river.preprocessing.StandardScaler`` in front.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._keeper import Alarm, OnContradiction, all_or_nothing, grown
-from surefoot.adapters._linear import ball_of, logistic_slope, sigmoid
+from surefoot.adapters._keeper import OnContradiction, all_or_nothing
+from surefoot.adapters._linear import Weights, ball_of, logistic_slope, sigmoid
 from surefoot.algorithms import CertifiedDualAveraging
-from surefoot.core.checks import refuse_rounded
+from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array
 from surefoot.regions import Curvature, CurvatureRows
 
 _river = need("river.base", "river", "surefoot.adapters.river")
@@ -49,47 +48,41 @@ class _SafeLinear:
         self.constraint = constraint
         self.beta = beta
         self.on_contradiction = on_contradiction
-        self._alarm = Alarm(on_contradiction)
         known: Any = Curvature(beta=1.0, reach=radius)  # of the ball
         if constraint is not None:
             known = CurvatureRows(beta=(1.0, beta), reach=radius)
-        self._rule = CertifiedDualAveraging(knowledge=known, radius=radius)
+        rule = CertifiedDualAveraging(knowledge=known, radius=radius)
         self._places: dict[Any, int] = {None: 0}  # of the features, and of the intercept
-        self._state = self._rule.init(np.zeros(1))
-        self._info: Any = None
+        self._weights = Weights(rule, 1, on_contradiction)
 
     @property
     def weights(self) -> dict[Any, float]:
         """The weight of each feature that was learnt from, and of the intercept under None."""
-        return dict(zip(self._places, self._state.x.tolist(), strict=True))
+        return dict(zip(self._places, self._weights.x.tolist(), strict=True))
 
     @property
     def certificate(self) -> Any:
         """Why the weights are feasible; its ``str`` is one sentence. None before an example."""
-        return None if self._info is None else self._info.certificate
+        return self._weights.certificate
 
     def _score(self, x: Mapping[Any, float]) -> float:
-        w, places = self._state.x, self._places
+        w, places = self._weights.state.x, self._places
         known = ((places[name], value) for name, value in x.items() if name in places)
         return float(w[0] + sum(w[place] * value for place, value in known))
 
     def _descend(self, slope: float, x: Mapping[Any, float]) -> None:
         """Play a round with the slope of the loss in the score; what is refused changes nothing."""
-        with all_or_nothing(self):
+        with all_or_nothing(self, self._weights):
             names = dict.fromkeys([*self._places, *x])
             self._places = {name: place for place, name in enumerate(names)}
-            if len(names) > len(self._state.x):
-                # The rule would be here had the weights been there, at 0, from the beginning.
-                self._state = grown(self._state, self._rule.init(np.zeros(len(names))))
+            self._weights.grow(len(names))
             with np.errstate(all="ignore"):  # the rule refuses what is too large
                 gradient = slope * self._vector({None: 1.0, **x})
-            g, s = self._seen()
-            self._state, self._info = self._rule.step(self._state, Feedback(gradient, g, s))
-            self._alarm.hear(self._info)
+            self._weights.descend(gradient, *self._query())
 
-    def _seen(self) -> tuple[Any, Array]:
+    def _query(self) -> tuple[Any, Array]:
         """Return value and slope of the ball at the weights, and of the constraint if any."""
-        w = self._state.x
+        w = self._weights.x
         g, s = ball_of(float(self.radius), len(w)).query(w)
         if self.constraint is None:
             return g, s
@@ -101,7 +94,7 @@ class _SafeLinear:
         value = _number("g of constraint", found[0])
         slope = _numbers("slope of constraint", found[1])
         for told in (found[0], *found[1].values()):
-            refuse_rounded(told, "constraint")
+            checks.refuse_rounded(told, "constraint")
         return np.array([g, value]), np.stack([s, self._vector(slope)])
 
     def _vector(self, numbers: Mapping[Any, float]) -> Array:
@@ -120,13 +113,9 @@ def _numbers(name: str, values: Any) -> dict[Any, float]:
 
 
 def _number(name: str, value: Any) -> float:
-    try:
-        number = math.nan if isinstance(value, (str, bytes)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InvalidValueError(f"{name} must be a finite number, got {value!r}")
-    return number
+    value = int(value) if isinstance(value, bool) else value
+    checks.finite(**{name: value})
+    return float(value)
 
 
 class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc, name-defined]

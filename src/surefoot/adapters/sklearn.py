@@ -12,6 +12,7 @@ the scale of its features: put a ``StandardScaler`` in front, as for ``SGDClassi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -19,11 +20,14 @@ from typing import Any
 import numpy as np
 
 from surefoot.adapters._keeper import OnContradiction, all_or_nothing
-from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
+from surefoot.adapters._linear import Weights, ball_of, logistic_slope, sigmoid
+from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower, Tuned
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array
-from surefoot.problems.constraints import Constraint
+from surefoot.core.types import Array, needs_of
+from surefoot.problems.constraints import Constraint, max_of
+from surefoot.regions import CurvatureRows, Errors
+from surefoot.sets import Ball
 
 _base = need("sklearn.base", "sklearn", "surefoot.adapters.sklearn")
 _validation = need("sklearn.utils.validation", "sklearn", "surefoot.adapters.sklearn")
@@ -56,47 +60,84 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.random_state = random_state
         self.on_contradiction = on_contradiction
 
-    def _begin(self) -> None:
+    def _learn(
+        self, X: Any, y: Any, *, first: bool, passes: int | None = None, classes: Any = None
+    ) -> Any:
+        """Learn from rows, all or nothing: in their order, or several times in any order."""
+        told = {"dtype": np.float64, "reset": first, "y_numeric": not _base.is_classifier(self)}
+        with all_or_nothing(self):
+            X, y = _validation.validate_data(self, X, y, **told)
+            if first:
+                self._begin(y, classes)
+            self._weights: Weights = copy(self._weights)  # the one before stays as it is
+            Z = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
+            targets = self._read_targets(y)
+            if passes is None:
+                self._play(Z, targets)
+            else:
+                random = _utils.check_random_state(self.random_state)
+                for _ in range(passes):
+                    order = random.permutation(len(Z))
+                    self._play(Z[order], targets[order])
+                self.n_iter_ = passes
+            w = self._weights.x
+            bias = float(w[-1]) if self.fit_intercept else 0.0
+            self._show(w[:-1] if self.fit_intercept else w, bias)
+            self.certificate_ = self._weights.certificate
+            self.constraint_value_ = float(self._limit.value(w))
+        return self
+
+    def _begin(self, y: Array, classes: Any) -> None:
         size = self.n_features_in_ + bool(self.fit_intercept)
-        options = (self.radius, self.constraint, self.player, self.on_contradiction)
-        self._weights = Weights(size, *options)
+        options = (self.constraint, size, float(self.radius), self.player)
+        rule, self._limit = make_rule(*options)
+        self._weights = Weights(rule, size, self.on_contradiction)
         self.n_iter_ = 0
 
-    def _rounds(self, X: Array, targets: Array) -> None:
+    def _play(self, Z: Array, targets: Array) -> None:
         """Play one round per batch of rows, in order."""
-        self._weights = copy(self._weights)  # the one before stays as it is: all or nothing
-        Z = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
-        for first in range(0, len(Z), int(self.batch_size)):
-            rows, y = Z[first : first + self.batch_size], targets[first : first + self.batch_size]
-            slopes = self._slope(rows @ self._weights.x, y)
-            self._weights.descend(slopes @ rows / len(rows))
-        self._show()
+        weights, size = self._weights, int(self.batch_size)
+        apart = needs_of(weights.rule).apart
+        for first in range(0, len(Z), size):
+            rows, y = Z[first : first + size], targets[first : first + size]
+            w = weights.x
+            g, s = self._limit.query_all(w) if apart else self._limit.query(w)
+            weights.descend(self._slope(rows @ w, y) @ rows / len(rows), g, s)
 
-    def _epochs(self, X: Array, targets: Array) -> None:
-        random = _utils.check_random_state(self.random_state)
-        for _ in range(int(self.max_iter)):
-            order = random.permutation(len(X))
-            self._rounds(X[order], targets[order])
-            self.n_iter_ += 1
-
-    def _show(self) -> None:
-        """Set the attributes that others read, to copies."""
-        w = self._weights.x
-        bias = float(w[-1]) if self.fit_intercept else 0.0
-        self._set(w[:-1] if self.fit_intercept else w, bias)
-        info = self._weights.info
-        self.certificate_ = None if info is None else info.certificate
-        self.constraint_value_ = float(self._weights.constraint.value(w))
-
-    def _checked(self, X: Any) -> Array:
+    def _read_rows(self, X: Any) -> Array:
         _validation.check_is_fitted(self)
         return _validation.validate_data(self, X, reset=False, dtype=np.float64)
 
-    def _slope(self, score: Array, y: Array) -> Array:
-        raise NotImplementedError
 
-    def _set(self, coef: Array, bias: float) -> None:
-        raise NotImplementedError
+def make_rule(
+    constraint: Constraint | None, size: int, radius: float, player: Callable[..., Any] | None
+) -> tuple[Any, Constraint]:
+    """Return a rule for weights in a ball under a constraint, and both as one constraint.
+
+    By the curvature of the constraint where that is known, else by its slope, unless a player is
+    given.
+    """
+    if constraint is not None and not isinstance(constraint, Constraint):
+        raise InvalidValueError(
+            f"constraint must be one of surefoot.problems.constraints, got {constraint!r}"
+        )
+    known = getattr(constraint, "dimension", None)
+    if known not in (None, size):
+        raise InvalidValueError(f"constraint.dimension must be {size}, one per weight, got {known}")
+    ball, domain = ball_of(radius, size), Ball(radius, np.zeros(size))
+    limit = ball if constraint is None else max_of(constraint, ball)
+    betas, error = limit.row_curvatures(domain), limit.evaluation_error(domain)
+    bent = float(betas.max())
+    if player is None and bent < math.inf:
+        # Each row with its own curvature; constants have the largest one only.
+        errors = Errors(evaluation=error or 0.0)
+        rows = CurvatureRows(beta=tuple(betas), reach=radius, errors=errors)
+        return CertifiedDualAveraging(knowledge=rows, radius=radius), limit
+    beta = bent if bent < math.inf else None
+    told = {"rows": limit.rows, "beta": beta, "evaluation_error": error}
+    constants = limit.constants(domain, np.zeros(size)).with_origin("derived", **told)
+    tuned = (player or LeaderFollower.default)(constants, domain=domain)
+    return (tuned.algorithm if isinstance(tuned, Tuned) else tuned), limit
 
 
 class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, name-defined]
@@ -106,7 +147,8 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         constraint: of :mod:`surefoot.problems.constraints`, on the weights and, last, the
             intercept; 0 must be strictly feasible.
         radius: of a ball around 0 in which the weights are kept as well.
-        player: from constants to a tuned rule; see :class:`surefoot.adapters._linear.Weights`.
+        player: from constants to a tuned rule; by the constraint's curvature
+            where that is known, else by its slope, unless given.
         fit_intercept: whether there is an intercept.
         max_iter: how often ``fit`` goes through the rows.
         batch_size: rows per round.
@@ -143,27 +185,18 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
 
     def fit(self, X: Any, y: Any) -> SafeClassifier:
         """Learn from the beginning, ``max_iter`` times through the rows."""
-        with all_or_nothing(self):
-            X, y = _validation.validate_data(self, X, y, dtype=np.float64)
-            self._learn_classes(y, None)
-            self._begin()
-            self._epochs(X, self._signs(y))
-        return self
+        learnt: SafeClassifier = self._learn(X, y, first=True, passes=int(self.max_iter))
+        return learnt
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> SafeClassifier:
         """Learn from these rows, once and in order; the first call needs the classes."""
         first = not hasattr(self, "_weights")
-        with all_or_nothing(self):
-            X, y = _validation.validate_data(self, X, y, dtype=np.float64, reset=first)
-            if first:
-                self._learn_classes(y, classes)
-                self._begin()
-            self._rounds(X, self._signs(y))
-        return self
+        learnt: SafeClassifier = self._learn(X, y, first=first, classes=classes)
+        return learnt
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores; above 0 is the second class."""
-        X = self._checked(X)
+        X = self._read_rows(X)
         return X @ self.coef_[0] + self.intercept_[0]
 
     def predict_proba(self, X: Any) -> Array:
@@ -176,7 +209,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         second = self.decision_function(X) > 0  # says so first if nothing was fitted
         return self.classes_[second.astype(int)]
 
-    def _learn_classes(self, y: Array, classes: Any) -> None:
+    def _begin(self, y: Array, classes: Any) -> None:
         _multiclass.check_classification_targets(y)
         found = np.unique(y if classes is None else classes)
         if len(found) != 2:
@@ -185,8 +218,9 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
                 f"Only binary classification is supported: y must have two classes, got {several}"
             )
         self.classes_ = found
+        super()._begin(y, classes)
 
-    def _signs(self, y: Array) -> Array:
+    def _read_targets(self, y: Array) -> Array:
         strangers = np.setdiff1d(y, self.classes_)
         if len(strangers):
             raise InvalidValueError(f"y must be of the classes {self.classes_}, got {strangers}")
@@ -196,7 +230,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         slope: Array = logistic_slope(score, y)
         return slope
 
-    def _set(self, coef: Array, bias: float) -> None:
+    def _show(self, coef: Array, bias: float) -> None:
         self.coef_, self.intercept_ = coef[None], np.array([bias])
 
 
@@ -216,29 +250,23 @@ class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, na
 
     def fit(self, X: Any, y: Any) -> SafeRegressor:
         """Learn from the beginning, ``max_iter`` times through the rows."""
-        with all_or_nothing(self):
-            X, y = _validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-            self._begin()
-            self._epochs(X, np.asarray(y, dtype=np.float64))
-        return self
+        learnt: SafeRegressor = self._learn(X, y, first=True, passes=int(self.max_iter))
+        return learnt
 
     def partial_fit(self, X: Any, y: Any) -> SafeRegressor:
         """Learn from these rows, once and in order."""
-        first = not hasattr(self, "_weights")
-        told = {"dtype": np.float64, "y_numeric": True, "reset": first}
-        with all_or_nothing(self):
-            X, y = _validation.validate_data(self, X, y, **told)
-            if first:
-                self._begin()
-            self._rounds(X, np.asarray(y, dtype=np.float64))
-        return self
+        learnt: SafeRegressor = self._learn(X, y, first=not hasattr(self, "_weights"))
+        return learnt
 
     def predict(self, X: Any) -> Array:
         """Return the fitted values."""
-        return self._checked(X) @ self.coef_ + self.intercept_
+        return self._read_rows(X) @ self.coef_ + self.intercept_
+
+    def _read_targets(self, y: Array) -> Array:
+        return np.asarray(y, dtype=np.float64)
 
     def _slope(self, score: Array, y: Array) -> Array:
         return score - y
 
-    def _set(self, coef: Array, bias: float) -> None:
+    def _show(self, coef: Array, bias: float) -> None:
         self.coef_, self.intercept_ = coef, bias

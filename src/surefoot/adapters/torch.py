@@ -19,8 +19,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._cast import check_precision
-from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, all_or_nothing
+from surefoot.adapters._keeper import (
+    Alarm,
+    Keeper,
+    OnContradiction,
+    all_or_nothing,
+    check_precision,
+)
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Info
@@ -42,7 +47,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
     ``param_groups`` and ``state`` are those of the other optimiser, so schedulers of the learning
     rate work as they do without. Parameters that are not limited are left alone. Certificates are
     computed in float64 from the parameters as they are, with a margin for rounding to float32
-    (:mod:`surefoot.adapters._cast`).
+    (:mod:`surefoot.adapters._keeper`).
 
     Args:
         base: the optimiser whose steps are wanted.

@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, SafetyFilter
-from surefoot.adapters._cast import cast_length, caveat
-from surefoot.adapters._keeper import Keeper, grown, packed, unpacked
+from surefoot.adapters._keeper import (
+    Keeper,
+    cast_length,
+    describe_precision,
+    grow_state,
+    pack_state,
+    unpack_state,
+)
 from surefoot.algorithms import Certified, LeaderFollower, Proposals, RegionFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import L2Norm, QuadraticForm
@@ -124,7 +130,7 @@ def test_a_start_with_less_slack_than_the_margin_is_refused():
 def test_words_say_where_rho_is_below_the_margin():
     tight = Keeper(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=1e-9), [0.0], np.float32)
     assert "rho = 1e-09 is below that" in tight.guarantee
-    assert caveat(tight.filter, np.float64, 0.0) == ""
+    assert describe_precision(tight.filter, np.float64, 0.0) == ""
     assert "float32" not in Keeper(tight.filter, [0.0], np.float64).guarantee
 
 
@@ -214,12 +220,12 @@ def test_nothing_that_is_returned_or_given_is_shared():
 
 def test_states_are_packed_and_grow_with_their_actions():
     state = (np.arange(2.0), 5.0, (np.ones((2, 2)), None))
-    again = unpacked(state, packed(state))
+    again = unpack_state(state, pack_state(state))
     assert again[1:2] == (5.0,)
     assert again[2][1] is None
     np.testing.assert_array_equal(again[2][0], np.ones((2, 2)))
-    longer = grown(state, (np.zeros(3), 0.0, (np.zeros((2, 3)), None)))
+    longer = grow_state(state, (np.zeros(3), 0.0, (np.zeros((2, 3)), None)))
     assert longer[0].tolist() == [0.0, 1.0, 0.0]
     assert longer[2][0].tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
     with pytest.raises(InvalidValueError, match="must have 7 numbers, got 9"):
-        unpacked(state, np.zeros(9))
+        unpack_state(state, np.zeros(9))
