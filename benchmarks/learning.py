@@ -160,7 +160,7 @@ def _least(problem: Problem, costs: Any) -> float:
     if isinstance(costs, Quadratic) and region is not None:
         # A sum of quadratics is one around the mean of their targets.
         best = region.project(costs.targets.mean(axis=0))
-        return float(costs.summed(best)[0])
+        return float(costs.sum_at(best)[0])
     found = problem.best_after([costs.horizon], costs=costs, tolerance=1e-7)
     return float(found.value[0])
 

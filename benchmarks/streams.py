@@ -82,7 +82,7 @@ def sparse_polytope(entries: int, seed: int = 0) -> SparseAffine:
     cuts = csr_array((rng.normal(size=8 * d), (rows, columns)), shape=(d, d))
     lengths = np.sqrt(cuts.multiply(cuts).sum(axis=1))
     b = np.concatenate([np.ones(2 * d), lengths * rng.uniform(0.5, 1.0, d)])
-    return SparseAffine(vstack([eye_array(d), -eye_array(d), cuts], format="csr"), b).normalized()
+    return SparseAffine(vstack([eye_array(d), -eye_array(d), cuts], format="csr"), b).normalize()
 
 
 def sparse_problem(constraint: SparseAffine, rounds: int) -> Problem:

@@ -20,16 +20,12 @@ PARTICIPLE = re.compile(rf"_*(?!({VERBS})(_|$))([a-z]{{2,}}ed|{IRREGULAR})(_({SM
 BY_CLASS = frozenset({"averaged", "certified", "compiled", "delayed"})
 
 # What is left to be named; this list only becomes shorter.
-LEFT = {
-    "core": {"completed", "painted"},
-    "sets": {"_certified", "_drawn_in", "_placed"},
+LEFT: dict[str, set[str]] = {
+    "core": set(),
+    "sets": set(),
     "regions": {"allowed"},
     "algorithms": {"unpacked"},
-    "problems": {
-        *("_allowed_for", "_asked", "_differentiated", "_given", "_known", "_moved", "_named"),
-        *("_ordered", "_rounded", "_unchecked", "estimated", "inflated", "joined", "normalized"),
-        *("realised", "repeated", "scored", "summed"),
-    },
+    "problems": set(),
 }
 
 

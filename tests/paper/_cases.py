@@ -418,7 +418,7 @@ def from_the_sphere(
     player = tuned(calm.constants, T)
     costs = calm.costs if opponent == "random" else greedy(player.algorithm, case, T, size)
     trace = play(player, case.problem(costs, start, G_f=size), watch="raise")
-    slopes = costs.slopes if opponent == "random" else costs.realised(trace.actions).slopes
+    slopes = costs.slopes if opponent == "random" else costs.realise(trace.actions).slopes
     return trace, linear_regret(case, slopes, trace.actions)
 
 

@@ -90,7 +90,7 @@ def test_an_opponent_who_looks_one_step_ahead_cannot_push_out(case, T):
     problem = case.problem(greedy(player.algorithm, case, T, size), G_f=size)
     trace = play(player, problem, watch="raise")
     assert (trace.constraint <= 0).all()
-    slopes = problem.costs.realised(trace.actions).slopes
+    slopes = problem.costs.realise(trace.actions).slopes
     regret = linear_regret(case, slopes, trace.actions)
     assert (regret <= player.guarantee.regret_bound(trace.rounds)).all()
 

@@ -123,7 +123,7 @@ def test_both_bounds_hold_in_every_round_on_every_set(case, opponent, where):
         if opponent == "greedy":
             problem = case.problem(greedy(player, case, T, size), start, G_f=size)
         trace = play(Tuned(player, theorem), problem, watch="raise")
-        costs = problem.costs if opponent == "random" else problem.costs.realised(trace.actions)
+        costs = problem.costs if opponent == "random" else problem.costs.realise(trace.actions)
         regret = linear_regret(case, costs.slopes, trace.actions)
         distance = float(case.distance(start[None], theorem.rho)[0])
         check(trace, theorem, distance, regret, case.dimension)

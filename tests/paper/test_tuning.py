@@ -128,7 +128,7 @@ def test_the_local_form_alone_keeps_every_round_feasible(case, T):
         )
         trace = play(player, problem, watch="raise")
         assert (trace.constraint <= 0).all()
-        realised = costs if hasattr(costs, "slopes") else costs.realised(trace.actions)
+        realised = costs if hasattr(costs, "slopes") else costs.realise(trace.actions)
         regret = linear_regret(case, realised.slopes, trace.actions)
         # The tightening term is G_f rho D_0/alpha here, not G_f rho/sigma: it must still hold.
         assert (regret <= player.guarantee.regret_bound(trace.rounds)).all()

@@ -69,7 +69,7 @@ def player_from(
     reach = 2 * numbers.R
     if start is not None:  # rounded up, for it bounds a distance from above
         reach = ball.reach(checks.to_vector(start, "start")) * (1 + 2.0**-50)
-    given = {"constants": numbers.completed(reach), "horizon": horizon, "domain": place}
+    given = {"constants": numbers.complete(reach), "horizon": horizon, "domain": place}
     build: Callable[..., Any] = getattr(rule, tuning)
     wanted = inspect.signature(build).parameters
     arguments = {n: v for n, v in given.items() if n in wanted and v is not None}

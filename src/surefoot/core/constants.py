@@ -186,7 +186,7 @@ class Constants(Declared):
             raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {rest}")
         return tuple(vars(self)[name] for name in names)
 
-    def completed(self, reach: float, value: float | None = None) -> Constants:
+    def complete(self, reach: float, value: float | None = None) -> Constants:
         """Return these constants with those that follow from them, where they are missing.
 
         Args:
@@ -195,7 +195,7 @@ class Constants(Declared):
                 larger.
 
         Example:
-            >>> Constants(R=1.0, G_f=3.0, start_slack=0.5).completed(2.0).F
+            >>> Constants(R=1.0, G_f=3.0, start_slack=0.5).complete(2.0).F
             6.0
         """
         known = self

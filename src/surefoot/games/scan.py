@@ -203,7 +203,7 @@ def _oracle(shape: _Shape, numbers: list[Array]) -> Oracle:
     oracle: Oracle = unflatten(shape.structures[1], numbers)
     if shape.copies == 1:
         return oracle
-    return replace(oracle, costs=oracle.costs.repeated(shape.copies))
+    return replace(oracle, costs=oracle.costs.repeat(shape.copies))
 
 
 def _check_shapes(jax: Any, game: Game, shape: _Shape, arguments: Any) -> None:

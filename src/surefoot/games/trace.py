@@ -220,7 +220,7 @@ class Trace:
                     f"got {0 if self.actions is None else len(self.rounds)} of "
                     f"{self.horizon} rounds: play with every=1"
                 )
-            return costs.realised(self.actions)
+            return costs.realise(self.actions)
         return costs
 
     def verdict(self) -> str:

@@ -91,7 +91,7 @@ class Ellipsoid(Declared, kw_only=False):
         y = z @ axes
         # In units of the shortest semi-axis.
         mu = _multiplier(unit * sqrt(ratios) * y, ratios, inside)
-        return where(inside, x, self._placed((y * (ratios / (ratios + mu))) @ axes.T))
+        return where(inside, x, self._place((y * (ratios / (ratios + mu))) @ axes.T))
 
     def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""
@@ -109,7 +109,7 @@ class Ellipsoid(Declared, kw_only=False):
         xp = namespace(c)
         largest = xp.max(abs(c), axis=-1, keepdims=True)
         y = (c / xp.where(largest > 0, largest, xp.ones_like(largest))) @ axes
-        return self._placed(-(y * ratios) @ axes.T)
+        return self._place(-(y * ratios) @ axes.T)
 
     def _offset(self, x: Array) -> Array:
         return x if self.centre is None else x - convert_like(self.centre, x)
@@ -122,7 +122,7 @@ class Ellipsoid(Declared, kw_only=False):
         curvatures = convert_like(self.curvatures, x)
         return convert_like(self.axes, x), curvatures[-1] / curvatures, sqrt(curvatures[-1])
 
-    def _placed(self, q: Array) -> Array:
+    def _place(self, q: Array) -> Array:
         """Return the offset q from the centre, scaled onto the ellipsoid, a rounding error inside.
 
         A computed q'Pq errs by at most (2d + 2) u |q|'|P||q|, for sums in any order, and is

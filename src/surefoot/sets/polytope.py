@@ -117,7 +117,7 @@ class Polytope:
         for i in np.flatnonzero(~inside):
             point = self.nearest(x[i]).point
             # Summed in another order, a point on the edge may be inside alone and outside here.
-            points[i] = point if (point != x[i]).any() else self._drawn_in(point)
+            points[i] = point if (point != x[i]).any() else self._draw_in(point)
         return points
 
     def snap_inside(self, x: Array) -> Array:
@@ -125,7 +125,7 @@ class Polytope:
         x = check_length(x, self.dimension)
         if x.ndim > 2:
             raise InvalidValueError(f"x.shape must be (d,) or (B, d), got {x.shape}")
-        return self._drawn_in(x) if x.ndim == 1 else np.array([self._drawn_in(p) for p in x])
+        return self._draw_in(x) if x.ndim == 1 else np.array([self._draw_in(p) for p in x])
 
     def contains(self, x: Array) -> Array:
         """Return whether every computed row of Ax - b is at most 0."""
@@ -163,7 +163,7 @@ class Polytope:
         right = -violation / unit
         solved = None if is_sparse(rows) else _solve_dense(rows, right)
         q, z = _solve_sparse(rows, right) if solved is None else solved
-        return self._certified(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
+        return self._certify(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a corner that minimises the inner product with c, a rounding error inside."""
@@ -175,7 +175,7 @@ class Polytope:
         if largest == 0.0:
             return self.interior.copy()
         y, _ = self._corner(c / largest)
-        return self._drawn_in(self.interior + self._depth * y)
+        return self._draw_in(self.interior + self._depth * y)
 
     def bounding_ball(self) -> Ball:
         """Return the ball around the smallest box that contains the polytope (2d linear programs).
@@ -227,7 +227,7 @@ class Polytope:
         terms = int(np.diff(self.A.indptr).max()) if is_sparse(self.A) else self.dimension
         return (terms + 6) * UNIT * (self._sizes @ size + abs(self.b))
 
-    def _drawn_in(self, p: Array) -> Array:
+    def _draw_in(self, p: Array) -> Array:
         """Return a point of the polytope on the segment from p to the interior point.
 
         Each row is affine, so that a share t of p leaves it at t e - (1 - t) s, e its excess at p
@@ -245,9 +245,9 @@ class Polytope:
             return z.copy()
         return z + float((spare / (slack[over] + excess[over])).min()) * (p - z)
 
-    def _certified(self, x: Array, solved: Array, z: Array) -> Nearest:
+    def _certify(self, x: Array, solved: Array, z: Array) -> Nearest:
         """Return a solver's point made feasible, with what its multipliers prove about it."""
-        point = self._drawn_in(solved)
+        point = self._draw_in(solved)
         residual = max(0.0, float(self._excess(solved).max()))
         return Nearest(point, residual, self._distance_bound(x, point, z))
 

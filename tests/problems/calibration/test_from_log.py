@@ -93,12 +93,12 @@ def test_a_record_of_a_journal_is_a_log():
 def test_inflated_constants_are_estimates_and_no_guarantee_counts_as_proved():
     x, g, s, _ = log_of(50, seed=4)
     found = from_log(x, g, s)
-    known = found.inflated(3.0, R=2.0, G_f=4.0)
+    known = found.inflate(3.0, R=2.0, G_f=4.0)
     assert known.G_g == 3.0 * found.G_g
     assert known.origins["G_g"] == known.origins["beta"] == "estimated"
     assert known.origins["G_f"] == "given"
     assert known.start_slack == -found.value
-    assert found.inflated(2.0, R=2.0, G_g=9.0).origins["G_g"] == "given"
+    assert found.inflate(2.0, R=2.0, G_g=9.0).origins["G_g"] == "given"
     offers = calibrate_constants(known, 100)
     assert all("G_g" in o.rests_on or "beta" in o.rests_on for o in offers.only_if)
     assert "LeaderFollower.default" in {o.name for o in offers.only_if}
@@ -130,6 +130,6 @@ def test_what_is_no_log_is_refused_in_a_sentence(arguments, words):
 def test_a_log_without_a_slope_has_nothing_to_inflate():
     flat = from_log([[0.0], [1.0]], [-1.0, -1.0])
     with pytest.raises(ValueError, match="the log must show a slope"):
-        flat.inflated(R=1.0)
+        flat.inflate(R=1.0)
     with pytest.raises(ValueError, match="the log must show a slope"):
         flat.violations_at_most(2.0)

@@ -56,7 +56,7 @@ CASES = {
         Affine([[1.0, 0, 0, 2, 0, 0], [0, 3.0, 0, 0, 0, 0]], [1.0, 0.75]),
         [np.array([0.25, 0, 0, 0, 0, 0]), np.array([0.0, 1, 5, 1.625, 0, 0])],
     ),
-    "normalized": (Affine(3 * _ROWS, [1.0, 0.5, 2.0, 1.5, 0.75]).normalized(), [np.zeros(D)]),
+    "normalized": (Affine(3 * _ROWS, [1.0, 0.5, 2.0, 1.5, 0.75]).normalize(), [np.zeros(D)]),
     "linf": (
         LinfNorm(0.75, D, centre=_CENTRE),
         [_CENTRE, _CENTRE + 0.5, _CENTRE - np.array([0, 1, 1, 0, 0, -1])],
@@ -365,7 +365,7 @@ def test_the_limits_of_a_box_do_not_round_outwards():
 
 def test_normalized_rows_have_norm_one_and_the_same_feasible_set():
     g = Affine(10.0 ** np.arange(-2, 3)[:, None] * _ROWS, 10.0 ** np.arange(-2, 3) * 0.5)
-    unit = g.normalized()
+    unit = g.normalize()
     np.testing.assert_allclose(np.linalg.norm(unit.A, axis=1), 1.0)
     assert unit.subgradient_bound(DOMAIN) == pytest.approx(1.0)
     X = generic(13, 300, scale=0.5)

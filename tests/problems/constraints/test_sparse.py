@@ -32,8 +32,8 @@ def test_it_is_the_dense_constraint(form):
         assert type(s) is np.ndarray
     domain = Ball(2.0)
     assert g.subgradient_bound(domain) == pytest.approx(dense.subgradient_bound(domain))
-    np.testing.assert_allclose(g.normalized().A.toarray(), dense.normalized().A)
-    np.testing.assert_allclose(g.normalized().b, dense.normalized().b)
+    np.testing.assert_allclose(g.normalize().A.toarray(), dense.normalize().A)
+    np.testing.assert_allclose(g.normalize().b, dense.normalize().b)
     np.testing.assert_array_equal(g.interior, np.zeros(25))
 
 

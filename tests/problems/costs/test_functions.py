@@ -24,7 +24,7 @@ def test_a_users_functions_count_rounds_from_the_start_of_the_stream():
     late, x = own().rounds(2, 4), np.array([0.5, 9.0])
     assert late.horizon == 2
     assert late.value(1, x) == own().value(3, x) == 8.5
-    assert own().summed(x)[0] == pytest.approx(sum(own().value(t, x) for t in range(4)))
+    assert own().sum_at(x)[0] == pytest.approx(sum(own().value(t, x) for t in range(4)))
 
 
 def test_a_users_functions_play_in_the_loop_and_in_a_batch():

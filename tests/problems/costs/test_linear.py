@@ -87,7 +87,7 @@ def test_a_slice_of_an_adversary_keeps_count():
 def test_what_an_adversary_turned_into_is_linear():
     rng = np.random.default_rng(0)
     for actions in (rng.normal(size=(5, 2)), rng.normal(size=(5, 3, 2))):
-        turned = RIVAL.realised(actions)
+        turned = RIVAL.realise(actions)
         assert isinstance(turned, Linear)
         assert turned.horizon == 5
         assert turned.runs == (None if actions.ndim == 2 else 3)
@@ -98,7 +98,7 @@ def test_what_an_adversary_turned_into_is_linear():
 
 def test_the_past_of_a_slice_is_what_it_met():
     actions = np.random.default_rng(1).normal(size=(3, 2))
-    turned = RIVAL.rounds(2, 5).realised(actions)
+    turned = RIVAL.rounds(2, 5).realise(actions)
     assert turned.slopes.tolist() == [against(t + 2, x).tolist() for t, x in enumerate(actions)]
 
 

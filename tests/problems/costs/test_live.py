@@ -16,7 +16,7 @@ def chunks(sizes, seed=0, runs=None):
 
 
 def whole(sizes, runs=None):
-    return costs.Quadratic.joined(list(chunks(sizes, runs=runs)))
+    return costs.Quadratic.join(list(chunks(sizes, runs=runs)))
 
 
 SIZES = (3, 1, 2, 700, 5, 1_500, 39)
@@ -56,9 +56,9 @@ def test_a_source_that_starts_anew_can_be_played_run_after_run():
 def test_a_source_that_starts_anew_has_a_sum():
     live = costs.Live(lambda: chunks(SIZES), horizon=T, dimension=2)
     x = np.array([0.3, -0.2])
-    value, gradient = live.summed(x)
-    assert value == pytest.approx(whole(SIZES).summed(x)[0])
-    assert gradient == pytest.approx(whole(SIZES).summed(x)[1])
+    value, gradient = live.sum_at(x)
+    assert value == pytest.approx(whole(SIZES).sum_at(x)[0])
+    assert gradient == pytest.approx(whole(SIZES).sum_at(x)[1])
 
 
 def test_the_past_of_an_iterator_is_gone():

@@ -74,7 +74,7 @@ def test_runs_that_share_a_stream_get_an_array_each(kind):
 
 def test_the_sum_is_the_sum_of_the_rounds(kind):
     s, x = stream(kind), np.array([0.3, -0.7, 0.2])
-    value, gradient = s.summed(x)
+    value, gradient = s.sum_at(x)
     assert value == pytest.approx(sum(s.value(t, x) for t in range(6)), rel=1e-13)
     assert gradient == pytest.approx(sum(s.gradient(t, x) for t in range(6)), rel=1e-12)
 
@@ -82,7 +82,7 @@ def test_the_sum_is_the_sum_of_the_rounds(kind):
 def test_slices_join_to_the_whole(kind):
     s = stream(kind, runs=2)
     parts = [s.rounds(0, 1), s.rounds(1, 4), s.rounds(4, 6)]
-    assert type(s).joined(parts) == s
+    assert type(s).join(parts) == s
     assert s.rounds(2, 5).horizon == 3
     assert s.run(np.array([1, 0, 1])).runs == 3
 

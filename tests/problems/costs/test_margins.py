@@ -39,13 +39,13 @@ def test_chunks_of_other_runs_are_refused():
 
 
 def test_ruin_costs_infinitely_much():
-    value, gradient = LogPortfolio([[0.5], [-2.0]]).summed(np.ones(1))
+    value, gradient = LogPortfolio([[0.5], [-2.0]]).sum_at(np.ones(1))
     assert value == np.inf
     assert gradient.tolist() == [0.0]
 
 
 def test_copies_of_runs_come_one_after_the_other():
-    costs = Quadratic([[[1.0], [2.0]]], 1.0).repeated(2)
+    costs = Quadratic([[[1.0], [2.0]]], 1.0).repeat(2)
     assert costs.targets[0, :, 0].tolist() == [1.0, 2.0, 1.0, 2.0]
 
 

@@ -43,7 +43,7 @@ def random_problem(seed):
 @pytest.mark.parametrize("seed", range(24))
 def test_the_interval_contains_the_optimum_that_clarabel_finds(seed):
     stream, constraint, exact = random_problem(seed)
-    found = level_bundle(stream.summed, constraint, Ball(1.5), np.zeros(stream.dimension))
+    found = level_bundle(stream.sum_at, constraint, Ball(1.5), np.zeros(stream.dimension))
     optimum = exact.solve(solver="CLARABEL")
     assert found.converged
     assert found.gap <= 1e-6
@@ -64,7 +64,7 @@ def test_a_long_logistic_regression_is_certified_to_1e_4():
     stream = costs.Logistic(features, np.where(rng.random(T) < chance, 1.0, -1.0))
     fair = rng.normal(size=d) / np.sqrt(d)
     constraint = max_of(L2Norm(10.0), Affine([fair, -fair], [0.02, 0.02]))
-    found = level_bundle(stream.summed, constraint, Ball(10.0), np.zeros(d), tolerance=1e-4)
+    found = level_bundle(stream.sum_at, constraint, Ball(10.0), np.zeros(d), tolerance=1e-4)
     assert found.converged
     assert found.gap <= 1e-4
     assert found.queries < 60
@@ -77,7 +77,7 @@ def test_a_long_log_portfolio_is_certified_to_1e_4():
     stream = costs.LogPortfolio(np.exp(rng.normal(5e-4, 0.02, (T, d))) - 1)
     shares = np.vstack([-np.eye(d), np.full((1, d), d**-0.5)])
     constraint = Affine(shares, np.append(np.zeros(d), d**-0.5))
-    found = level_bundle(stream.summed, constraint, Ball(1.0), np.full(d, 0.5 / d), tolerance=1e-4)
+    found = level_bundle(stream.sum_at, constraint, Ball(1.0), np.full(d, 0.5 / d), tolerance=1e-4)
     assert found.converged
     assert found.gap <= 1e-4
 
@@ -86,7 +86,7 @@ def test_the_bounds_hold_at_every_query_and_close_monotonically():
     stream, constraint, exact = random_problem(3)
     seen = []
     found = level_bundle(
-        stream.summed, constraint, Ball(1.5), np.zeros(stream.dimension), progress=seen.append
+        stream.sum_at, constraint, Ball(1.5), np.zeros(stream.dimension), progress=seen.append
     )
     optimum = exact.solve(solver="CLARABEL")
     assert [b.queries for b in seen] == list(range(1, found.queries + 1))
@@ -115,7 +115,7 @@ def test_the_lower_bound_survives_a_solver_that_lies(monkeypatch):
 
     monkeypatch.setattr(_Model, "__init__", lying)
     found = level_bundle(
-        stream.summed, constraint, Ball(1.5), np.zeros(stream.dimension), max_queries=30
+        stream.sum_at, constraint, Ball(1.5), np.zeros(stream.dimension), max_queries=30
     )
     assert not found.converged
     assert -np.inf < found.lower <= optimum
@@ -134,7 +134,7 @@ def test_the_number_of_cuts_stays_bounded(monkeypatch):
     monkeypatch.setattr(_Model, "_forget", counted)
     d = stream.dimension
     found = level_bundle(
-        stream.summed, constraint, Ball(1.5), np.zeros(d), max_cuts=2 * d + 2, max_queries=200
+        stream.sum_at, constraint, Ball(1.5), np.zeros(d), max_cuts=2 * d + 2, max_queries=200
     )
     optimum = exact.solve(solver="CLARABEL")
     assert max(sizes) <= 2 * d + 2

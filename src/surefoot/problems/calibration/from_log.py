@@ -24,7 +24,7 @@ class LogBounds:
 
     **No guarantee.** A log shows slopes and curvatures that g has; a kink between its points may be
     steeper. With :math:`G_g` unknown no move can be certified: :math:`\max(g, M\|x - x_1\| -
-    \alpha)` agrees with any log of one point for every M. So :meth:`inflated` labels its constants
+    \alpha)` agrees with any log of one point for every M. So :meth:`inflate` labels its constants
     as estimates, and a controller watches them: each violation raises an alarm in its own
     round, and each alarm multiplies the estimate, so that there are at most
     :meth:`violations_at_most` of them in all time, for exact values of a fixed convex g.
@@ -53,7 +53,7 @@ class LogBounds:
     radius: float
     not_convex: str | None
 
-    def inflated(self, factor: float = 2.0, *, R: float, **given: float) -> Constants:
+    def inflate(self, factor: float = 2.0, *, R: float, **given: float) -> Constants:
         """Return the lower bounds times a factor as estimated constants, with what is known.
 
         Args:
@@ -72,7 +72,7 @@ class LogBounds:
         known = known.with_origin("estimated", **guesses)
         reach = R + float(np.linalg.norm(self.start))
         error = max(self.value_error, known.value_error or 0.0)
-        return known.completed(reach, value=self.value + error)
+        return known.complete(reach, value=self.value + error)
 
     def violations_at_most(self, G_g: float, factor: float = 2.0) -> int:
         r"""Return how many violations inflate-and-watch can have if the true constant is this.
@@ -142,7 +142,7 @@ def from_log(
         >>> found = from_log(x, x[:, 0] ** 2 - 1.0, np.stack([2 * x[:, 0], 0 * x[:, 1]], axis=1))
         >>> found.G_g, found.beta, found.value
         (1.0, 2.0, -1.0)
-        >>> found.inflated(2.0, R=1.0).origins["G_g"]
+        >>> found.inflate(2.0, R=1.0).origins["G_g"]
         'estimated'
         >>> found.violations_at_most(G_g=16.0)
         3

@@ -191,7 +191,7 @@ def calibrate_constants(known: Constants, horizon: int) -> Calibration:
         ('LeaderFollower.default', 2.0)
     """
     checks.check_horizon(horizon)
-    known = known.completed(2 * known.R)
+    known = known.complete(2 * known.R)
     conditions = Conditions(horizon, Ball(known.R), None, linear=False, changing=False)
     offers = offers_for(known, conditions)
     return Calibration(constants=known, horizon=horizon, offers=offers)
@@ -268,7 +268,7 @@ def _add_start(case: _Case, first: Probe, given: dict[str, float], chance: float
     # Rounded up: it bounds a distance from above.
     reach = case.domain.reach(case.start) * (1 + 2.0**-50)
     # The true g may be larger than what was observed by all of its error.
-    return known.completed(reach, value=first.value + (known.value_error or 0.0) + chance)
+    return known.complete(reach, value=first.value + (known.value_error or 0.0) + chance)
 
 
 def _add_estimates(

@@ -74,12 +74,14 @@ class Calibration:
         )
 
     def _repr_html_(self) -> str:
-        facts = {"asked": self._asked()} | {f"note {i + 1}": n for i, n in enumerate(self.notes)}
+        facts = {"asked": self._say_where()} | {
+            f"note {i + 1}": n for i, n in enumerate(self.notes)
+        }
         tables = [table._replace(head=(title, *table.head[1:])) for title, table in self._tables()]
         constants = constants_table(self.constants)
         return facts_html(f"Calibration for T = {self.horizon}", facts, constants, *tables)
 
-    def _asked(self) -> str:
+    def _say_where(self) -> str:
         if not self.probes:
             return "from the constants alone: g was not queried"
         points = f"{len(self.probes)} point{'s' if len(self.probes) > 1 else ''}"
@@ -104,7 +106,7 @@ class Calibration:
             yield "guarantees that do not apply", Table(("tuned by", "because"), missing)
 
     def _lines(self) -> Iterator[str]:
-        yield f"for T = {self.horizon}; {self._asked()}"
+        yield f"for T = {self.horizon}; {self._say_where()}"
         yield from (*self.notes, "")
         yield from _indent(constants_table(self.constants)._replace(right=()))
         for title, table in self._tables():

@@ -154,14 +154,14 @@ class Affine(LinearRows, Declared, kw_only=False):
         """The length of an action."""
         return int(self.A.shape[1])
 
-    def normalized(self) -> Affine:
+    def normalize(self) -> Affine:
         r"""Return the same set with rows of norm 1: :math:`a_i/\|a_i\|`, :math:`b_i/\|a_i\|`.
 
         g is then the largest distance to a violated row's half-space, :math:`G_g = 1`, and rows
         in different units count alike.
 
         Example:
-            >>> Affine([[3.0, -4.0]], [10.0]).normalized()
+            >>> Affine([[3.0, -4.0]], [10.0]).normalize()
             Affine(A=array([[ 0.6, -0.8]]), b=array([2.]))
         """
         norms = self.norms()

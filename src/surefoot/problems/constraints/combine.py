@@ -94,7 +94,7 @@ class MaxOf(Constraint, Declared, kw_only=False):
 
     def evaluation_error(self, domain: Ball) -> float | None:
         """Return the largest error of a part, if all are known."""
-        return _largest(part.evaluation_error(self._known(domain)) for part in self.parts)
+        return _largest(part.evaluation_error(self._with_length(domain)) for part in self.parts)
 
     def curvature(self, domain: Ball | None = None) -> float | None:
         """Return the curvature of the only part; None for several, whose maximum has kinks."""
@@ -110,9 +110,9 @@ class MaxOf(Constraint, Declared, kw_only=False):
 
     def row_errors(self, domain: Ball) -> Array:
         """Return the row errors of all parts, in order."""
-        return np.concatenate([part.row_errors(self._known(domain)) for part in self.parts])
+        return np.concatenate([part.row_errors(self._with_length(domain)) for part in self.parts])
 
-    def _known(self, domain: Ball) -> Ball:
+    def _with_length(self, domain: Ball) -> Ball:
         """Return the domain with the length of an action, for parts that do not know it."""
         if domain.centre is not None or self.dimension is None:
             return domain

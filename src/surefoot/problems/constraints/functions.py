@@ -119,10 +119,10 @@ class JaxConstraint(_Told, Declared, kw_only=False):
                 raise InvalidTypeError(
                     f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"
                 )
-            return _differentiated(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
+            return _differentiate(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
         jax = need("jax", "jax", "a constraint by automatic differentiation")
         with jax.enable_x64(True):
-            value, s = _differentiated(self.function, x.ndim > 1)(jax.numpy.asarray(x))
+            value, s = _differentiate(self.function, x.ndim > 1)(jax.numpy.asarray(x))
         if x.ndim > 1:
             return np.array(value), np.array(s)
         s = np.array(s)
@@ -136,7 +136,7 @@ class JaxConstraint(_Told, Declared, kw_only=False):
 
 # Compiled code hangs on the function object, so it is kept from one query to the next.
 @lru_cache(maxsize=256)
-def _differentiated(function: Callable[[Array], Number], batch: bool) -> Any:
+def _differentiate(function: Callable[[Array], Number], batch: bool) -> Any:
     jax = need("jax", "jax", "a constraint by automatic differentiation")
 
     def one(x: Array) -> Number:

@@ -43,7 +43,7 @@ class Shifted(Wrapper, Declared, kw_only=False):
     @property
     def region(self) -> Region | None:
         """The region with rho absorbed, for linear rows, balls and quadratics; else None."""
-        moved = _moved(self.constraint, self.rho)
+        moved = _absorb(self.constraint, self.rho)
         return None if moved is None else moved.region
 
     @property
@@ -97,7 +97,7 @@ class Shifted(Wrapper, Declared, kw_only=False):
             return None  # rho is beyond the depth: nothing is left
 
 
-def _moved(constraint: Constraint, rho: Number) -> Constraint | None:
+def _absorb(constraint: Constraint, rho: Number) -> Constraint | None:
     """Return the same kind of constraint with rho absorbed into its numbers; None if impossible.
 
     A hair tighter, for the rounding of g + rho: what is feasible for it is so for the shifted one.

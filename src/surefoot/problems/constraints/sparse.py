@@ -114,7 +114,7 @@ class SparseAffine(LinearRows, Declared, kw_only=False):
         """Return the number of entries of the fullest row."""
         return int(np.diff(self.A.indptr).max())
 
-    def normalized(self) -> SparseAffine:
+    def normalize(self) -> SparseAffine:
         """Return the same feasible set with rows of norm 1."""
         A, norms = self.A.copy(), self.norms()
         A.data = A.data / np.repeat(norms, np.diff(A.indptr))

@@ -95,7 +95,7 @@ class SpectralNorm(_MatrixNorm, kw_only=False):
         the square of the norm at most, and the root :math:`\sqrt k\|X\|_F` times that. For unit
         u and v the subgradient inequality is exact but for the rounding of their norms.
         """
-        return _rounded(self.shape, self.radius, domain)
+        return _bound_rounding(self.shape, self.radius, domain)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""Return :math:`1/\sqrt{\min(\text{rows}, \text{columns})}`, attained by :math:`UV^\top`.
@@ -154,7 +154,7 @@ class NuclearNorm(_MatrixNorm, kw_only=False):
         Each value errs by :math:`16(m+n)u\|X\|_2`, the solver's backward error, and
         :math:`\|UV^\top\|_2` is 1 up to the same share.
         """
-        return _rounded(self.shape, self.radius, domain)
+        return _bound_rounding(self.shape, self.radius, domain)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""Return 1, attained at matrices of rank one.
@@ -166,7 +166,7 @@ class NuclearNorm(_MatrixNorm, kw_only=False):
         return 1.0, level_below(float(self.radius), epsilon)
 
 
-def _rounded(shape: tuple[int, int], radius: Number, domain: Ball) -> float:
+def _bound_rounding(shape: tuple[int, int], radius: Number, domain: Ball) -> float:
     """Bound the rounding of either norm; k is the smaller side."""
     k = min(shape)
     size = float(domain.reach_from_origin) + domain.diameter

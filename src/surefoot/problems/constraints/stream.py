@@ -145,7 +145,9 @@ class Drifting(ConstraintStream, kw_only=False):
 
     def rounds(self, start: int, stop: int) -> Drifting:
         """Return the stream of the rounds from start to stop - 1."""
-        return _unchecked(self, constraint=self.constraint, offsets=self.offsets[start:stop])
+        return _replace_unchecked(
+            self, constraint=self.constraint, offsets=self.offsets[start:stop]
+        )
 
     def worst(self) -> Constraint:
         """Return the constraint at its tightest."""
@@ -238,7 +240,7 @@ class AffineStream(ConstraintStream, kw_only=False):
 
     def rounds(self, start: int, stop: int) -> AffineStream:
         """Return the stream of the rounds from start to stop - 1."""
-        return _unchecked(self, A=self.A[start:stop], b=self.b[start:stop])
+        return _replace_unchecked(self, A=self.A[start:stop], b=self.b[start:stop])
 
     def worst(self) -> Affine:
         """Return all rows of all rounds as one; of rows that differ only in b, the tightest."""
@@ -248,7 +250,7 @@ class AffineStream(ConstraintStream, kw_only=False):
         return Affine(A, b)
 
 
-def _unchecked(stream: S, **parts: Array) -> S:
+def _replace_unchecked(stream: S, **parts: Array) -> S:
     """Return the same stream with parts of already checked arrays."""
     made = object.__new__(type(stream))
     for name, value in parts.items():

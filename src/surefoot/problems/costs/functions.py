@@ -68,7 +68,7 @@ class FromFunctions(Declared):
             return checks.to_array(gradient, "gradient_of(t, x)")
         return gradient
 
-    def summed(self, x: Array) -> tuple[float, Array]:
+    def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum over all rounds, added one by one."""
         value, gradient = 0.0, np.zeros(self.dimension)
         for t in range(self.horizon):

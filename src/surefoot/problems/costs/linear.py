@@ -42,7 +42,7 @@ class Linear(ArrayCosts, kw_only=False):
         # A shared slope still has to be an array per run, so that feedback has one shape.
         return c if c.ndim == x.ndim else c + 0.0 * x
 
-    def summed(self, x: Array) -> tuple[float, Array]:
+    def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum over all rounds, and its gradient."""
         total = self.slopes.sum(axis=0)
         return float(total @ x), total
@@ -65,7 +65,7 @@ class Adversarial(Declared, kw_only=False):
     r"""Linear costs whose slope is chosen after the action is seen: :math:`c_t = r(t, x_t)`.
 
     The strongest opponent the theorems allow. In hindsight the stream is the linear one it
-    turned into, :meth:`realised`, so regret needs every action of the game.
+    turned into, :meth:`realise`, so regret needs every action of the game.
 
     Args:
         rule: :math:`r`, from a round (from 0) and the action or actions to the slope or slopes.
@@ -108,6 +108,6 @@ class Adversarial(Declared, kw_only=False):
         """Return the same rule: it has no streams to choose from."""
         return self
 
-    def realised(self, actions: Array) -> Linear:
+    def realise(self, actions: Array) -> Linear:
         """Return the linear costs that the given actions, ``(T, d)`` or ``(T, B, d)``, met."""
         return Linear(np.stack([self.gradient(t, x) for t, x in enumerate(actions)]))

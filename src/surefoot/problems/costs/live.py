@@ -88,7 +88,7 @@ class Live:
             else:
                 parts = []
                 self._start = held
-        whole = type(parts[0]).joined(parts)
+        whole = type(parts[0]).join(parts)
         low = max(start, self._start)
         self._held, self._start = whole.rounds(low - self._start, whole.horizon), low
         return self._held.rounds(start - low, stop - low)
@@ -113,13 +113,13 @@ class Live:
         """Return a (sub)gradient of the cost of round t at x."""
         return self.rounds(t, t + 1).gradient(0, x)
 
-    def summed(self, x: Array) -> tuple[float, Array]:
+    def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum over all rounds, chunk by chunk; needs a source that can restart."""
         value, gradient, done = 0.0, np.zeros(self.dimension), 0
         self._restart(0)
         while done < self.horizon:
             stop = min(done + 4096, self.horizon)
-            v, g = self.rounds(done, stop).summed(x)
+            v, g = self.rounds(done, stop).sum_at(x)
             value, gradient, done = value + v, gradient + g, stop
         return value, gradient
 

@@ -62,7 +62,7 @@ class ScoredCosts(ArrayCosts, kw_only=False):
         return self.slope(dot(x, features), target) * features
 
     @final
-    def summed(self, x: Array) -> tuple[float, Array]:
+    def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum over all rounds, and a subgradient of it."""
         scores = self.features @ x
         value = float(np.sum(self.loss(scores, self.targets)))

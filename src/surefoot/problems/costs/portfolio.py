@@ -52,7 +52,7 @@ class LogPortfolio(ArrayCosts, kw_only=False):
         r = convert_like(self.returns[t], x)
         return -r / (self.cash + dot(x, r if r.ndim == x.ndim else r + 0.0 * x))
 
-    def summed(self, x: Array) -> tuple[float, Array]:
+    def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum over all rounds, and its gradient."""
         growth = self.cash + self.returns @ x
         if not (growth > 0).all():

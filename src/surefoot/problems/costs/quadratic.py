@@ -57,7 +57,7 @@ class Quadratic(ArrayCosts, kw_only=False):
         away = x - convert_like(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away), self.curvature * away
 
-    def summed(self, x: Array) -> tuple[float, Array]:
+    def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum over all rounds, and its gradient."""
         away = x - self.targets
         value = 0.5 * self.curvature * np.vecdot(away, away).sum()

@@ -45,7 +45,7 @@ class ArrayCosts(Declared, ABC, kw_only=False):
         return self.value(t, x), self.gradient(t, x)
 
     @abstractmethod
-    def summed(self, x: Array) -> tuple[float, Array]:
+    def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum of all costs at one action and a subgradient, for a stream of one run."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class ArrayCosts(Declared, ABC, kw_only=False):
         return self._with({name: getattr(self, name)[:, index] for name in self.series})
 
     @final
-    def repeated(self, copies: int) -> Self:
+    def repeat(self, copies: int) -> Self:
         """Return the streams of all runs, repeated once per copy."""
         if self.runs is None:
             return self
@@ -103,7 +103,7 @@ class ArrayCosts(Declared, ABC, kw_only=False):
 
     @classmethod
     @final
-    def joined(cls, parts: Sequence[Self]) -> Self:
+    def join(cls, parts: Sequence[Self]) -> Self:
         """Return several streams as one, one after the other in time."""
         if len(parts) == 1:
             return parts[0]

@@ -120,7 +120,7 @@ def best_action(
     if isinstance(costs, Adversarial):
         raise InvalidValueError(
             "costs of an adversary are known only after the game: "
-            "keep every action and compare with costs.realised(actions)"
+            "keep every action and compare with costs.realise(actions)"
         )
     g = constraint if isinstance(constraint, Constraint) else max_of(*constraint)
     region = g.region
@@ -164,12 +164,12 @@ def _total(costs: Any) -> Oracle:
         return lambda x: (float(slope @ x), slope)
     if isinstance(costs, Quadratic):  # around the mean of the targets
         mean, weight = costs.targets.mean(axis=0), costs.curvature * costs.horizon
-        spread, _ = costs.summed(mean)
+        spread, _ = costs.sum_at(mean)
         return lambda x: (
             spread + 0.5 * weight * float((x - mean) @ (x - mean)),
             weight * (x - mean),
         )
-    summed: Oracle = costs.summed
+    summed: Oracle = costs.sum_at
     return summed
 
 
