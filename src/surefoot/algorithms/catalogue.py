@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from surefoot.algorithms.guarantee import Tuned
+from surefoot.core.algorithm import Algorithm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Needs, Region, Source, needs_of
@@ -77,13 +78,8 @@ def find_algorithms(namespace: Mapping[str, Any]) -> tuple[type[Any], ...]:
     return tuple(
         kind
         for kind in namespace.values()
-        if isinstance(kind, type) and callable(getattr(kind, "update", None)) and tunings_of(kind)
+        if isinstance(kind, type) and issubclass(kind, Algorithm) and kind.tunings
     )
-
-
-def tunings_of(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the constructors that a theorem tunes; none unless the class says so."""
-    return tuple(getattr(kind, "tunings", ()))
 
 
 def catalogue(
@@ -105,9 +101,12 @@ def catalogue(
         >>> first.feedback, first.work
         ('gradient, g, subgradient', 'O(d)')
     """
+    from surefoot.algorithms import ALGORITHMS  # which is made of every import of the package
+
     return [
         try_tuning(kind, tuning, constants, horizon, domain, feasible)
-        for kind, tuning in _tunings()
+        for kind in ALGORITHMS
+        for tuning in kind.tunings
     ]
 
 
@@ -141,8 +140,8 @@ def source_of(kind: type[Any], tuning: str | None = None) -> Source:
         >>> source_of(ScalarDPP, "windows").work
         'Liakopoulos et al., ICML 2019'
     """
-    own: Source = getattr(kind, "source", Source("your own"))
-    return getattr(kind, "sources", {}).get(tuning, own)  # type: ignore[no-any-return]
+    own = kind if issubclass(kind, Algorithm) else Algorithm
+    return own.source if tuning is None else own.sources.get(tuning, own.source)
 
 
 def domain_of(
@@ -163,14 +162,6 @@ def domain_of(
     if needs_of(kind).linear_minimisations and isinstance(feasible, Intersection):
         raise InvalidValueError("needs a linear minimisation, which an intersection does not have")
     return feasible
-
-
-def _tunings() -> Iterator[tuple[type[Any], str]]:
-    from surefoot.algorithms import ALGORITHMS  # which is made of every import of the package
-
-    for kind in ALGORITHMS:
-        for tuning in kind.tunings:
-            yield kind, tuning
 
 
 def feedback_words(needs: Needs) -> str:

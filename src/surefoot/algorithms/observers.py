@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot.core.arrays import dot, norm
 from surefoot.core.points import reach_from
+from surefoot.core.types import Info
 
 __all__ = ["LeaderRegret", "ObservedCuts", "ObservedRegret"]
 
@@ -39,7 +40,7 @@ class ObservedRegret(NamedTuple):
     rho: float = 0.0
     inverse_eta: float = 0.0
 
-    def after(self, info: Any) -> ObservedRegret:
+    def after(self, info: Info) -> ObservedRegret:
         """Return the sums with one more round.
 
         Args:
@@ -116,7 +117,7 @@ class ObservedCuts(NamedTuple):
     stayed: float = 0.0
     inverse_eta: float = 0.0
 
-    def after(self, info: Any) -> ObservedCuts:
+    def after(self, info: Info) -> ObservedCuts:
         """Return the sums with one more round, from what its step knew."""
         note = info.note
         if note is None or not note.inverse_eta > 0:
@@ -169,7 +170,7 @@ class LeaderRegret(NamedTuple):
     lazy_steps: float = 0.0
     steps: float = 0.0
 
-    def after(self, info: Any) -> LeaderRegret:
+    def after(self, info: Info) -> LeaderRegret:
         """Return the sums with one more round.
 
         Args:

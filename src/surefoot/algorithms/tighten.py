@@ -250,8 +250,8 @@ class Tightened(KnownHorizon, Summed):
         rooms = [np.inf]
         if plain.D_g is not None and base.D_g is not None:
             rooms.append(base.D_g - plain.D_g)
-        for level in ("start_slack", "epsilon"):
-            before, after = getattr(plain, level), getattr(base, level)
+        levels = (plain.start_slack, base.start_slack), (plain.epsilon, base.epsilon)
+        for before, after in levels:
             if before is not None and after is not None:
                 rooms.append(before - after)
         return float(min(rooms))
