@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import surefoot
-from surefoot.experiments import Event, Spec, run
+from surefoot.experiments import Event, Spec, build_spec, run
 
 REPORT = Path("build/bench/sweep.json")
 BAR = 1.2
@@ -60,7 +60,7 @@ def spec(cells: int) -> Spec:
         {"name": "PFS", "label": f"PFS {k}", "parameters": {"eta": 0.1 / (k + 1), "rho": 0.01}}
         for k in range(cells // len(HORIZONS))
     ]
-    return Spec.model_validate(
+    return build_spec(
         {
             "name": "sweep",
             "horizons": list(HORIZONS),

@@ -1,6 +1,6 @@
 """Bring your own constraint and your own rule, and compare the rule with the library's.
 
-A pump and a heater share a supply that must not be exceeded. With a folder, played once.
+A pump and a heater share a supply that must not be exceeded. With a folder, it is saved there.
 """
 
 from __future__ import annotations
@@ -48,12 +48,15 @@ class Cautious:
         return At(state.x - self.eta * step), Info()
 
 
-def run(folder: str | None = None) -> Comparison:
-    """Compare the rule with a certified one; a folder keeps the results."""
+def run() -> Comparison:
+    """Compare the rule with a certified one."""
     wishes = np.random.default_rng(1).uniform([0.2, 0.4], [0.9, 1.0], size=(300, 5, 2))
     plant = sf.Problem.of(Quadratic(wishes, 1.0), POWER, sf.Ball(0.9), [0.0, 0.0], name="plant")
-    return sf.compare([Cautious(), sf.LeaderFollower.default], plant, folder=folder)
+    return sf.compare([Cautious(), sf.LeaderFollower.default], plant)
 
 
 if __name__ == "__main__":
-    print(run(*sys.argv[1:]))
+    found = run()
+    print(found)
+    if sys.argv[1:]:
+        print(f"saved in {found.save(sys.argv[1])}")

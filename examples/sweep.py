@@ -1,6 +1,6 @@
 """A sweep from Python: one rule with several parameters, several horizons, one page.
 
-Needs the extras ``cli``, ``plot``. Interrupt the script and start it again: it goes on.
+Needs the extra ``plot``. Interrupt it, and what is finished is shown.
 """
 
 from __future__ import annotations
@@ -24,19 +24,17 @@ def depot(*, horizon: int, trials: int, streams: int) -> sf.Problem:
     return sf.Problem.of(Quadratic(wishes, 2.0), LIMITS, Ball(1.2), [0.0, 0.0], name="depot")
 
 
-def run(
-    folder: str | None = None, *, horizons: tuple[int, ...] = (200, 400, 800), trials: int = 10
-) -> Comparison:
+def run(horizons: tuple[int, ...] = (200, 400, 800), trials: int = 10) -> Comparison:
     """Play certified steps with three margins, and what the theorems choose."""
     margins = {
         f"CertifiedPFS, rho = {rho:g}": sf.CertifiedPFS(G_g=np.sqrt(2), domain=Ball(1.2), rho=rho)
         for rho in (0.01, 0.05, 0.15)
     }
     players = {**margins, "PFS": sf.PFS.tuned, "leader": sf.LeaderFollower.default}
-    return sf.compare(players, depot, horizon=horizons, trials=trials, folder=folder)
+    return sf.compare(players, depot, horizon=horizons, trials=trials)
 
 
 if __name__ == "__main__":
-    found = run(*(sys.argv[1:] or ["out/sweep"]))
+    found = run()
     print(found.table("markdown"))
-    print(f"the page is {found.report()}")
+    print(f"the page is {found.report(sys.argv[1] if sys.argv[1:] else 'out/sweep')}")

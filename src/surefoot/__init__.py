@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from surefoot.core.constants import Constants
     from surefoot.core.errors import SurefootError
     from surefoot.core.types import Feedback
-    from surefoot.experiments.comparison import compare
+    from surefoot.experiments.compare import compare
     from surefoot.games import Trace, play, play_all, plot, table
     from surefoot.problems import Problem
     from surefoot.problems.calibration import calibrate
@@ -93,7 +93,7 @@ _HOME = {
     "Trace": "games",
     "Tuned": "algorithms",
     "calibrate": "problems.calibration",
-    "compare": "experiments.comparison",
+    "compare": "experiments.compare",
     "play": "games",
     "play_all": "games",
     "plot": "games",
@@ -102,10 +102,18 @@ _HOME = {
 }
 
 
+_ROOMS = ("algorithms", "sets", "problems", "games", "experiments", "regions")
+
+
+def _has(room: str, name: str) -> bool:
+    return name[:1] != "_" and name in importlib.import_module(f"surefoot.{room}").__all__
+
+
 def __getattr__(name: str) -> Any:
     # Loaded when first used: importing surefoot costs no more than importing NumPy's part of it.
     if name not in __all__:
-        raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
+        hint = next((f": surefoot.{room}.{name}" for room in _ROOMS if _has(room, name)), "")
+        raise AttributeError(f"module 'surefoot' has no attribute {name!r}{hint}")
     if name in _HOME:
         value = getattr(importlib.import_module(f"surefoot.{_HOME[name]}"), name)
     else:

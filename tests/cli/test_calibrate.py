@@ -65,7 +65,7 @@ def test_a_given_constant_replaces_the_problem_s(desk):
         ("calibrate paper_toy --G-g 0.9", "what is given is contradicted"),
         ("calibrate paper_tony", "did you mean 'paper_toy'?"),
         ("calibrate --set rows=3", "--set needs a problem"),
-        ("calibrate paper_toy --horizon 30000 --set published=0", "published streams have 20000"),
+        ("calibrate paper_toy --horizon 30000 --set published=0", "for more than 20000 rounds"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(desk, line, sentence):

@@ -1,71 +1,68 @@
 """The page on experiments is in step with the code: keys, exit codes, commands, arrays."""
 
+import inspect
 import json
 import re
 import shlex
+import typing
 from pathlib import Path
 
 import pytest
 import typer
-from pydantic import BaseModel
 
 from surefoot.cli import _exit
 from surefoot.cli.app import app
-from surefoot.experiments.grid import cells_of
-from surefoot.experiments.problems import PROBLEMS, ProblemRow
-from surefoot.experiments.spec import Spec
-from surefoot.experiments.tables import AlgorithmRow, Amount, Base, Recording
+from surefoot.core.parameters import parameters_of
+from surefoot.experiments import Spec
+from surefoot.experiments.cells import cells_of
+from surefoot.experiments.problems import PROBLEMS
+from surefoot.experiments.specification import AlgorithmRow, Amount, ProblemKeys, Recording
 from surefoot.experiments.toml import parse_spec
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-def kind(schema, definitions):
-    """What may stand for a key, in words, from its JSON schema."""
-    if "anyOf" in schema:
-        return kind(schema["anyOf"][0], definitions)
-    if "$ref" in schema:
-        return kind(definitions[schema["$ref"].rsplit("/")[-1]], definitions)
-    if "enum" in schema:
-        *others, last = (json.dumps(word) for word in schema["enum"])
-        return f"`{'`, `'.join(others)}` or `{last}`"
-    words = {"integer": "whole number", "number": "number", "string": "text", "object": "table"}
-    if schema["type"] == "array":
-        pair = schema.get("prefixItems")
-        each = kind(schema["items"] if pair is None else pair[0], definitions)
-        each = re.sub("number|text", lambda found: f"{found[0]}s", each, count=1)
-        return f"list of {each}" if pair is None else f"list of {len(pair)} {each}"
-    low, high = schema.get("minimum"), schema.get("maximum")
-    limits = f", {low:,} to {high:,}" if high is not None else ""
-    if high is None and low is not None:
-        limits = f", at least {low:g}"
-    if "exclusiveMinimum" in schema:
-        limits = f", more than {schema['exclusiveMinimum']:g}"
-    if "exclusiveMaximum" in schema:
-        limits = ", at least 0"  # a seed: its upper limit is of no interest
-    return words[schema["type"]] + limits
-
-
 def line(*cells):
     return "| " + " | ".join(cells) + " |"
 
 
-def lines_of(model: type[BaseModel], *without, before=()):
+def described(table):
+    """What the docstring of a table says of its keys."""
+    text = inspect.getdoc(table).partition("Attributes:")[2]
+    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", text, re.MULTILINE)
+    return {name: " ".join(words.split()).rstrip(".") for name, words in found}
+
+
+def default_of(value):
+    return "required" if value is ... else "" if value is None else f"`{json.dumps(value)}`"
+
+
+def lines_of(table, *without):
     """The lines of a table of keys."""
-    schema = model.model_json_schema()
-    definitions = schema.get("$defs", {})
-    if "properties" not in schema:  # one that refers to itself
-        schema = definitions[schema["$ref"].rsplit("/")[-1]]
-    for key, field in model.model_fields.items():
-        if key in without:
-            continue
-        mine = schema["properties"][key]
-        default = "required" if field.is_required() else ""
-        if not field.is_required() and field.default not in (None, {}):
-            default = f"`{json.dumps(field.default)}`"
-        words = kind(mine, definitions)
-        yield line(*before, f"`{key}`", words, default, field.description or "")
+    about = described(table)
+    for name, parameter in parameters_of(table).items():
+        if name not in without:
+            default = default_of(parameter.default)
+            yield line(f"`{name}`", parameter.rule, default, about.get(name, ""))
+
+
+def kind(annotation):
+    """What may stand for an argument of a problem, in words."""
+    words = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    parts = [part for part in typing.get_args(annotation) if part is not type(None)]
+    if typing.get_origin(annotation) is typing.Literal:
+        return " or ".join(f"`{json.dumps(part)}`" for part in parts)
+    if typing.get_origin(annotation) is tuple:
+        return f"list of {len(parts)} {words[parts[0]]}s"
+    return words[parts[0] if parts else annotation]
+
+
+def problem_lines():
+    for name, entry in PROBLEMS.items():
+        for argument, (default, annotation, about) in entry.arguments().items():
+            default = default_of(default)
+            yield line(f"`{name}`", f"`{argument}`", kind(annotation), default, about.rstrip("."))
 
 
 def table(first):
@@ -76,7 +73,7 @@ def table(first):
     return lines[head + 2 : end]
 
 
-LISTED = ("recording", "problems", "algorithms")  # tables of their own
+LISTED = ("recording", "problems", "algorithms", "data")  # tables of their own
 
 
 @pytest.mark.parametrize(
@@ -84,18 +81,8 @@ LISTED = ("recording", "problems", "algorithms")  # tables of their own
     [
         ("key", lines_of(Spec, *LISTED)),
         ("key of `[recording]`", lines_of(Recording)),
-        (
-            "key of every `[[problems]]`",
-            sorted(lines_of(ProblemRow), key=lambda text: "`name`" not in text),
-        ),
-        (
-            "problem",
-            [
-                text
-                for name, entry in PROBLEMS.items()
-                for text in lines_of(entry.model, "name", "label", "trials", before=[f"`{name}`"])
-            ],
-        ),
+        ("key of every `[[problems]]`", lines_of(ProblemKeys)),
+        ("problem", problem_lines()),
         ("key of `[[algorithms]]`", lines_of(AlgorithmRow)),
         ("key of an amount", lines_of(Amount)),
     ],
@@ -103,10 +90,6 @@ LISTED = ("recording", "problems", "algorithms")  # tables of their own
 def test_the_page_has_every_key_with_its_limits_and_its_default(first, wanted):
     wanted = list(wanted)
     assert table(first) == wanted, "the table should be:\n" + "\n".join(wanted)
-
-
-def test_the_algorithm_inside_another_has_no_key_that_the_page_does_not_have():
-    assert Base.model_fields.keys() < AlgorithmRow.model_fields.keys()
 
 
 def test_the_page_has_every_exit_code():

@@ -113,7 +113,10 @@ def test_one_problem_in_detail(desk):
         ("list problems --problem paper_toy", "--problem is for algorithms, got 'problems'"),
         ("list --set dimension=3", "--set needs --problem"),
         ("list --problem rotated_box --set dimension", "--set must be KEY=VALUE, got 'dimension'"),
-        ("list --problem rotated_box --set dimension=0", "dimension: must be at least 1, got 0"),
+        (
+            "list --problem rotated_box --set dimension=0",
+            "must be a whole number >= 1, got 0",
+        ),
         ("list --problem rotated_box --set dimensions=3", "did you mean 'dimension'?"),
     ],
 )

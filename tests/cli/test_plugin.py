@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,13 +73,12 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_results_and_is_reported(d
         file = tmp_path / folder / "results.sqlite"
         if not file.exists():
             return []
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as base:
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as base:
             return base.execute("SELECT address, status FROM cells ORDER BY address").fetchall()
 
     def arrays(folder):
-        with sqlite3.connect(tmp_path / folder / "results.sqlite") as base:
-            wanted = "SELECT address, name, data FROM cells JOIN arrays ON cell = id"
-            return sorted(base.execute(wanted))
+        with closing(sqlite3.connect(tmp_path / folder / "results.sqlite")) as base:
+            return sorted(base.execute("SELECT address, arrays FROM cells"))
 
     process = subprocess.Popen(
         [*run, "--no-report"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -91,7 +91,7 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_results_and_is_reported(d
     there = len(cells("out/own"))
     assert 2 <= there < 8
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert f"{there} in the file already" in done.stdout
+    assert f"{there} in the file already" in done.stdout, done.stdout
     assert "depot, 31 trials" in done.stdout
     page = (tmp_path / "out" / "own" / "report.html").read_text()
     assert "Careful" in page

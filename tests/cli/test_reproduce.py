@@ -1,8 +1,8 @@
 import pytest
 
+from surefoot.experiments import build_spec
 from surefoot.experiments.notes import Claim
 from surefoot.experiments.paper import reproduction
-from surefoot.experiments.spec import Spec
 
 OTHER = "reproduced only with other constants than stated"
 
@@ -46,7 +46,7 @@ Figure 2: reproduced
 @pytest.fixture
 def small(monkeypatch):
     """A reproduction of one row, which cannot be judged."""
-    spec = Spec.model_validate(
+    spec = build_spec(
         {
             "name": "reproduction",
             "trials": 2,

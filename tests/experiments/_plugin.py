@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from surefoot.experiments import plugins
-from surefoot.experiments.players import ALGORITHMS_BY_NAME
+from surefoot.experiments.players import ALGORITHMS_BY_NAME, FULL_NAMES
 from surefoot.experiments.problems import PROBLEMS
 
 CODE = '''\
@@ -78,7 +78,7 @@ tuning = "anytime"
 @pytest.fixture
 def forgetful():
     """Let a test load plugins, and forget them afterwards."""
-    tables = (PROBLEMS, ALGORITHMS_BY_NAME, plugins._LOADED)
+    tables = (PROBLEMS, ALGORITHMS_BY_NAME, FULL_NAMES, plugins._LOADED)
     before, path, modules = [dict(t) for t in tables], list(sys.path), set(sys.modules)
     yield
     for table, old in zip(tables, before, strict=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.experiments import Results, Spec, run
+from surefoot.experiments import Results, build_spec, run
 from surefoot.experiments.play_cell import play_cells
 
 POISON, SLOW, BROKEN = 13, 17, 19
@@ -24,7 +24,7 @@ def spec(horizons=(20, 33), etas=(0.1, 0.03), trials=3, **more):
         for eta in etas
     ]
     plain = {"name": "sweep", "horizons": list(horizons), "trials": trials, "algorithms": players}
-    return Spec.model_validate({**plain, "problems": [{"name": "binding_toy"}], **more})
+    return build_spec({**plain, "problems": [{"name": "binding_toy"}], **more})
 
 
 def many():

@@ -7,7 +7,6 @@ import time
 import tracemalloc
 from concurrent.futures import BrokenExecutor, Future
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +24,10 @@ from surefoot.experiments import (
     run,
     sweep,
 )
-from surefoot.experiments.grid import cells_of
-from surefoot.experiments.plan import Plan, pending
+from surefoot.experiments.driver import pending
+from surefoot.experiments.executors import RunError
 from surefoot.experiments.play_cell import play_cells
-from surefoot.experiments.sweep import RunError, Sweep
+from surefoot.experiments.sweep import Sweep
 
 HERE = Path(__file__).parent
 
@@ -254,8 +253,8 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(work, tmp_path):
         run(work.spec(), tmp_path / "file", workers=0)
 
 
-def test_workers_with_other_sources_are_refused_by_name(work, folder, monkeypatch):
-    monkeypatch.setattr(sweep, "fingerprint", lambda: {"sources": "f00", "numpy": "1.0"})
+def test_workers_with_other_code_are_refused_by_name(work, folder, monkeypatch):
+    monkeypatch.setattr(sweep, "fingerprint", lambda: {"numpy": "1.0"})
     with pytest.raises(RunError) as raised:
         run(work.spec(), folder, workers=0)
     assert "would play something else" in str(raised.value)
@@ -267,13 +266,14 @@ def test_workers_with_other_sources_are_refused_by_name(work, folder, monkeypatc
 # --- many cells -----------------------------------------------------------------------------------
 
 
-class Counting(executors.Here):
+class Counting(executors.InProcess):
     """Plays in this process, later: when it is asked whether it has."""
 
     chunks = True
     most = 0
 
     def __init__(self):
+        super().__init__()
         self.waiting = []
 
     @property
@@ -310,7 +310,7 @@ def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypa
         if event.done in (100, 500):
             levels.append(tracemalloc.get_traced_memory()[0])
 
-    monkeypatch.setattr(driver, "make_executor", lambda *a, **k: pool)
+    monkeypatch.setattr(driver, "make_workers", lambda *a, **k: pool)
     monkeypatch.setattr(sweep, "wait", wait)
     made = work.spec(horizons=range(2, 152), etas=[0.1, 0.2, 0.3, 0.4])
     tracemalloc.start()
@@ -326,23 +326,21 @@ def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypa
 def test_chunks_are_neighbours_of_one_kind_and_bounded(work):
     players = [{"name": "PFS", "tuning": tuning} for tuning in ("tuned", "anytime")]
     made = work.spec(horizons=range(50, 150), trials=30, algorithms=players)
-    plan = Plan([], 200, set(), 0, 0, [])
-    sweeping = Sweep(None, plan, None, None, None)
-    sweeping._executor = Counting()
-    chunks = list(sweeping._chunks(pending(partial(cells_of, made), plan)))
+    sweeping = Sweep(None, Event(0, 200, 0, 0, ""), None, None, None)
+    sweeping._workers = Counting()
+    chunks = list(sweeping._chunks(pending(made, set())))
     assert sum(map(len, chunks)) == 200
-    assert max(map(len, chunks)) == 200 // 6 + 1  # two rounds for three in flight
-    assert sum(len({job.program for job in chunk}) > 1 for chunk in chunks) <= 1
+    assert max(map(len, chunks)) == 16
+    assert all(len({job.program for job in chunk}) == 1 for chunk in chunks)
 
 
-class Mortal(executors.Here):
+class Mortal(executors.InProcess):
     """Plays in this process; a cell of the poison's length kills the worker it is played by."""
 
     chunks = True
-    deaths = (BrokenExecutor,)
-    shared_fate = True
 
     def __init__(self, work):
+        super().__init__()
         self.work, self.played, self.renewed = work, [], 0
 
     def submit(self, fn, wanted, plugins, work, cells):
@@ -359,7 +357,7 @@ class Mortal(executors.Here):
 
 def test_a_cell_that_was_alone_with_two_deaths_is_set_aside(work, folder, monkeypatch):
     pool = Mortal(work)
-    monkeypatch.setattr(driver, "make_executor", lambda *a, **k: pool)
+    monkeypatch.setattr(driver, "make_workers", lambda *a, **k: pool)
     made = work.spec(horizons=[11, work.POISON, 23], etas=[0.1])
     outcome = run(made, folder)
     assert (outcome.done, outcome.set_aside, outcome.failed) == (2, 1, 0)
@@ -370,7 +368,7 @@ def test_a_cell_that_was_alone_with_two_deaths_is_set_aside(work, folder, monkey
 
 def test_a_chunk_that_fails_is_tried_cell_by_cell(work, folder, monkeypatch):
     pool = Mortal(work)
-    monkeypatch.setattr(driver, "make_executor", lambda *a, **k: pool)
+    monkeypatch.setattr(driver, "make_workers", lambda *a, **k: pool)
     made = work.spec(horizons=[11, work.BROKEN, 23], etas=[0.1])
     outcome = run(made, folder, _work=work.deadly)
     assert (outcome.done, outcome.failed) == (2, 1)

@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from surefoot.experiments import estimate, extras, parse_spec, run
+from surefoot.experiments.executors import RunError
 from surefoot.experiments.extras import missing_extras
 from surefoot.experiments.paper import reproduction
 from surefoot.experiments.play_cell import play_cell
-from surefoot.experiments.starter import STARTER
-from surefoot.experiments.sweep import RunError
+from surefoot.experiments.starter import starter
 
 SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp", "clarabel")
 POLYTOPE = """\
@@ -51,7 +51,7 @@ def bare(monkeypatch):
 
 def test_the_starter_and_the_reproduction_need_no_more_than_readme_installs(bare):
     bare(*SOLVERS)
-    assert missing_extras(parse_spec(STARTER)) == []
+    assert missing_extras(parse_spec(starter("x"))) == []
     assert missing_extras(reproduction.specification()) == []
 
 
@@ -65,7 +65,7 @@ def test_what_is_missing_is_named_with_its_rows_and_nothing_is_played(bare, tmp_
     }
     assert all("pip install 'surefoot[solve]'" in str(missing) for missing in found)
     assert estimate(spec, tmp_path / "out").missing == found
-    with pytest.raises(RunError, match="not a round was played, since an extra is not installed"):
+    with pytest.raises(RunError, match="nothing was run: missing optional dependency"):
         run(spec, tmp_path / "out", workers=0)
     assert not (tmp_path / "out").exists()
 

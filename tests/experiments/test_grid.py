@@ -4,10 +4,10 @@ from itertools import islice
 
 import pytest
 
-from surefoot.experiments import grid
-from surefoot.experiments.grid import cells_of, engine_of, rounds_of
-from surefoot.experiments.problems import BLOCK, PROBLEMS
-from surefoot.experiments.spec import Spec
+from surefoot.experiments import build_spec
+from surefoot.experiments import cells as cells_module
+from surefoot.experiments.cells import cells_of, engine_of, rounds_of
+from surefoot.experiments.problems import BLOCK
 from surefoot.games import engine_choice
 
 DATA = {
@@ -23,7 +23,7 @@ DATA = {
 
 
 def cells(**changes):
-    return list(cells_of(Spec.model_validate(DATA | changes)))
+    return list(cells_of(build_spec(DATA | changes)))
 
 
 def test_cells_come_by_problem_horizon_block_and_algorithm():
@@ -43,7 +43,7 @@ def test_cells_come_by_problem_horizon_block_and_algorithm():
         *pfs("rotated_box", 90, 30, 5),
     ]
     rounds = sum(horizon * trials for _, horizon, _, _, trials in found)
-    assert rounds_of(Spec.model_validate(DATA)) == rounds
+    assert rounds_of(build_spec(DATA)) == rounds
 
 
 def test_a_cell_says_everything_and_no_labels():
@@ -51,7 +51,7 @@ def test_a_cell_says_everything_and_no_labels():
     assert place.address == cell.address
     assert cell.spec == {
         "problem": {"name": "paper_toy", "arguments": {"published": None}},
-        "algorithm": {"name": "PFS", "tuning": "anytime", "options": {}, "constants": {}},
+        "algorithm": {"name": "PFS", "tuning": "anytime"},
         "horizon": 90,
         "block": 0,
         "trials": 30,
@@ -93,9 +93,9 @@ def test_what_is_played_changes_the_address(changes):
     assert not addresses(**changes) & addresses()
 
 
-def test_what_the_sources_compute_is_in_the_address(monkeypatch):
+def test_the_version_is_in_the_address(monkeypatch):
     before = addresses()
-    monkeypatch.setattr(grid, "sources_hash", lambda: "of other sources")
+    monkeypatch.setattr(cells_module, "__version__", "another")
     assert not addresses() & before
 
 
@@ -110,16 +110,15 @@ def test_cells_are_made_one_at_a_time():
     rows = [
         {"name": "PFS", "parameters": {"eta": 1 + i, "rho": 0}, "label": str(i)} for i in range(100)
     ]
-    spec = Spec.model_validate(
-        DATA | {"algorithms": rows, "trials": 60, "horizons": list(range(1, 1_000))}
-    )
+    spec = build_spec(DATA | {"algorithms": rows, "trials": 60, "horizons": list(range(1, 1_000))})
     # Hundreds of thousands in all.
     assert len(list(islice(cells_of(spec), 50))) == 50
 
 
+PFS = [{"name": "PFS", "tuning": "anytime"}]
 TOY = {"name": "paper_toy"}
 BOX = {"name": "rotated_box"}
-WIDE = {"name": "ellipsoid", "dimension": 2_000}
+WIDE = {"name": "ellipsoid", "dimension": 200}
 OUT = {"name": "adversarial_cube", "adversary": "out"}
 
 
@@ -141,7 +140,7 @@ OUT = {"name": "adversarial_cube", "adversary": "out"}
 def test_the_engine_follows_from_the_cell(
     monkeypatch, problem, algorithm, horizon, trials, with_jax, without
 ):
-    row = PROBLEMS[problem["name"]].model(**problem)
+    (row,) = build_spec(DATA | {"problems": [problem], "trials": 1, "algorithms": PFS}).problems
     for jax, engine in ((True, with_jax), (False, without)):
         monkeypatch.setattr(engine_choice, "_has_jax", lambda jax=jax: jax)
         assert engine_of(row, {"name": algorithm}, horizon, trials) == engine

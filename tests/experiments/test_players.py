@@ -17,15 +17,15 @@ NEEDED = {"adversarial_cube": {"adversary": "corners"}}
 
 
 def plain(name, **arguments):
-    row = PROBLEMS[name].model(name=name, **NEEDED.get(name, {}) | arguments)
-    return {"name": name, "arguments": row.arguments()}
+    given = PROBLEMS[name].complete(NEEDED.get(name, {}) | arguments)
+    return {"name": name, "arguments": given}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fewer_rounds_and_fewer_trials_are_the_first_of_more(name):
-    long = build_problem(plain(name), 90, 4, stream_seed=11, block=0)
-    short = build_problem(plain(name), 35, 3, stream_seed=11, block=0)
-    other = build_problem(plain(name), 35, 3, stream_seed=12, block=0)
+    long = build_problem(plain(name), 90, 4, streams=11, block=0)
+    short = build_problem(plain(name), 35, 3, streams=11, block=0)
+    other = build_problem(plain(name), 35, 3, streams=12, block=0)
     assert short.costs.horizon == 35
     assert short.costs.runs == 3
     x = np.linspace(0.1, 0.3, 3 * short.costs.dimension).reshape(3, -1)
@@ -56,19 +56,19 @@ def test_the_geometry_has_a_seed_of_its_own(name):
 def test_the_published_streams_go_on_from_block_to_block():
     toy = plain("binding_toy", published=1)
     whole = problems.binding_toy(12, 33, 1).costs.targets
-    first = build_problem(toy, 12, 30, stream_seed=5, block=0)
-    second = build_problem(toy, 12, 3, stream_seed=6, block=1)
+    first = build_problem(toy, 12, 30, streams=5, block=0)
+    second = build_problem(toy, 12, 3, streams=6, block=1)
     assert np.array_equal(first.costs.targets, whole[:, :30])
     assert np.array_equal(second.costs.targets, whole[:, 30:])
-    with pytest.raises(ValueError, match="at most 20000, the rounds of the published streams"):
-        build_problem(toy, 20_001, 1, stream_seed=5, block=0)
+    with pytest.raises(ValueError, match="for more than 20000 rounds"):
+        build_problem(toy, 20_001, 1, streams=5, block=0)
 
 
 def test_an_adversary_that_answers_the_actions_has_one_run():
     cube = plain("adversarial_cube", adversary="uncut")
-    assert build_problem(cube, 5, 1, stream_seed=0, block=0).costs.runs is None
+    assert build_problem(cube, 5, 1, streams=0, block=0).costs.runs is None
     with pytest.raises(ValueError, match="trials must be 1 for the adversary 'uncut', which answ"):
-        build_problem(cube, 5, 2, stream_seed=0, block=0)
+        build_problem(cube, 5, 2, streams=0, block=0)
 
 
 @pytest.mark.parametrize(

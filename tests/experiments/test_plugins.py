@@ -9,11 +9,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from _plugin import CODE, SPEC, forgetful  # noqa: F401  a fixture
 
-from surefoot.experiments import Results, gather, parse_spec, run
-from surefoot.experiments.grid import cells_of
+from surefoot.experiments import Results, SpecError, gather, parse_spec, plugins, run
+from surefoot.experiments.cells import cells_of
 from surefoot.experiments.plugins import PluginError, load_plugin
-from surefoot.experiments.sources import code_hash
-from surefoot.experiments.starter import with_plugins
+from surefoot.experiments.starter import starter_with
 
 pytestmark = pytest.mark.usefixtures("forgetful")
 
@@ -63,48 +62,75 @@ def test_only_cells_that_use_the_plugin_have_its_source_in_their_address(mine):
     assert alone[same].address == cells[same].address
 
 
-def hash_of(folder, code, name="mine"):
-    file = folder / f"{name}.py"
-    file.write_text(code)
-    return code_hash(name, file)
+def hash_of(folder, name="mine"):
+    for known in [m for m in sys.modules if m.split(".")[0] in (name, "helper", "far", "pack")]:
+        del sys.modules[known]
+    plugins._LOADED.clear()
+    return load_plugin(name, folder).digest
 
 
-def test_the_hash_is_of_the_code_without_comments_docstrings_and_layout(tmp_path):
-    first = hash_of(tmp_path, CODE)
-    said = CODE.replace("  # on purpose", "").replace("Wishes of two docks", "Docks")
-    assert hash_of(tmp_path, said.replace("def depot", "\n\n\ndef depot")) == first
-    assert hash_of(tmp_path, CODE.replace("near: float = 0.1", "near: float = 0.2")) != first
-    assert hash_of(tmp_path, CODE + '\nWORDS = """three\nlines"""\n') != first
+def test_the_hash_covers_the_file_and_those_beside_it_that_it_imports(mine):
+    (mine.parent / "helper.py").write_text("import far\nSIZE = 1\n")
+    (mine.parent / "far.py").write_text("x = 1\n")
+    (mine.parent / "stranger.py").write_text("y = 1\n")
+    mine.write_text(CODE + "\ndef late():\n    from helper import SIZE\n    return SIZE\n")
+    first = hash_of(mine.parent)
+    (mine.parent / "stranger.py").write_text("y = 2\n")
+    assert hash_of(mine.parent) == first
+    (mine.parent / "far.py").write_text("x = 2\n")
+    second = hash_of(mine.parent)
+    assert second != first
+    mine.write_text(mine.read_text().replace("near: float = 0.1", "near: float = 0.2"))
+    assert hash_of(mine.parent) != second
 
 
-def test_the_hash_covers_the_modules_beside_it_that_it_imports(tmp_path):
-    (tmp_path / "helper.py").write_text("import far\nSIZE = 1\n")
-    (tmp_path / "far.py").write_text("x = 1\n")
-    (tmp_path / "stranger.py").write_text("y = 1\n")
-    code = CODE + "\ndef late():\n    from helper import SIZE\n    return SIZE\n"
-    first = hash_of(tmp_path, code)
-    (tmp_path / "stranger.py").write_text("y = 2\n")
-    assert hash_of(tmp_path, code) == first
-    (tmp_path / "far.py").write_text("x = 2\n")
-    assert hash_of(tmp_path, code) != first
-
-
-def test_a_package_is_hashed_whole(tmp_path):
+def test_a_package_is_hashed_with_its_parts(tmp_path):
     package = tmp_path / "pack"
     package.mkdir()
-    (package / "__init__.py").write_text("from .parts import x\n")
-    (package / "parts.py").write_text("x = 1\n")
-    first = code_hash("pack", package / "__init__.py")
-    (package / "parts.py").write_text("x = 2\n")
-    assert code_hash("pack", package / "__init__.py") != first
+    (package / "__init__.py").write_text("from .parts import *\n")
+    (package / "parts.py").write_text('__all__ = ["Careful"]\n' + CODE)
+    (package / "__init__.py").write_text('from .parts import Careful\n__all__ = ["Careful"]\n')
+    first = hash_of(tmp_path, "pack")
+    (package / "parts.py").write_text('__all__ = ["Careful"]\n' + CODE + "\nx = 2\n")
+    assert hash_of(tmp_path, "pack") != first
+
+
+def test_a_name_may_come_with_its_module_and_must_where_it_is_taken(mine):
+    mine.write_text(CODE.replace("depot(", "paper_toy(").replace("Careful", "PFS"))
+    plugin = load_plugin("mine:PFS", mine.parent)
+    assert (plugin.problems, plugin.algorithms) == (("paper_toy",), ("PFS",))
+    text = SPEC.replace("depot", "mine:paper_toy").replace("Careful", "mine:PFS")
+    cells = addresses(parse_spec(text))
+    both = {
+        cells[p, "PFS.anytime", 20].spec["problem"]["name"] for p in ("paper_toy", "mine:paper_toy")
+    }
+    assert both == {"paper_toy", "mine:paper_toy"}
+    with pytest.raises(PluginError, match="must have what is named, paper_toy, PFS, got 'Nobody'"):
+        load_plugin("mine:Nobody", mine.parent)
+
+
+def test_a_short_name_and_a_full_one_are_the_same_cell(mine):
+    load_plugin("mine", mine.parent)
+    short, full = (
+        {cell.address for cell in addresses(parse_spec(text)).values()}
+        for text in (
+            SPEC,
+            SPEC.replace('"depot"', '"mine:depot"').replace('"Careful"', '"mine:Careful"'),
+        )
+    )
+    assert short == full
+
+
+def test_a_file_cannot_import_anything(mine):
+    with pytest.raises(SpecError, match=r"unknown problem 'mine:depot'.*--plugin MODULE"):
+        parse_spec(SPEC.replace('"depot"', '"mine:depot"').replace('"Careful"', '"PFS"'))
+    assert "mine" not in sys.modules
 
 
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
         ("x = 1\n", "must have a problem .* or an algorithm .*, got neither"),
-        (CODE.replace("depot(", "paper_toy("), "its problems otherwise .*, got 'paper_toy'"),
-        (CODE.replace("Careful", "PFS"), "its algorithms otherwise .*, got 'PFS'"),
         (CODE.replace("streams: int, ", ""), r"mine.depot must have the argument 'streams'"),
         (CODE.replace("limit: float", "limit: list"), "limit of problem mine.depot must be annot"),
         (CODE.replace("limit", "label"), "must be keywords other than name and label"),
@@ -135,28 +161,33 @@ def test_a_name_that_is_no_plugin_s_is_refused(tmp_path, name, sentence):
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
-        ("(horizon, trials, 2)", "(horizon, 1, 2)", "costs of 3 runs, .* got 1"),
-        ("(horizon, trials, 2)", "(5, trials, 2)", "costs of 20 rounds, got 5"),
+        ("(horizon, trials, 2)", "(5, trials, 2)", "costs of 40 rounds, got 5"),
         (
             "    return Problem.of",
             "    return str or Problem.of",
-            "must return a Problem, got type",
+            "a Problem, got type",
         ),
     ],
 )
 def test_a_function_that_returns_something_else_is_told(mine, tmp_path, before, after, sentence):
     mine.write_text(CODE.replace(before, after))
     load_plugin("mine", mine.parent)
+    with pytest.raises(SpecError, match=rf"problems\[0\]: .*mine:depot must return .*{sentence}"):
+        parse_spec(SPEC)
+
+
+def test_a_function_with_another_number_of_runs_is_refused_where_it_is_played(mine, tmp_path):
+    mine.write_text(CODE.replace("(horizon, trials, 2)", "(horizon, 1, 2)"))
+    load_plugin("mine", mine.parent)
     run(parse_spec(SPEC), tmp_path / "out", workers=0)
     with Results.open(tmp_path / "out" / "results.sqlite") as results:
         row = next(r for r in gather(results) if (r.problem, r.horizon) == ("depot", 20))
     assert row.status == "refused"
-    with pytest.raises(AssertionError, match=sentence):
-        raise AssertionError(row.note)
+    assert "must return costs of 3 runs" in row.note
 
 
 def test_the_starter_of_a_plugin_can_be_played(mine, tmp_path):
     plugin = load_plugin("mine", mine.parent)
-    spec = parse_spec(with_plugins("own", [plugin]))
-    assert [p.name for p in spec.problems] == ["depot"]
+    spec = parse_spec(starter_with("own", [plugin]))
+    assert [p.name for p in spec.problems] == ["mine:depot"]
     assert [a.name for a in spec.algorithms] == ["Careful", "LeaderFollower", "PFS"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.experiments.seeds import canonical, stream_seed
+from surefoot.experiments.cells import canonical, stream_seed
 
 TOY = {"name": "paper_toy", "arguments": {"published": None}}
 

@@ -7,14 +7,13 @@ import time
 from dataclasses import fields
 
 import pytest
-from pydantic import ValidationError
 
 from surefoot.core.algorithm import constructors_of
 from surefoot.core.parameters import parameters_of
+from surefoot.experiments import Spec, SpecError, build_spec
 from surefoot.experiments.players import ALGORITHMS_BY_NAME, plain_parameters_of
 from surefoot.experiments.problems import PROBLEMS
-from surefoot.experiments.spec import Spec
-from surefoot.experiments.tables import AlgorithmRow, Base, Recording
+from surefoot.experiments.specification import AlgorithmRow, Amount, Recording
 
 
 def made(**changes):
@@ -24,7 +23,7 @@ def made(**changes):
         "problems": [{"name": "paper_toy"}],
         "algorithms": [{"name": "PFS", "tuning": "anytime"}],
     }
-    return Spec.model_validate(data | changes)
+    return build_spec(data | changes)
 
 
 def test_every_tuning_of_the_catalogue_is_a_row_on_every_problem():
@@ -35,7 +34,7 @@ def test_every_tuning_of_the_catalogue_is_a_row_on_every_problem():
     spec = made(
         problems=[{"name": name, **needed.get(name, {})} for name in PROBLEMS], algorithms=rows
     )
-    assert [type(p) for p in spec.problems] == [entry.model for entry in PROBLEMS.values()]
+    assert [p.name for p in spec.problems] == list(PROBLEMS)
     assert [a.title for a in spec.algorithms] == [f"{r['name']}.{r['tuning']}" for r in rows]
 
 
@@ -51,26 +50,14 @@ def test_titles_are_labels_or_names():
     assert [a.title for a in spec.algorithms] == ["PFS", "best"]
 
 
-def test_whole_numbers_are_taken_as_numbers_and_truth_is_not():
-    row = {"name": "PFS", "parameters": {"eta": 1, "rho": 0}}
-    (one,) = made(algorithms=[row]).algorithms
-    assert one.parameters == {"eta": 1.0, "rho": 0.0}
-    assert type(one.parameters["eta"]) is float
-    row["parameters"]["eta"] = True
-    with pytest.raises(ValidationError, match="must be a number or an amount, got true"):
+def test_truth_is_no_number():
+    row = {"name": "PFS", "parameters": {"eta": True, "rho": 0}}
+    with pytest.raises(SpecError, match=r"parameters.eta: must be a finite number > 0, got True"):
         made(algorithms=[row])
 
 
-def test_tables_made_by_hand_are_checked_like_those_of_a_file():
-    base = Base(name="ScalarDPP", parameters={"V": 1.0, "alpha": 2.0})
-    row = AlgorithmRow(name="Tighten", parameters={"rho": 0.25}, base=base)
-    assert made(algorithms=[row]).algorithms == [row]
-    with pytest.raises(ValidationError, match="unknown tuning of PFS"):
-        made(algorithms=[AlgorithmRow(name="PFS", tuning="never")])
-
-
 def test_a_specification_cannot_be_changed():
-    with pytest.raises(ValidationError, match="frozen"):
+    with pytest.raises(AttributeError):
         made().seed = 3
 
 
@@ -90,17 +77,17 @@ def test_a_base_may_be_tuned_inside_parameters_and_then_constants_mean_something
         "base": {"name": "ScalarDPP", "tuning": "tuned"},
         "constants": {"G_f": 2.0},
     }
-    assert made(algorithms=[row]).algorithms[0].base.tuning == "tuned"
+    assert made(algorithms=[row]).algorithms[0].base["tuning"] == "tuned"
 
 
 def test_too_many_cells_are_refused_before_any_is_counted():
     rows = [{"name": "PFS", "tuning": "tuned", "label": str(i)} for i in range(10)]
     began = time.perf_counter()
-    with pytest.raises(ValidationError) as error:
+    with pytest.raises(SpecError) as error:
         made(algorithms=rows, horizons=list(range(1, 1_001)), trials=100_000)
     assert time.perf_counter() - began < 10  # counting one by one takes minutes
-    (mistake,) = error.value.errors()
-    assert mistake["msg"] == (
+    (mistake,) = error.value.mistakes
+    assert mistake.message == (
         "has 33,340,000 cells (problem, algorithm, horizon and block of 30 trials); "
         "1,000,000 are allowed"
     )
@@ -111,18 +98,18 @@ def test_as_many_cells_as_are_allowed_are_a_specification():
     most = {"algorithms": rows, "horizons": list(range(1, 1_001)), "trials": 300}
     assert len(made(**most).algorithms) == 100
     more = {**rows[0], "label": "one more", "horizons": [7], "trials": 1}
-    with pytest.raises(ValidationError, match="has 1,000,001 cells"):
+    with pytest.raises(SpecError, match="has 1,000,001 cells"):
         made(**most | {"algorithms": [*rows, more]})
 
 
 def test_everything_that_a_file_may_set_is_documented_and_plain():
     for entry in PROBLEMS.values():
         assert entry.text.endswith(".")
-        for name, (_, text) in entry.arguments().items():
-            assert text, (entry.model, name)
-    for model in (Spec, Recording, AlgorithmRow, Base):
-        described = {n: f.description for n, f in model.model_fields.items()}
-        assert all(described.get(n) for n in described if n not in ("problems", "algorithms"))
+        for name, argument in entry.arguments().items():
+            assert argument.about, (entry.name, name)
+    for table in (Spec, Recording, AlgorithmRow):
+        assert all(f"        {name}: " in table.__doc__ for name in parameters_of(table)), table
+    assert set(parameters_of(Amount)) == {"times", "power", "at_most", "at_least"}
     kinds = {"number", "whole", "switch"}
     for kind in ALGORITHMS_BY_NAME.values():
         wanted = list(plain_parameters_of(kind).values())
@@ -150,24 +137,18 @@ def test_every_option_of_a_constructor_is_declared():
 
 
 @pytest.mark.slow
-def test_reading_a_specification_loads_nothing_heavy_and_a_missing_pydantic_is_one_sentence():
+def test_reading_a_specification_loads_nothing_heavy_and_needs_no_extra():
     code = """
 import sys
-from surefoot.experiments.grid import cells_of
-from surefoot.experiments.toml import parse_spec
-from surefoot.experiments.starter import STARTER
-list(cells_of(parse_spec(STARTER)))
+for name in ("pydantic", "typer", "rich"):
+    sys.modules[name] = None
+from surefoot.experiments import parse_spec
+from surefoot.experiments.cells import cells_of
+from surefoot.experiments.starter import starter
+list(cells_of(parse_spec(starter("x"))))
 print(*sorted({"jax", "scipy", "matplotlib", "dask"} & set(sys.modules)))
-for name in [m for m in sys.modules if m.split(".")[0] == "pydantic" or "experiments" in m]:
-    del sys.modules[name]
-sys.modules["pydantic"] = None
-try:
-    import surefoot.experiments.spec
-except ImportError as error:
-    print(error)
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
-    sentence = "an experiment needs pydantic, which is not installed: pip install 'surefoot[cli]'"
-    assert done == f"\n{sentence}\n"
+    assert done == "\n"

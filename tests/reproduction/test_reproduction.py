@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from surefoot.algorithms import ALGORITHMS
 from surefoot.core.types import needs_of
 from surefoot.experiments import Results, run
-from surefoot.experiments.grid import cells_of
+from surefoot.experiments.cells import cells_of
 from surefoot.experiments.notes import claims_of
 from surefoot.experiments.paper.reproduction import REGRET, VIOLATION, panels, specification
 from surefoot.experiments.players import build_player
@@ -25,7 +26,7 @@ def row(spec, label):
 def test_the_paper_has_thirty_trials_ten_horizons_and_the_published_streams(spec):
     assert spec.trials == 30
     assert tuple(spec.horizons) == HORIZONS
-    assert [(p.name, p.published) for p in spec.problems] == [
+    assert [(p.name, p.arguments["published"]) for p in spec.problems] == [
         ("paper_toy", 0), ("paper_toy", 1), ("binding_toy", 0),
     ]  # fmt: skip
 
@@ -75,12 +76,11 @@ def test_the_papers_figures_are_judged_as_they_were_found_to_be(spec, tmp_path, 
 
     few = {"PFS as plotted", "PFS as written", "DPP", "DPP, queue for each constraint"}
     few |= {"DPP-T as written", "DPP-T as released", "DPP-T as released (violation script)"}
-    small = spec.model_copy(
-        update={
-            "horizons": [2_000, 10_000, 20_000],
-            "problems": spec.problems[:2],
-            "algorithms": [a for a in spec.algorithms if a.title in few],
-        }
+    small = replace(
+        spec,
+        horizons=[2_000, 10_000, 20_000],
+        problems=spec.problems[:2],
+        algorithms=[a for a in spec.algorithms if a.title in few],
     )
     monkeypatch.setattr(reproduction, "specification", lambda: small)
     found = reproduction.reproduce(tmp_path / "out", workers=0)

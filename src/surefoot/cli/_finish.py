@@ -6,6 +6,8 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from surefoot.experiments import Outcome
     from surefoot.experiments.rows import Row
     from surefoot.experiments.store import Results
-    from surefoot.experiments.workers import Workers
 
 __all__ = ["finish", "usable", "write_report"]
 
@@ -49,10 +50,10 @@ def write_report(results: Results, folder: Path, rows: Sequence[Row]) -> tuple[P
     return report.write_report(results, folder, rows, pools=_pool)
 
 
-def _pool(most: int) -> Workers:
-    from surefoot.experiments.executors import cores, make_executor
+def _pool(most: int) -> Executor:
+    from surefoot.experiments.executors import cores
 
-    return make_executor(min(cores(), most))
+    return ProcessPoolExecutor(min(cores(), most), mp_context=get_context("spawn"))
 
 
 def finish(

@@ -10,6 +10,7 @@ from surefoot.cli._exit import UsageError
 from surefoot.cli._output import option
 
 if TYPE_CHECKING:
+    from surefoot.experiments import SpecError
     from surefoot.problems import Problem
 
 __all__ = ["Plugins", "Settings", "problem_named", "use"]
@@ -55,16 +56,14 @@ def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Pr
         settings: its arguments, "key=value" each.
         horizon: number of rounds.
     """
-    from pydantic import ValidationError
-
+    from surefoot.experiments import SpecError, build_spec
+    from surefoot.experiments.cells import stream_seed
     from surefoot.experiments.problems import build_problem
-    from surefoot.experiments.seeds import stream_seed
-    from surefoot.experiments.spec import Spec
 
     row = {"name": name, **dict(map(_setting, settings or []))}
     try:
         # A whole specification, so that the mistakes are those that a file would be told.
-        spec = Spec.model_validate(
+        spec = build_spec(
             {
                 "name": "one",
                 "trials": 1,
@@ -73,7 +72,7 @@ def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Pr
                 "algorithms": [{"name": "PFS", "tuning": "anytime"}],
             }
         )
-    except ValidationError as error:
+    except SpecError as error:
         raise UsageError("; ".join(dict.fromkeys(_mistakes(error)))) from None
     (problem,) = spec.problems
     named = problem.plain()
@@ -90,7 +89,6 @@ def _setting(text: str) -> tuple[str, Any]:
         return key.strip(), value.strip()  # a word, whose quotes the shell has taken
 
 
-def _mistakes(error: Any) -> Iterator[str]:
-    for mistake in error.errors(include_url=False):
-        key = mistake["loc"][-1] if mistake["loc"] else ""
-        yield f"{key}: {mistake['msg']}" if isinstance(key, str) and key else mistake["msg"]
+def _mistakes(error: SpecError) -> Iterator[str]:
+    for path, message, _ in error.mistakes:
+        yield f"{path[2]}: {message}" if len(path) > 2 and path[0] == "problems" else message

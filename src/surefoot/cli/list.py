@@ -86,7 +86,8 @@ def _found(
         return {"algorithm": _algorithm(rules[what])}
     if what in PROBLEMS:
         return {"problem": _problem(what)}
-    from surefoot.experiments._mistakes import YOUR_OWN, unknown
+    from surefoot.experiments.mistakes import unknown
+    from surefoot.experiments.specification import YOUR_OWN
 
     names = ["algorithms", "problems", "literature", *PROBLEMS, *rules]
     raise UsageError(unknown("name", what, names, YOUR_OWN))
@@ -217,8 +218,8 @@ def _problem(name: str) -> dict[str, Any]:
         "name": name,
         "about": entry.text,
         "arguments": [
-            {"name": n, **_default(default), "about": about}
-            for n, (default, about) in entry.arguments().items()
+            {"name": n, **_default(argument.default), "about": argument.about}
+            for n, argument in entry.arguments().items()
         ],
     }
 
@@ -227,8 +228,7 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
     from surefoot.algorithms import source_of
     from surefoot.core.algorithm import constructors_of
     from surefoot.core.parameters import parameters_of
-    from surefoot.experiments.players import plain_parameters_of
-    from surefoot.experiments.plugins import mark_of
+    from surefoot.experiments.players import FULL_NAMES, plain_parameters_of
 
     about = {entry.name: entry for entry in (*_everywhere(), *_on_networks())}
     tunings = []
@@ -246,7 +246,7 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
         "name": kind.__name__,
         "about": _first_line(kind),
         "from": source_of(kind).work,
-        "rule": "your own" if mark_of("algorithms", kind.__name__) else source_of(kind).rule,
+        "rule": "your own" if kind.__name__ in FULL_NAMES else source_of(kind).rule,
         "tunings": tunings,
         "parameters": _wanted(plain_parameters_of(kind)),
     }

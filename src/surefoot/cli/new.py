@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -79,15 +80,16 @@ def _text(like: Like, name: str) -> str:
     from surefoot.experiments.paper import related, reproduction, table1
 
     if like is Like.starter and plugins.loaded():
-        return starter.with_plugins(name, plugins.loaded())
+        return starter.starter_with(name, plugins.loaded())
     if like is Like.starter:
-        return re.sub(r"\bfirst\b", lambda _: name, starter.STARTER, count=2)
+        return starter.starter(name)
     made = {
         Like.table1: table1.specification,
         Like.reproduction: reproduction.specification,
         Like.related: related.specification,
     }
-    return dump_spec(made[like]().model_copy(update={"name": name}))
+    made_spec = made[like]()
+    return dump_spec(replace(made_spec, data={**made_spec.data, "name": name}))
 
 
 def _name(path: Path) -> str:

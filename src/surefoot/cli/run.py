@@ -27,7 +27,6 @@ from surefoot.cli._summary import rows_as_table
 
 if TYPE_CHECKING:
     from surefoot.experiments import Estimate, Spec
-    from surefoot.experiments.cluster import Tls
 
 __all__ = ["Force", "Workers", "run"]
 
@@ -59,19 +58,6 @@ def run(
     cluster: Annotated[
         str | None, option("ADDRESS", "Run on the Dask cluster with this scheduler address.")
     ] = None,
-    tls_ca: Annotated[
-        Path | None,
-        option("FILE", "Certificate of the cluster's certificate authority.", "--tls-ca"),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None, option("FILE", "Certificate of this client.", "--tls-cert")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, option("FILE", "Private key of that certificate.", "--tls-key")
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Allow a remote cluster without TLS.")
-    ] = False,
     force: Force = False,
     dry_run: Annotated[
         bool,
@@ -108,7 +94,8 @@ def run(
     use(plugin)
     described, text = _read(spec)
     folder = usable(out if out is not None else Path("out") / described.name)
-    tls = _tls(cluster, insecure, workers, tls_ca, tls_cert, tls_key)
+    if cluster is not None and workers is not None:
+        raise UsageError("--workers is for this machine: a cluster has workers of its own")
     if dry_run:
         found = _estimate(described, folder, workers)
         _tell(found, described, folder, json, unreportable() if report else "")
@@ -126,8 +113,6 @@ def run(
             text=text,
             workers=workers,
             cluster=cluster,
-            insecure=insecure,
-            tls=tls,
             force=force,
             progress=tell,
         )
@@ -139,12 +124,9 @@ def run(
         ("--out", out),
         ("--workers", workers),
         ("--cluster", cluster),
-        ("--tls-ca", tls_ca),
-        ("--tls-cert", tls_cert),
-        ("--tls-key", tls_key),
     ):
         again += [] if value is None else [name, str(value)]
-    switches = {"--insecure": insecure, "--no-report": not report, "--yes": yes, "--json": json}
+    switches = {"--no-report": not report, "--yes": yes, "--json": json}
     again += [name for name, on in switches.items() if on]
     raise typer.Exit(
         finish(
@@ -166,39 +148,6 @@ def _read(path: Path) -> tuple[Spec, str]:
         return read_spec(path), path.read_text(encoding="utf-8-sig")
     except SpecError as error:
         raise MistakesError(str(error)) from error
-
-
-def _tls(
-    cluster: str | None,
-    insecure: bool,
-    workers: int | None,
-    ca: Path | None,
-    cert: Path | None,
-    key: Path | None,
-) -> Tls | None:
-    """Return the TLS files for a cluster, checked before anything else is done."""
-    from surefoot.experiments.cluster import ClusterError, Tls, checked_address
-
-    files = {"--tls-ca": ca, "--tls-cert": cert, "--tls-key": key}
-    given = [name for name, path in files.items() if path is not None]
-    if cluster is None:
-        if given or insecure:
-            raise UsageError(f"{(given or ['--insecure'])[0]} is for a cluster: give --cluster")
-        return None
-    if workers is not None:
-        raise UsageError("--workers is for this machine: a cluster has workers of its own")
-    if ca is not None and cert is not None and key is not None:
-        tls = Tls(ca, cert, key)
-    elif given:
-        missing = " and ".join(name for name in files if name not in given)
-        raise UsageError(f"{given[0]} needs {missing} beside it")
-    else:
-        tls = None
-    try:
-        checked_address(cluster, insecure=insecure, tls=tls)
-    except ClusterError as error:
-        raise UsageError(str(error)) from error
-    return tls
 
 
 # --- what there is to do --------------------------------------------------------------------------
@@ -257,8 +206,6 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool, no_report:
 def _time(found: Estimate) -> str:
     if found.present == found.cells:
         return "none: everything is in the file"
-    if found.seconds is None:
-        return "unknown"
     return f"about {duration(found.seconds)}, estimated from {found.basis}"
 
 
@@ -266,7 +213,7 @@ def _ask_before_a_long_run(described: Spec, folder: Path, workers: int | None) -
     if not _a_person():
         return
     found = _estimate(described, folder, workers)
-    if (found.seconds or 0.0) < LARGE:
+    if found.seconds < LARGE:
         return
     warn(
         f"{found.cells - found.present} cells, {number(found.rounds)} rounds: {_time(found)}; the "

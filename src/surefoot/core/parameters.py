@@ -74,7 +74,15 @@ class Parameter(NamedTuple):
         return None if value is None is self.default else self.read(self.name, value)
 
 
-def _declare(form: Form, rule: str, read: Read, default: object) -> Declaration:
+def declare(form: Form, rule: str, read: Read, default: object = MISSING) -> Declaration:
+    """Declare what none of the others does.
+
+    Args:
+        form: what plain data it is given as.
+        rule: what it may be, in words that follow "must be".
+        read: from the name and a value to the value that is kept; raises if it breaks the rule.
+        default: what it is unless given.
+    """
     return field(default=default, metadata={"parameter": (form, rule, read)})
 
 
@@ -83,7 +91,7 @@ def _number(rule: str, check: Callable[..., None], default: object) -> Declarati
         check(**{name: value})
         return checks.to_python_number(value)
 
-    return _declare("number", rule, read, default)
+    return declare("number", rule, read, default)
 
 
 def _object(form: Form, rule: str, holds: Callable[[Any], bool], default: object) -> Declaration:
@@ -92,7 +100,7 @@ def _object(form: Form, rule: str, holds: Callable[[Any], bool], default: object
             raise checks.invalid(name, rule, value)
         return value
 
-    return _declare(form, rule, read, default)
+    return declare(form, rule, read, default)
 
 
 def positive(*, default: object = MISSING) -> Declaration:
@@ -136,13 +144,13 @@ def count(least: int = 1, *, default: object = MISSING) -> Declaration:
             raise checks.invalid(name, rule, value)
         return int(value)
 
-    return _declare("whole", rule, read, default)
+    return declare("whole", rule, read, default)
 
 
 def rounds(*, default: object = MISSING) -> Declaration:
     """Declare a number of rounds."""
     rule = "a whole number of rounds >= 1"
-    return _declare(
+    return declare(
         "whole", rule, lambda name, value: checks.positive_int(value, name, rule), default
     )
 
@@ -155,7 +163,7 @@ def flag(*, default: object = MISSING) -> Declaration:
             raise checks.invalid(name, "True or False", value)
         return bool(value)
 
-    return _declare("switch", "True or False", read, default)
+    return declare("switch", "True or False", read, default)
 
 
 def choice(*words: str, default: object = MISSING) -> Declaration:
@@ -194,7 +202,7 @@ def _array(rule: str, check: Callable[[Array, str], Array], default: object) -> 
     def read(name: str, value: Array) -> Array:
         return value if checks.is_traced(value) else check(value, name)
 
-    return _declare("array", rule, read, default)
+    return declare("array", rule, read, default)
 
 
 def projectable(*, default: object = MISSING) -> Declaration:
@@ -207,7 +215,7 @@ def projectable(*, default: object = MISSING) -> Declaration:
             )
         return value
 
-    return _declare("set", "a set with a projection", read, default)
+    return declare("set", "a set with a projection", read, default)
 
 
 def minimising(*, default: object = MISSING) -> Declaration:

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surefoot.experiments.driver import Estimate, Outcome, estimate, run
+    from surefoot.experiments.executors import RunError
     from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
+    from surefoot.experiments.mistakes import SpecError
     from surefoot.experiments.plugins import PluginError, load_plugin
     from surefoot.experiments.record import CellResult, Facts, Place, Status
     from surefoot.experiments.rows import Row, gather, mean_std
-    from surefoot.experiments.spec import Spec
+    from surefoot.experiments.specification import Spec, build_spec
     from surefoot.experiments.store import DamagedCellError, Results, StoreError
     from surefoot.experiments.sweep import Event
-    from surefoot.experiments.toml import SpecError, dump_spec, parse_spec, read_spec
+    from surefoot.experiments.toml import dump_spec, parse_spec, read_spec
 
 __all__ = [
     "CellResult",
@@ -31,10 +33,12 @@ __all__ = [
     "PluginError",
     "Results",
     "Row",
+    "RunError",
     "Spec",
     "SpecError",
     "Status",
     "StoreError",
+    "build_spec",
     "dump_spec",
     "estimate",
     "gather",
@@ -51,14 +55,16 @@ __all__ = [
 
 _HOME = {
     **dict.fromkeys(("Estimate", "Outcome", "estimate", "run"), "driver"),
-    **dict.fromkeys(("SpecError", "dump_spec", "parse_spec", "read_spec"), "toml"),
+    **dict.fromkeys(("dump_spec", "parse_spec", "read_spec"), "toml"),
+    **dict.fromkeys(("Spec", "build_spec"), "specification"),
+    "SpecError": "mistakes",
     **dict.fromkeys(("PluginError", "load_plugin"), "plugins"),
     **dict.fromkeys(("CellResult", "Facts", "Place", "Status"), "record"),
     **dict.fromkeys(("DamagedCellError", "Results", "StoreError"), "store"),
     **dict.fromkeys(("Row", "gather", "mean_std"), "rows"),
     **dict.fromkeys(("to_csv", "to_netcdf", "to_parquet", "to_xarray"), "export"),
     "Event": "sweep",
-    "Spec": "spec",
+    "RunError": "executors",
 }
 
 

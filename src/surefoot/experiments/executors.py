@@ -1,7 +1,7 @@
-"""Where cells are played: in this process, in a pool of processes, on a dask cluster.
+"""Where cells are played: in this process, in a pool of processes, on a cluster, or anywhere.
 
-All three are a :class:`concurrent.futures.Executor`, and give the same results bit for bit. In a
-pool every process has one thread of its own: libraries that start more sum in another order.
+All are a :class:`concurrent.futures.Executor`, and give the same results bit for bit. In the pool
+every process has one thread of its own: libraries that start more sum in another order.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from multiprocessing import parent_process, resource_tracker
-from multiprocessing.context import SpawnContext, SpawnProcess
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any, TypeVar
 
 from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError
-from surefoot.experiments.cluster import Cluster, Tls
-from surefoot.experiments.workers import Workers
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.optional import need
 
-__all__ = ["Here", "Pool", "cores", "make_executor"]
+__all__ = ["Cluster", "InProcess", "Pool", "RunError", "Workers", "cores", "make_workers"]
 
 T = TypeVar("T")
 
@@ -38,13 +38,63 @@ PINNED = {
 """One thread per process; read by the libraries when they are imported."""
 
 
-class Here(Workers):
-    """Play in this process, at once, with as many threads as its libraries start."""
+class RunError(SurefootError, RuntimeError):
+    """A run that cannot continue; the message says why, and finished cells are stored."""
+
+
+class Workers:
+    """An executor that drives a sweep; it belongs to the caller, who shuts it down.
+
+    Attributes:
+        executor: what plays.
+        deaths: what a future raises whose worker died.
+        shared_fate: whether one death fails all that is in flight.
+        chunks: whether it pays to hand over several cells at once.
+
+    Args:
+        executor: any.
+        width: the number of submissions that keep every worker busy.
+    """
+
+    deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    shared_fate = True
+    chunks = True
+
+    def __init__(self, executor: Executor, width: int) -> None:
+        self.executor = executor
+        self._width = width
+
+    @property
+    def width(self) -> int:
+        """The number of submissions that keep every worker busy."""
+        return self._width
+
+    def submit(self, fn: Callable[..., T], /, *args: Any) -> Future[T]:
+        """Hand over a call."""
+        return self.executor.submit(fn, *args)
+
+    def renew(self) -> None:
+        """Make the executor work again after a death."""
+        raise RunError("the executor broke: a worker has ended; what is done is kept")
+
+    def stop(self) -> None:
+        """Stop now, if that can be; work in flight is lost."""
+
+    def close(self) -> None:
+        """End what was begun here."""
+
+
+class InProcess(Workers):
+    """This process, at once, with as many threads as its libraries start."""
 
     chunks = False
 
+    def __init__(self) -> None:
+        super().__init__(_AtOnce(), 1)
+
+
+class _AtOnce(Executor):
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Call it; the future is done."""
         future: Future[T] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -57,155 +107,160 @@ class Here(Workers):
 
 
 class Pool(Workers):
-    """Fresh processes ("spawn") that end when this one does.
+    """Fresh processes ("spawn") that end when this one does; made anew when they break.
 
     Args:
         workers: how many.
     """
 
-    deaths = (BrokenExecutor,)
-    shared_fate = True
-
     def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._open()
+        # One more than there are processes, so that none waits while results are written.
+        super().__init__(self._open(workers), workers + 1)
 
-    def _open(self) -> None:
-        self._context = _Context()
-        self._pool = ProcessPoolExecutor(
-            self._workers, mp_context=self._context, initializer=_begin_worker
+    def _open(self, workers: int) -> Executor:
+        context = get_context("spawn")
+        # Only this process has the end that is written to: without it the workers end.
+        alive, self._alive = context.Pipe(duplex=False)
+        return ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_begin_worker, initargs=(alive,)
         )
 
-    @property
-    def width(self) -> int:
-        """One more than the number of processes, so that none waits while results are written."""
-        return self._workers + 1
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Hand a call to a process, as any executor does."""
-        return self._pool.submit(fn, *args, **kwargs)
+    def submit(self, fn: Callable[..., T], /, *args: Any) -> Future[T]:
+        """Hand over a call, which may start a process."""
+        with _one_thread_each():
+            return self.executor.submit(fn, *args)
 
     def renew(self) -> None:
         """Start new processes for those that are gone; raise if they cannot start."""
         self.stop()
-        self._open()
+        self.executor = self._open(self._width - 1)
         try:
-            self._pool.submit(os.getpid).result()
+            self.submit(os.getpid).result()
         except BrokenExecutor as error:
-            raise RuntimeError(
+            raise RunError(
                 "worker processes end before they have anything to do: see what they print, or "
                 "play with workers = 0"
             ) from error
 
     def stop(self) -> None:
-        """Kill the processes."""
-        for process in self._context.started:
-            with contextlib.suppress(ValueError, AttributeError):  # closed, or never started
-                process.kill()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """End the processes, whatever they do."""
+        self._alive.close()
+        self.executor.shutdown(wait=True, cancel_futures=True)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes, as any executor does."""
-        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
-
-
-class _Process(SpawnProcess):
-    """A process that starts in its own environment."""
-
-    @staticmethod
-    def _Popen(process_obj: Any) -> Any:
-        with _spawning():
-            return SpawnProcess._Popen(process_obj)
-
-
-class _Context(SpawnContext):
-    """Start those processes, and keep track of them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.started: list[_Process] = []
-
-    def Process(self, *args: Any, **kwargs: Any) -> _Process:  # type: ignore[override]
-        process = _Process(*args, **kwargs)
-        self.started.append(process)
-        return process
+    def close(self) -> None:
+        """End the processes when they have played what they have."""
+        self.executor.shutdown(wait=True)
+        self._alive.close()
 
 
 @contextlib.contextmanager
-def _spawning() -> Iterator[None]:
-    """Set what a new process inherits: one thread per library, Ctrl-C blocked, no script.
+def _one_thread_each() -> Iterator[None]:
+    """Set what new processes inherit: one thread per library, Ctrl-C blocked, no script.
 
     Ctrl-C reaches every process of a terminal; blocked, it cannot end a worker in the middle of
     its imports with a traceback, and here it is only late. The script that called us would be
     run again by each worker if it could be seen, and one without a guard would start a sweep.
     """
-    # First, since it unblocks what was blocked before it.
-    resource_tracker.ensure_running()
+    resource_tracker.ensure_running()  # first, since it unblocks what was blocked before it
     block = getattr(signal, "pthread_sigmask", None)  # not on Windows
     before = block(signal.SIG_BLOCK, {signal.SIGINT}) if block else None
-    old = {name: os.environ.get(name) for name in PINNED}
-    main = sys.modules["__main__"]
-    os.environ.update(PINNED | {"XLA_FLAGS": _flags(old["XLA_FLAGS"])})
-    sys.modules["__main__"] = ModuleType("__main__")
+    old = dict(os.environ)
+    flags = f"{old.get('XLA_FLAGS', '')} {PINNED['XLA_FLAGS']}".strip()
+    os.environ.update(PINNED | {"XLA_FLAGS": flags})
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     try:
         yield
     finally:
         sys.modules["__main__"] = main
-        for name, value in old.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in PINNED:
+            del os.environ[name]
+        os.environ.update({name: old[name] for name in PINNED if name in old})
         if block:
             block(signal.SIG_SETMASK, before)
 
 
-def _flags(given: str | None) -> str:
-    """Return the user's flags for XLA, and ours."""
-    return f"{given or ''} {PINNED['XLA_FLAGS']}".strip()
-
-
-def _begin_worker() -> None:
-    """Prepare a worker, before it plays."""
+def _begin_worker(alive: Connection) -> None:
+    """Prepare a worker: Ctrl-C is its driver's, and it ends when its driver does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
 
-
-def _end_with_parent() -> None:
-    """End this worker when its driver ends: a killed driver cannot end its workers."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
+    def end_with_driver() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            alive.recv()  # nothing is ever sent
         os._exit(1)
+
+    threading.Thread(target=end_with_driver, name="driver", daemon=True).start()
+
+
+# --- a cluster ------------------------------------------------------------------------------------
+
+
+class Cluster(Workers):
+    """The workers of a dask scheduler; certificates and timeouts are those of dask's configuration.
+
+    Args:
+        address: of the scheduler, ``tcp://host:port`` or ``tls://host:port``.
+    """
+
+    shared_fate = False
+
+    def __init__(self, address: str) -> None:
+        distributed = need("distributed", "cluster", "a cluster")
+        try:
+            self._client = distributed.Client(address, set_as_default=False)
+            self._client.wait_for_workers(1, timeout=self._client._timeout)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise RunError(
+                f"the cluster at {address} must answer and have a worker: {error}"
+            ) from error
+        super().__init__(self._client.get_executor(pure=False), 2)
+        self.deaths = (distributed.KilledWorker,)
+        self._looked = -1e9
+
+    @property
+    def width(self) -> int:
+        """Twice the number of threads; workers may come and go."""
+        if time.monotonic() - self._looked > 2:
+            with contextlib.suppress(OSError):  # what is in flight will tell if it is gone
+                self._width = max(2, 2 * sum(self._client.nthreads().values()))
+            self._looked = time.monotonic()
+        return self._width
+
+    def renew(self) -> None:
+        """Do nothing: a cluster replaces its workers."""
+
+    def close(self) -> None:
+        """Disconnect; the cluster keeps running."""
+        with contextlib.suppress(OSError, RuntimeError):  # it may be gone
+            self.executor.shutdown(wait=False)
+        self._client.close()
 
 
 def cores() -> int:
     """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def make_executor(
-    workers: int | None = None,
-    *,
-    cluster: str | None = None,
-    insecure: bool = False,
-    tls: Tls | None = None,
+def make_workers(
+    workers: int | None = None, *, cluster: str | None = None, executor: Executor | None = None
 ) -> Workers:
     """Return where cells are to be played.
 
     Args:
-        workers: how many processes; 0 for this one, None for one per processor.
-        cluster: a scheduler's address instead.
-        insecure: whether a remote one may be used without TLS.
-        tls: files for TLS.
+        workers: how many processes; 0 for this one, None for one per processor. Of an executor:
+            how many cells it plays at a time.
+        cluster: a dask scheduler's address instead.
+        executor: any executor instead.
     """
     if cluster is not None:
-        if workers is not None:
+        if workers is not None or executor is not None:
             raise InvalidValueError(f"workers must not be given with a cluster, got {workers!r}")
-        return Cluster(cluster, insecure=insecure, tls=tls)
-    if workers == 0 and type(workers) is int:
-        return Here()
+        return Cluster(cluster)
+    if executor is not None:
+        if not isinstance(executor, Executor):
+            raise InvalidValueError(f"executor must be an Executor, got {executor!r}")
+        return Workers(executor, (workers or cores()) + 1)
+    if workers == 0:
+        return InProcess()
     return Pool(cores() if workers is None else checks.positive_int(workers, "workers"))

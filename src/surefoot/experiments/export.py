@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.experiments.files import write_whole
 from surefoot.experiments.record import CellResult, Place, axes_of
-from surefoot.experiments.store import Results
 
 __all__ = [
     "columns_to_csv",
@@ -30,6 +29,17 @@ __all__ = [
     "to_parquet",
     "to_xarray",
 ]
+
+
+class Played(Protocol):
+    """Cells with a header: an open results file, or a comparison."""
+
+    def header(self) -> dict[str, Any]:
+        """Return what the experiment is, as plain data."""
+
+    def cells(self) -> Iterator[tuple[Place, CellResult]]:
+        """Yield the cells, in order."""
+
 
 _KEYS = ("problem", "algorithm", "horizon", "trial")
 _TRIAL = ("trial",)
@@ -41,7 +51,7 @@ _LARGEST = 4e9
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def to_csv(results: Results, path: str | os.PathLike[str]) -> None:
+def to_csv(results: Played, path: str | os.PathLike[str]) -> None:
     """Write the table as CSV in UTF-8.
 
     Numbers read back bit for bit; a missing value is empty, which differs from ``nan``. A text that
@@ -52,7 +62,7 @@ def to_csv(results: Results, path: str | os.PathLike[str]) -> None:
     _write_csv(path, columns, ([row.get(name) for name in columns] for row in rows))
 
 
-def to_parquet(results: Results, path: str | os.PathLike[str]) -> None:
+def to_parquet(results: Played, path: str | os.PathLike[str]) -> None:
     """Write the table as Parquet; a missing value is null."""
     arrow = need("pyarrow", "export", "the Parquet export")
     parquet = need("pyarrow.parquet", "export", "the Parquet export")
@@ -97,7 +107,7 @@ def columns_to_parquet(
         parquet.write_table(held.replace_schema_metadata({"surefoot": json.dumps(about)}), draft)
 
 
-def to_xarray(results: Results, *, paths: bool = True) -> Any:
+def to_xarray(results: Played, *, paths: bool = True) -> Any:
     """Return the results as one ``xarray.Dataset``.
 
     Dimensions are problem, algorithm, horizon, trial, round, and entry for those of an action.
@@ -106,7 +116,7 @@ def to_xarray(results: Results, *, paths: bool = True) -> Any:
     block. The header is an attribute, as JSON.
 
     Args:
-        results: the open file.
+        results: the open file, or a comparison.
         paths: whether to include the paths, actions and best actions.
 
     Raises:
@@ -147,7 +157,7 @@ def to_xarray(results: Results, *, paths: bool = True) -> Any:
     return xarray.Dataset(variables, coords=axes.coordinates(), attrs={"header": header})
 
 
-def to_netcdf(results: Results, path: str | os.PathLike[str], *, paths: bool = True) -> None:
+def to_netcdf(results: Played, path: str | os.PathLike[str], *, paths: bool = True) -> None:
     """Write what :func:`to_xarray` makes as netCDF 4."""
     need("h5netcdf", "export", "the netCDF export")
     data = to_xarray(results, paths=paths)
@@ -158,7 +168,7 @@ def to_netcdf(results: Results, path: str | os.PathLike[str], *, paths: bool = T
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _played(results: Results) -> Iterator[tuple[Place, CellResult]]:
+def _played(results: Played) -> Iterator[tuple[Place, CellResult]]:
     """Return the cells that have trials."""
     return ((place, cell) for place, cell in results.cells() if cell.status == "done")
 
@@ -188,7 +198,7 @@ def _facts(cell: CellResult) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _rows(results: Results, length: int) -> Iterator[dict[str, Any]]:
+def _rows(results: Played, length: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of the table, each with its values by name; blocks have this length."""
     for place, cell in _played(results):
         facts = _facts(cell)
@@ -199,7 +209,7 @@ def _rows(results: Results, length: int) -> Iterator[dict[str, Any]]:
             yield dict(zip(_KEYS, keys, strict=True)) | numbers | facts
 
 
-def _columns(results: Results) -> tuple[dict[str, type], int]:
+def _columns(results: Played) -> tuple[dict[str, type], int]:
     """Return the columns with the narrowest types for their values, and the length of blocks.
 
     All blocks but the last have the same number of trials.
@@ -241,7 +251,7 @@ def _shown(value: Any) -> Any:
 class _Axes:
     """The axes that fit all cells."""
 
-    def __init__(self, results: Results, paths: bool) -> None:
+    def __init__(self, results: Played, paths: bool) -> None:
         self.labels: dict[str, dict[Any, int]] = {"problem": {}, "algorithm": {}}
         self.arrays: dict[str, tuple[str, ...]] = {}
         self.facts: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -18,6 +19,7 @@ from surefoot.problems import Problem
 
 __all__ = [
     "ALGORITHMS_BY_NAME",
+    "FULL_NAMES",
     "Parameters",
     "amount_at",
     "build_player",
@@ -25,12 +27,16 @@ __all__ = [
     "numbers_of",
     "plain_parameters_of",
     "plain_values",
+    "takes_base",
 ]
 
 ALGORITHMS_BY_NAME: dict[str, type[Any]] = {
     rule.__name__: rule for rule in ALGORITHMS if not needs_of(rule).agents
 }
 """The algorithms that play a problem by themselves, by name; those of plugins join them."""
+
+FULL_NAMES: dict[str, str] = {}
+"""The names of plugins' algorithms with their module, ``mine:Momentum``, by the short ones."""
 
 Parameters: TypeAlias = dict[str, tuple[float | str, str]]
 """Every number of an algorithm, with its origin."""
@@ -48,6 +54,13 @@ def plain_parameters_of(rule: type[Any]) -> dict[str, Parameter]:
         for name, parameter in parameters_of(rule).items()
         if parameter.is_plain and name not in ("domain", "base")
     }
+
+
+def takes_base(rule: type[Any], tuning: str | None) -> bool:
+    """Return whether a rule, or one of its tuned constructors, has an algorithm inside."""
+    if tuning is None:
+        return "base" in parameters_of(rule)
+    return "base" in inspect.signature(getattr(rule, tuning)).parameters
 
 
 def amount_at(value: Any, horizon: int) -> Any:
@@ -152,8 +165,13 @@ def plain_values(
     given: Mapping[str, Any], wanted: Mapping[str, Parameter], horizon: int
 ) -> dict[str, Any]:
     """Return values as a constructor takes them, amounts at a horizon."""
-    values = {name: amount_at(value, horizon) for name, value in given.items()}
-    return {n: int(v) if wanted[n].form == "whole" else v for n, v in values.items()}
+
+    def read(name: str, value: Any) -> Any:
+        at = amount_at(value, horizon)
+        whole = isinstance(at, float) and (isinstance(value, Mapping) or at.is_integer())
+        return int(at) if whole and wanted[name].form == "whole" else at
+
+    return {name: read(name, value) for name, value in given.items()}
 
 
 def _given(algorithm: Mapping[str, Any], horizon: int) -> Parameters:

@@ -1,266 +1,170 @@
-"""The problems that a specification may name, with their arguments.
+"""The problems that a specification may name: functions, whose arguments are those of the file.
 
 A specification consists of names and numbers. Only the names listed here are known, and those of
-the plugins that a person has given, so nothing in a file can import, open or run anything.
+the plugins that a person has given, so nothing in a file can import, open or run anything. What an
+argument may be is said by the function alone: its signature, its docstring, and its own checks.
 """
 
 from __future__ import annotations
 
-import math
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from functools import cache
+from typing import Any, NamedTuple, get_type_hints
 
 from surefoot import problems
 from surefoot.core.errors import InvalidValueError
-from surefoot.experiments._mistakes import YOUR_OWN, Mistake, refuse, shown, unknown
-from surefoot.experiments.tables import COMMON, ProblemRow, Seed
-from surefoot.games.engine_choice import Shape
+from surefoot.experiments.typed import read_value
 from surefoot.problems import Problem
 
-from pydantic import (  # isort: skip  once the tables have found it
-    BeforeValidator,
-    Field,
-    PlainValidator,
-    SerializeAsAny,
-    model_validator,
-)
-
-__all__ = [
-    "BLOCK",
-    "PROBLEMS",
-    "AnyProblem",
-    "ProblemEntry",
-    "ProblemRow",
-    "build_problem",
-]
+__all__ = ["BLOCK", "PROBLEMS", "Argument", "ProblemEntry", "build_problem", "check_problem"]
 
 BLOCK = 30
 """Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not
 depend on how many other trials a file asks for."""
 
-Dimension: TypeAlias = Annotated[int, Field(ge=1, le=10_000, description="entries of an action")]
-SeveralEntries: TypeAlias = Annotated[
-    int, Field(ge=2, le=10_000, description="entries of an action")
-]
-Positive: TypeAlias = Annotated[float, Field(gt=0)]
-AtLeastOne: TypeAlias = Annotated[float, Field(ge=1)]
-Costs: TypeAlias = Annotated[
-    Literal["linear", "quadratic"], Field(description="kind of the costs, which pull outwards")
-]
+GIVEN = ("horizon", "trials", "streams", "block")
+"""Arguments of a problem that the cell gives."""
 
 
-def _seed_of(geometry: str) -> Any:
-    words = f"of the {geometry}; the streams have the specification's"
-    return Field(default=0, description=words)
+class Argument(NamedTuple):
+    """An argument of a problem.
 
+    Attributes:
+        default: what it is unless given; ... where it must be given.
+        kind: its annotation.
+        about: what the docstring says of it.
+    """
 
-class PaperToy(ProblemRow):
-    """The paper's toy: quadratic costs around random targets, a square, a best action inside."""
-
-    name: Literal["paper_toy"]
-    published: Literal[0, 1] | None = Field(
-        default=None,
-        description="0 or 1: the streams of the published regret or violation script, at most "
-        "20,000 rounds of them; streams from the specification's seed unless given",
-    )
-
-    @property
-    def longest(self) -> int | None:
-        """The number of rounds of the published streams, if they are requested."""
-        return None if self.published is None else max(problems.HORIZONS)
-
-
-class BindingToy(PaperToy):
-    """The paper's toy with its targets moved: the best action is a corner of the square."""
-
-    name: Literal["binding_toy"]  # type: ignore[assignment]
-
-
-class RandomPolytope(ProblemRow):
-    """A random polytope with 0 inside and costs whose best action is on its boundary."""
-
-    name: Literal["random_polytope"]
-    dimension: Dimension = 20
-    rows: Annotated[int, Field(ge=2, le=100_000)] = Field(
-        default=60, description="linear constraints; at least twice the dimension"
-    )
-    costs: Costs = "quadratic"
-    seed: Seed = _seed_of("polytope")
-
-    @model_validator(mode="after")
-    def _bounded(self) -> RandomPolytope:
-        if self.rows < 2 * self.dimension:
-            least = f"must be at least twice the dimension, {2 * self.dimension}"
-            refuse(Mistake(("rows",), f"{least}, got {self.rows}"))
-        return self
-
-
-class RotatedBox(ProblemRow):
-    """A box with sides of different lengths, turned at random."""
-
-    name: Literal["rotated_box"]
-    dimension: Dimension = 5
-    costs: Costs = "quadratic"
-    seed: Seed = _seed_of("box")
-
-
-class Ellipsoid(ProblemRow):
-    """An ellipsoid turned at random."""
-
-    name: Literal["ellipsoid"]
-    dimension: Dimension = 5
-    condition: AtLeastOne = Field(
-        default=10.0, description="square of the ratio of the longest to the shortest half axis"
-    )
-    costs: Costs = "quadratic"
-    seed: Seed = _seed_of("ellipsoid")
-
-
-def _pair(value: Any) -> Any:
-    # TOML has lists only.
-    return tuple(value) if isinstance(value, list) else value
-
-
-class SpectralBall(ProblemRow):
-    """Matrices of spectral norm at most 1."""
-
-    name: Literal["spectral_ball"]
-    shape: Annotated[
-        tuple[
-            Annotated[int, Field(ge=1, le=1_000)],
-            Annotated[int, Field(ge=1, le=1_000)],
-        ],
-        BeforeValidator(_pair),
-    ] = Field(default=(4, 3), description="rows and columns of the matrices")
-    costs: Costs = "quadratic"
-    seed: Seed = _seed_of("pull")
-
-    @property
-    def entries(self) -> int:
-        """Entries of a matrix."""
-        return math.prod(self.shape)
-
-
-class FairLogistic(ProblemRow):
-    """Logistic regression whose scores may hardly tell two groups apart."""
-
-    name: Literal["fair_logistic"]
-    dimension: Dimension = 10
-    radius: Positive = Field(default=5.0, description="limit on the norm")
-    tolerance: Positive = Field(
-        default=0.05, description="limit on the covariance of score and group"
-    )
-    seed: Seed = _seed_of("population")
-
-
-class AdversarialCube(ProblemRow):
-    """A cube, and linear costs that try to push the actions out of it."""
-
-    name: Literal["adversarial_cube"]
-    adversary: Literal["constant", "alternating", "random", "corners", "out", "uncut"] = Field(
-        description="who chooses the slopes; out and uncut answer the actions, so one trial is all "
-        "there is of them"
-    )
-    dimension: Dimension = 2
-    radius: Positive = Field(default=0.5, description="half the length of an edge")
-    size: Positive = Field(default=1.0, description="norm of every slope")
-
-    @property
-    def adaptive(self) -> str | None:
-        """The adversary, if it answers the actions."""
-        return self.adversary if self.adversary in ("out", "uncut") else None
-
-
-class Crawl(ProblemRow):
-    """A start with little slack, far from where the costs pull: no safe rule can be quick."""
-
-    name: Literal["crawl"]
-    kappa: AtLeastOne = Field(
-        default=20.0, description="how far the set reaches, relative to the start's certified ball"
-    )
-    dimension: Dimension = 2
-    size: Positive = Field(default=1.0, description="norm of every slope")
-
-
-class ThinBox(ProblemRow):
-    """A box that is thin in one direction, and linear costs that pull towards a corner."""
-
-    name: Literal["thin_box"]
-    dimension: SeveralEntries = 3
-    kappa: AtLeastOne = Field(
-        default=100.0, description="half-side of the box, relative to that of its thin direction"
-    )
-
-
-class Portfolio(ProblemRow):
-    """Wealth on a simplex: logarithmic costs of price relatives; the start has no slack."""
-
-    name: Literal["portfolio"]
-    dimension: SeveralEntries = 5
-    spread: Annotated[float, Field(ge=0.01, le=0.9)] = Field(
-        default=0.2, description="how far a price relative may be from 1"
-    )
-    seed: Seed = _seed_of("drift of the prices")
-
-
-class ChangingHalfspaces(ProblemRow):
-    """A half-space per round, which 0 meets by a margin, and quadratic costs that pull outwards."""
-
-    name: Literal["changing_halfspaces"]
-    dimension: Dimension = 2
-    margin: Annotated[float, Field(ge=0.01, le=0.29)] = Field(
-        default=0.2, description="slack of 0 in every round"
-    )
-    seed: Seed = _seed_of("half-spaces")
-
-
-def _by_name(value: Any) -> Any:
-    """Return a table as the row of the problem that it names."""
-    if isinstance(value, ProblemRow):
-        return value
-    if not isinstance(value, dict):
-        refuse(Mistake((), f"must be a table, got {shown(value)}"))
-    name = value.get("name")
-    if "name" not in value:
-        refuse(Mistake(("name",), f"is missing; known: {', '.join(PROBLEMS)}"))
-    if not isinstance(name, str) or name not in PROBLEMS:
-        refuse(Mistake(("name",), unknown("problem", name, PROBLEMS, YOUR_OWN)))
-    return PROBLEMS[name].model.model_validate(value)
-
-
-AnyProblem: TypeAlias = Annotated[SerializeAsAny[ProblemRow], PlainValidator(_by_name)]
-"""A row of whatever problem its name is that of, a plugin's included."""
+    default: Any
+    kind: Any
+    about: str
 
 
 class ProblemEntry(NamedTuple):
     """A problem that a specification may name.
 
     Attributes:
-        model: its arguments, with limits, defaults and descriptions.
-        build: makes it from horizon, trials, seed of the streams, block and arguments.
-        shape: what its feasible set is.
+        name: by which cells know it.
+        make: the function.
+        hidden: arguments that a specification does not give.
+        plugin: name and hash of the module that it is from; empty for the library's own.
     """
 
-    model: type[ProblemRow]
-    build: Callable[..., Problem]
-    shape: Shape = "other"
+    name: str
+    make: Callable[..., Problem]
+    hidden: tuple[str, ...] = ()
+    plugin: str = ""
 
     @property
     def text(self) -> str:
         """A sentence that describes the problem."""
-        return (self.model.__doc__ or "").strip().split("\n")[0]
+        first = (inspect.getdoc(self.make) or f"{self.name}.").split("\n")[0]
+        said = first.removeprefix("Return ")
+        return said[0].upper() + said[1:]
 
-    def arguments(self) -> dict[str, tuple[Any, str]]:
-        """Return its own arguments: each default, ... where there is none, and description."""
-        own = {n: f for n, f in self.model.model_fields.items() if n not in COMMON}
-        return {
-            n: (... if f.is_required() else f.default, f.description or "") for n, f in own.items()
+    def arguments(self) -> dict[str, Argument]:
+        """Return its arguments by name."""
+        return _arguments(self.make, self.hidden)
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all of its arguments as plain data, those that are not given by their defaults."""
+        values = {
+            name: read_value(a.kind, given[name], name) if name in given else a.default
+            for name, a in self.arguments().items()
         }
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+    def build(
+        self, arguments: Mapping[str, Any], horizon: int, trials: int, streams: int, block: int = 0
+    ) -> Problem:
+        """Return the problem with the streams of one block of trials.
+
+        Args:
+            arguments: its own, plain data.
+            horizon: rounds.
+            trials: how many of the block's runs.
+            streams: seed of the block's streams.
+            block: which block, from 0; only the published streams need to know.
+
+        Raises:
+            InvalidValueError: the function refuses its arguments, or returns no such problem.
+        """
+        given = {"horizon": horizon, "trials": trials, "streams": streams, "block": block}
+        wanted = inspect.signature(self.make).parameters
+        own = {n: read_value(a.kind, arguments[n], n) for n, a in self.arguments().items()}
+        made = self.make(**own, **{n: v for n, v in given.items() if n in wanted})
+        problem = check_problem(made, self.name, trials)
+        if problem.costs.horizon < horizon:
+            raise InvalidValueError(
+                f"{self.name} must return costs of {horizon} rounds, got {problem.costs.horizon}"
+            )
+        return problem
 
 
-def _published(
+@cache
+def _arguments(make: Callable[..., Problem], hidden: tuple[str, ...]) -> dict[str, Argument]:
+    about = dict(re.findall(r"^\s+(\w+): (.+)$", inspect.getdoc(make) or "", re.MULTILINE))
+    hints = get_type_hints(make)
+    return {
+        name: Argument(
+            ... if p.default is p.empty else p.default,
+            hints.get(name),
+            about.get(name, "").rstrip("."),
+        )
+        for name, p in inspect.signature(make).parameters.items()
+        if name not in GIVEN and name not in hidden
+    }
+
+
+def check_problem(made: object, title: str, trials: int) -> Problem:
+    """Return what a function of the user's has made, if it is a problem of so many trials."""
+    if not isinstance(made, Problem):
+        raise InvalidValueError(f"{title} must return a Problem, got {type(made).__name__}")
+    if (made.costs.runs or 1) != trials:
+        raise InvalidValueError(
+            f"{title} must return costs of {trials} runs, an axis behind that of the rounds, "
+            f"got {made.costs.runs or 'none'}"
+        )
+    return made
+
+
+# --- the paper's toy, on its own streams too ------------------------------------------------------
+
+
+def paper_toy(
+    horizon: int, trials: int, streams: int, block: int, published: int | None = None
+) -> Problem:
+    """Return the paper's toy: quadratic costs around random targets, a square, the best inside.
+
+    Args:
+        horizon: rounds.
+        trials: runs.
+        streams: seed of the targets, unless the published ones are wanted.
+        block: of how many trials before these.
+        published: 0 or 1: the streams of the published regret or violation script, 20,000 rounds.
+    """
+    return _toy(problems.paper_toy, horizon, trials, streams, block, published)
+
+
+def binding_toy(
+    horizon: int, trials: int, streams: int, block: int, published: int | None = None
+) -> Problem:
+    """Return the paper's toy with its targets moved: the best action is a corner of the square.
+
+    Args:
+        horizon: rounds.
+        trials: runs.
+        streams: seed of the targets, unless the published ones are wanted.
+        block: of how many trials before these.
+        published: 0 or 1: the streams of the published regret or violation script, 20,000 rounds.
+    """
+    return _toy(problems.binding_toy, horizon, trials, streams, block, published)
+
+
+def _toy(
     make: Callable[..., Problem],
     horizon: int,
     trials: int,
@@ -270,10 +174,13 @@ def _published(
 ) -> Problem:
     if published is None:
         return make(horizon, trials, streams=streams)
+    if published not in (0, 1):
+        raise InvalidValueError(f"published must be 0 or 1, got {published}")
     longest = max(problems.HORIZONS)
     if horizon > longest:
         raise InvalidValueError(
-            f"horizon must be at most {longest}, the rounds of the published streams, got {horizon}"
+            f"published must not be given for more than {longest} rounds, which its streams have, "
+            f"got {published} for {horizon}"
         )
     # One generator draws trial after trial: a later block is what comes after the earlier ones.
     first = BLOCK * block
@@ -281,65 +188,42 @@ def _published(
     return replace(whole, costs=whole.costs.run(slice(first, first + trials)))
 
 
-def _synthetic(
-    make: Callable[..., Problem],
-    horizon: int,
-    trials: int,
-    streams: int,
-    block: int,
-    **arguments: Any,
-) -> Problem:
-    return make(horizon=horizon, trials=trials, streams=streams, **arguments)
-
-
-def _matrices(
-    horizon: int, trials: int, streams: int, block: int, shape: Any, **arguments: Any
-) -> Problem:
-    rows, columns = shape
-    return problems.spectral_ball(
-        (rows, columns), horizon=horizon, trials=trials, streams=streams, **arguments
-    )
-
-
-def _entry(
-    model: type[ProblemRow], make: Callable[..., Problem], shape: Shape = "other"
-) -> ProblemEntry:
-    return ProblemEntry(model, partial(_synthetic, make), shape)
-
-
 PROBLEMS: dict[str, ProblemEntry] = {
-    "paper_toy": ProblemEntry(PaperToy, partial(_published, problems.paper_toy), "box"),
-    "binding_toy": ProblemEntry(BindingToy, partial(_published, problems.binding_toy), "box"),
-    "random_polytope": _entry(RandomPolytope, problems.random_polytope, "polytope"),
-    "rotated_box": _entry(RotatedBox, problems.rotated_box, "polytope"),
-    "ellipsoid": _entry(Ellipsoid, problems.ellipsoid),
-    "spectral_ball": ProblemEntry(SpectralBall, _matrices),
-    "fair_logistic": _entry(FairLogistic, problems.fair_logistic),
-    "adversarial_cube": _entry(AdversarialCube, problems.adversarial_cube, "box"),
-    "crawl": _entry(Crawl, problems.crawl),
-    "thin_box": _entry(ThinBox, problems.thin_box, "box"),
-    "portfolio": _entry(Portfolio, problems.portfolio),
-    "changing_halfspaces": _entry(ChangingHalfspaces, problems.changing_halfspaces),
+    entry.name: entry
+    for entry in (
+        ProblemEntry("paper_toy", paper_toy),
+        ProblemEntry("binding_toy", binding_toy),
+        ProblemEntry("random_polytope", problems.random_polytope),
+        ProblemEntry("rotated_box", problems.rotated_box),
+        ProblemEntry("ellipsoid", problems.ellipsoid),
+        ProblemEntry("spectral_ball", problems.spectral_ball),
+        ProblemEntry("fair_logistic", problems.fair_logistic),
+        # Their seed is that of the streams alone, which the specification has.
+        ProblemEntry("adversarial_cube", problems.adversarial_cube, hidden=("seed",)),
+        ProblemEntry("crawl", problems.crawl),
+        ProblemEntry("thin_box", problems.thin_box, hidden=("seed",)),
+        ProblemEntry("portfolio", problems.portfolio),
+        ProblemEntry("changing_halfspaces", problems.changing_halfspaces),
+    )
 }
 """By name; a new problem joins here."""
 
 
 def build_problem(
-    problem: Mapping[str, Any], horizon: int, trials: int, stream_seed: int, block: int
+    problem: Mapping[str, Any], horizon: int, trials: int, streams: int, block: int
 ) -> Problem:
-    """Return a problem with the streams of one block of trials.
+    """Return a problem that a cell names, with the streams of one block of trials.
 
     Args:
         problem: ``name`` and ``arguments``, plain data, all arguments given.
         horizon: rounds.
         trials: how many of the block's runs.
-        stream_seed: seed of the block's streams (:func:`surefoot.experiments.seeds.stream_seed`).
-        block: which block, from 0; only the published streams need to know.
+        streams: seed of the block's streams (:func:`surefoot.experiments.cells.stream_seed`).
+        block: which block, from 0.
 
     Example:
         >>> toy = {"name": "paper_toy", "arguments": {"published": 0}}
-        >>> build_problem(toy, 2, 1, stream_seed=7, block=0).costs.targets[0, 0].round(4)
+        >>> build_problem(toy, 2, 1, streams=7, block=0).costs.targets[0, 0].round(4)
         array([-0.363 , -0.0476])
     """
-    build = PROBLEMS[problem["name"]].build
-    return build(horizon, trials, stream_seed, block, **problem["arguments"])
+    return PROBLEMS[problem["name"]].build(problem["arguments"], horizon, trials, streams, block)

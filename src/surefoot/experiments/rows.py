@@ -32,6 +32,7 @@ __all__ = [
     "join_arrays",
     "join_facts",
     "mean_std",
+    "notes_of",
     "problems",
 ]
 
@@ -328,6 +329,18 @@ def mean_std(row: Row, name: str) -> tuple[float, float]:
     """
     values = np.asarray(row.arrays[name], dtype=np.float64)
     return float(values.mean()), float(values.std())
+
+
+def notes_of(rows: Iterable[Row]) -> list[str]:
+    """Return why rows were not played or not to their end, one line per problem and player."""
+    noted: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.note:
+            noted.setdefault((row.algorithm, row.problem), []).append(row)
+    return [
+        f"{algorithm} on {problem}, T = {', '.join(str(r.horizon) for r in own)}: {own[-1].note}"
+        for (algorithm, problem), own in noted.items()
+    ]
 
 
 def algorithms(rows: Iterable[Row]) -> list[str]:

@@ -5,33 +5,30 @@ from __future__ import annotations
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
-from surefoot.core.errors import SurefootError
 from surefoot.core.optional import MissingExtraError
-from surefoot.experiments.cluster import ClusterError
-from surefoot.experiments.grid import Job
-from surefoot.experiments.plan import FINISHED, NOTES, Pace, Plan, first_few
+from surefoot.experiments.cells import Job
+from surefoot.experiments.executors import RunError, Workers
+from surefoot.experiments.play_cell import OtherCodeError, fingerprint, play_for, versions
 from surefoot.experiments.plugins import loaded
 from surefoot.experiments.record import CellResult, Status, time_now
-from surefoot.experiments.store import Results
-from surefoot.experiments.versions import OtherSourcesError, fingerprint, play_checked, versions
-from surefoot.experiments.workers import Workers
 
-__all__ = ["Event", "RunError", "Stop", "Sweep"]
+__all__ = ["FINISHED", "Event", "Stop", "Sweep", "first_few"]
 
-# A chunk of neighbours: long enough that handing it over costs nothing, short enough to lose.
-_CHUNK_CELLS, _CHUNK_SECONDS, _WORTH_SECONDS = 64, 1.0, 0.2
-# Each worker compiles the programs that it meets: better by few workers.
-_SCAN_CHUNK_SECONDS = 4.0
+FINISHED: tuple[Status, ...] = ("done", "refused")
+"""Statuses of cells that need not be played again."""
+
+NOTES = 20
+"""Show at most this many notes of a kind; count the rest."""
+
+# Neighbours that run one program are handed over together, so that few workers compile it; few
+# enough to lose.
+_CHUNK_CELLS, _CHUNK_ROUNDS = 16, 3_000_000
 _LOOK_SECONDS = 0.1
-
-
-class RunError(SurefootError, RuntimeError):
-    """A run that cannot continue; the message says why, and finished cells are stored."""
 
 
 class Event(NamedTuple):
@@ -53,38 +50,43 @@ class Event(NamedTuple):
 
 
 class Sweep:
-    """Hand out chunks, a few at a time, and store the results."""
+    """Hand out chunks of cells, a few at a time, and store the results.
+
+    Args:
+        put: stores a cell.
+        before: how far the run is.
+        stop: whether it is to end.
+        progress: called after each cell.
+        work: plays some cells.
+    """
 
     def __init__(
         self,
-        results: Results,
-        plan: Plan,
+        put: Callable[[CellResult], None],
+        before: Event,
         stop: Stop,
         progress: Callable[[Event], None] | None,
         work: Callable[..., list[CellResult]],
     ) -> None:
-        self._results = results
-        self._plan = plan
+        self._store = put
+        self.now = before
         self._stop = stop
         self._progress = progress
         self._work = work
-        self._pace = Pace()
         self._flying: dict[Future[list[CellResult]], list[Job]] = {}
         # To be played by themselves: they were there when a worker died, or a chunk failed.
         self._alone: deque[Job] = deque()
         self._deaths: Counter[str] = Counter()
         self._notes: list[str] = []
-        self._rounds = plan.rounds_there
-        self.done = len(plan.skip)
         self.counts: Counter[str] = Counter()
 
     def notes(self) -> list[str]:
         """Return what went wrong, the first few."""
         return first_few(self._notes, self.counts["failed"] + self.counts["set aside"])
 
-    def play(self, jobs: Iterator[Job], executor: Workers) -> None:
+    def play(self, jobs: Iterator[Job], workers: Workers) -> None:
         """Play all of them, or until it is to stop."""
-        self._executor = executor
+        self._workers = workers
         chunks = self._chunks(jobs)
         try:
             while not self._stop.asked:
@@ -94,43 +96,35 @@ class Sweep:
                 finished, _ = wait(self._flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
                 self._take_in(finished)
             self._take_in([f for f in self._flying if f.done()], mend=False)
-            executor.stop()
+            workers.stop()
         except KeyboardInterrupt:
             self._stop.asked = True
-            executor.stop()
+            workers.stop()
         except BaseException:
-            executor.stop()
+            workers.stop()
             raise
 
     def _chunks(self, jobs: Iterator[Job]) -> Iterator[list[Job]]:
-        """Yield neighbours, as many as are worth handing over; programs are rarely mixed."""
+        """Yield neighbours that run the same program, as many as are worth handing over."""
+        missing = self.now.total - self.now.done
+        most = min(_CHUNK_CELLS, missing // (2 * self._workers.width) + 1)
         chunk: list[Job] = []
-        seconds = 0.0
-        cells = min(_CHUNK_CELLS, self._plan.missing // (2 * self._executor.width) + 1)
-        if not self._executor.chunks:
-            cells = 1
         for job in jobs:
-            scan = job.spec["engine"] == "scan"
-            other = bool(chunk) and job.program != chunk[-1].program
-            if other and seconds >= _WORTH_SECONDS:
+            rounds = sum(other.rounds for other in chunk)
+            full = len(chunk) >= (most if self._workers.chunks else 1) or rounds > _CHUNK_ROUNDS
+            if chunk and (full or job.program != chunk[-1].program):
                 yield chunk
-                chunk, seconds = [], 0.0
-            if scan and (other or not chunk):
-                seconds += _WORTH_SECONDS  # to be compiled: not to be shared with the next kind
+                chunk = []
             chunk.append(job)
-            seconds += self._pace.seconds(job)
-            most = _SCAN_CHUNK_SECONDS if scan else _CHUNK_SECONDS
-            if seconds >= most or len(chunk) >= cells:
-                yield chunk
-                chunk, seconds = [], 0.0
         if chunk:
             yield chunk
 
     def _hand_out(self, chunks: Iterator[list[Job]]) -> None:
         """Submit until every worker has work in hand and work in waiting."""
-        while not self._stop.asked and len(self._flying) < self._executor.width:
+        while not self._stop.asked and len(self._flying) < self._workers.width:
             if self._alone:
-                if not self._flying:  # who is by itself when a worker dies has killed it
+                # Run suspects alone: if the worker dies again, this cell caused it.
+                if not self._flying:
                     self._submit([self._alone.popleft()])
                 return
             chunk = next(chunks, None)
@@ -141,21 +135,21 @@ class Sweep:
     def _submit(self, chunk: list[Job]) -> None:
         cells = [(job.address, job.spec) for job in chunk]
         try:
-            future = self._executor.submit(play_checked, fingerprint(), loaded(), self._work, cells)
-        except self._executor.deaths:
+            future = self._workers.submit(play_for, fingerprint(), loaded(), self._work, cells)
+        except self._workers.deaths:
             self._alone.extend(chunk)  # it broke a moment ago, before these had begun
             self._mend()
             return
         self._flying[future] = chunk
 
-    def _take_in(self, finished: Any, *, mend: bool = True) -> None:
+    def _take_in(self, finished: Collection[Any], *, mend: bool = True) -> None:
         """Write what came back."""
         died = False
         for future in [f for f in self._flying if f in finished]:  # in the order of submission
             died |= self._take(future)
-            if self._stop.asked and not self._executor.chunks:
+            if self._stop.asked and not self._workers.chunks:
                 return
-        if died and mend and self._executor.shared_fate:
+        if died and mend:
             self._mend()
 
     def _take(self, future: Future[list[CellResult]]) -> bool:
@@ -163,19 +157,18 @@ class Sweep:
         chunk = self._flying.pop(future)
         try:
             played = future.result()
-        except self._executor.deaths:
-            self._died(chunk)
+        except self._workers.deaths:
+            self._count_death(chunk)
             return True
         except CancelledError as error:
-            raise ClusterError("the cluster was lost; what is done is kept") from error
-        except (OtherSourcesError, MissingExtraError) as error:
+            raise RunError("the workers were lost; what is done is kept") from error
+        except (OtherCodeError, MissingExtraError) as error:
             raise RunError(str(error)) from error
         except Exception as error:
             if len(chunk) > 1:
                 self._alone.extend(chunk)
             else:
-                note = f"{type(error).__name__}: {error}"
-                self._give_up(chunk[0], "failed", note)
+                self._give_up(chunk[0], "failed", f"{type(error).__name__}: {error}")
             return False
         for job, result in zip(chunk, played, strict=True):
             self._put(job, result)
@@ -183,12 +176,13 @@ class Sweep:
 
     def _mend(self) -> None:
         """Collect what was in flight and failed by one death, and start again."""
-        wait(self._flying)
-        for future in list(self._flying):
-            self._take(future)
-        self._executor.renew()
+        if self._workers.shared_fate:
+            wait(self._flying)
+            for future in list(self._flying):
+                self._take(future)
+        self._workers.renew()
 
-    def _died(self, chunk: list[Job]) -> None:
+    def _count_death(self, chunk: list[Job]) -> None:
         """Count the death of a worker; a cell that was alone with two is to blame."""
         for job in chunk:
             self._deaths[job.address] += 1
@@ -200,32 +194,40 @@ class Sweep:
     def _give_up(self, job: Job, status: Status, note: str) -> None:
         """Write that a cell has no result."""
         provenance = {"finished": time_now(), "versions": versions()}
-        self._put(
-            job,
-            CellResult(
-                address=job.address,
-                spec=job.spec,
-                status=status,
-                note=note,
-                provenance=provenance,
-            ),
+        result = CellResult(
+            address=job.address, spec=job.spec, status=status, note=note, provenance=provenance
         )
+        self._put(job, result)
 
     def _put(self, job: Job, result: CellResult) -> None:
-        self._results.put(result)
-        self._pace.learn(job, result)
-        self.done += 1
-        self._rounds += job.rounds
+        self._store(result)
         self.counts[result.status] += 1
         if result.status not in FINISHED and len(self._notes) < NOTES:
             self._notes.append(f"{job.label}: {result.status}: {result.note}")
-        self.tell(job.label)
+        self.report_progress(
+            self.now._replace(
+                done=self.now.done + 1,
+                rounds_done=self.now.rounds_done + job.rounds,
+                label=job.label,
+            )
+        )
 
-    def tell(self, label: str = "") -> None:
+    def report_progress(self, now: Event) -> None:
         """Report how far the run has come."""
+        self.now = now
         if self._progress is not None:
-            plan = self._plan
-            self._progress(Event(self.done, plan.cells, self._rounds, plan.rounds, label))
+            self._progress(now)
+
+
+def first_few(notes: list[str], count: int) -> list[str]:
+    """Return the first notes, with a last one that counts the rest.
+
+    Args:
+        notes: at least as many as are shown.
+        count: how many there are in all.
+    """
+    shown = notes[:NOTES]
+    return [*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown
 
 
 class Stop:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from surefoot.core.errors import SurefootError
-from surefoot.experiments._lines import Lines
-from surefoot.experiments._mistakes import Mistake, key_text, written
-from surefoot.experiments.spec import Spec
+from surefoot.experiments.mistakes import KeyPath, Mistake, SpecError, key_text
+from surefoot.experiments.specification import Spec, build_spec
 
-from pydantic import ValidationError  # isort: skip  once the specification has found it
-
-__all__ = ["Mistake", "SpecError", "dump_spec", "parse_spec", "read_spec"]
+__all__ = ["dump_spec", "parse_spec", "read_spec"]
 
 LARGEST = 1_000_000
 """Bytes of a file."""
@@ -26,30 +22,6 @@ LONGEST_LINE = 10_000
 
 MOST_DOTS = 200
 """Dots in a line: a key of thousands of parts would take minutes to read, and none has five."""
-
-DEEPEST = 12
-"""Tables within tables and lists; the deepest that makes sense has 8."""
-
-
-class SpecError(SurefootError, ValueError):
-    """A specification that cannot be used; lists everything that is wrong, one per line.
-
-    Attributes:
-        name: of the file.
-        mistakes: in the order of the file.
-    """
-
-    def __init__(self, name: str, mistakes: Sequence[Mistake]) -> None:
-        self.name = name
-        self.mistakes = list(mistakes)
-        super().__init__("\n".join(self._line(m) for m in self.mistakes))
-
-    def _line(self, mistake: Mistake) -> str:
-        where = self.name if mistake.line is None else f"{self.name}:{mistake.line}"
-        return ": ".join(part for part in (where, written(mistake.path), mistake.message) if part)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SpecError, (self.name, self.mistakes)
 
 
 def read_spec(path: str | Path) -> Spec:
@@ -61,15 +33,12 @@ def read_spec(path: str | Path) -> Spec:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+            text = file.read(LARGEST + 1).decode("utf-8-sig")  # some editors put a mark in front
     except OSError as error:
-        raise _whole(path.name, f"cannot be read: {error.strerror or error}") from error
-    if len(data) > LARGEST:
-        raise _whole(path.name, f"is larger than {LARGEST // 1_000_000} MB")
-    try:
-        text = data.decode("utf-8-sig")  # some editors put a mark in front
+        words = f"cannot be read: {error.strerror or error}"
+        raise SpecError(path.name, [Mistake((), words)]) from error
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
+        line = error.object[: error.start].count(b"\n") + 1
         raise SpecError(path.name, [Mistake((), "is not UTF-8 text", line)]) from error
     return parse_spec(text, path.name)
 
@@ -87,63 +56,85 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
     Example:
         >>> parse_spec('name = "x"\nhorizons = [10]\n[[problems]]\nname = "paper_toi"')
         Traceback (most recent call last):
-        surefoot.experiments.toml.SpecError: specification: algorithms: is missing
+        surefoot.experiments.mistakes.SpecError: specification: algorithms: is missing
         specification:4: problems[0].name: unknown problem 'paper_toi'; did you mean 'paper_toy'?
         (for your own give --plugin MODULE)
     """
-    if len(text) > LARGEST:
-        raise _whole(name, f"is larger than {LARGEST // 1_000_000} MB")
-    for number, line in enumerate(text.split("\n"), start=1):
-        if len(line) > LONGEST_LINE:
-            words = f"a line must have at most {LONGEST_LINE} characters, got {len(line)}"
-            raise SpecError(name, [Mistake((), words, number)])
-        if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#"):
-            words = f"a line must have at most {MOST_DOTS} dots, got {line.count('.')}"
-            raise SpecError(name, [Mistake((), words, number)])
+    if unfit := _unfit(text):
+        raise SpecError(name, [unfit])
     try:
-        data = tomllib.loads(text)
+        return build_spec(tomllib.loads(text), name)
     except RecursionError as error:
-        raise _whole(name, "has tables or lists nested too deeply") from error
+        raise SpecError(name, [Mistake((), "has tables or lists nested too deeply")]) from error
+    except SpecError as error:
+        lines = _lines(text)
+        found = [m._replace(line=_line_of(m.path, lines)) for m in error.mistakes]
+        raise SpecError(name, found) from error
     except ValueError as error:
         raise SpecError(name, [_syntax(str(error))]) from error
-    if _depth(data) > DEEPEST:
-        raise _whole(name, f"has tables or lists nested more than {DEEPEST} deep")
-    try:
-        return Spec.model_validate(data)
-    except ValidationError as error:
-        lines = Lines(text)
-        found = [
-            Mistake(e["loc"], e["msg"], lines.of(e["loc"]))
-            for e in error.errors(include_url=False, include_input=False)
-        ]
-        raise SpecError(name, sorted(found, key=lambda m: m.line or 0)) from error
 
 
-def _whole(name: str, message: str) -> SpecError:
-    return SpecError(name, [Mistake((), message, None)])
+def _unfit(text: str) -> Mistake | None:
+    """Return why a text is too large to be read."""
+    if len(text) > LARGEST:
+        return Mistake((), f"is larger than {LARGEST // 1_000_000} MB")
+    for number, line in enumerate(text.split("\n"), start=1):
+        dots = 0 if line.lstrip().startswith("#") else line.count(".")
+        for count, most, what in (
+            (len(line), LONGEST_LINE, "characters"),
+            (dots, MOST_DOTS, "dots"),
+        ):
+            if count > most:
+                words = f"a line must have at most {most} {what}, got {count}"
+                return Mistake((), words, number)
+    return None
 
 
 def _syntax(message: str) -> Mistake:
     """Return the parser's own words, with the line in its place."""
     found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
     if found is None:
-        return Mistake((), f"is not TOML: {message}", None)
+        return Mistake((), f"is not TOML: {message}")
     line = None if found[1] is None else int(found[1])
     words = message[: found.start()] + (" at the end of the text" if line is None else "")
     return Mistake((), f"is not TOML: {words}", line)
 
 
-def _depth(data: Any) -> int:
-    """Return how deep tables and lists are nested; without recursion, which has a limit."""
-    level, depth = [data], 0
-    while level:
-        depth += 1
-        inner: list[Any] = []
-        for node in level:
-            values = node.values() if isinstance(node, dict) else node
-            inner += [v for v in values if isinstance(v, (dict, list))]
-        level = inner
-    return depth
+# --- lines ----------------------------------------------------------------------------------------
+
+_KEY = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
+_PAIR = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
+
+
+def _lines(text: str) -> dict[KeyPath, int]:
+    """Return the lines of tables, and of keys that begin a line."""
+    found: dict[KeyPath, int] = {}
+    counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    for number, line in enumerate(text.split("\n"), start=1):
+        header, pair = _HEADER.match(line), _PAIR.match(line)
+        keys = re.findall(_KEY, (header[2] if header else pair[1] if pair else ""))
+        path: KeyPath = () if header else table
+        for place, key in enumerate(keys, start=1):
+            path = (*path, key.strip("\"'"))
+            if header and header[1] == "[[" and place == len(keys):
+                counts[path] = counts.get(path, -1) + 1
+            if header and path in counts:
+                found.setdefault(path, number)
+                path = (*path, counts[path])
+            found.setdefault(path, number)
+        table = path if header else table
+    return found
+
+
+def _line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
+    """Return the line of a path, or of what is nearest around it; None where nothing is."""
+    around = (path[:length] for length in range(len(path), 0, -1))
+    return next((lines[part] for part in around if part in lines), None)
+
+
+# --- writing --------------------------------------------------------------------------------------
 
 
 def dump_spec(spec: Spec) -> str:
@@ -157,36 +148,27 @@ def dump_spec(spec: Spec) -> str:
         >>> print(dump_spec(spec).split("[[algorithms]]")[1])
         <BLANKLINE>
         name = "PFS"
-        parameters = { eta = 1.0, rho = { times = 1.0, power = -0.5 } }
+        parameters = { eta = 1, rho = { power = -0.5 } }
         <BLANKLINE>
     """
-    data = spec.model_dump(mode="json", exclude_none=True)
-    parts = [_pairs({k: v for k, v in data.items() if k not in _TABLES})]
-    parts.append("[recording]\n" + _pairs(data["recording"]))
-    for name in ("problems", "algorithms"):
-        parts += [f"[[{name}]]\n" + _pairs(row) for row in data[name]]
+    tables = ("recording", "problems", "algorithms")
+    parts = [_pairs({k: v for k, v in spec.data.items() if k not in tables})]
+    if "recording" in spec.data:
+        parts.append("[recording]\n" + _pairs(spec.data["recording"]))
+    for name in tables[1:]:
+        parts += [f"[[{name}]]\n" + _pairs(row) for row in spec.data[name]]
     return "\n".join(parts)
 
 
-_TABLES = ("recording", "problems", "algorithms")
-
-
-def _pairs(table: dict[str, Any]) -> str:
-    # Empty tables are what an absent one means.
-    return "".join(
-        f"{key_text(k)} = {_toml(v)}\n" for k, v in table.items() if v != {} or k in _BOTH
-    )
-
-
-_BOTH = ("parameters",)
-"""Tables that mean something though they are empty."""
+def _pairs(table: Mapping[str, Any]) -> str:
+    return "".join(f"{key_text(k)} = {_toml(v)}\n" for k, v in table.items() if v is not None)
 
 
 def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        inner = [f"{key_text(k)} = {_toml(v)}" for k, v in value.items() if v != {} or k in _BOTH]
+    if isinstance(value, Mapping):
+        inner = [f"{key_text(k)} = {_toml(v)}" for k, v in value.items() if v is not None]
         return f"{{ {', '.join(inner)} }}" if inner else "{}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     # JSON's text for the rest is TOML's: quotes and escapes, true and false, decimal numbers.
     return json.dumps(value, ensure_ascii=False)

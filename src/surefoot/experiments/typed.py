@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
 
-__all__ = ["from_plain", "to_plain"]
+__all__ = ["from_plain", "read_value", "to_plain"]
 
 R = TypeVar("R")
 
@@ -47,6 +47,15 @@ def to_plain(data: Any) -> Any:
     )
 
 
+def read_value(kind: Any, data: object, name: str) -> Any:
+    """Return a value of a file as its annotation says: a list as a tuple, 1 for a float as 1.0.
+
+    Raises:
+        InvalidValueError: it is of another type.
+    """
+    return data if kind is None else _read(kind, data, name)
+
+
 def from_plain(kind: type[R], data: Any, name: str) -> R:
     """Return the record that plain data describe; keys that it does not have are left out.
 
@@ -69,7 +78,7 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
 def _read(kind: Any, data: Any, name: str) -> Any:
     if kind is object:
         return data
-    if isinstance(kind, UnionType):
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:
         if any(_fits(part, data) for part in get_args(kind)):
             return data
         kinds = [part for part in get_args(kind) if part is not NoneType]
@@ -77,7 +86,13 @@ def _read(kind: Any, data: Any, name: str) -> Any:
             words = " or ".join(_NAMES[part] for part in kinds)
             raise InvalidValueError(f"{name} must be {words}, got {data!r}")
         return _read(kinds[0], data, name)
-    if (origin := get_origin(kind)) is tuple or issubclass(origin or kind, tuple):
+    origin = get_origin(kind)
+    if origin is Literal:
+        if data not in get_args(kind) or isinstance(data, bool):
+            words = ", ".join(map(repr, get_args(kind)))
+            raise InvalidValueError(f"{name} must be one of {words}, got {data!r}")
+        return data
+    if issubclass(origin or kind, tuple):
         return _read_tuple(kind, data, name)
     if is_dataclass(kind) or origin is dict:
         if not isinstance(data, dict):
@@ -87,7 +102,7 @@ def _read(kind: Any, data: Any, name: str) -> Any:
         return _read_record(kind, data, name)
     if not _fits(kind, data):
         raise InvalidValueError(f"{name} must be {_NAMES[kind]}, got {data!r}")
-    return data
+    return float(data) if kind is float else data
 
 
 def _fits(kind: Any, data: Any) -> bool:
@@ -96,7 +111,9 @@ def _fits(kind: Any, data: Any) -> bool:
         return data is None
     if isinstance(data, bool):
         return kind is bool
-    return kind in _NAMES and isinstance(data, int | float if kind is float else kind)
+    if kind is float:
+        return isinstance(data, int | float) and math.isfinite(data)
+    return kind in _NAMES and isinstance(data, kind)
 
 
 def _read_record(kind: Any, data: dict[str, Any], name: str) -> Any:

@@ -112,6 +112,15 @@ def random_polytope(
     The rows, all of norm 1, are those of a cube, which keep the set bounded, and random ones that
     cut into it; so there are at least twice as many as entries of an action.
 
+    Args:
+        dimension: entries of an action.
+        rows: linear constraints; at least twice the dimension.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        costs: kind of the costs, which pull outwards: linear or quadratic.
+        seed: of the polytope; of the costs too without ``streams``.
+        streams: seed of the costs alone.
+
     Example:
         >>> p = random_polytope(3, 9, horizon=10)
         >>> p.constraint.A.shape, p.constants.origins["sigma"]
@@ -141,6 +150,14 @@ def rotated_box(
 ) -> Problem:
     """Return a randomly rotated box with sides of different lengths; sigma is known exactly.
 
+    Args:
+        dimension: entries of an action.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        costs: kind of the costs, which pull outwards: linear or quadratic.
+        seed: of the box; of the costs too without ``streams``.
+        streams: seed of the costs alone.
+
     Example:
         >>> rotated_box(3, horizon=10).constants.origins["sigma"]
         'derived'
@@ -166,6 +183,15 @@ def ellipsoid(
     streams: int | None = None,
 ) -> Problem:
     """Return a randomly rotated ellipsoid with half-axes from 1 down to 1/sqrt(condition).
+
+    Args:
+        dimension: entries of an action.
+        condition: square of the ratio of the longest to the shortest half axis, at least 1.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        costs: kind of the costs, which pull outwards: linear or quadratic.
+        seed: of the ellipsoid; of the costs too without ``streams``.
+        streams: seed of the costs alone.
 
     Example:
         >>> p = ellipsoid(3, horizon=10)
@@ -195,6 +221,14 @@ def spectral_ball(
 ) -> Problem:
     """Return matrices of spectral norm at most 1; an action is the matrix row by row.
 
+    Args:
+        shape: rows and columns of the matrices.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        costs: kind of the costs, which pull outwards: linear or quadratic.
+        seed: of the pull; of the costs too without ``streams``.
+        streams: seed of the costs alone.
+
     Example:
         >>> spectral_ball((2, 3), horizon=10).costs.dimension
         6
@@ -223,6 +257,15 @@ def fair_logistic(
     group membership, measured on an audit batch of 2,000 people, with the row scaled to norm 1:
     :math:`|c^\top x| \le \tau`, :math:`\|x\| \le R`. Features leak the group, so the unconstrained
     fit is unfair.
+
+    Args:
+        dimension: entries of an action.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        radius: limit on the norm.
+        tolerance: limit on the covariance of score and group.
+        seed: of the population; of the costs too without ``streams``.
+        streams: seed of the costs alone.
 
     Example:
         >>> p = fair_logistic(4, horizon=50)
@@ -303,6 +346,14 @@ def thin_box(
     Half-sides are 1, but for the second, which is :math:`1/\kappa`; linear costs of norm 1 pull
     towards a corner with noise of their own size.
 
+    Args:
+        dimension: entries of an action, at least 2.
+        kappa: half-side of the box, relative to that of its thin direction, at least 1.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        seed: of the costs.
+        streams: seed of the costs alone.
+
     Example:
         >>> p = thin_box(3, 10.0, horizon=5)
         >>> p.constraint.region.upper
@@ -346,6 +397,14 @@ def portfolio(
     The start is the equal portfolio. It spends all, so it has no slack, and methods that need a
     strictly feasible start refuse it.
 
+    Args:
+        dimension: entries of an action.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        spread: how far a price relative may be from 1.
+        seed: of the drift of the prices; of the costs too without ``streams``.
+        streams: seed of the costs alone.
+
     Example:
         >>> portfolio(4, horizon=5).start
         array([0.25, 0.25, 0.25, 0.25])
@@ -384,6 +443,14 @@ def changing_halfspaces(
 
     :math:`g_t(x) = a_t^\top x - b_t` with unit :math:`a_t` and :math:`b_t` between the margin and
     three times as much; quadratic costs pull outwards. The comparator must meet every round.
+
+    Args:
+        dimension: entries of an action.
+        horizon: rounds.
+        trials: the number of runs; one run without a run axis unless given.
+        margin: slack of 0 in every round.
+        seed: of the half-spaces; of the costs too without ``streams``.
+        streams: seed of the costs alone.
 
     Example:
         >>> p = changing_halfspaces(2, horizon=5)
@@ -429,10 +496,10 @@ def crawl(
     (:func:`surefoot.algorithms.crawl_lower_bound`).
 
     Args:
-        kappa: :math:`G_gD/\alpha`, at least 1.
+        kappa: how far the set reaches, relative to the start's certified ball; at least 1.
         horizon: rounds.
         dimension: entries of an action.
-        size: G_f.
+        size: norm of every slope, G_f.
         trials: the number of identical runs; default: one run without a run axis.
         streams: not used, since nothing is random; all problems take it.
 
@@ -549,12 +616,12 @@ def adversarial_cube(
     trials: int | None = None,
     streams: int | None = None,
 ) -> Problem:
-    """Return a cube with linear costs of a given size from one of the :data:`ADVERSARIES`.
+    """Return a cube, and linear costs of a given size that try to push the actions out of it.
 
     The last two answer the actions: they have a rule and no streams, the same for every run.
 
     Args:
-        adversary: which.
+        adversary: who chooses the slopes: constant, alternating, random, corners, out or uncut.
         horizon: rounds.
         dimension: entries of an action.
         radius: half the length of an edge.

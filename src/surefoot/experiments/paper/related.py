@@ -18,7 +18,7 @@ import numpy as np
 from surefoot.algorithms import NetworkPenalty, Tuned
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.experiments import Spec, run
+from surefoot.experiments import Spec, build_spec, run
 from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.record import FILE_NAME
@@ -88,7 +88,7 @@ def specification(horizon: int = HORIZON, trials: int = TRIALS) -> Spec:
         >>> [row.only for row in spec.algorithms if row.title == "LevyKrause.fixed"]
         [['ellipsoid']]
     """
-    return Spec.model_validate(
+    return build_spec(
         {
             "name": "related",
             "trials": trials,

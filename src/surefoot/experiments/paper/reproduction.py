@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.core.types import needs_of
-from surefoot.experiments import Event, Outcome, Spec, run
+from surefoot.experiments import Event, Outcome, Spec, build_spec, run
 from surefoot.experiments.notes import Claim, Panels, PanelSetting, Shown, Story
 from surefoot.experiments.paper.claims import CURVES, claims
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
@@ -81,7 +81,7 @@ def reproduce(
 
 def specification() -> Spec:
     """Return the experiment as a specification, as `surefoot run` would be given it."""
-    return Spec.model_validate(
+    return build_spec(
         {
             "name": "reproduction",
             "seed": 0,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surefoot.core.types import needs_of
-from surefoot.experiments import Spec
+from surefoot.experiments import Spec, build_spec
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 
 __all__ = ["HORIZONS", "specification"]
@@ -36,7 +36,7 @@ def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
         >>> [row.title for row in spec.algorithms][:2]
         ['PFS.anytime', 'PFS.eventually']
     """
-    return Spec.model_validate(
+    return build_spec(
         {
             "name": "table1",
             "trials": trials,

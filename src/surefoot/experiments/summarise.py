@@ -12,6 +12,7 @@ from surefoot.algorithms import Breach, Guarantee
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array
+from surefoot.experiments.cache import best_of
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.record import (
     BreachFacts,
@@ -23,18 +24,17 @@ from surefoot.experiments.record import (
     Sourced,
     VerdictFacts,
 )
-from surefoot.experiments.shared import best_of
 from surefoot.games import Regret, Trace, regret_of
 from surefoot.games.verdict import judge
 from surefoot.problems import Problem
 from surefoot.problems.hindsight import has_closed_form
 
-__all__ = ["measure"]
+__all__ = ["summarise"]
 
 _BREACHES, _BOUNDARY = 8, 360
 
 
-def measure(
+def summarise(
     trace: Trace,
     spec: Mapping[str, Any],
     parameters: Mapping[str, tuple[Any, str]],

@@ -1,12 +1,7 @@
 """Players of any kind on one problem, from Python."""
 
-import os
 import signal
-import sqlite3
-import subprocess
 import sys
-import textwrap
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +10,10 @@ from tests._own import Stepping
 
 import surefoot as sf
 from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
+from surefoot.algorithms import RECOO
+from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Info
-from surefoot.experiments import Results
+from surefoot.experiments import Results, extras, gather
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
 
@@ -28,14 +25,14 @@ def depot(*, horizon, trials, streams):
     return Problem.of(Quadratic(wishes, 2.0), L2Norm(0.6), Ball(1.2), [0.0, 0.0], name="depot")
 
 
-def test_players_of_all_kinds_meet_the_same_streams(tmp_path):
+def test_players_of_all_kinds_meet_the_same_streams():
     players = {
         "mine": Stepping(0.05),
         "tuned": PFS.tuned(TOY.constants, 60),
         "made": LeaderFollower.default,
         "named": (OGD, "fixed"),
     }
-    found = compare(players, TOY, folder=tmp_path)
+    found = compare(players, TOY)
     rows = {row.algorithm: row for row in found.rows}
     assert list(rows) == list(players)
     assert [rows[n].verdict for n in players] == ["not claimed", "held", "held", "held"]
@@ -51,37 +48,88 @@ def test_players_of_all_kinds_meet_the_same_streams(tmp_path):
 
 @pytest.mark.slow
 def test_it_is_shown_tabled_drawn_exported_and_reported(tmp_path):
-    found = compare([Stepping(0.05), LeaderFollower.default], TOY, folder=tmp_path)
-    assert repr(found) == (
-        "<Comparison of 2 players on 'binding toy': 3 trials of 60 rounds, 2 cells; "
-        "print its table>"
-    )
+    found = compare([Stepping(0.05), LeaderFollower.default], TOY)
+    assert repr(found) == "<Comparison of 2 players on 'binding toy': 3 trials of 60 rounds>"
     assert str(found).splitlines()[1].startswith("Stepping")
     assert found.table("markdown").count("\n") == 3
     assert "<table>" in found._repr_html_()
     assert [len(ax.get_lines()) > 0 for ax in found.plot().axes] == [True] * 3
-    assert found.export("csv").read_text().count("\n") == 1 + 2 * 3
+    assert found.table("latex").startswith("\\begin{tabular}")
+    assert found.export(tmp_path / "all.csv").read_text().count("\n") == 1 + 2 * 3
     assert found.to_xarray().sizes
-    page = found.report().read_text()
+    page = found.report(tmp_path).read_text()
     assert "Stepping" in page
     assert "sf.compare([Stepping, LeaderFollower.default], binding toy)" in page
 
 
-def test_called_again_only_what_is_new_is_played(tmp_path):
-    first = compare([Stepping(0.05), Stepping(0.1)], TOY, folder=tmp_path)
-    assert (first.outcome.done, [r.algorithm for r in first.rows]) == (
-        2,
-        ["Stepping (1)", "Stepping (2)"],
-    )
-    again = compare({"slow": Stepping(0.05), "new": Stepping(0.2)}, TOY, folder=tmp_path)
-    assert (again.outcome.done, again.outcome.skipped) == (1, 1)
-    forced = compare([Stepping(0.05)], TOY, folder=tmp_path, force=True)
-    assert forced.outcome.done == 1
-    other = compare([Stepping(0.05)], problems.binding_toy(60, trials=2), folder=tmp_path)
-    assert other.outcome.done == 1
+def test_it_is_saved_as_a_results_file_of_the_same_rows(tmp_path):
+    found = compare([Stepping(0.05), Stepping(0.1)], TOY)
+    assert [row.algorithm for row in found.rows] == ["Stepping (1)", "Stepping (2)"]
+    for path in (found.save(tmp_path / "out"), found.save(tmp_path / "mine.sqlite")):
+        with Results.open(path) as results:
+            rows = gather(results, paths="all")
+            assert results.header()["seed"] == 0
+        for row, saved in zip(found.rows, rows, strict=True):
+            assert (row.algorithm, row.facts) == (saved.algorithm, saved.facts)
+            for name, array in row.arrays.items():
+                np.testing.assert_array_equal(saved.arrays[name], array)
 
 
-def test_a_function_makes_the_problem_with_blocks_of_trials(tmp_path):
+def test_rates_have_intervals():
+    found = compare([PFS.anytime], depot, horizon=[50, 100, 200], trials=4)
+    (fit,) = found.rates()
+    assert fit.horizons == (50, 100, 200)
+    assert fit.rate is not None
+    assert fit.rate.low <= fit.rate.slope <= fit.rate.high
+
+
+def test_a_refusal_is_told_under_the_table():
+    start = Problem.of(TOY.costs, TOY.constraint, TOY.domain, [0.5, 0.5], name="edge")
+    found = compare([LeaderFollower.default, Stepping(0.05)], start)
+    assert [row.status for row in found.rows] == ["refused", "done"]
+    table, _, reason = str(found).rpartition("\n")
+    assert "refused" in table
+    assert reason.startswith("LeaderFollower.default on edge, T = 60: ")
+    assert found.rows[0].note in reason
+
+
+def test_an_interrupt_returns_what_is_finished_with_a_warning():
+    def press(event):
+        if event.done == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="interrupted: 1 of 2 cells were played"):
+        found = compare([Stepping(0.05), LeaderFollower.default], TOY, progress=press)
+    assert [row.algorithm for row in found.rows] == ["Stepping"]
+    assert repr(found).endswith(", interrupted>")
+
+
+def test_a_missing_extra_is_told_before_a_round_is_played(monkeypatch):
+    for name in ("scipy", "daqp", "qpsolvers", "piqp"):
+        for module in [m for m in sys.modules if m.split(".")[0] == name]:
+            monkeypatch.delitem(sys.modules, module)
+        monkeypatch.setitem(sys.modules, name, None)
+    find = extras.find_spec
+    monkeypatch.setattr(extras, "find_spec", lambda n: None if n in extras._SOLVERS else find(n))
+    box = problems.rotated_box(3, horizon=20, trials=2)
+    played = []
+    with pytest.raises(MissingExtraError, match=r"surefoot\[solve\].*OGD.fixed on rotated box"):
+        compare([OGD.fixed], box, progress=played.append)
+    assert not played
+
+
+def test_a_bar_is_shown_in_a_terminal_and_nothing_elsewhere(capsys, monkeypatch):
+    compare([Stepping(0.05)], TOY)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    compare([Stepping(0.05)], TOY)
+    assert "1/1 cells" in capsys.readouterr().err
+    compare([Stepping(0.05)], TOY, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_function_makes_the_problem_with_blocks_of_trials():
     found = compare([Stepping(0.01), LeaderFollower.default], depot, horizon=[5, 10], trials=31)
     assert found.outcome.cells == 8
     assert {row.trials for row in found.rows} == {31}
@@ -108,9 +156,10 @@ def test_a_rule_with_an_if_is_compared():
     ("arguments", "sentence"),
     [
         (([], TOY), "players must not be empty"),
-        (([PFS], TOY), r"must come with a tuning, as \(PFS, 'default'\), got PFS alone"),
+        (([PFS], TOY), r"must come with a tuning, as \(PFS, 'anytime'\), got PFS alone"),
         (([3], TOY), "a player must be an algorithm, .* got 3"),
-        (([(PFS, "best")], TOY), "a player must be an algorithm"),
+        (([(PFS, "best")], TOY), "PFS has no 'best': it has 'anytime', 'eventually', "),
+        (([(RECOO, "tuned")], TOY), "RECOO has no 'tuned': it has 'fixed'"),
         (([Stepping(0.1)], 3), "problem must be a Problem, or a function .* got 3"),
         (([Stepping(0.1)], depot), "horizon must be given with a function as problem"),
         (({"": Stepping(0.1)}, TOY), "the label of a player must be a line of text"),
@@ -136,43 +185,4 @@ def test_a_player_that_fails_is_told_and_the_others_are_there():
     with pytest.warns(UserWarning, match="1 of 2 cells failed: .*RuntimeError: no more"):
         found = compare([Broken(0.1), Stepping(0.1)], TOY)
     assert [row.status for row in found.rows] == ["failed", "done"]
-    assert "1 failed" in repr(found)
-
-
-@pytest.mark.slow
-def test_killed_and_called_again_it_goes_on(tmp_path):
-    script = tmp_path / "study.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import surefoot as sf
-            from surefoot.problems import binding_toy
-
-            toy = binding_toy(400, trials=150)
-            found = sf.compare([sf.PFS.anytime, sf.OGD.fixed], toy, folder="out", engine="loop")
-            print(found.outcome.done, found.outcome.skipped)
-            """
-        )
-    )
-
-    def cells():
-        file = tmp_path / "out" / "results.sqlite"
-        if not file.exists():
-            return 0
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as base:
-            return base.execute("SELECT count(*) FROM cells").fetchone()[0]
-
-    process = subprocess.Popen([sys.executable, str(script)], cwd=tmp_path)
-    limit = time.monotonic() + 120
-    while cells() < 2 and time.monotonic() < limit:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    there = cells()
-    assert 2 <= there < 10
-    done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == [str(10 - there), str(there)]
-    with Results.open(tmp_path / "out" / "results.sqlite") as results:
-        assert set(results.have().values()) == {"done"}
+    assert "1 cell failed" in repr(found)

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from surefoot.core.types import Array
+from surefoot.experiments.cells import canonical, stream_seed
 from surefoot.experiments.problems import build_problem
-from surefoot.experiments.seeds import canonical, stream_seed
 from surefoot.problems import Problem
 from surefoot.problems.constraints import ConstraintStream
 from surefoot.problems.costs import ArrayCosts
@@ -66,7 +66,7 @@ def problem_of(spec: Mapping[str, Any]) -> Problem:
     """Return the problem of a cell, with the streams of its block of trials.
 
     Args:
-        spec: the cell's, as :class:`surefoot.experiments.grid.Job` has it.
+        spec: the cell's, as :class:`surefoot.experiments.cells.Job` has it.
     """
     compiled, T = spec["engine"] == "scan", int(spec["horizon"])
 

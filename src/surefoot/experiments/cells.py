@@ -1,28 +1,37 @@
-"""The cells of an experiment: what is played, addressed by content.
+"""The cells of an experiment: what is played, addressed by content, with seeds by content.
 
 A cell is a problem, an algorithm, a horizon and a block of at most 30 trials. Its address is a
-hash of that and of the numeric sources. Labels, order, other cells and the number of workers do
-not enter, so a played cell is found again however the file has changed.
+hash of that and of the version of the package, with the files of plugins. Labels, order, other
+cells and the number of workers do not enter, so a played cell is found again however the file has
+changed.
+
+The seed of a block's streams comes from the specification's root and from the problem's content,
+not from its place: all algorithms on a problem meet the same streams. What is drawn once for the
+whole problem, such as the rows of a random polytope, comes from its own argument ``seed``: another
+root plays other costs on the same set.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from surefoot import __version__
 from surefoot.core.types import needs_of
-from surefoot.experiments._checks import trials_of
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.plugins import mark_of
-from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemRow
+from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.record import Place
-from surefoot.experiments.seeds import canonical
-from surefoot.experiments.sources import sources_hash
-from surefoot.experiments.spec import Spec
-from surefoot.games.engine_choice import Declared, choose_declared
+from surefoot.experiments.specification import ProblemRow, Spec, trials_of
+from surefoot.games.engine_choice import Declared, Shape, choose_declared
+from surefoot.problems.costs import Adversarial
+from surefoot.sets import Box, Polytope
 
-__all__ = ["Job", "cells_of", "engine_of", "placed", "rounds_of"]
+__all__ = ["Job", "canonical", "cells_of", "engine_of", "job_at", "rounds_of", "stream_seed"]
 
 
 class Job(NamedTuple):
@@ -30,7 +39,7 @@ class Job(NamedTuple):
 
     Attributes:
         label: what progress and notes call it.
-        address: hash of ``spec`` and of the numeric sources, in hexadecimal.
+        address: hash of ``spec`` and of the version, in hexadecimal.
         spec: plain data: problem (name, arguments), algorithm, horizon, block, trials, seed,
             engine ("auto" only with a plugin's parts), recording; the rows of a plugin have its
             name and hash under "plugin".
@@ -59,6 +68,39 @@ class Job(NamedTuple):
         return self.spec["problem"]["name"], *self.program
 
 
+def canonical(data: Any) -> str:
+    """Return plain data as the one JSON text that stands for it; refuse NaN and infinities.
+
+    Example:
+        >>> canonical({"b": 1.0, "a": [True, None]})
+        '{"a":[true,null],"b":1.0}'
+    """
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def stream_seed(root: int, problem: Mapping[str, Any], block: int) -> int:
+    """Return the seed of a block of trials.
+
+    Args:
+        root: the specification's.
+        problem: name and arguments, plain data.
+        block: from 0.
+
+    Example:
+        >>> toy = {"name": "paper_toy", "arguments": {"published": None}}
+        >>> stream_seed(0, toy, 0) == stream_seed(0, dict(reversed(toy.items())), 0)
+        True
+        >>> stream_seed(0, toy, 0) == stream_seed(0, toy, 1)
+        False
+    """
+    # Not the source of a plugin: what another rule in it becomes does not change the streams.
+    named = {key: problem[key] for key in ("name", "arguments")}
+    digest = hashlib.sha256(canonical(named).encode()).digest()
+    words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)]
+    state = np.random.SeedSequence(root, spawn_key=(*words, block)).generate_state(4, np.uint32)
+    return int.from_bytes(state.astype("<u4").tobytes(), "little")
+
+
 def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
     """Yield the cells with their places: by problem, horizon, block, then algorithm.
 
@@ -66,19 +108,18 @@ def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
     a cell it comes twice.
     """
     for problem, algorithm, plain in _plain_cells(spec):
-        yield placed(problem, algorithm, plain, canonical(plain))
+        yield job_at(problem, algorithm, plain)
 
 
-def placed(problem: str, algorithm: str, spec: dict[str, Any], content: str) -> tuple[Place, Job]:
+def job_at(problem: str, algorithm: str, spec: dict[str, Any]) -> tuple[Place, Job]:
     """Return a cell with its place.
 
     Args:
         problem: its label.
         algorithm: its label.
         spec: of the cell.
-        content: that the address is a hash of, with the numeric sources.
     """
-    address = hashlib.sha256(f"{sources_hash()}\n{content}".encode()).hexdigest()
+    address = hashlib.sha256(canonical([__version__, spec]).encode()).hexdigest()
     horizon, block = spec["horizon"], spec["block"]
     label = f"{problem}: {algorithm}, T = {horizon}" + (f", block {block + 1}" if block else "")
     place = Place(
@@ -94,16 +135,20 @@ def rounds_of(spec: Spec) -> int:
 
 def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield titles of problem and algorithm, and the cell."""
-    rows = [(a, _marked("algorithms", a.plain())) for a in spec.algorithms]
+    rows = [(a, _marked(a.plain())) for a in spec.algorithms]
     for problem in spec.problems:
-        named = _marked("problems", problem.plain())
+        named = _marked(problem.plain())
         games = [
-            (a.title, plain, set(a.horizons or spec.horizons), trials_of(spec, problem, a))
+            (
+                a.title,
+                plain,
+                set(a.horizons or spec.horizons),
+                trials_of(spec.trials, problem.trials, a.trials),
+            )
             for a, plain in rows
             if a.plays(problem.title)
         ]
         for horizon in sorted({h for *_, horizons, _ in games for h in horizons}):
-            recording = spec.recording.of(horizon)
             here = [(title, plain, trials) for title, plain, hs, trials in games if horizon in hs]
             for block in range(-(-max(trials for *_, trials in here) // BLOCK)):
                 for title, plain, trials in here:
@@ -111,7 +156,6 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
                     if left < 1:
                         continue
                     auto = spec.engine == "auto"
-                    engine = engine_of(problem, plain, horizon, left) if auto else spec.engine
                     cell = {
                         "problem": named,
                         "algorithm": plain,
@@ -119,17 +163,17 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
                         "block": block,
                         "trials": left,
                         "seed": spec.seed,
-                        "recording": recording,
-                        "engine": engine,
+                        "recording": spec.recording.of(horizon),
+                        "engine": engine_of(problem, plain, horizon, left) if auto else spec.engine,
                     }
                     yield problem.title, title, cell
 
 
-def _marked(kind: Literal["problems", "algorithms"], plain: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with the source of its plugin, where it is from one."""
-    mark = mark_of(kind, plain["name"])
-    inner = {"base": _marked(kind, plain["base"])} if "base" in plain else {}
-    return {**plain, **inner, **({} if mark is None else {"plugin": mark})}
+def _marked(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with the hash of its plugin, where it is from one."""
+    mark = mark_of(plain["name"])
+    inner = {"base": _marked(plain["base"])} if "base" in plain else {}
+    return {**plain, **inner, **({"plugin": mark} if mark else {})}
 
 
 def engine_of(problem: ProblemRow, algorithm: dict[str, Any], horizon: int, trials: int) -> str:
@@ -141,17 +185,19 @@ def engine_of(problem: ProblemRow, algorithm: dict[str, Any], horizon: int, tria
         horizon: rounds of a trial.
         trials: runs of the cell.
     """
-    if "plugin" in algorithm or mark_of("problems", problem.name) is not None:
+    if "plugin" in algorithm or mark_of(problem.name):
         return "auto"  # what a plugin has is known only when it is played
     given = {**(algorithm.get("options") or {}), **(algorithm.get("parameters") or {})}
+    region = problem.sample.benchmark.region
+    shape: Shape = "box" if isinstance(region, Box) else "other"
     return choose_declared(
         Declared(
             needs=needs_of(ALGORITHMS_BY_NAME[algorithm["name"]]),
-            shape=PROBLEMS[problem.name].shape,
-            dimension=problem.entries,
+            shape="polytope" if isinstance(region, Polytope) else shape,
+            dimension=problem.sample.costs.dimension,
             horizon=horizon,
             trials=trials,
-            adaptive=problem.adaptive is not None,
+            adaptive=isinstance(problem.sample.costs, Adversarial),
             solver=given.get("exact") is True,
         )
     ).engine

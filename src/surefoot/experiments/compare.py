@@ -1,0 +1,351 @@
+"""Compare players of any kind on one problem, from Python, in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from surefoot.algorithms import Tuned, domain_of, name_of, unpack
+from surefoot.core import checks
+from surefoot.core.algorithm import constructors_of, is_algorithm
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
+from surefoot.core.optional import MissingExtraError
+from surefoot.experiments.cells import Job, job_at, stream_seed
+from surefoot.experiments.comparison import Comparison
+from surefoot.experiments.driver import Outcome
+from surefoot.experiments.executors import InProcess
+from surefoot.experiments.extras import Pair, missing_among
+from surefoot.experiments.play_cell import Parts, play_cell
+from surefoot.experiments.players import numbers_of
+from surefoot.experiments.problems import BLOCK, check_problem
+from surefoot.experiments.record import CellResult, Place
+from surefoot.experiments.sweep import Event, Stop, Sweep
+from surefoot.games import Engine, Trace, play
+from surefoot.problems import Problem
+
+__all__ = ["compare"]
+
+Player: TypeAlias = Any
+"""An algorithm; one with its guarantee (``Tuned``); a constructor of one (``PFS.anytime``); or a
+class and the name of its constructor (``(PFS, "anytime")``)."""
+
+Progress: TypeAlias = Callable[[Event], None]
+
+_POINTS = 200
+"""Rounds of a path that are kept unless told otherwise."""
+
+
+def compare(
+    players: Sequence[Player] | Mapping[str, Player],
+    problem: Problem | Callable[..., Problem],
+    *,
+    horizon: int | Sequence[int] | None = None,
+    trials: int | None = None,
+    seed: int = 0,
+    engine: Engine = "auto",
+    every: int | None = None,
+    progress: bool | Progress = True,
+) -> Comparison:
+    """Play several players, of any kinds, on the same streams, and return what they did.
+
+    All of it is played here and kept in memory: ``found.save(folder)`` writes a results file, which
+    ``surefoot report`` reads. Ctrl-C ends it with what is finished, and a warning.
+
+    Args:
+        players: algorithms, with or without guarantee; constructors, such as ``PFS.anytime``,
+            which get constants, horizon and set from the problem; or pairs of a class and the name
+            of its constructor. As a mapping, by the labels of tables and figures.
+        problem: what is played, its runs are the trials; or a function of ``horizon``, ``trials``
+            and ``streams``, the seed of its random numbers, that makes it.
+        horizon: number of rounds, or several; all rounds of a problem's costs unless given.
+        trials: how many; all runs of a problem, 30 of a function unless given.
+        seed: root of the random numbers.
+        engine: as for :func:`surefoot.play`.
+        every: keep every so many rounds of the paths; so that about 200 are kept unless given.
+        progress: whether to show a bar, in a terminal or a notebook; or what is called after each
+            cell instead.
+
+    Raises:
+        MissingExtraError: a player needs an extra that is not installed; nothing was played.
+
+    Example:
+        >>> from surefoot import OGD, LeaderFollower, problems
+        >>> toy = problems.binding_toy(horizon=200, trials=3)
+        >>> found = compare([LeaderFollower.default, (OGD, "fixed")], toy)
+        >>> found
+        <Comparison of 2 players on 'binding toy': 3 trials of 200 rounds>
+        >>> [row.outside for row in found.rows]
+        [0.0, 0.0]
+    """
+    source = _Source(_labelled(players), problem, trials, seed)
+    horizons = _horizons(horizon, problem)
+    checks.one_of(("auto", "loop", "batch", "scan"), engine=engine)
+    if every is not None:
+        checks.positive_int(every, "every")
+    jobs = list(source.jobs(horizons, engine, every))
+    source.check_extras(min(horizons), engine)
+    began, cells = time.perf_counter(), dict[str, CellResult]()
+
+    def work(chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> list[CellResult]:
+        return [play_cell(address, spec, source) for address, spec in chosen]
+
+    def put(cell: CellResult) -> None:
+        cells[cell.address] = cell
+
+    before = Event(0, len(jobs), 0, sum(job.rounds for _, job in jobs), "")
+    with Stop() as stop, _shown(progress) as report:
+        sweep = Sweep(put, before, stop, report, work)
+        sweep.play((job for _, job in jobs), InProcess())
+    counts = sweep.counts
+    outcome = Outcome(
+        folder=Path(),
+        cells=len(jobs),
+        done=counts["done"],
+        skipped=0,
+        refused=counts["refused"],
+        failed=counts["failed"],
+        set_aside=0,
+        seconds=time.perf_counter() - began,
+        interrupted=stop.asked and len(cells) < len(jobs),
+        notes=sweep.notes(),
+    )
+    if outcome.interrupted:
+        told = f"interrupted: {len(cells)} of {len(jobs)} cells were played, the others are missing"
+        warn_caller(told, UserWarning)
+    elif outcome.failed:
+        told = f"{outcome.failed} of {outcome.cells} cells failed: {outcome.notes[0]}"
+        warn_caller(told, UserWarning)
+    header = {
+        "name": _file_name(source.title),
+        "seed": source.seed,
+        "specification": "",
+        "data": {
+            "call": f"sf.compare([{', '.join(source.players)}], {source.title})",
+            "trials": source.trials,
+            "horizons": horizons,
+        },
+    }
+    places = [place for place, _ in jobs]
+    return Comparison(places, cells, header, outcome, partial(_replay, source, every))
+
+
+@contextlib.contextmanager
+def _shown(progress: bool | Progress) -> Iterator[Progress | None]:
+    """Yield what reports progress: a bar where somebody can see it and rich is installed."""
+    if callable(progress):
+        yield progress
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+    except ImportError:
+        yield None
+        return
+    console = Console(file=sys.stderr)
+    hidden = not (progress and (console.is_terminal or console.is_jupyter))
+    with Bar(console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("comparing", total=None)
+
+        def report(now: Event) -> None:
+            shown = f"{now.done}/{now.total} cells"
+            bar.update(task, description=shown, completed=now.rounds_done, total=now.rounds_total)
+
+        yield report
+
+
+# --- who plays what -------------------------------------------------------------------------------
+
+
+class _Source:
+    """Makes problem and player of a cell from the objects of the call."""
+
+    def __init__(self, players: Mapping[str, Player], problem: Any, trials: Any, seed: Any) -> None:
+        self.players = players
+        self._whole = problem if isinstance(problem, Problem) else None
+        self._make = problem
+        if trials is not None:
+            checks.positive_int(trials, "trials")
+        if type(seed) is not int or seed < 0:
+            raise InvalidValueError(f"seed must be a whole number >= 0, got {seed!r}")
+        self.seed = seed
+        if self._whole is not None:
+            runs = self._whole.costs.runs or 1
+            if (trials or 1) > runs:
+                raise InvalidValueError(
+                    f"trials must be at most {runs}, the runs of the problem's costs, got "
+                    f"{trials}: give a function of horizon, trials and streams instead"
+                )
+            self.title, self.trials = self._whole.name, trials or runs
+        elif callable(problem):
+            self.title = getattr(problem, "__name__", type(problem).__name__)
+            self.trials = trials or BLOCK
+        else:
+            raise InvalidTypeError(
+                "problem must be a Problem, or a function of horizon, trials and streams that "
+                f"returns one, got {checks.repr_line(problem)}"
+            )
+        self.problem = cache(self._problem)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The problem as the cells name it, for the seeds of its streams."""
+        return {"name": self.title, "arguments": {}}
+
+    def _problem(self, horizon: int, block: int, trials: int) -> Problem:
+        if self._whole is None:
+            streams = stream_seed(self.seed, self.named, block)
+            made = self._make(horizon=horizon, trials=trials, streams=streams)
+            return check_problem(made, self.title, trials)
+        if self._whole.costs.runs is None:
+            return self._whole
+        first = BLOCK * block
+        costs = self._whole.costs.run(slice(first, first + trials))
+        return replace(self._whole, costs=costs)
+
+    def __call__(self, spec: Mapping[str, Any]) -> Parts:
+        """Return what a cell is played with."""
+        horizon = int(spec["horizon"])
+        problem = self.problem(horizon, spec["block"], spec["trials"])
+        player = self.player(spec["algorithm"]["label"], problem, horizon)
+        algorithm, guarantee = unpack(player)
+        origin = "given" if guarantee is None else guarantee.name
+        try:
+            numbers = numbers_of(algorithm, origin)
+        except TypeError:  # not a dataclass: its numbers are its own affair
+            numbers = {}
+        return problem, player, numbers, problem.constants
+
+    def player(self, label: str, problem: Problem, horizon: int) -> Any:
+        """Return a player for a problem; a constructor is called with what the problem knows."""
+        player = self.players[label]
+        if _is_pair(player):
+            player = getattr(*player)
+        rule = getattr(player, "__self__", None)
+        if isinstance(rule, type):
+            place = domain_of(rule, problem.domain, problem.benchmark.region, player.__name__)
+            return player(problem.constants, horizon, place)
+        return player
+
+    def jobs(
+        self, horizons: Sequence[int], engine: str, every: int | None
+    ) -> Iterator[tuple[Place, Job]]:
+        """Yield the cells, one per horizon, block of trials and player."""
+        for horizon in horizons:
+            for first in range(0, self.trials, BLOCK):
+                for label, player in self.players.items():
+                    spec = {
+                        "problem": self.named,
+                        "algorithm": {"name": _title(player), "label": label},
+                        "horizon": horizon,
+                        "block": first // BLOCK,
+                        "trials": min(BLOCK, self.trials - first),
+                        "seed": self.seed,
+                        "recording": {"every": _thinned(every, horizon), "actions": 0},
+                        "engine": engine,
+                    }
+                    yield job_at(self.title, label, spec)
+
+    def check_extras(self, horizon: int, engine: str) -> None:
+        """Refuse to play what needs an extra that is not installed."""
+
+        def pairs() -> Iterator[Pair]:
+            problem = self.problem(horizon, 0, min(self.trials, BLOCK))
+            for label in self.players:
+                make = partial(self.player, label, problem, horizon)
+                yield Pair((self.title, label), problem, make)
+
+        if missing := missing_among(pairs, engine):
+            raise MissingExtraError("; ".join(map(str, missing)))
+
+
+def _horizons(horizon: Any, problem: Any) -> list[int]:
+    if horizon is None:
+        if not isinstance(problem, Problem):
+            raise InvalidValueError("horizon must be given with a function as problem, got None")
+        return [problem.costs.horizon]
+    wanted = [horizon] if isinstance(horizon, int) else list(horizon)
+    if not wanted:
+        raise InvalidValueError("horizon must not be empty, got []")
+    return sorted({checks.check_horizon(h) for h in wanted})
+
+
+def _labelled(players: Any) -> dict[str, Player]:
+    """Return players by label; those of one name are told apart by numbers."""
+    if not isinstance(players, Mapping):
+        several = isinstance(players, (list, tuple)) and not isinstance(players, Tuned)
+        if not several or _is_pair(players):
+            players = [players]
+        titles = [_title(player) for player in players]
+        players = {
+            title if titles.count(title) == 1 else f"{title} ({titles[:i].count(title) + 1})": p
+            for i, (title, p) in enumerate(zip(titles, players, strict=True))
+        }
+    if not players:
+        raise InvalidValueError("players must not be empty, got none")
+    for label, player in players.items():
+        _title(player)
+        if not isinstance(label, str) or not label or not label.isprintable():
+            raise InvalidValueError(f"the label of a player must be a line of text, got {label!r}")
+    return dict(players)
+
+
+def _is_pair(player: Any) -> bool:
+    return isinstance(player, tuple) and len(player) == 2 and isinstance(player[0], type)
+
+
+def _title(player: Any) -> str:
+    """Return the name of a player, or raise what one must be."""
+    if isinstance(player, Tuned):
+        return name_of(player.algorithm)
+    if _is_pair(player):
+        rule, tuning = player
+        if tuning not in constructors_of(rule):
+            have = constructors_of(rule)
+            raise InvalidValueError(
+                f"{rule.__name__} has no {tuning!r}: it has "
+                f"{', '.join(map(repr, have)) or 'no tuning'}"
+            )
+        return f"{rule.__name__}.{tuning}"
+    rule = getattr(player, "__self__", None)
+    if isinstance(rule, type) and callable(player):
+        return f"{rule.__name__}.{player.__name__}"
+    if is_algorithm(player):
+        return name_of(player)
+    if isinstance(player, type):
+        tunings = [*constructors_of(player), "default"]
+        raise InvalidTypeError(
+            f"a player that is a class must come with a tuning, as ({player.__name__}, "
+            f"{tunings[0]!r}), got {player.__name__} alone"
+        )
+    raise InvalidTypeError(
+        "a player must be an algorithm, one with its guarantee, a constructor such as PFS.anytime, "
+        f"or a class with the name of its constructor, got {checks.repr_line(player)}"
+    )
+
+
+def _thinned(every: int | None, horizon: int) -> int:
+    return every if every is not None else max(1, horizon // _POINTS)
+
+
+def _replay(source: _Source, every: int | None, label: str, horizon: int) -> Trace:
+    """Return the trace of a player on the first block of trials, played again."""
+    problem = source.problem(horizon, 0, min(source.trials, BLOCK))
+    return play(
+        source.player(label, problem, horizon),
+        problem,
+        horizon=horizon,
+        every=_thinned(every, horizon),
+        watch="record",
+        seed=stream_seed(source.seed, source.named, 0),
+    )
+
+
+def _file_name(title: str) -> str:
+    kept = "".join(c if c.isalnum() and c.isascii() else "-" for c in title)
+    return kept.strip("-")[:64] or "comparison"
