@@ -1,11 +1,10 @@
 """Bring your own constraint and your own rule, and compare the rule with the library's.
 
-A pump and a heater share a supply that must not be exceeded. With a folder, it is saved there.
+A pump and a heater share a supply that must not be exceeded.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,7 +55,4 @@ def run() -> Comparison:
 
 
 if __name__ == "__main__":
-    found = run()
-    print(found)
-    if sys.argv[1:]:
-        print(f"saved in {found.save(sys.argv[1])}")
+    print(run())
