@@ -19,7 +19,7 @@ from surefoot.core.arrays import is_concrete, number_like, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Region, Source, State
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Region, Source, State
 
 COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
 """The needs of rules that know the feasible set and are told about the costs alone."""
@@ -34,8 +34,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 @overload
 def tuning(function: F) -> F: ...
 @overload
-def tuning(*, listed: bool = True, **options: Any) -> Callable[[F], F]: ...
-def tuning(function: Any = None, /, *, listed: bool = True, **options: Any) -> Any:
+def tuning(*, listed: bool = True, **options: object) -> Callable[[F], F]: ...
+def tuning(function: Any = None, /, *, listed: bool = True, **options: object) -> Any:
     """Mark a constructor that takes constants and a horizon and returns a ``Tuned``.
 
     It stands below ``@classmethod``.
@@ -54,7 +54,7 @@ def tuning(function: Any = None, /, *, listed: bool = True, **options: Any) -> A
     return mark if function is None else mark(function)
 
 
-def constructors_of(rule: type[Any]) -> tuple[str, ...]:
+def constructors_of(rule: type) -> tuple[str, ...]:
     """Return the names of the constructors that a theorem tunes; none of a rule without a mark."""
     names: tuple[str, ...] = getattr(rule, "constructors", ())
     return names
@@ -120,7 +120,7 @@ class Algorithm(Declared):
         """
         if not isinstance(feedback, Feedback):
             raise InvalidValueError(f"feedback must be a Feedback, got {feedback!r}")
-        age: Any = feedback.age  # a number to come, under JAX
+        age: Number = feedback.age  # a number to come, under JAX
         if isinstance(age, (int, float)) and not age >= 0:
             raise InvalidValueError(f"age must be a whole number >= 0, got {age!r}")
         if feedback.action is None:
@@ -141,7 +141,7 @@ class Algorithm(Declared):
         )
 
 
-def is_algorithm(value: Any) -> bool:
+def is_algorithm(value: object) -> bool:
     """Return whether an object, which is no class, has the two methods of an algorithm.
 
     >>> from surefoot import OGD, Ball
@@ -151,17 +151,17 @@ def is_algorithm(value: Any) -> bool:
     return not isinstance(value, type) and is_algorithm_class(type(value))
 
 
-def is_algorithm_class(kind: type[Any]) -> bool:
+def is_algorithm_class(kind: type) -> bool:
     """Return whether a class has the two methods of an algorithm."""
     return all(callable(getattr(kind, name, None)) for name in ("init", "step"))
 
 
-def errors_of(algorithm: Any) -> Any:
+def errors_of(algorithm: object) -> Any:
     """Return what an algorithm allows for; None from rules that certify nothing, and from yours."""
     return getattr(algorithm, "errors", None)
 
 
-def observer_of(algorithm: Any) -> Any:
+def observer_of(algorithm: object) -> Any:
     """Return the sums of an algorithm's bound on the regret; None where it has none."""
     return algorithm.observer() if isinstance(algorithm, Algorithm) else None
 
@@ -202,7 +202,7 @@ class OneConstraint(Algorithm, Generic[S]):
         return first
 
     @abstractmethod
-    def next_state(self, state: S, /, *seen: Any) -> S:
+    def next_state(self, state: S, /, *seen: Array) -> S:
         """Return the next state: the formulas of the rule."""
 
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, Number
+from surefoot.core.types import Array, Index, Number
 
 _NUMBERS = (float, int, np.floating, np.integer)
 
@@ -316,7 +316,7 @@ def _stack(parts: Iterable[Array]) -> Array:
     return stacked[:, None] if stacked.ndim == 1 else stacked
 
 
-def loop_in_turn(count: int, step: Callable[[Any, Array], Array], z: Array) -> Array:
+def loop_in_turn(count: int, step: Callable[[Index, Array], Array], z: Array) -> Array:
     """Apply ``z = step(i, z)`` for each i below count; under JAX, too, as a compiled loop.
 
     >>> loop_in_turn(3, lambda i, z: 2 * z + i, np.array([1.0, 0.0]))

@@ -35,7 +35,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
-from surefoot.core.types import Feedback
+from surefoot.core.types import Array, Feedback
 
 __all__ = [
     "NotPlainError",
@@ -54,6 +54,8 @@ ROOMS = ("sets", "regions", "algorithms")
 """The rooms whose public classes a file may name."""
 
 Classes: TypeAlias = Mapping[str, type]
+Data: TypeAlias = Any
+"""What JSON and TOML can hold: None, booleans, numbers, texts, lists and tables of these."""
 
 
 class NotPlainError(SurefootError, ValueError):
@@ -71,7 +73,7 @@ def known_classes() -> dict[str, type]:
     return known
 
 
-def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Any:
+def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Data:
     """Return a value as plain data, which :func:`decode` gives back to the last bit.
 
     Args:
@@ -93,7 +95,7 @@ def encode(value: object, *, leave_out: bool = False, name: str = "value") -> An
     return _encode(value, "", name if leave_out else None)
 
 
-def _encode(value: object, path: str, name: str | None) -> Any:
+def _encode(value: object, path: str, name: str | None) -> Data:
     if hasattr(value, "unpacked"):  # a state of the kernel
         value = value.unpacked()
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray, np.generic)):
@@ -128,7 +130,7 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
     return ("map", value) if isinstance(value, Mapping) else ("", {})
 
 
-def _encode_numbers(value: Any) -> Any:
+def _encode_numbers(value: Array) -> Data:
     if isinstance(value, np.generic):
         # Whether a number is NumPy's or Python's decides which way a primitive goes.
         number = _encode_numbers(value.item())
@@ -145,7 +147,9 @@ def _encode_numbers(value: Any) -> Any:
     return value if is_finite else {"number": repr(value)}
 
 
-def decode(data: Any, own: Classes | None = None, given: Mapping[str, object] | None = None) -> Any:
+def decode(
+    data: Data, own: Classes | None = None, given: Mapping[str, object] | None = None
+) -> Any:
     """Return the value that :func:`encode` made plain data of.
 
     Args:
@@ -170,7 +174,7 @@ def decode(data: Any, own: Classes | None = None, given: Mapping[str, object] | 
         raise NotPlainError(f"{repr_line(data)} cannot be read: {first_line(error)}") from error
 
 
-def _decode(data: Any, known: Classes, given: Mapping[str, object]) -> Any:
+def _decode(data: Data, known: Classes, given: Mapping[str, object]) -> Any:
     if isinstance(data, list):
         return np.array(data, dtype=np.float64)
     if not isinstance(data, Mapping):
@@ -195,7 +199,7 @@ def _decode(data: Any, known: Classes, given: Mapping[str, object]) -> Any:
 _FORMS = ("tuple", "list", "map", "given", "csr")
 
 
-def _decode_numbers(data: Mapping[str, Any]) -> Any:
+def _decode_numbers(data: Mapping[str, Data]) -> Any:
     kind = np.dtype(data.get("type", "float64"))
     if kind.kind not in "biuf" or not ("number" in data or "array" in data):
         raise NotPlainError(f"a table must have a class, got {repr_line(data)}")
@@ -225,7 +229,7 @@ def _find_given(path: str, kind: str, given: Mapping[str, object]) -> object:
     return value
 
 
-def build(table: Any, name: str = "player", own: Classes | None = None) -> Any:
+def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
     """Return what somebody wrote down: a table with a class, its fields by name.
 
     Args:
@@ -287,7 +291,7 @@ def digest(value: object, *, leave_out: bool = False) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def describe(data: Any) -> str:
+def describe(data: Data) -> str:
     """Return plain data in the form of constructors; nothing is built.
 
     >>> describe({"class": "OGD", "eta": 0.5, "domain": {"given": "domain", "kind": "Mine"}})
@@ -321,7 +325,7 @@ def records_in(value: object) -> dict[str, type]:
     return known
 
 
-def json_plain(value: object) -> Any:
+def json_plain(value: object) -> Data:
     """Return data as JSON can hold it: numbers that are not finite are null.
 
     >>> json_plain({"a": (1, float("inf")), "b": None})

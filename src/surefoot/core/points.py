@@ -77,7 +77,7 @@ def only_entry(index: Array, value: Array, like: Array) -> Array:
     return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
 
 
-def dimension_of(owner: Any) -> int | None:
+def dimension_of(owner: object) -> int | None:
     """Return the length of a point, if a set or a constraint knows it."""
     dimension = getattr(owner, "dimension", None)
     return None if dimension is None else int(dimension)
@@ -137,7 +137,7 @@ def reach_from(region: Any, point: Array) -> float:
     return min(float(own.reach(point)), bounded_diameter(region))
 
 
-def bounded_diameter(domain: Any) -> float:
+def bounded_diameter(domain: object) -> float:
     """Return the diameter of a set; raise if it is unknown or infinite."""
     diameter = getattr(domain, "diameter", None)
     if diameter is None or not diameter < math.inf:
@@ -147,7 +147,7 @@ def bounded_diameter(domain: Any) -> float:
     return float(diameter)
 
 
-def diameter_of(domain: Any) -> float:
+def diameter_of(domain: object) -> float:
     """Return the diameter of a set; inf where it is unknown or has no end."""
     try:
         return bounded_diameter(domain)

@@ -314,6 +314,7 @@ class Solving(Protocol):
         ...
 
 
+@runtime_checkable
 class CostStream(Protocol):
     """The convex costs of all rounds. Rounds count from 0 here, as arrays do."""
 

@@ -92,7 +92,7 @@ class Problem(Declared):
         return self._best[t]
 
     def best_after(
-        self, rounds: Any, costs: CostStream | None = None, tolerance: float = 1e-6
+        self, rounds: Array, costs: CostStream | None = None, tolerance: float = 1e-6
     ) -> Comparator:
         """Return the best fixed action after each of some rounds, computed anew.
 
@@ -189,7 +189,7 @@ class Problem(Declared):
 def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
     """Raise for parts of another kind, or constraints on actions of another length."""
     known = (Constraint, ConstraintStream)
-    if not _is_stream(costs):
+    if not isinstance(costs, CostStream):
         swapped = isinstance(costs, known)
         instead = _instead(
             costs,
@@ -272,10 +272,6 @@ def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
             )
         if not far > before * (1 + 1e-12):
             return
-
-
-def _is_stream(costs: Any) -> bool:
-    return all(hasattr(costs, name) for name in ("horizon", "dimension", "value", "gradient"))
 
 
 def _instead(value: object, *hints: tuple[bool, str]) -> str:

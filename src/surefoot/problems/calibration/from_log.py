@@ -68,7 +68,7 @@ class LogBounds:
         guesses = {"G_g": factor * self.G_g}
         if self.beta is not None and self.beta > 0:
             guesses["beta"] = factor * self.beta
-        guesses = {name: v for name, v in guesses.items() if getattr(known, name) is None}
+        guesses = {name: v for name, v in guesses.items() if vars(known)[name] is None}
         known = known.with_origin("estimated", **guesses)
         reach = R + float(np.linalg.norm(self.start))
         error = max(self.value_error, known.value_error or 0.0)

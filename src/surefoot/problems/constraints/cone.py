@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
         A = self.A
         if type(A) is np.ndarray:
             for name, length in (("b", A.shape[0]), ("c", A.shape[1])):
-                given = getattr(self, name)
+                given = vars(self)[name]
                 value = np.zeros(length) if given is None else given
                 object.__setattr__(self, name, checks.to_vector(value, name, length=length))
             some_entry(A=A, c=self.c)
@@ -166,7 +165,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
             return None
         return bound_below(slope, 0), level_below(math.inf, epsilon)
 
-    def _axis(self) -> tuple[Any, float]:
+    def _axis(self) -> tuple[Array, float]:
         r"""Return the unit w with the largest :math:`c^\top w - \|Aw\|`, and that number.
 
         It points from the nearest :math:`A^\top u` to c, and the nearest u solves
@@ -178,7 +177,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
         target = vectors.T @ (self.A @ self.c)
         some = values > 1e-14 * max(float(values[-1]), 1e-300)
 
-        def nearest(mu: float) -> Any:
+        def nearest(mu: float) -> Array:
             return np.divide(target, values + mu, out=np.zeros_like(target), where=some)
 
         u, low, high = nearest(0.0), 0.0, float(np.linalg.norm(target))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -74,9 +74,9 @@ class FunctionConstraint(_Told, Declared, kw_only=False):
             return checks.to_number(value, x, "value_of(x)"), s
         # Rounded to less than float64 only where you say by how much.
         convert = checks.to_exact if self.error is None else checks.to_array
-        if hasattr(value, "dtype"):
-            convert(value, "value_of(x)")
-        return checks.to_number(value, x, "value_of(x)"), convert(s, "subgradient_of(x)")
+        number = checks.to_number(value, x, "value_of(x)")
+        convert(value, "value_of(x)")
+        return number, convert(s, "subgradient_of(x)")
 
 
 class JaxConstraint(_Told, Declared, kw_only=False):
@@ -119,7 +119,7 @@ class JaxConstraint(_Told, Declared, kw_only=False):
                 raise InvalidTypeError(
                     f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"
                 )
-            return _differentiate(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
+            return _differentiate(self.function, x.ndim > 1)(x)
         jax = need("jax", "jax", "a constraint by automatic differentiation")
         with jax.enable_x64(True):
             value, s = _differentiate(self.function, x.ndim > 1)(jax.numpy.asarray(x))
@@ -141,8 +141,7 @@ def _differentiate(function: Callable[[Array], Number], batch: bool) -> Any:
 
     def one(x: Array) -> Number:
         value = function(x)
-        shape = getattr(value, "shape", ())
-        if shape != ():
+        if shape := checks.shape_of(value):
             raise InvalidValueError(
                 f"function(x) must be one number, got an array of shape {shape}"
             )
@@ -152,7 +151,7 @@ def _differentiate(function: Callable[[Array], Number], batch: bool) -> Any:
     if not batch:
         return jax.jit(query)
 
-    def all_of(x: Array) -> tuple[Any, Any]:
+    def all_of(x: Array) -> tuple[Array, Array]:
         value, s = jax.vmap(query)(x)
         return namespace(value).reshape(value, (-1, 1)), s
 

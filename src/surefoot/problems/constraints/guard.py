@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class PeekingError(SurefootError, RuntimeError):
     """An algorithm queried the constraint elsewhere than at the action played."""
 
 
-def _line(x: Any) -> str:
+def _line(x: Array) -> str:
     """Return an action as one line of text."""
     return " ".join(str(x).split())
 

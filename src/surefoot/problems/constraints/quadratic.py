@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -250,7 +249,7 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         level = level_below(depth, epsilon)
         return bound_below(math.sqrt(2 * lowest * (depth - level)), _operations(self.Q)), level
 
-    def _bottom(self) -> Any:
+    def _bottom(self) -> Array:
         """Return the shortest minimiser; of the curved part only, if g has no minimum."""
         return -np.linalg.lstsq(self.Q, self.q, rcond=None)[0]
 
@@ -265,18 +264,18 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         return -float(self.value(x)) - float(terms) * _operations(self.Q) * 2.0**-53
 
 
-def _spectrum(M: Any) -> tuple[float, float]:
+def _spectrum(M: Array) -> tuple[float, float]:
     """Return the smallest and the largest eigenvalue."""
     values = np.linalg.eigvalsh(M)
     return float(values[0]), float(values[-1])
 
 
-def _rounding(M: Any) -> float:
+def _rounding(M: Array) -> float:
     """Bound the error of a computed eigenvalue, relative to the largest."""
     return 8 * len(M) * 2.0**-52
 
 
-def _operations(M: Any) -> int:
+def _operations(M: Array) -> int:
     """Count the roundings of a product with M, relative to the largest term."""
     return 16 * len(M)
 

@@ -11,6 +11,7 @@ from surefoot.core.arrays import find_largest, is_one_run
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared
+from surefoot.core.points import is_sparse
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.affine import LinearRows
 from surefoot.problems.constraints.base import point
@@ -49,7 +50,7 @@ class SparseAffine(LinearRows, Declared, kw_only=False):
         need("scipy.sparse", "solve", "a sparse constraint")
         from surefoot.problems.constraints._csr import Rows
 
-        if not hasattr(self.A, "tocsr"):
+        if not is_sparse(self.A):
             raise InvalidValueError(
                 f"A must be a SciPy sparse matrix, got {type(self.A).__name__}: "
                 "a dense one is for Affine"

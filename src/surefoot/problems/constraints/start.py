@@ -12,6 +12,7 @@ from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.points import dimension_of, is_sparse, to_dense
 from surefoot.core.types import Array, Region
 from surefoot.problems.constraints.base import Constraint
+from surefoot.sets import Ball
 
 __all__ = ["NoStartError", "Start", "find_start"]
 
@@ -133,7 +134,7 @@ def _first(constraint: Constraint, domain: Region, guess: Array | None) -> Array
     """Return where to begin, which also fixes the length of an action."""
     if guess is not None:
         return checks.to_vector(guess, "guess", length=dimension_of(constraint))
-    for point in (constraint.interior, getattr(domain, "centre", None)):
+    for point in (constraint.interior, domain.centre if isinstance(domain, Ball) else None):
         if point is not None:
             return checks.to_vector(point, "point")
     dimension = dimension_of(constraint) or dimension_of(domain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -44,8 +44,8 @@ class FromFunctions(Declared):
         array([-1.,  1.])
     """
 
-    value_of: Callable[[Any, Array], Number] = function()
-    gradient_of: Callable[[Any, Array], Array] = function()
+    value_of: Callable[[Index, Array], Number] = function()
+    gradient_of: Callable[[Index, Array], Array] = function()
     horizon: int = rounds()
     dimension: int = count()
     bound: float | None = positive(default=None)
@@ -91,7 +91,7 @@ class FromFunctions(Declared):
 
 
 def from_jax(
-    loss: Callable[..., Any], *data: Array, dimension: int, bound: float | None = None
+    loss: Callable[..., Number], *data: Array, dimension: int, bound: float | None = None
 ) -> FromFunctions:
     """Return costs from a JAX function of the action and the round's data, differentiated by JAX.
 
@@ -123,7 +123,7 @@ def from_jax(
         False: jax.jit(jax.vmap(slope, in_axes=(0, *[None] * len(arrays)))),
     }
 
-    def call(functions: dict[bool, Any], t: Index, x: Array) -> Any:
+    def call(functions: dict[bool, Callable[..., Array]], t: Index, x: Array) -> Array:
         with jax.enable_x64(True):
             if namespace(x) is np:
                 return np.array(functions[is_one_run(x)](x, *(a[t] for a in arrays)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Adversarial(Declared, kw_only=False):
         first: the round, in the rule's count, at which this stream starts.
     """
 
-    rule: Callable[[Any, Array], Array] = function()
+    rule: Callable[[Index, Array], Array] = function()
     horizon: int = rounds()
     dimension: int = count()
     bound: float = positive()

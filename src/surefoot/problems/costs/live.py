@@ -50,7 +50,7 @@ class Live:
         bound: float | None = None,
         runs: int | None = None,
     ) -> None:
-        if not callable(source) and not hasattr(source, "__iter__"):
+        if not callable(source) and not isinstance(source, Iterable):
             raise InvalidValueError(f"source must be an iterable or a function, got {source!r}")
         if bound is not None:
             checks.positive(bound=bound)

@@ -59,7 +59,7 @@ class ArrayCosts(Declared, ABC, kw_only=False):
 
     @property
     def _leading(self) -> Array:
-        return getattr(self, self.series[0])
+        return vars(self)[self.series[0]]
 
     @property
     @final
@@ -82,21 +82,21 @@ class ArrayCosts(Declared, ABC, kw_only=False):
     @final
     def rounds(self, start: int, stop: int) -> Self:
         """Return the stream of the rounds from start to stop - 1."""
-        return self._with({name: getattr(self, name)[start:stop] for name in self.series})
+        return self._with({name: vars(self)[name][start:stop] for name in self.series})
 
     @final
     def run(self, index: Index) -> Self:
         """Return the stream of one run, or of the runs of a slice or an array of indices."""
         if self.runs is None:
             return self
-        return self._with({name: getattr(self, name)[:, index] for name in self.series})
+        return self._with({name: vars(self)[name][:, index] for name in self.series})
 
     @final
     def repeat(self, copies: int) -> Self:
         """Return the streams of all runs, repeated once per copy."""
         if self.runs is None:
             return self
-        arrays = {name: getattr(self, name) for name in self.series}
+        arrays = {name: vars(self)[name] for name in self.series}
         return self._with(
             {n: namespace(a).tile(a, (1, copies, *(1,) * (a.ndim - 2))) for n, a in arrays.items()}
         )
@@ -107,16 +107,14 @@ class ArrayCosts(Declared, ABC, kw_only=False):
         """Return several streams as one, one after the other in time."""
         if len(parts) == 1:
             return parts[0]
-        return parts[0]._with(
-            {n: np.concatenate([getattr(p, n) for p in parts]) for n in cls.series}
-        )
+        return parts[0]._with({n: np.concatenate([vars(p)[n] for p in parts]) for n in cls.series})
 
     def _with(self, arrays: dict[str, Array]) -> Self:
         """Return the same costs with other arrays, parts of checked ones and not checked again."""
         made = object.__new__(type(self))
         for f in fields(self):
             value = arrays.get(f.name)
-            object.__setattr__(made, f.name, getattr(self, f.name) if value is None else value)
+            object.__setattr__(made, f.name, vars(self)[f.name] if value is None else value)
         return made
 
 
@@ -128,7 +126,7 @@ def _freeze(stream: ArrayCosts) -> None:
     """
     shape: tuple[int, ...] | None = None
     for name in stream.series:
-        values = getattr(stream, name)
+        values = vars(stream)[name]
         if checks.is_traced(values):
             return
         values = checks.to_array(values, name)

@@ -22,7 +22,7 @@ slack :math:`\alpha` until convexity gives :math:`g \le 0`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -203,7 +203,9 @@ class _Model:
         return self._outward(solved.x[:d]), bound
 
     @staticmethod
-    def _bound_from(cost: Array, on_cost: Array, limit: Array | None, on_limit: Any) -> float:
+    def _bound_from(
+        cost: Array, on_cost: Array, limit: Array | None, on_limit: Array | None
+    ) -> float:
         """Return the minimum over the unit ball of a weighted sum of cuts, less its rounding."""
         row, size = on_cost @ cost, on_cost @ np.abs(cost)
         if limit is not None:
