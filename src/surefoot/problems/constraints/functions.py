@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class JaxConstraint(_Told, Declared, kw_only=False):
                 raise InvalidTypeError(
                     f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"
                 )
-            return _differentiate(self.function, x.ndim > 1)(x)
+            return _differentiate(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
         jax = need("jax", "jax", "a constraint by automatic differentiation")
         with jax.enable_x64(True):
             value, s = _differentiate(self.function, x.ndim > 1)(jax.numpy.asarray(x))
