@@ -41,6 +41,10 @@ $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
 	$(PIP) --editable '.[cli,plot,solve,export,jax,cluster]' --group dev
 	@touch $@
 
+$(VENV)/docs.stamp: $(FILES) | $(BIN)/python
+	$(PIP) --editable '.[cli]' --group docs
+	@touch $@
+
 $(VENV)/all.stamp: $(VENV)/dev.stamp
 	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs --requirement cases/requirements.txt
 	@touch $@
@@ -77,7 +81,7 @@ coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as l
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, cases, docs
 	$(PYTEST) -m 'compiled or torch or cluster or browser or hosts or cases or docs'
 
-docs: $(VENV)/all.stamp ## build the site into out/site; warnings are errors
+docs: $(VENV)/docs.stamp ## build the site into out/site; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/doctrees docs out/site
 	@echo 'open out/site/index.html'
 
