@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Constants, Feedback
 from surefoot.algorithms import DPP, DriftPlusPenalty, ScalarDPP
-from surefoot.algorithms.related.dpp import DPPState
-from surefoot.algorithms.related.scalar_dpp import ScalarDPPState
+from surefoot.algorithms.related.dpp import DPPState, ScalarDPPState
 from surefoot.sets import Box
 
 BALL = Ball(3.0)

@@ -34,20 +34,17 @@ from surefoot.algorithms.leader import Leader as Leader
 from surefoot.algorithms.descent import Descent as Descent
 from surefoot.algorithms.delayed import *
 from surefoot.algorithms.averaged import *
-from surefoot.algorithms.probing import *
-from surefoot.algorithms.measuring import *
 
 from surefoot.algorithms.pfs import *
 from surefoot.algorithms.perturbed_pfs import *
 from surefoot.algorithms.leader_follower import *
-from surefoot.algorithms.values_follower import *
+from surefoot.algorithms.probing import *
 from surefoot.algorithms.certified_pfs import *
 from surefoot.algorithms.certified_ogd import *
 from surefoot.algorithms.certified_dual_averaging import *
 from surefoot.algorithms.related.lb_sgd import *
-from surefoot.algorithms.safety_filter import *
-from surefoot.algorithms.region_filter import *
-from surefoot.algorithms.values_averaging import *
+from surefoot.algorithms.filters import *
+from surefoot.algorithms.measuring import *
 from surefoot.algorithms.scheduled_pfs import *
 from surefoot.algorithms.doubling_pfs import *
 from surefoot.algorithms.related.mahdavi import *
@@ -55,7 +52,6 @@ from surefoot.algorithms.related.mahdavi_linear import *
 from surefoot.algorithms.related.jenatton import *
 from surefoot.algorithms.related.yuan import *
 from surefoot.algorithms.related.dpp import *
-from surefoot.algorithms.related.scalar_dpp import *
 from surefoot.algorithms.tighten import *
 from surefoot.algorithms.related.sinha_vaze import *
 from surefoot.algorithms.ogd import *

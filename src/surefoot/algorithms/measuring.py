@@ -6,21 +6,28 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms.certified import Certified, own_point
+from surefoot.algorithms.certified import Certified, NameWithKnowledge, own_point
+from surefoot.algorithms.certified_dual_averaging import Averaging
+from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.probing import FromValues
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import freeze, norm
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Info, Needs
+from surefoot.core.parameters import parameters_of, positive
+from surefoot.core.types import Array, Feedback, Info, Needs, Source
+from surefoot.core.types import Region as Set
 from surefoot.regions import (
     Anchor,
     Curvature,
     CurvatureMemory,
+    Errors,
     OnePoint,
     Reading,
     Region,
@@ -31,7 +38,7 @@ from surefoot.regions.certificates import beyond_reach
 from surefoot.regions.quadratic import curvature_margin
 from surefoot.regions.region import check_start
 
-__all__ = ["Measuring"]
+__all__ = ["Measuring", "ValuesAndCurvature", "ValuesAveraging"]
 
 
 class MeasuringState(NamedTuple):
@@ -296,3 +303,80 @@ class Measuring(Wrapper):
         why = causes(errors, f"beta = {known.beta:g} is too small")
         sentence = f"round {int(t)}: g = {g:.6g} is above its certified bound {bound:.3g}: {why}"
         return (*sentences, sentence)
+
+
+class ValuesAveraging(NameWithKnowledge):
+    r"""Dual averaging from values and a bound on curvature: slopes are measured, with their error.
+
+    It is :class:`~surefoot.algorithms.CertifiedDualAveraging` in
+    :class:`~surefoot.algorithms.Measuring`, which measures a slope where the region cuts the step
+    and the slope is not known well enough. The parameters are those of both.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Feedback
+        >>> known = Curvature(beta=2.0, reach=1.0)
+        >>> player = ValuesAveraging(knowledge=known, radius=1.0, start_slope=2.0)
+        >>> state = player.init(np.zeros(2))
+        >>> for _ in range(300):  # the limit is |x|^2 <= 0.25
+        ...     value = float(state.x @ state.x) - 0.25
+        ...     state = player.update(state, Feedback(np.array([-0.6, -0.8]), value))
+        >>> state.x.round(2)
+        array([0.3, 0.4])
+    """
+
+    needs = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
+    source = Source("Surefoot", "derived here")
+    parts = (Averaging, (Curvature,))
+
+    @classmethod
+    def fits(cls, algorithm: Any) -> bool:
+        """Return whether an algorithm is dual averaging with measurements."""
+        return isinstance(algorithm, Measuring) and super().fits(algorithm.base)
+
+    @classmethod
+    def pair(cls, **parameters: Any) -> Measuring:  # type: ignore[override]
+        """Return dual averaging with its measurements."""
+        own = {n: parameters.pop(n) for n in parameters_of(Measuring) if n in parameters}
+        return Measuring(base=super().pair(**parameters), **own)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """Return the declared parameters of dual averaging and of the measurements."""
+        both = super().parameters() | parameters_of(Measuring)
+        return {name: kind for name, kind in both.items() if name != "base"}
+
+    @classmethod
+    @tuning(listed=False)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+    ) -> Tuned[Measuring]:
+        """Return the rule for the constants of a problem; G_g bounds the slope at the start.
+
+        Args:
+            constants: needs R, beta, G_g, start_slack; uses the errors of values.
+            horizon: not used.
+            domain: a known set that holds every action.
+        """
+        theorem = ValuesAndCurvature(constants)
+        R, beta, G_g = constants.require("R", "beta", "G_g", by=theorem.name)
+        errors = replace(Errors.of(constants), slope=0.0, drift=0.0)
+        known = Curvature(beta=beta, reach=R, domain=domain, errors=errors)
+        return Tuned(cls.pair(knowledge=known, radius=R, start_slope=G_g), theorem)
+
+
+@final
+class ValuesAndCurvature(FromValues):
+    r"""Values and a bound on curvature: feasible in every round for a convex g.
+
+    Slopes are measured by differences at actions that are played, with the error that curvature
+    leaves them; every action, of a probe or not, is certified with that error. docs/noise.md has
+    the proof. No regret bound is claimed beyond :math:`2RG_fT`.
+
+    Args:
+        constants: needs R, beta, G_g (for the slope at the start alone) and start_slack.
+        horizon: the number of rounds meant, if there is one.
+    """
+
+    name: ClassVar[str] = "Values and curvature"
+    needed: ClassVar[tuple[str, ...]] = ("R", "beta", "G_g")

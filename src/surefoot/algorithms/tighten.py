@@ -22,7 +22,7 @@ from surefoot.algorithms.guarantee import (
     Tuned,
 )
 from surefoot.algorithms.premises import Premise
-from surefoot.algorithms.related.scalar_dpp import ScalarDPP
+from surefoot.algorithms.related.dpp import ScalarDPP
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning
 from surefoot.core.constants import Constants, as_constants
