@@ -17,7 +17,7 @@ from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Number, Region
 from surefoot.sets import Ball
 
-__all__ = ["Constraint"]
+__all__ = ["Constraint", "level_below"]
 
 
 class Constraint(ArrayFields, ABC):
