@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot import Controller
+from surefoot import Controller, kernel
 from surefoot.controller import JournalWarning, StoreError, replay
 from surefoot.core.types import Info
 
@@ -167,6 +167,7 @@ def test_another_certificate_is_found(path, monkeypatch):
     real = Info.certificate.fget
     altered = property(lambda info: real(info)._replace(bound=-0.125))
     monkeypatch.setattr(Info, "certificate", altered)
+    forge(path, lambda lines: lines[0].update(engine="python"))
     found = replay(path).difference
     assert (found.round, found.part) == (1, "certificate")
     assert found.derived.bound == -0.125
@@ -197,3 +198,20 @@ def test_a_journal_is_replayed_while_it_is_written(path):
         assert replay(path).is_same
         drive(controller, PLAYERS["certified"], 2, first=5)
     assert replay(path).rounds == 6
+
+
+@pytest.mark.skipif("kernel" not in kernel.engines(), reason="the kernel was not built")
+@pytest.mark.parametrize(("first", "second"), [("kernel", "python"), ("python", "kernel")])
+def test_a_journal_names_its_engine_and_the_change_is_a_record(first, second, path):
+    player = PLAYERS["certified"]
+    with kernel.engine(first), Controller(player, START, journal=path) as controller:
+        drive(controller, player, 6)
+    heard = []
+    with kernel.engine(second), Controller.open(path, on_alarm=heard.append) as controller:
+        drive(controller, player, 6, first=7)
+    assert records(path)[0]["engine"] == first
+    (change,) = (r for r in records(path) if r["kind"] == "engine")
+    assert (change["engine"], change["round"]) == (second, 7)
+    assert [alarm.kind for alarm in heard] == ["journal"]
+    found = replay(path)
+    assert (found.is_same, found.tolerance, found.rounds) == (True, 1e-12, 12)

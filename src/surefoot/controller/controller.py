@@ -23,7 +23,7 @@ from surefoot.controller.records import (
     player_of,
     snapshot_of,
 )
-from surefoot.controller.replaying import restore
+from surefoot.controller.replaying import Ending, restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.plain import digest, encode
@@ -182,20 +182,24 @@ class Controller:
             journal.name_last(paths[-1])
             options = Options(journal.rotate, journal.durable_every)
             self._set_up(run, end.loop, journal, end.at, options, on_alarm)
-            self._say_opened(end.torn, is_rebuilt=end.is_rebuilt)
+            self._say_opened(end)
         except BaseException:
             journal.close(None)
             raise
         return self
 
-    def _say_opened(self, torn: int, *, is_rebuilt: bool) -> None:
+    def _say_opened(self, end: Ending) -> None:
         """Say what was found at the end of a journal, in it, too."""
         run, loop, at = self._now
         t, found = loop.round, []
-        if torn:
+        if end.torn:
             words = f"round {t} was being written; {t - 1} is the last certain round"
-            found.append(("torn", {"bytes": torn, "sentence": words}))
-        if is_rebuilt:
+            found.append(("torn", {"bytes": end.torn, "sentence": words}))
+        if end.engine != run.engine:
+            words = f"steps are taken by {run.engine} from round {t} on, and were by {end.engine}"
+            what = {"engine": run.engine, "sentence": words, "loop": encode_loop(loop)}
+            found.append(("engine", what))
+        elif end.is_rebuilt:
             words = f"the last rounds up to {t - 1} were derived again, with other last bits"
             found.append(("rebuilt", {"sentence": words, "loop": encode_loop(loop)}))
         for kind, what in found:
@@ -208,7 +212,8 @@ class Controller:
             self._now = (run, loop, at)
             sentence = f"{self._journal.name}: {what['sentence']}"
             sound([Alarm.of(t, "journal", sentence)], self.on_alarm)
-            warn_caller(sentence, JournalWarning)
+            if kind != "engine":
+                warn_caller(sentence, JournalWarning)
 
     @classmethod
     def open_or_create(

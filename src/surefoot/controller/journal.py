@@ -16,6 +16,7 @@ kind           says
 "snapshot"     the state, every so often: opening replays from the last one
 "note"         an operator's words; also "hold", "retreat" and "resume"
 "torn"         that the record of a round was being written when the process or the power ended
+"engine"       that other code takes the steps from here on
 "rebuilt"      that the rounds since a snapshot were derived again elsewhere, with other last bits
 "continued"    that the run goes on in another file, which begins with this line's digest
 "closed"       that the writer has left

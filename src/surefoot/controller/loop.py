@@ -9,7 +9,16 @@ from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Guarantee, Premise, Reaction, Tuned, name_of, unpack
+from surefoot.algorithms import (
+    Breach,
+    Certified,
+    Guarantee,
+    Premise,
+    Reaction,
+    Tuned,
+    name_of,
+    unpack,
+)
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.algorithm import errors_of, observer_of
@@ -83,6 +92,11 @@ class Run:
     def name(self) -> str:
         """The name that a user writes for the algorithm."""
         return name_of(self.algorithm)
+
+    @cached_property
+    def engine(self) -> str:
+        """What takes its steps: "kernel" or "python"."""
+        return self.algorithm.engine if isinstance(self.algorithm, Certified) else "python"
 
     @cached_property
     def needs(self) -> Needs:

@@ -388,7 +388,7 @@ class _Rows:
             self._add_round(record)
         elif kind == "note":
             self.notes.append(JournalNote(record["round"], record["text"]))
-        elif kind in ("torn", "rebuilt"):
+        elif kind in ("torn", "rebuilt", "engine"):
             self.notes.append(JournalNote(record["round"], record["sentence"]))
         elif kind == "refused":
             sentence = decode(record["breaches"][0], OWN).sentence

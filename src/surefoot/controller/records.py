@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from surefoot import __version__
 from surefoot.algorithms import Breach
+from surefoot.algorithms.compiled import KernelState
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import NOTHING, Told, read_feedback
 from surefoot.controller.journal import now
@@ -20,9 +21,6 @@ from surefoot.core.types import Array, Certificate
 from surefoot.regions import Anchor
 
 __all__ = ["describe_order", "describe_round", "header_of", "loop_from", "run_from", "snapshot_of"]
-
-ENGINE = "numpy"
-"""What computes a step here."""
 
 OWN: dict[str, type] = {
     "Anchor": Anchor,
@@ -66,7 +64,7 @@ def header_of(run: Run, loop: LoopState, options: Options, **more: object) -> di
         "format": 1,
         "surefoot": __version__,
         "created": now(),
-        "engine": ENGINE,
+        "engine": run.engine,
         **player_of(run),
         **options._asdict(),
         **more,
@@ -101,10 +99,21 @@ def encode_errors(run: Run) -> dict[str, float | None]:
 def encode_loop(loop: LoopState) -> Any:
     """Return the state of a loop as plain data; what its last step knew is derived again."""
     cut = loop.cut if loop.info is None else loop.info.cut
+    loop = loop.with_certificate()._replace(info=None, cut=cut, state=_unpack(loop.state))
     try:
-        return encode(loop.with_certificate()._replace(info=None, cut=cut))
+        return encode(loop)
     except NotPlainError as error:
         raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
+
+
+def _unpack(state: Any) -> Any:
+    """Return a state with all that the kernel keeps in blocks as named tuples."""
+    if isinstance(state, KernelState):
+        return state.unpacked()
+    if not isinstance(state, tuple):
+        return state
+    parts = [_unpack(part) for part in state]
+    return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
 
 
 def snapshot_of(loop: LoopState) -> dict[str, Any]:

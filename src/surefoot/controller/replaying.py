@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot import kernel
 from surefoot.controller.decide import decide, order, resume
-from surefoot.controller.journal import Position, Reader, parts_of
+from surefoot.controller.journal import Position, Reader, parts_of, read_header
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.records import (
     OWN,
@@ -105,6 +107,7 @@ class Ending(NamedTuple):
         at: where the next line goes.
         torn: the bytes of a write that was interrupted.
         is_rebuilt: whether its last actions were derived again with other last bits.
+        engine: what took its last steps.
     """
 
     run: Run
@@ -113,6 +116,7 @@ class Ending(NamedTuple):
     at: Position
     torn: int
     is_rebuilt: bool
+    engine: str
 
 
 class Scan(NamedTuple):
@@ -126,6 +130,7 @@ class Scan(NamedTuple):
         since: where they begin.
         rounds: how many rounds the file has.
         is_continued: whether it says that another follows.
+        engine: what took its last steps.
     """
 
     reader: Reader
@@ -135,6 +140,10 @@ class Scan(NamedTuple):
     since: int
     rounds: int
     is_continued: bool
+    engine: str
+
+
+_STATES = (b'{"kind":"snapshot"', b'{"kind":"rebuilt"', b'{"kind":"engine"')
 
 
 def scan(path: Path) -> Scan:
@@ -142,19 +151,20 @@ def scan(path: Path) -> Scan:
     reader = Reader(path)
     player = state = (reader.header, reader.size)
     after: list[bytes] = []
-    since, rounds, line = reader.size, 0, b""
+    since, rounds, line, engine = reader.size, 0, b"", str(reader.header.get("engine"))
     for line in reader:
         rounds += line.startswith(b'{"kind":"round"')
         if line.startswith(b'{"kind":"resume"') and b',"player":' in line:
             player = state = (reader.parse(line), len(line))
-        elif line.startswith((b'{"kind":"snapshot"', b'{"kind":"rebuilt"')):
+        elif line.startswith(_STATES):
             state = (reader.parse(line), len(line))
+            engine = str(state[0].get("engine", engine))
         else:
             after.append(line)
             continue
         after, since = [], reader.size + len(line)
     is_continued = line.startswith(b'{"kind":"continued"')
-    return Scan(reader, player, state, after, since, rounds, is_continued)
+    return Scan(reader, player, state, after, since, rounds, is_continued, engine)
 
 
 def restore(paths: list[Path], given: Mapping[str, object], at_least: int = 0) -> Ending:
@@ -205,7 +215,7 @@ def _follow(begin: Scan, end: Scan, given: Mapping[str, object], told: int, part
     at = Position(
         part, reader.size, reader.digest, end.rounds, reader.size - end.since, 10 * end.state[1]
     )
-    return Ending(shadow.run, first, shadow.loop, at, reader.torn, shadow.is_rebuilt)
+    return Ending(shadow.run, first, shadow.loop, at, reader.torn, shadow.is_rebuilt, end.engine)
 
 
 class Shadow:
@@ -261,7 +271,7 @@ class Shadow:
             self.loop = self.loop._replace(refused=refused)
         elif kind == "snapshot":
             return self._compare_state(record)
-        elif kind == "rebuilt":
+        elif kind in ("rebuilt", "engine"):
             self.tolerance = _CLOSE
         return None
 
@@ -338,6 +348,13 @@ def replay(path: str | os.PathLike[str], **given: object) -> Replay:
     Returns:
         What was found: the number of rounds and the first difference.
     """
+    header = read_header(path)
+    known = kernel.engines()
+    with kernel.engine(header["engine"]) if header.get("engine") in known else nullcontext():
+        return _replay(path, given)
+
+
+def _replay(path: str | os.PathLike[str], given: Mapping[str, object]) -> Replay:
     shadow: Shadow | None = None
     digest, paths, difference, is_torn = "", parts_of(path), None, False
     for part, one in enumerate(paths, start=1):

@@ -192,6 +192,10 @@ class CertifiedLength(Knowledge):
             noise = maximum(noise, self.errors.evaluation + 8 * unit * self.G_g)
         return noise, 32 * (d + 8) * unit + noise / self.G_g, 4 * (d + 8) * _UNIT
 
+    def noise(self, d: int) -> Number:
+        """Return delta of the module in a dimension."""
+        return self.margins(d)[0]
+
     def init(self, x1: Array) -> LengthMemory:
         """Return the memory before the first round."""
         x1 = start_in(self.domain, x1)

@@ -140,7 +140,7 @@ class LipschitzHull(Knowledge):
             if (x == memory.last.x).all():
                 upper = min(upper, before.level)
             elif (bound := before.bound(x)) <= 0.0:
-                upper = min(upper, bound + self._noise(len(x)))
+                upper = min(upper, bound + self.noise(len(x)))
         return HullMemory(t, Anchor(x, upper, t - age), self._deepest(memory), memory.start)
 
     def _deepest(self, memory: HullMemory) -> Anchor:
@@ -172,7 +172,7 @@ class LipschitzHull(Knowledge):
         """Return what a reading has that is impossible if G_g and the errors are right."""
         x, g, s, errors, age = reading
         t, steep = int(memory.rounds) + 1, 0.0 if s is None else norm(s)
-        G_g, noise = float(self.G_g), self._noise(len(x))
+        G_g, noise = float(self.G_g), self.noise(len(x))
         found = list(beyond_reach(t, x, g + errors.value + noise, float(self.reach)))
         if steep > G_g * (1 + 1e-12) + errors.slope:
             found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}")
@@ -212,14 +212,14 @@ class LipschitzHull(Knowledge):
             return bool(norm(x) <= self.reach * (1 + 1e-12))
         return bool(self.domain.contains(x))
 
-    def _noise(self, d: int) -> float:
+    def noise(self, d: int) -> float:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
         unit = _UNIT * float(self.reach) * self.G_g
         return max(16 * (d + 4) * unit, float(self.errors.evaluation) + 8 * unit)
 
     def _lost(self, d: int) -> float:
         r"""Return what the margin takes from a radius: :math:`2\delta/G_g + 16(n+8)uM`."""
-        return 2 * self._noise(d) / self.G_g + 4 * self._rounding(d)
+        return 2 * self.noise(d) / self.G_g + 4 * self._rounding(d)
 
     def _rounding(self, d: int) -> float:
         r"""Return what a point that was moved to the edge may be beyond it: :math:`4(n+8)uM`."""
@@ -258,7 +258,7 @@ class HullRegion(Region):
         lost, self.rounding = knowledge._lost(len(self.x)), knowledge._rounding(len(self.x))
         self.anchor_radius = -self.anchor_level / knowledge.G_g - lost
         self.radius = -self.level / knowledge.G_g - lost
-        self.steepness, self.noise = knowledge.G_g, knowledge._noise(len(self.x))
+        self.steepness, self.noise = knowledge.G_g, knowledge.noise(len(self.x))
         self.depth = max(self.anchor_radius, self.radius)
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
         self.from_start: HullRegion | None = None

@@ -122,6 +122,10 @@ class Knowledge(Declared):
             ahead: whether to allow for the slopes of all later rounds, of a convex g.
         """
 
+    def noise(self, d: int) -> Number:
+        """Return a bound on the error of an observed g, beyond that of its reading."""
+        return self.errors.evaluation
+
     def holds(self, x: Array) -> bool:
         """Return whether the constants hold at an action; what is read elsewhere is not used."""
         return True

@@ -205,7 +205,7 @@ def _hull(known: LipschitzHull, d: int) -> _Defines:
         ("G_G", known.G_g, "no subgradient of g is longer: what safety rests on"),
         *_ball(known.domain, d),
         *_errors(known),
-        ("NOISE", known._noise(d), "bound on the rounding of an observed g"),
+        ("NOISE", known.noise(d), "bound on the rounding of an observed g"),
         ("LOST", known._lost(d), "what rounding takes from a certified radius"),
         ("ROUNDING", known._rounding(d), "what a certified point may be off by"),
     ]
