@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from surefoot import __version__
-from surefoot.cli import calibrate, export_c, journal, new, report, reproduce, run, serve
+from surefoot.cli import calibrate, check, export_c, journal, new, report, reproduce, run, serve
 from surefoot.cli import list as list_
 from surefoot.cli._exit import Debug, Guarded
 from surefoot.cli._output import say
@@ -65,7 +65,8 @@ def surefoot(
       surefoot reproduce               run the paper's experiment and compare its figures
       surefoot list                    list the algorithms and problems a specification can name
       surefoot calibrate paper_toy     show which guarantees apply to a problem
-      surefoot journal machines.db     show what a live run decided and why
+      surefoot journal machines.jsonl  show what a live run decided and why
+      surefoot check machines.jsonl    check that every action was certified
       surefoot export-c player.toml    write the certified step of a player in C
       surefoot serve machines.toml     serve a controller to a program in any language
     """
@@ -80,6 +81,7 @@ for _command, _short in (
     (list_.list_, "List algorithms and problems."),
     (calibrate.calibrate, "Show which guarantees apply."),
     (journal.journal, "Show what a live run decided and why."),
+    (check.check, "Check that every action of a live run was certified."),
     (serve.serve, "Serve a controller to programs in any language."),
     (new.new, "Write a specification to start from."),
     (export_c.export_c, "Write the certified step of a player in C."),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from surefoot import __version__
-from surefoot.algorithms import Breach
+from surefoot.algorithms import Breach, Certified, Delayed, Probing
 from surefoot.algorithms.compiled import KernelState
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import NOTHING, Told, read_feedback
@@ -18,7 +18,7 @@ from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
 from surefoot.core.plain import NotPlainError, decode, encode, records_in
 from surefoot.core.types import Array, Certificate
-from surefoot.regions import Anchor
+from surefoot.regions import Anchor, CertifiedLength, Curvature, CurvatureRows, LipschitzHull
 
 __all__ = ["describe_order", "describe_round", "header_of", "loop_from", "run_from", "snapshot_of"]
 
@@ -81,7 +81,32 @@ def player_of(run: Run) -> dict[str, Any]:
         "on_contradiction": run.on_contradiction,
         "on_missing": run.on_missing,
         "errors": encode_errors(run),
+        "check": facts_of(run),
     }
+
+
+def facts_of(run: Run) -> dict[str, Any]:
+    """Return what :mod:`surefoot.controller.check` needs to know of a player."""
+    player, knowledge = run.algorithm, run.knowledge
+    facts: dict[str, Any] = {"kind": "other", "noise": 0.0, "domain": None}
+    facts |= {"delay": 0, "copies": False, "late": False}
+    while isinstance(player, (Delayed, Probing)):
+        if isinstance(player, Delayed):
+            facts |= {"delay": player.delay, "copies": player.copies, "late": player.late}
+        player = player.base
+    if not isinstance(player, Certified) or knowledge is None:
+        return facts
+    if isinstance(knowledge, LipschitzHull):
+        facts |= {"kind": "hull", "G_g": knowledge.G_g}
+    elif isinstance(knowledge, CertifiedLength):
+        facts |= {"kind": "length", "G_g": knowledge.G_g}
+    elif isinstance(knowledge, Curvature):
+        facts |= {"kind": "rows", "beta": [knowledge.beta]}
+    elif isinstance(knowledge, CurvatureRows):
+        facts |= {"kind": "rows", "beta": knowledge.each.beta[:, 0].tolist()}
+    noise = float(knowledge.noise(len(run.start)))
+    domain = encode(player.domain, leave_out=True, name="domain")
+    return facts | {"noise": noise, "domain": domain}
 
 
 def encode_errors(run: Run) -> dict[str, float | None]:

@@ -1,0 +1,383 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,no-any-return,var-annotated,union-attr"
+r"""Check a journal: was every action certified before it was played? It trusts nobody.
+
+Run as ``surefoot check FILE``, or by itself, ``python check.py FILE``: it needs this file alone. It
+computes in exact rationals, at the float64 actions themselves, from what was read and the constants
+in the header. With up_i the least of the reading with its errors and of what was proved before of
+the same action, aged by the drift v for k rounds, an action p is certified by one of
+
+======  ===========================================================================================
+stay    p is the last action, bit for bit, and up_t + v <= 0
+hull    with a share l in [0, 1] and an anchor a:
+        (1-l)(up_a + k_a v) + l(up_t + k v) + G_g |p - (1-l) x_a - l x_t| <= 0
+        for a convex g; with l = 1 it is a ball, for any g
+length  G_g(|p - q| + B) - rho <= 0: q is x_t drawn back to the half-space of its reading and to the
+        domain, B bounds what is left of its distance to {g <= -rho}, round after round
+curved  up_t + k v + s'(p - x_t) + tau |p - x_t| + beta/2 |p - x_t|^2 <= 0, for each row
+======  ===========================================================================================
+
+*If it says "certified", the constants are right, readings err by at most what the header says, and
+g at the start is below 0 by more than that, then g <= 0 in every certified round*
+(docs/controller.md). Rounds of anchors and shares are hints: any that fulfil an inequality do.
+Roots are rounded up. What it cannot judge it calls "not checked", with the rounds.
+"""
+
+import hashlib
+import json
+import math
+import sys
+from fractions import Fraction
+
+ROUND = (
+    "kind round time cost_gradient proposal constraint_value constraint_subgradient cost_value "
+    "value_error within played missing how why breaches next certificate digest"
+)
+KEYS = {"round": ROUND, "check": "kind noise domain delay copies late G_g beta"}
+KEYS["errors"] = "value slope drift evaluation"
+CONSTANT = {"hull": "G_g", "length": "G_g", "rows": "beta", "other": "noise"}
+
+
+class WrongError(Exception):
+    """The journal is not what it must be, in a sentence."""
+
+
+class UnjudgedError(Exception):
+    """An action that this file cannot judge, and why."""
+
+
+def number(value, name):
+    """Return a finite number, exactly."""
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise WrongError(f"{name} must be a finite number, got {value!r}")
+    return Fraction(value)
+
+
+def vector(value, d, name):
+    """Return a vector of finite numbers; zip would stop at the shorter list."""
+    if not isinstance(value, list) or len(value) != d:
+        raise WrongError(f"{name} must be a list of {d} numbers")
+    return [number(part, name) for part in value]
+
+
+def table(value, name):
+    """Return a table without keys that are not known: one that is misspelt would mean 0."""
+    if strangers := sorted(set(value) - set(KEYS[name].split())):
+        raise WrongError(f"{name} has a key {strangers[0]!r} that is not known")
+    return value
+
+
+def root_up(square):
+    """Return a root, rounded up."""
+    n, d = square.numerator, square.denominator
+    shift = max(0, 120 - (n.bit_length() - d.bit_length()) // 2)
+    return Fraction(math.isqrt((n << (2 * shift)) // d) + 1, 1 << shift) if n else Fraction(0)
+
+
+def minus(a, b):
+    """Return the difference of two vectors."""
+    return [i - j for i, j in zip(a, b, strict=True)]
+
+
+def grid(*vectors):
+    """Return vectors as whole numbers over one denominator, which is far faster than fractions."""
+    whole = math.lcm(*(part.denominator for v in vectors for part in v))
+    return whole, [[i.numerator * (whole // i.denominator) for i in v] for v in vectors]
+
+
+def dot(a, b):
+    """Return the inner product."""
+    whole, pair = grid(a, b)
+    return Fraction(sum(i * j for i, j in zip(*pair, strict=True)), whole * whole)
+
+
+def distance(a, b):
+    """Return how far two points are apart, rounded up."""
+    off = minus(a, b)
+    return root_up(dot(off, off))
+
+
+class Life:
+    """What one player knows; after a resume with another, that one's."""
+
+    def __init__(self, record):
+        facts, errors = table(record.get("check"), "check"), table(record.get("errors"), "errors")
+        self.kind = facts["kind"]
+        constants = facts[CONSTANT[self.kind]]
+        constants = constants if isinstance(constants, list) else [constants]
+        self.constants = [number(part, "a constant") for part in constants]
+        # A slope error of None is that of slopes that do not count.
+        told = (errors["value"], errors["slope"] or 0, errors["drift"], facts["noise"])
+        self.nu, self.tau, self.v, self.noise = (number(part, "an error") for part in told)
+        if min(self.nu, self.tau, self.v, self.noise, *self.constants) < 0:
+            raise WrongError("errors and constants must be at least 0")
+        self.domain, self.delay, self.late = facts["domain"], facts["delay"], facts["late"]
+        self.turns = self.delay + 1 if facts["copies"] else 1
+        self.slack, self.first, self.chain = 0, {}, None  # first: of each copy, its first reading
+
+    def round_of(self, count, t):
+        """Return the round of a reading, from the count of the copy that steps after round t."""
+        ahead = self.delay if self.turns == 1 else 0  # one player, that counts what it has waited
+        return self.first.get(t % self.turns, 1) + (count - 1) * self.turns + ahead
+
+
+class Checker:
+    """Follows a journal line by line.
+
+    Attributes:
+        t: the current round.
+        action: the one at hand, for that round.
+        actions: those that were played, by round.
+        bounds: what is proved of g in a round at its action; one number per row.
+        read: by round: action, reading with its errors, the least that is known, slopes, low.
+    """
+
+    def __init__(self, header):
+        self.d, self.t = len(header["start"]), 1
+        self.start = self.action = vector(header["start"], self.d, "start")
+        self.actions, self.bounds, self.read = {}, {}, {}
+        self.certified, self.unjudged, self.life = 0, {}, Life(header)
+
+    def take(self, record):
+        """Take the next record."""
+        kind = record.get("kind")
+        if kind == "round":
+            self.take_round(table(record, "round"))
+        elif kind == "refused":
+            self.bounds.pop(self.t, None)
+        elif kind in ("hold", "retreat", "resume"):
+            if record.get("fresh"):  # what was proved by other constants is proved no more
+                self.life, self.bounds = Life(record), {}
+                self.read = {i: (x, raw, raw, *more) for i, (x, raw, _, *more) in self.read.items()}
+            p = vector(record["next"], self.d, "next")
+            if p != self.action or self.t not in self.bounds:
+                self.judge(p, record, (self.action, self.bounds.get(self.t)))
+
+    def take_round(self, record):
+        """Take a round: what was read in it, and the next action."""
+        t, life = self.t, self.life
+        if type(record["round"]) is not int or record["round"] != t:
+            raise WrongError(f"its record is missing, got that of {record['round']!r}")
+        self.actions[t] = self.action
+        if "played" in record:
+            self.actions[t] = vector(record["played"], self.d, "played")
+            self.bounds.pop(t, None)
+            self.unjudged[t] = "another action was played than the one asked for"
+        self.certified += t in self.bounds
+        if record.get("constraint_value") is not None:
+            self.take_reading(record, t - life.delay if life.late else t)
+        self.t = t + 1
+        levels = [self.bounds[t]] if t in self.bounds else []
+        if t in self.read and self.read[t][0] == self.actions[t]:
+            levels.append(self.read[t][2])
+        here = [min(row) + life.v for row in zip(*levels, strict=True)] if levels else None
+        self.judge(vector(record["next"], self.d, "next"), record, (self.actions[t], here))
+
+    def take_reading(self, record, i):
+        """Keep what was read, as the least of it and of what was proved before."""
+        life, g, s = self.life, record["constraint_value"], record.get("constraint_subgradient")
+        g = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
+        if life.kind != "other" and len(g) != len(life.constants):
+            raise WrongError("constraint_value must have an entry per constant")
+        if s is not None:
+            s = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
+            s = [vector(row, self.d, "constraint_subgradient") for row in s]
+        error = number(record.get("value_error", float(life.nu)), "value_error") + life.noise
+        raw, low = [part + error for part in g], [part - error for part in g]
+        before = self.bounds.get(i, raw)
+        if not life.first:
+            life.slack = -max(raw)
+        if life.slack <= 0 or error < life.noise:
+            raise WrongError("the start is not strictly feasible, or value_error below 0")
+        if any(a > b + life.slack / 2**30 for a, b in zip(low, before, strict=True)):
+            raise WrongError("what was read contradicts what was certified: a constant is wrong")
+        life.first.setdefault((i + life.delay) % life.turns, i)
+        least = [min(pair) for pair in zip(raw, before, strict=True)]
+        self.read[i] = (self.actions.get(i, self.start), raw, least, s, low)
+
+    def judge(self, p, record, here):
+        """Find why an action is certified for the current round.
+
+        Args:
+            p: the action.
+            record: which brought it.
+            here: the action before it, and the bounds on g there in the current round.
+        """
+        self.action, c = p, record["certificate"]
+        try:
+            bounds = here[1] if p == here[0] else None
+            if bounds is None or max(bounds) > 0:
+                kind = c["class"] if isinstance(c, dict) else None
+                if self.life.kind == "other" or kind not in CERTIFY:
+                    raise UnjudgedError(f"a {kind} of this player is not judged")
+                if "share" in c and not 0 <= number(c["share"], "share") <= 1:
+                    raise WrongError(f"share must be from 0 to 1, got {c['share']!r}")
+                bounds = CERTIFY[kind](self, p, c, here)
+            if max(bounds) > 0:
+                raise WrongError(f"its action is not certified: g may be {float(max(bounds)):.3g}")
+            self.bounds[self.t] = bounds
+        except UnjudgedError as why:
+            self.bounds.pop(self.t, None)
+            self.unjudged[self.t] = str(why)
+        for known_set in (self.life.domain, record.get("within")):
+            if known_set is not None:
+                self.check_set(known_set, p)
+
+    def level(self, i):
+        """Return the action of a reading, and the bounds on g there in the current round."""
+        if i not in self.read:
+            raise WrongError(f"round {i} was not read")
+        return self.read[i][0], [up + (self.t - i) * self.life.v for up in self.read[i][2]]
+
+    def last_read(self):
+        """Return which readings the last step may rest on: the latest of the copy that took it."""
+        r, turns = self.t - 1 - self.life.delay, self.life.turns
+        found = [i for i in range(r, r - 100 * turns, -turns) if i in self.read]
+        if not found or (self.life.kind != "hull" and self.read[found[0]][3] is None):
+            raise UnjudgedError("what it rests on was read too long ago, or without a slope")
+        return found[: 3 if self.life.delay else 1]  # a round that is missing may hide one
+
+    def hull(self, p, share, anchor, here):
+        """Return the bound by the hull of two balls."""
+        (a, (up_a,)), (x, (up,)) = anchor, here
+        (whole, rows), n, k = grid(p, a, x), share.numerator, share.denominator
+        square = sum((k * i - (k - n) * j - n * q) ** 2 for i, j, q in zip(*rows, strict=True))
+        rise = self.life.constants[0] * root_up(Fraction(square, (k * whole) ** 2))
+        return [(1 - share) * up_a + share * up + rise]
+
+    def check_hull(self, p, c, here):
+        """Return the bound by the anchor and share of a certificate."""
+        a = self.life.round_of(c["anchor_round"], self.t - 1)
+        anchor, share = self.level(a), Fraction(c["share"])
+        return min(self.hull(p, share, anchor, self.level(i)) for i in (a, *self.last_read()))
+
+    def check_way(self, p, c, here):
+        """Return the bound on a controller's way back: at its anchor, or on the way there."""
+        if c["anchor_round"] not in self.read:
+            raise UnjudgedError("its way back leads to an action that was not read")
+        anchor, is_curved = self.level(c["anchor_round"]), self.life.kind == "rows"
+        if anchor[0] == p:
+            return anchor[1]
+        if is_curved and max(bounds := self.check_curved(p, c, here)) <= 0:
+            return bounds
+        if is_curved or here[1] is None:
+            raise UnjudgedError("a point of the way back is not judged without G_g and a bound")
+        return self.hull(p, 1 - Fraction(c["share"]), anchor, here)
+
+    def check_curved(self, p, c, here):
+        """Return the quadratic bounds, one per row."""
+        found, life = [], self.life
+        for r in self.last_read():
+            (x, up), slopes = self.level(r), self.read[r][3]
+            step = minus(p, x)
+            square = dot(step, step)
+            bent = life.tau * root_up(square) if life.tau else 0
+            rows = zip(up, slopes, life.constants, strict=True)
+            found.append([u + dot(s, step) + bent + beta / 2 * square for u, s, beta in rows])
+        return min(found, key=max)
+
+    def check_length(self, p, c, here):
+        """Return the bound by certified lengths: A bounds the distance to {g <= -rho}, chained."""
+        life, G, rho = self.life, self.life.constants[0], number(c["rho"], "rho")
+        if life.v or life.delay or life.domain["class"] not in ("Ball", "Box"):
+            raise UnjudgedError("lengths under drift, with delay, or in other sets are not judged")
+        x, _, (up,), (s,), (low,) = self.read[self.last_read()[0]]
+        x_a, _, (up_a,), _, _ = self.read[min(self.read)]
+        if c["rule"] == "pulled":  # as far back as it is
+            way = minus(x_a, x)
+            back = dot(way, minus(p, x)) / dot(way, way)
+            return self.hull(p, 1 - min(max(back, 0), 1), (x_a, [up_a]), (x, [up]))
+        if not 0 < rho <= -up_a:
+            raise WrongError("rho must be above 0 and at most the slack of the start")
+        A = max(up + rho, 0) / (up - up_a) * distance(x, x_a) if up > up_a else 0
+        q, B, before = life.chain or (x, 0, 0)
+        if rho <= before:
+            A = min(A, max(distance(x, q) + B - (before - rho) / G, 0))
+        q, B, over = x, (up + rho) / G, max(low + rho - life.tau * A, 0)
+        if up > -rho:
+            square = dot(s, s) or 1
+            B = root_up(max(A * A - over * over / square, Fraction(0)))
+            q, B = self.draw([a - over / square * b for a, b in zip(x, s, strict=True)], B)
+        life.chain = (q, B, rho)
+        return [G * (distance(p, q) + B) - rho]
+
+    def draw(self, q, B):
+        """Return a point drawn into the domain, and B with what that loses by rounding."""
+        centre, size = self.parts_of(self.life.domain)
+        if isinstance(size, list):
+            return [min(max(a, b), c) for a, b, c in zip(q, centre, size, strict=True)], B
+        length = distance(q, centre)
+        if length <= size:
+            return q, B
+        drawn = [c + size / length * (a - c) for a, c in zip(q, centre, strict=True)]
+        return drawn, B + size / 2**100  # what a root that is rounded up may lose
+
+    def parts_of(self, known_set):
+        """Return the corners of a box, or the centre and radius of a ball."""
+        if known_set["class"] == "Box":
+            return [vector(known_set[name], self.d, name) for name in ("lower", "upper")]
+        centre = known_set["centre"] or [0] * self.d
+        return vector(centre, self.d, "centre"), number(known_set["radius"], "radius")
+
+    def check_set(self, known_set, p):
+        """Check that an action is in a box, or, up to rounding, in a ball."""
+        if known_set.get("class") not in ("Box", "Ball"):
+            self.unjudged[self.t] = "whether it is in its set is not judged"
+            return
+        centre, size = self.parts_of(known_set)
+        inside = (
+            all(a <= b <= c for a, b, c in zip(centre, p, size, strict=True))
+            if isinstance(size, list)
+            else distance(p, centre) <= size * (1 + Fraction(1, 1 << 40))
+        )
+        if not inside:
+            raise WrongError("its action is not in its set")
+
+
+CERTIFY = {
+    "HullCertificate": Checker.check_hull,
+    "WayBack": Checker.check_way,
+    "CurvatureCertificate": Checker.check_curved,
+    "StepCertificate": Checker.check_length,
+}
+
+
+def read_lines(path):
+    """Yield the records of a journal, of all its files; every digest must be right."""
+    digest, part, follows = "", 1, True
+    while follows:
+        name = path if part == 1 else f"{path}.{part}"
+        with open(name, "rb") as file:  # noqa: PTH123
+            lines = file.read().split(b"\n")
+        if not lines[0].startswith(b'{"kind":"journal","format":1,'):
+            raise WrongError(f"'{name}' is not a journal that this file can check")
+        for line in lines[:-1]:  # what has no end was never acknowledged
+            digest = hashlib.sha256(digest.encode() + line[:-77]).hexdigest()
+            if line[-77:] != b',"digest":"%s"}' % digest.encode():
+                raise WrongError(f"a line of '{name}' is not what was written: {line[:40]!r}")
+            record = json.loads(line)
+            yield record
+        follows, part = record.get("kind") == "continued", part + 1
+
+
+def check(path: str) -> tuple[bool, list[str]]:
+    """Return whether nothing is wrong with a journal, and what was found, in sentences."""
+    checker = None
+    try:
+        lines = read_lines(path)
+        checker = Checker(next(lines))
+        for record in lines:
+            checker.take(record)
+    except Exception as error:  # whoever writes a file can put anything into it
+        at = "" if checker is None else f"round {checker.t}: "
+        words = str(error) if isinstance(error, WrongError) else f"it cannot be read: {error!r}"
+        return False, [f"NOT CERTIFIED: {at}{words}"]
+    said = [f"certified: {checker.certified} of {checker.t - 1} rounds; the first is the start"]
+    return True, said + [f"not checked: round {t}: {why}" for t, why in checker.unjudged.items()]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: check.py FILE")
+    good, sentences = check(sys.argv[1])
+    print("\n".join(sentences))
+    sys.exit(0 if good else 1)

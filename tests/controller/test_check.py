@@ -1,0 +1,333 @@
+"""The checker: what the library certifies it certifies, and every forgery is found."""
+
+import ast
+import math
+import random
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Controller
+from surefoot.algorithms import (
+    Averaged,
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
+    Delayed,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
+)
+from surefoot.controller import check as module
+from surefoot.controller.check import check
+from surefoot.regions import CurvatureRows, Errors, LipschitzHull
+from surefoot.sets import Box
+
+from ._lines import change, forge, records
+from ._live import BALL, FILTERS, G_G, MOVABLE, PLAYERS, START, drive, seen_at
+
+SOURCE = Path(sys.modules["surefoot.controller.check"].__file__)
+NOISY = Errors(value=0.01, slope=0.01)
+MOVING = Errors(value=0.01, drift=2e-4)
+ROWS = CurvatureRows(beta=0.1, rows=2, reach=1.5, errors=NOISY)
+JUDGED = {
+    "certified": PLAYERS["certified"],
+    "certified, fixed": CertifiedPFS(G_g=G_G, domain=BALL, rho=0.05, decreasing=False, eta=0.2),
+    "in a box": CertifiedPFS(G_g=G_G, domain=Box([-1.0, -1.0], [1.0, 1.0]), rho=0.05),
+    **{n: MOVABLE[n] for n in ("leader and follower", "descent", "averaging", "values alone")},
+    **{n: MOVABLE[n] for n in ("two rounds late", "ahead")},
+    **{n: FILTERS[n] for n in ("safety filter", "hull filter", "rows in a box")},
+    "hull in a ball": RegionFilter(knowledge=LipschitzHull(G_g=G_G, domain=BALL)),
+    "ball of the other centre": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, domain=Ball(1.2, [0.2, 0.1]))
+    ),
+}
+WITH_ERRORS = {
+    "leader": LeaderFollower(G_g=G_G, domain=BALL, value_error=0.01),
+    "steps": CertifiedPFS(G_g=G_G, domain=BALL, rho=0.05, value_error=0.01, slope_error=0.01),
+    "safety": SafetyFilter(G_g=G_G, domain=BALL, rho=0.05, value_error=0.01),
+    "hull": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=1.5, errors=NOISY)),
+    "rows": CertifiedOGD(knowledge=ROWS, radius=1.5),
+    "averaging": CertifiedDualAveraging(knowledge=ROWS, radius=1.5, scale=1.0),
+    "leader, moving": LeaderFollower(G_g=G_G, domain=BALL, value_error=0.01, drift=2e-4),
+    "hull, moving": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=1.5, errors=MOVING)),
+    "late": Delayed(base=LeaderFollower(G_g=G_G, domain=BALL, value_error=0.01), delay=2),
+    "ahead, moving": Delayed(
+        base=LeaderFollower(G_g=G_G, domain=BALL, value_error=0.01, drift=2e-4),
+        delay=2,
+        copies=False,
+    ),
+}
+
+
+def played(path, player, rounds=120, noise=0.0, missing=None, **options):
+    """The journal of a loop against two rows, read with errors."""
+    rng = np.random.default_rng(3)
+    with (
+        warnings.catch_warnings(),
+        Controller(player, START, journal=path, durable_every=1000, **options) as controller,
+    ):
+        warnings.simplefilter("ignore")
+        for t in range(1, rounds + 1):
+            x = controller.ask()
+            if missing and t % missing == 0:
+                controller.tell(missing=True)
+                continue
+            told = seen_at(player, t, x)
+            told["constraint_value"] = told["constraint_value"] + rng.uniform(-noise, noise)
+            controller.tell(**told)
+    return path
+
+
+def test_the_file_imports_nothing_else_and_is_short():
+    tree = ast.parse(SOURCE.read_text())
+    names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    names |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    assert names == {"fractions", "hashlib", "json", "math", "sys"}
+    docs = sum(
+        len(ast.get_docstring(n, clean=False).splitlines())
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(n)
+    )
+    lines = [line for line in SOURCE.read_text().splitlines() if line.strip()]
+    assert len(lines) - docs <= 270
+
+
+def test_the_file_runs_by_itself(tmp_path):
+    alone = tmp_path / "alone.py"
+    alone.write_bytes(SOURCE.read_bytes())
+    path = played(tmp_path / "run.jsonl", JUDGED["hull filter"], 20)
+    command = [sys.executable, "-I", "-S", alone]
+    done = subprocess.run([*command, path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "certified: 19 of 20 rounds; the first is the start\n"
+    done = subprocess.run([*command, alone], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "is not a journal that this file can check" in done.stdout
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_every_round_of_every_certified_rule_is_certified(name, tmp_path):
+    path = played(tmp_path / "run.jsonl", JUDGED[name])
+    assert check(str(path)) == (True, ["certified: 119 of 120 rounds; the first is the start"])
+
+
+@pytest.mark.parametrize("missing", [None, 7])
+@pytest.mark.parametrize("name", WITH_ERRORS)
+def test_rounds_with_errors_drift_delay_and_gaps_are_certified(name, missing, tmp_path):
+    player = WITH_ERRORS[name]
+    path = played(tmp_path / "run.jsonl", player, noise=0.009, missing=missing)
+    assert check(str(path)) == (True, ["certified: 119 of 120 rounds; the first is the start"])
+
+
+def test_what_cannot_be_judged_is_named_with_its_rounds_and_never_called_certified(tmp_path):
+    drifting = CertifiedPFS(G_g=G_G, domain=BALL, rho=0.05, drift=1e-4)
+    averaged = Averaged(base=LeaderFollower(G_g=G_G, domain=BALL), sigma=1e-3)
+    for name, player in {
+        "no certificates": PLAYERS["PFS"],
+        "averages": averaged,
+        "together": FILTERS["hulls together"],
+        "drift": drifting,
+    }.items():
+        is_right, said = check(str(played(tmp_path / name, player, 30)))
+        assert is_right
+        assert said[0].startswith("certified: 0 of 30")
+        assert said[-1].startswith("not checked: round 31: ")
+
+
+def test_a_whole_life_with_orders_resumes_and_several_files_is_certified(tmp_path):
+    path, player = tmp_path / "run.jsonl", JUDGED["hull filter"]
+    options = {"rotate": 9, "on_contradiction": "record"}
+    with Controller(player, START, journal=path, **options) as controller:
+        drive(controller, player, 10)
+        controller.hold("lunch")
+        drive(controller, player, 3, first=11)
+        controller.resume()
+        drive(controller, player, 5, first=14)
+        controller.retreat("storm", speed=0.02)
+        drive(controller, player, 6, first=19)
+        controller.resume(JUDGED["hull in a ball"], reason="a new sensor")
+        drive(controller, JUDGED["hull in a ball"], 12, first=25)
+        x = controller.ask() * 0.999
+        controller.tell(action=x, **seen_at(player, 37, x))
+        controller.ask()
+        controller.tell(missing=True)
+        drive(controller, player, 5, first=39)
+    is_right, said = check(str(path))
+    assert is_right
+    assert said == [
+        "certified: 41 of 43 rounds; the first is the start",
+        "not checked: round 37: another action was played than the one asked for",
+    ]
+
+
+# --- forgeries -----------------------------------------------------------------------------------
+
+
+def tight(path):
+    """The rounds after which an action on the edge of what is certified was played."""
+    found = [r for r in records(path) if r["kind"] == "round" and r["certificate"]]
+    return [r["round"] for r in found if r["certificate"]["bound"] > -1e-10]
+
+
+@pytest.fixture(scope="module")
+def hull(tmp_path_factory):
+    return played(tmp_path_factory.mktemp("hull") / "run.jsonl", JUDGED["hull filter"], 200)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    return played(tmp_path_factory.mktemp("rows") / "run.jsonl", FILTERS["rows in a box"], 200)
+
+
+def forged(whole, tmp_path, edit):
+    path = tmp_path / "forged.jsonl"
+    path.write_bytes(whole.read_bytes())
+    forge(path, edit)
+    return check(str(path))
+
+
+def at(found, t):
+    (record,) = (r for r in found if r["kind"] == "round" and r["round"] == t)
+    return record
+
+
+def outwards(t, by):
+    """Move an action outwards along the slope of the next round, where it was read."""
+
+    def edit(found):
+        s = np.array(at(found, t + 1)["constraint_subgradient"])
+        record = at(found, t)
+        record["next"] = (np.array(record["next"]) + by * s / np.linalg.norm(s)).tolist()
+
+    return edit
+
+
+def test_an_action_a_little_further_out_is_found_with_its_round(hull, tmp_path):
+    rounds = tight(hull)
+    assert len(rounds) >= 10
+    for t in random.Random(1).sample(rounds[:-1], min(12, len(rounds) - 1)):
+        is_right, said = forged(hull, tmp_path, outwards(t, 1e-9))
+        assert not is_right
+        assert said[0].startswith(f"NOT CERTIFIED: round {t + 1}: its action is not certified")
+
+
+def ulp(found):
+    """An action on the edge of a ball of the checker's own making, one unit further."""
+    t = 1
+    record = at(found, t)
+    g, G = at(found, t)["constraint_value"], found[0]["check"]["G_g"]
+    noise = found[0]["check"]["noise"]
+    room = (-g - noise) / G
+    x = np.array(found[0]["start"])
+    record["next"] = (x + np.array([math.nextafter(room, 9.0) + 2e-16, 0.0])).tolist()
+    record["certificate"] |= {"share": 1.0, "anchor_round": 1}
+
+
+def leave_out(found):
+    del found[3:11]
+
+
+FORGERIES = {
+    "G_g is smaller": lambda found: found[0]["check"].update(G_g=found[0]["check"]["G_g"] / 1.001),
+    "a reading is worse": lambda found: at(found, 5).update(constraint_value=0.5),
+    "rounds are left out": leave_out,
+    "a share of 1.5": lambda found: at(found, 5)["certificate"].update(share=1.5),
+    "a share below 0": lambda found: at(found, 5)["certificate"].update(share=-1e-300),
+    "a share in words": lambda found: at(found, 5)["certificate"].update(share="half"),
+    "no share": lambda found: at(found, 5)["certificate"].pop("share"),
+    "an anchor of the future": lambda found: at(found, 5)["certificate"].update(anchor_round=99),
+    "no anchor": lambda found: at(found, 5)["certificate"].pop("anchor_round"),
+    "a misspelt key": lambda found: at(found, 5).update(valueerror=0.0),
+    "a misspelt error": lambda found: found[0]["errors"].update(valu=0.0),
+    "a misspelt constant": lambda found: found[0]["check"].update(noize=0.0),
+    "no constant": lambda found: found[0]["check"].pop("G_g"),
+    "no noise": lambda found: found[0]["check"].pop("noise"),
+    "no errors": lambda found: found[0].pop("errors"),
+    "no drift": lambda found: found[0]["errors"].pop("drift"),
+    "a negative error": lambda found: found[0]["errors"].update(value=-0.1),
+    "two values": lambda found: at(found, 5).update(constraint_value=[-0.1, -0.1]),
+    "an action too short": lambda found: at(found, 5).update(next=[0.2]),
+    "an action in words": lambda found: at(found, 5).update(next="up"),
+    "a truth value": lambda found: at(found, 5).update(next=[True, False]),
+    "no action": lambda found: at(found, 5).pop("next"),
+    "a start outside": lambda found: at(found, 1).update(constraint_value=0.1),
+    "a unit in the last place": ulp,
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_every_forgery_is_found(what, hull, tmp_path):
+    is_right, said = forged(hull, tmp_path, FORGERIES[what])
+    assert not is_right
+    assert said[0].startswith("NOT CERTIFIED: ")
+    assert len(said) == 1
+
+
+ROW_FORGERIES = {
+    "beta is larger": lambda found: found[0]["check"].update(beta=[0.1001, 0.1001]),
+    "no beta": lambda found: found[0]["check"].pop("beta"),
+    "fewer curvatures than rows": lambda found: found[0]["check"].update(beta=[0.1]),
+    "a box of another dimension": lambda found: found[0]["check"]["domain"].update(lower=[-1.0]),
+    "a smaller box": lambda found: found[0]["check"]["domain"].update(upper=[0.25, 0.4]),
+    "fewer slopes than rows": lambda found: at(found, 5)["constraint_subgradient"].pop(),
+    "a slope too short": lambda found: at(found, 5)["constraint_subgradient"][0].pop(),
+}
+
+
+@pytest.mark.parametrize("what", ROW_FORGERIES)
+def test_every_forgery_of_rows_is_found(what, rows, tmp_path):
+    assert check(str(rows))[0]
+    is_right, said = forged(rows, tmp_path, ROW_FORGERIES[what])
+    assert not is_right, said
+
+
+def test_a_length_further_out_than_its_bound_allows_is_found(tmp_path):
+    whole = played(tmp_path / "run.jsonl", JUDGED["certified, fixed"], 120)
+    t = 60
+    assert forged(whole, tmp_path, outwards(t, 0.0))[0]
+    is_right, said = forged(whole, tmp_path, outwards(t, 0.5))
+    assert not is_right
+    assert f"round {t + 1}: its action is not certified" in said[0]
+
+
+def test_a_line_that_was_changed_is_found(hull, tmp_path):
+    path = tmp_path / "changed.jsonl"
+    path.write_bytes(hull.read_bytes())
+    change(path, '"round":7,', '"round":8,')
+    is_right, said = check(str(path))
+    assert not is_right
+    assert "is not what was written" in said[0]
+
+
+@pytest.mark.parametrize("contents", [b"", b"hello", b'{"kind":"round"}\n', b"\xff" * 100])
+def test_what_is_no_journal_is_one_sentence(contents, tmp_path):
+    path = tmp_path / "other"
+    path.write_bytes(contents)
+    is_right, said = check(str(path))
+    assert not is_right
+    assert len(said) == 1
+    assert "\n" not in said[0]
+
+
+def test_a_constant_that_was_wrong_is_found_by_what_was_read(tmp_path):
+    player = RegionFilter(knowledge=LipschitzHull(G_g=0.5 * G_G, reach=1.5))
+    path = played(tmp_path / "run.jsonl", player, 40, on_contradiction="record")
+    is_right, said = check(str(path))
+    assert not is_right
+    assert "what was read contradicts what was certified" in said[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["leader and follower", "descent", "certified"])
+def test_ten_thousand_rounds_are_certified(name, tmp_path):
+    path = played(tmp_path / "run.jsonl", JUDGED[name], 10_000)
+    assert check(str(path)) == (True, ["certified: 9999 of 10000 rounds; the first is the start"])
+
+
+def test_nothing_of_the_library_is_in_the_module():
+    assert not any(hasattr(module, name) for name in ("numpy", "surefoot", "Controller"))
