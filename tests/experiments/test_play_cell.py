@@ -77,8 +77,12 @@ def test_paths_are_thinned_as_asked_and_their_peaks_are_not():
     np.testing.assert_array_equal(found["constraint"], trace.constraint[rounds - 1])
     peaks = [trace.constraint[a:b].max(axis=0) for a, b in zip([0, *rounds], rounds, strict=False)]
     np.testing.assert_array_equal(found["peak"], peaks)
-    wanted = trace.regret(rounds).upper
+    # Against the best action of all rounds, after each of them.
+    costs, best = trace.problem.costs, found["best"]
+    spent = np.cumsum([costs.value(t, best)[:, 0] for t in range(60)], axis=0)[rounds - 1]
+    wanted = trace.cost_sum[rounds - 1] - spent
     np.testing.assert_allclose(found["regret_path"], wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["regret_path"][-1], found["regret"], rtol=1e-12)
     assert "bound_path" not in found  # nothing is promised
     assert not {"rounds", "peak", "regret_path"} & set(done().arrays)
 
@@ -129,7 +133,8 @@ def test_a_comparator_without_a_closed_form_is_an_interval():
     assert (gap > 0).all()
     assert found.facts.comparator.exact is False
     assert found.facts.comparator.gap == pytest.approx(gap.max())
-    assert "regret_path" not in found.arrays
+    # Its upper end, as the regret is.
+    np.testing.assert_allclose(found.arrays["regret_path"][-1], found.arrays["regret"], rtol=1e-12)
 
 
 def test_a_constant_of_the_specification_is_told_as_such_and_its_breach_too():

@@ -12,6 +12,7 @@ import numpy as np
 from surefoot.core.types import Array
 from surefoot.experiments.cells import canonical, stream_seed
 from surefoot.experiments.problems import build_problem
+from surefoot.games import Trace
 from surefoot.problems import Problem
 from surefoot.problems.constraints import ConstraintStream
 from surefoot.problems.costs import ArrayCosts
@@ -55,6 +56,7 @@ class Recent(Generic[V]):
 
 _problems: Recent[Problem] = Recent(_BYTES)
 _comparators: Recent[Comparator] = Recent(_BYTES // 4)
+_sums: Recent[np.ndarray] = Recent(_BYTES // 4)
 
 
 def _key(spec: Mapping[str, Any], *more: Any) -> str:
@@ -91,6 +93,25 @@ def _bytes_of(problem: Problem) -> int:
     costs = problem.costs
     names = costs.series if isinstance(costs, ArrayCosts) else ()
     return 4096 + sum(int(getattr(costs, name).nbytes) for name in names)
+
+
+def sum_best(spec: Mapping[str, Any], trace: Trace, action: Array) -> np.ndarray:
+    """Return the summed costs of the best fixed action after every round, ``(T, runs)``.
+
+    Args:
+        spec: the cell's.
+        trace: its game.
+        action: the best one after all rounds, of each run if their costs differ.
+    """
+    costs = trace.costs()
+
+    def make() -> np.ndarray:
+        each = [np.ravel(costs.value(t, action)) for t in range(trace.horizon)]
+        return np.cumsum(each, axis=0)
+
+    if costs is not trace.problem.costs:
+        return make()
+    return _sums.get(_key(spec, "sums"), make, lambda sums: sums.nbytes)
 
 
 def best_of(spec: Mapping[str, Any], problem: Problem, costs: Any, rounds: Array) -> Comparator:

@@ -12,7 +12,7 @@ from surefoot.algorithms import Breach, Guarantee
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.types import Array
-from surefoot.experiments.cache import best_of
+from surefoot.experiments.cache import best_of, sum_best
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.record import (
     BreachFacts,
@@ -52,10 +52,8 @@ def summarise(
     kept, begins = _kept_rounds(trace, spec["recording"]["every"])
     costs = trace.costs()
     closed = has_closed_form(costs, problem.benchmark.region)
-    path = spec["recording"]["every"] is not None and closed
-    at = kept if path else kept[-1:]
-    best = best_of(spec, problem, costs, trace.rounds[at])
-    regret = regret_of(trace.cost_sum[at], best)
+    best = best_of(spec, problem, costs, trace.rounds[-1:])
+    regret = regret_of(trace.cost_sum[-1:], best)
     upper, lower = _runs(regret.upper)[-1], _runs(regret.lower)[-1]
     verdict = judge(trace, lower)
     bound = None if guarantee is None else float(guarantee.regret_bound(trace.horizon))
@@ -85,7 +83,7 @@ def summarise(
         engine=trace.engine,
         oracle=OracleFacts(**{f.name: getattr(trace.ledger, f.name) for f in fields(OracleFacts)}),
     )
-    return facts, _arrays(trace, spec, regret, kept, begins, path)
+    return facts, _arrays(trace, spec, regret, kept, begins)
 
 
 def _kept_rounds(trace: Trace, every: int | None) -> tuple[Array, Array]:
@@ -105,7 +103,6 @@ def _arrays(
     regret: Regret,
     kept: Array,
     begins: Array,
-    path: bool,
 ) -> dict[str, np.ndarray]:
     seen, observed, comparator = trace.violations, trace.observed, regret.comparator
     assert observed is not None  # the watch is on
@@ -137,9 +134,10 @@ def _arrays(
             "constraint": _runs(trace.constraint)[kept],
             "peak": np.maximum.reduceat(_runs(trace.peak), begins, axis=0),
         }
-        if path:
-            arrays["regret_path"] = upper
-        if path and trace.guarantee is not None:
+        spent = sum_best(spec, trace, best)[rounds - 1]
+        gap = upper[-1] - (arrays["cost_sum"][-1] - spent[-1])  # of the comparator, and rounding
+        arrays["regret_path"] = arrays["cost_sum"] - spent + gap
+        if trace.guarantee is not None:
             bound = np.asarray(trace.guarantee.regret_bound(rounds), dtype=np.float64)
             arrays["bound_path"] = np.broadcast_to(bound, rounds.shape)
     if recording["actions"] and trace.actions is not None:

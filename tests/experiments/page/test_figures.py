@@ -253,14 +253,6 @@ def test_regret_against_the_rounds_has_a_band_and_the_bound_of_each_round(rows):
     assert "$T$ = 20,000" in title(ax)
 
 
-def test_regret_against_the_rounds_is_against_the_best_action_of_the_horizon(rows):
-    row = group_of(rows, "DPP")[-1]
-    best = row.arrays["cost_sum"] - 7.0
-    arrays = {k: a for k, a in row.arrays.items() if k != "regret_path"} | {"best_sum": best}
-    ax = path_figure([replace(row, arrays=arrays)]).axes[0]
-    np.testing.assert_allclose(lines(ax, "DPP")[0].get_ydata(), 7.0)
-
-
 # --- violation -----------------------------------------------------------------------------------
 
 

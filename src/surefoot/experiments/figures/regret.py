@@ -159,7 +159,7 @@ def path_figure(
     figure, ((ax,),) = sheet.new_sheet(width)
     handles, limits = [], []
     for i, row in enumerate(picked.values()):
-        handles.append(sheet.draw_band(ax, row, regret_path(row), i / len(picked)))
+        handles.append(sheet.draw_band(ax, row, row.arrays["regret_path"], i / len(picked)))
         if bounds and row.claims and "bound_path" in row.arrays:
             at, colour = sheet.thin(len(row.arrays["rounds"])), look_of(row.number).colour
             limit = row.arrays["bound_path"][at]
@@ -170,21 +170,12 @@ def path_figure(
         handles.append(sheet.new_key((0, (3.5, 2)), "bound of the theorem"))
     sheet.label_rounds(ax, "round $t$")
     ax.set_ylabel("regret")
-    ends = [float(regret_path(row)[-1].mean()) for row in picked.values()]
+    ends = [float(row.arrays["regret_path"][-1].mean()) for row in picked.values()]
     sheet.scale_axis(ax, [*ends, *limits], WIDE)
     sheet.add_title(ax, sheet.describe_picked(choice.problem, picked.values()))
     sheet.add_legend(figure, handles)
     return figure
 
 
-def regret_path(row: Row) -> np.ndarray:
-    """Return the regret after the recorded rounds against the best action of the horizon."""
-    arrays = row.arrays
-    if "best_sum" in arrays:
-        return np.asarray(arrays["cost_sum"] - arrays["best_sum"])
-    return arrays["regret_path"]
-
-
 def _has_path(row: Row) -> bool:
-    known = "best_sum" in row.arrays and "cost_sum" in row.arrays
-    return "rounds" in row.arrays and (known or "regret_path" in row.arrays)
+    return "regret_path" in row.arrays
