@@ -204,7 +204,7 @@ class Checker:
         """
         self.action, c = p, record["certificate"]
         try:
-            bounds = here[1] if p == here[0] else None
+            bounds = here[1] if p == here[0] and self.life.kind != "other" else None
             if bounds is None or max(bounds) > 0:
                 kind = c["class"] if isinstance(c, dict) else None
                 if self.life.kind == "other" or kind not in CERTIFY:
