@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
 
@@ -485,20 +486,12 @@ def check_constraint(
     """
     X = _points(points)
     domain = _around(X) if domain is None else domain
-    values, subgradients = _one_by_one(constraint.query, X, "g(x)", "s")
-    convexity = _Convexity("subgradient", "g", "s", tolerance)
-    convexity.all_pairs(X, values, subgradients)
-    convexity.near_pairs(constraint.query, X, values, subgradients)
-    _not_longer(X, subgradients, constraint.subgradient_bound(domain), domain, "subgradient", "G_g")
+    oracle = _Oracle(constraint.query, "g", "subgradient", "s", "s", "G_g", tolerance)
+    values, s = oracle.check(X, constraint.subgradient_bound(domain), domain, batch)
     exact = constraint.exact_sigma(None)
     if exact is not None:
-        _not_shorter(X, values, subgradients, *exact, tolerance)
+        _not_shorter(X, values, s, *exact, tolerance)
     _geometry(constraint, X, values, tolerance)
-    if batch:
-        together, s = _together(constraint.query, X, "g", "s")
-        _same_values(X, values, together, "g", tolerance)
-        # At a tie a batch may take another of the subgradients.
-        convexity.all_pairs(X, values, s)
 
 
 def check_costs(
@@ -545,19 +538,13 @@ def check_costs(
         modulus = float(getattr(stream, "strong_convexity", 0.0))
         for t in rounds:
             where = f" in round {t + 1}" + ("" if run is None else f" of run {run}")
+            words = ("f", "gradient", "the gradient", "grad", "G_f")
+            oracle = _Oracle(partial(_query_costs, stream, t), *words, tolerance, modulus, where)
+            oracle.check(X, bound, domain, batch)
 
-            def query(x: Array, stream: Any = stream, t: int = t) -> tuple[Array, Array]:
-                return stream.value(t, x), stream.gradient(t, x)
 
-            values, gradients = _one_by_one(query, X, "f(x)", "the gradient", where)
-            convexity = _Convexity("gradient", "f", "grad", tolerance, modulus, where)
-            convexity.all_pairs(X, values, gradients)
-            convexity.near_pairs(query, X, values, gradients)
-            _not_longer(X, gradients, bound, domain, "gradient", "G_f", where)
-            if batch:
-                together, gradients = _together(query, X, "f", "the gradient", where)
-                _same_values(X, values, together, "f", tolerance, where)
-                convexity.all_pairs(X, values, gradients)
+def _query_costs(stream: CostStream, t: int, x: Array) -> tuple[Number, Array]:
+    return stream.value(t, x), stream.gradient(t, x)
 
 
 def _runs(costs: CostStream) -> Iterator[tuple[Any, int | None]]:
@@ -581,52 +568,94 @@ def _around(X: Array) -> Ball:
     return Ball(farthest * (1 + 2.0**-40) if farthest > 0 else 1.0)
 
 
-def _one_by_one(
-    query: Query, X: Array, value: str, slope: str, where: str = ""
-) -> tuple[Array, Array]:
-    """Return values ``(n,)`` and slopes ``(n, d)``, from one query per point."""
-    values, slopes = np.empty(len(X)), np.empty_like(X)
-    for i, x in enumerate(X):
-        g, s = query(x)
-        at = f"at x = {x.tolist()}{where}"
-        must(
-            np.shape(g) == () and np.isfinite(g), f"{value} must be a finite number, got {g!r} {at}"
-        )
-        right = np.shape(s) == x.shape and np.isfinite(s).all()
-        must(right, f"{slope} must be a finite vector of shape {x.shape}, got {s!r} {at}")
-        values[i], slopes[i] = g, s
-    return values, slopes
+class _Oracle(NamedTuple):
+    """Values and slopes of a convex function, the inequality they satisfy, and words for a breach.
 
+    Attributes:
+        query: from an action to the value and a slope.
+        value: the name of the function.
+        kind: of its slopes.
+        slope: a slope in a sentence.
+        letter: a slope in the inequality.
+        bound: the name of the bound on slopes.
+        tolerance: what rounding may do.
+        modulus: of strong convexity.
+        where: the round and the run.
+    """
 
-def _together(
-    query: Query, X: Array, value: str, slope: str, where: str = ""
-) -> tuple[Array, Array]:
-    """Return values and slopes from one query of all points as a batch."""
-    g, s = query(X)
-    for name, got, shape in ((value, g, (len(X), 1)), (slope, s, X.shape)):
-        got_shape = np.shape(got)
-        must(
-            got_shape == shape, f"{name} of a batch must have shape {shape}, got {got_shape}{where}"
-        )
-    return np.asarray(g)[:, 0], np.asarray(s)
-
-
-class _Convexity(NamedTuple):
-    """The inequality that slopes of a convex function satisfy, and the words for a breach."""
-
-    kind: str
+    query: Query
     value: str
+    kind: str
     slope: str
+    letter: str
+    bound: str
     tolerance: float
     modulus: float = 0.0
     where: str = ""
+
+    def check(
+        self, X: Array, bound: float | None, domain: Ball, batch: bool
+    ) -> tuple[Array, Array]:
+        """Check values and slopes at points, one by one and as a batch; return them."""
+        values, slopes = self.one_by_one(X)
+        self.all_pairs(X, values, slopes)
+        self.near_pairs(X, values, slopes)
+        if bound is not None:
+            self.not_longer(X, slopes, bound, domain)
+        if batch:
+            # At a tie a batch may take another of the slopes.
+            self.all_pairs(X, values, self.together(X, values))
+        return values, slopes
+
+    def one_by_one(self, X: Array) -> tuple[Array, Array]:
+        """Return values ``(n,)`` and slopes ``(n, d)``, from one query per point."""
+        values, slopes = np.empty(len(X)), np.empty_like(X)
+        for i, x in enumerate(X):
+            g, s = self.query(x)
+            at = f"at x = {x.tolist()}{self.where}"
+            right = np.shape(g) == () and np.isfinite(g)
+            must(right, f"{self.value}(x) must be a finite number, got {g!r} {at}")
+            right = np.shape(s) == x.shape and np.isfinite(s).all()
+            must(right, f"{self.slope} must be a finite vector of shape {x.shape}, got {s!r} {at}")
+            values[i], slopes[i] = g, s
+        return values, slopes
+
+    def together(self, X: Array, values: Array) -> Array:
+        """Return the slopes of all points as a batch, whose values must be those of its actions."""
+        g, s = self.query(X)
+        for name, shape, wanted in (
+            (self.value, np.shape(g), (len(X), 1)),
+            (self.slope, np.shape(s), X.shape),
+        ):
+            sentence = f"{name} of a batch must have shape {wanted}, got {shape}{self.where}"
+            must(shape == wanted, sentence)
+        g = np.asarray(g)[:, 0]
+        apart = abs(values - g) - self.tolerance * (1.0 + abs(values))
+        i = int(apart.argmax())
+        must(
+            apart[i] <= 0,
+            f"{self.value} of a batch must be that of its actions one by one, got {g[i]:g} "
+            f"instead of {values[i]:g} at x = {X[i].tolist()}{self.where}",
+        )
+        return np.asarray(s)
+
+    def not_longer(self, X: Array, slopes: Array, bound: float, domain: Ball) -> None:
+        """Check that no slope in the domain is longer than declared."""
+        inside = np.asarray(domain.contains(X))[:, 0]
+        lengths = np.where(inside, np.linalg.norm(slopes, axis=1), 0.0)
+        i = int(lengths.argmax())
+        must(
+            lengths[i] <= bound * (1 + 2.0**-40),
+            f"no {self.kind} in the domain may be longer than {self.bound} = {bound:g}, got one of "
+            f"{lengths[i]:g} at x = {X[i].tolist()}{self.where}",
+        )
 
     def all_pairs(self, X: Array, values: Array, slopes: Array) -> None:
         """Check that no value is below the cut of another point."""
         for part in _parts(len(X)):
             self._compare(X[part], values[part], slopes[part], X, values)
 
-    def near_pairs(self, query: Query, X: Array, values: Array, slopes: Array) -> None:
+    def near_pairs(self, X: Array, values: Array, slopes: Array) -> None:
         """Check the same close by, where curvature cannot hide a wrong slope.
 
         Close by on the way to the points where the cut is highest and lowest, so that nothing
@@ -636,7 +665,7 @@ class _Convexity(NamedTuple):
             rise = slopes[part] @ X.T
             for j in (rise.argmax(axis=1), rise.argmin(axis=1)):
                 Y = X[part] + _NEAR * (X[j] - X[part])
-                near = np.array([float(query(y)[0]) for y in Y])
+                near = np.array([float(self.query(y)[0]) for y in Y])
                 for i, (y, f) in enumerate(zip(Y, near, strict=True)):
                     k = slice(part.start + i, part.start + i + 1)
                     self._compare(X[k], values[k], slopes[k], y[None], np.array([f]))
@@ -658,7 +687,7 @@ class _Convexity(NamedTuple):
         must(
             below[i, j] <= 0,
             f"the {self.kind} inequality must hold, got {f}(y) = {others[j]:g} below "
-            f"{f}(x) + {self.slope}'(y - x){curved} = {cuts[i, j]:g} by "
+            f"{f}(x) + {self.letter}'(y - x){curved} = {cuts[i, j]:g} by "
             f"{cuts[i, j] - others[j]:g} at x = {X[i].tolist()}, y = {Y[j].tolist()}{self.where}",
         )
 
@@ -666,28 +695,6 @@ class _Convexity(NamedTuple):
 def _parts(n: int) -> Iterator[slice]:
     block = max(1, PAIRS // n)
     return (slice(low, min(low + block, n)) for low in range(0, n, block))
-
-
-def _not_longer(
-    X: Array,
-    slopes: Array,
-    bound: float | None,
-    domain: Ball,
-    kind: str,
-    name: str,
-    where: str = "",
-) -> None:
-    """Check that no slope in the domain is longer than declared."""
-    if bound is None:
-        return
-    inside = np.asarray(domain.contains(X))[:, 0]
-    lengths = np.where(inside, np.linalg.norm(slopes, axis=1), 0.0)
-    i = int(lengths.argmax())
-    must(
-        lengths[i] <= bound * (1 + 2.0**-40),
-        f"no {kind} in the domain may be longer than {name} = {bound:g}, got one of "
-        f"{lengths[i]:g} at x = {X[i].tolist()}{where}",
-    )
 
 
 def _not_shorter(
@@ -720,17 +727,4 @@ def _geometry(constraint: Constraint, X: Array, values: Array, tolerance: float)
         not wrong[i],
         f"region must hold the points with g <= 0 alone, got g = {values[i]:g} at a point "
         f"{'inside' if inside[i] else 'outside'}, x = {X[i].tolist()}",
-    )
-
-
-def _same_values(
-    X: Array, values: Array, together: Array, value: str, tolerance: float, where: str = ""
-) -> None:
-    """Check that a batch gives the values of its actions."""
-    apart = abs(values - together) - tolerance * (1.0 + abs(values))
-    i = int(apart.argmax())
-    must(
-        apart[i] <= 0,
-        f"{value} of a batch must be that of its actions one by one, got {together[i]:g} "
-        f"instead of {values[i]:g} at x = {X[i].tolist()}{where}",
     )
