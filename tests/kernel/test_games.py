@@ -170,7 +170,7 @@ def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
     toy = problems.paper_toy(500, trials=7)
     player = PFS.tuned(toy.constants, 500)
     alone = play(player, toy, engine="kernel")
-    monkeypatch.setattr(compiled, "_threads", lambda: int(threads))
+    monkeypatch.setattr(kernel.games, "threads", lambda: int(threads))
     many = play(player, toy, engine="kernel")
     np.testing.assert_array_equal(many.actions, alone.actions)
     np.testing.assert_array_equal(many.cost_sum, alone.cost_sum)

@@ -7,17 +7,12 @@ the rounds, their watch and the sentences about lost runs are those of the other
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
-from threading import Thread
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import kernel
 from surefoot.algorithms import (
     DPP,
     OGD,
@@ -42,19 +37,14 @@ from surefoot.algorithms import (
 from surefoot.algorithms.compiled import KernelState
 from surefoot.core.types import Array, needs_of
 from surefoot.games.game import Game, Played
-from surefoot.games.record import Block, block_length, segments
+from surefoot.games.record import block_length, segments
+from surefoot.kernel.games import NOTHING, PARAMETERS, CompiledGame, is_available
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Ball, Box
 
 __all__ = ["Description", "describe", "play_compiled"]
-
-_games: ModuleType | None
-try:
-    from surefoot.kernel import _games
-except ImportError:
-    _games = None
 
 # The number of a rule in kernel/c/games.h, and its parameters in the order there.
 _RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
@@ -77,11 +67,8 @@ _RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
     PrimalDual: (17, ("primal_step", "dual_step", "cap")),
 }
 _COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
-_PARAMETERS = 6
-"""Of a rule, at most."""
 _LONGEST = 16_384
 """Rounds of a block, at most."""
-_NOTHING = np.empty(0)
 
 
 class Description(NamedTuple):
@@ -126,7 +113,7 @@ def describe(
     is_numpy = isinstance(start, (np.ndarray, list, tuple))
     costs: Any = problem.costs
     d = costs.dimension
-    if _games is None or kernel.name() != "kernel" or not is_numpy or type(costs) not in _COSTS:
+    if not is_available() or not is_numpy or type(costs) not in _COSTS:
         return None
     constraint = _constraint(problem.constraint, needs_of(algorithms[0]).apart)
     players = [p for a in algorithms if (p := _player(a, d)) is not None]
@@ -152,8 +139,8 @@ def _player(algorithm: Any, d: int) -> _Player | None:
     """Return an algorithm as C has it; None where it has not."""
     if type(algorithm) is Certified:
         rule = algorithm.compiled.rule(algorithm, np.zeros(d))
-        numbers = [0.0] * (3 + _PARAMETERS)
-        return None if rule is None else _Player(0, 0, (_NOTHING,) * 3, numbers, rule)
+        numbers = [0.0] * (3 + PARAMETERS)
+        return None if rule is None else _Player(0, 0, (NOTHING,) * 3, numbers, rule)
     tightening: Any = 0.0
     if type(algorithm) is Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
@@ -164,13 +151,13 @@ def _player(algorithm: Any, d: int) -> _Player | None:
     radii: tuple[Any, Any] = (0.0, 0.0)
     if isinstance(domain, Ball):
         radii = domain.radius, domain._inner(np.zeros(d))
-        limits = _or_nothing(domain.centre), _NOTHING, _NOTHING
+        limits = _or_nothing(domain.centre), NOTHING, NOTHING
     else:
-        limits = _NOTHING, domain.lower, domain.upper
+        limits = NOTHING, domain.lower, domain.upper
     numbers = [tightening, *radii, *(getattr(algorithm, name) or 0.0 for name in names)]
     if not all(isinstance(number, (int, float)) for number in numbers):
         return None  # a column of numbers is for a batch
-    numbers += [0.0] * (3 + _PARAMETERS - len(numbers))
+    numbers += [0.0] * (3 + PARAMETERS - len(numbers))
     return _Player(code, 1 if type(domain) is Ball else 2, limits, numbers)
 
 
@@ -185,12 +172,12 @@ def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | N
     if type(g) is Affine:
         return 0, g.rows, g.A, g.b, 0.0
     if type(g) is L2Norm:
-        return 1, 1, _NOTHING, _or_nothing(g.centre), float(g.radius)
+        return 1, 1, NOTHING, _or_nothing(g.centre), float(g.radius)
     if type(g) is LinfNorm and apart:
         faces = np.vstack([np.eye(g.dimension), -np.eye(g.dimension)])
         return 0, g.rows, faces, faces @ g.interior + g.radius, 0.0
     if type(g) is LinfNorm:
-        return 2, 1, _NOTHING, _or_nothing(g.centre), float(g.radius)
+        return 2, 1, NOTHING, _or_nothing(g.centre), float(g.radius)
     if type(g) is EllipsoidNorm:
         return 3, 1, g.P, _or_nothing(g.centre), 1.0
     if type(g) is QuadraticForm:
@@ -199,104 +186,50 @@ def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | N
 
 
 def _or_nothing(vector: Array | None) -> Array:
-    return _NOTHING if vector is None else vector
+    return NOTHING if vector is None else vector
 
 
 def play_compiled(game: Game) -> Played:
     """Play all runs in C, a block of rounds at a time."""
-    assert _games is not None
     problem, recorder, runs = game.problem, game.recorder, len(game.horizons)
-    compiled = _Compiled(game)
-    d, threads, state = problem.costs.dimension, _threads(), compiled.first_states()
-    for first, stop, active in segments(game.horizons, block_length(runs, d, _LONGEST)):
-        costs, kept = problem.costs.rounds(first, stop), recorder.kept(first, stop)
-        block, before = recorder.block(first, stop, active, by_run=True), state.copy()
-        # A part of the runs in each thread, the first of them in this one.
-        edges = np.linspace(0, active, min(threads, active) + 1).astype(int).tolist()
-        mine, *others = [(state, costs, kept, block, *part) for part in pairwise(edges)]
-        running = [Thread(target=compiled.play, args=other) for other in others]
-        for thread in running:
-            thread.start()
-        compiled.play(*mine)
-        for thread in running:
-            thread.join()
-        recorder.add(block)
-        game.after_block(first, stop, costs, partial(compiled.state_of, before), state[:active, :d])
-    return Played(state[:, :d].copy())
+    # Runs of one player share an algorithm: which of these each run has.
+    algorithms = list({id(a): a for a in game.algorithms}.values())
+    place = {id(a): i for i, a in enumerate(algorithms)}
+    which = [place[id(game.algorithm(run))] for run in range(runs)]
+    described = describe(algorithms, problem, game.start)
+    assert described is not None
+    first = [algorithm.init(game.start) for algorithm in algorithms]
+    rows = [
+        np.concatenate([np.ravel(leaf) for leaf in state]) if rule is None else rule.block_of(state)
+        for state, rule in zip(first, described.rules, strict=True)
+    ]
+    size, d = max(map(len, rows)), problem.costs.dimension
+    state = np.array([np.pad(row, (0, size - len(row))) for row in rows])[which]
+    compiled = CompiledGame(
+        (*described.codes, size),
+        described.numbers,
+        described.arrays,
+        np.array(described.players, dtype=np.float64)[which],
+        [rule.handle for i in which if (rule := described.rules[i]) is not None],
+    )
 
-
-def _threads() -> int:
-    """Return the cores that this process may use; fewer where OMP_NUM_THREADS says so."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores or 1, int(wanted)) if wanted.isdecimal() and int(wanted) else cores or 1
-
-
-class _Compiled:
-    """A game in C: what plays its blocks, and its states as rows of doubles.
-
-    Args:
-        game: one that the kernel has.
-    """
-
-    def __init__(self, game: Game) -> None:
-        # Runs of one player share an algorithm: which of these each run has.
-        index = {id(algorithm): i for i, algorithm in enumerate(game.algorithms)}
-        algorithms = [game.algorithms[i] for i in index.values()]
-        place = {key: i for i, key in enumerate(index)}
-        runs = range(len(game.horizons))
-        self._which = [place[id(game.algorithm(run))] for run in runs]
-        described = describe(algorithms, game.problem, game.start)
-        assert described is not None
-        assert _games is not None
-        self._streams, self._rules = game.streams, described.rules
-        self._first = [algorithm.init(game.start) for algorithm in algorithms]
-        rows = [
-            np.concatenate([np.ravel(leaf) for leaf in state])
-            if rule is None
-            else rule.block_of(state)
-            for state, rule in zip(self._first, self._rules, strict=True)
-        ]
-        size = max(map(len, rows))
-        self._rows = np.array([np.pad(row, (0, size - len(row))) for row in rows])
-        self._handle = _games.make(
-            np.array([*described.codes, len(runs), size], dtype=np.int64),
-            np.array(described.numbers),
-            *(np.ascontiguousarray(array, dtype=np.float64) for array in described.arrays),
-            np.array(described.players, dtype=np.float64)[self._which],
-            tuple(r.handle for i in self._which if (r := self._rules[i]) is not None),
-        )
-
-    def first_states(self) -> Array:
-        """Return the states before the first round, a row for each run."""
-        return self._rows[self._which]
-
-    def play(
-        self, state: Array, costs: Any, kept: Array, block: Block, low: int, high: int
-    ) -> None:
-        """Play the runs from low to high through a block, and fill it in."""
-        assert _games is not None
-        vectors = costs.targets if type(costs) is Quadratic else costs.slopes
-        # C has a row for each run, a block a column.
-        _, *columns, sums = block
-        by_run = [_NOTHING if column is None else column.swapaxes(0, 1) for column in columns]
-        _games.play(
-            self._handle,
-            low,
-            high,
-            state,
-            np.ascontiguousarray(vectors),
-            self._streams[: block.cost.shape[1]],
-            kept,
-            *by_run,
-            _NOTHING if sums is None else sums,
-        )
-
-    def state_of(self, states: Array, run: int) -> Any:
+    def state_of(states: Array, run: int) -> Any:
         """Return a run's state as its algorithm has it."""
-        which, row = self._which[run], states[run]
-        first, rule = self._first[which], self._rules[which]
+        start, rule, row = first[which[run]], described.rules[which[run]], states[run]
         if rule is not None:
             return KernelState(rule, row[: rule.size].copy()).unpacked()
-        ends = np.cumsum([np.size(leaf) for leaf in first])
-        return type(first)(*np.split(row[: ends[-1]], ends[:-1]))
+        ends = np.cumsum([np.size(leaf) for leaf in start])
+        return type(start)(*np.split(row[: ends[-1]], ends[:-1]))
+
+    for begin, stop, active in segments(game.horizons, block_length(runs, d, _LONGEST)):
+        costs: Any = problem.costs.rounds(begin, stop)
+        block, before = recorder.block(begin, stop, active, by_run=True), state.copy()
+        vectors = costs.targets if isinstance(costs, Quadratic) else costs.slopes
+        # C has a row for each run, a block a column.
+        columns = [NOTHING if c is None else c.swapaxes(0, 1) for c in block[1:-1]]
+        sums = NOTHING if block.row_sums is None else block.row_sums
+        kept, streams = recorder.kept(begin, stop), game.streams[:active]
+        compiled.play(state, vectors, streams, kept, [*columns, sums])
+        recorder.add(block)
+        game.after_block(begin, stop, costs, partial(state_of, before), state[:active, :d])
+    return Played(state[:, :d].copy())

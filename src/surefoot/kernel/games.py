@@ -1,0 +1,100 @@
+"""Whole games in C: blocks of rounds of all runs, in threads.
+
+``c/games.h`` says which costs, constraints and rules there are, by number. What is here knows
+arrays alone; :mod:`surefoot.games.compiled` writes a game as these arrays.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from threading import Thread
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from surefoot import kernel
+from surefoot.core.types import Array
+
+__all__ = ["NOTHING", "PARAMETERS", "CompiledGame", "is_available"]
+
+_games: ModuleType | None
+try:
+    from surefoot.kernel import _games
+except ImportError:
+    _games = None
+
+NOTHING = np.empty(0)
+"""In the place of an array that a game does not have, or that nobody wants."""
+PARAMETERS = 6
+"""Numbers of a rule, at most, after its tightening and the two radii of its domain."""
+
+
+def is_available() -> bool:
+    """Return whether games are played in C: it was built, and the kernel is to play."""
+    return _games is not None and kernel.name() == "kernel"
+
+
+class CompiledGame:
+    """A game in C; its states are rows of doubles that begin with the action.
+
+    Args:
+        codes: d, rows of the constraint, the numbers of costs, constraint, rule and domain, and how
+            many doubles a state has.
+        numbers: the curvature of the costs, the radius of the constraint.
+        arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain.
+        players: of each run its tightening, radius, inner radius and parameters.
+        rules: of each run the capsule of its certified rule; empty where the rule is another.
+    """
+
+    def __init__(
+        self,
+        codes: Sequence[int],
+        numbers: Sequence[float],
+        arrays: Sequence[Array],
+        players: Array,
+        rules: Sequence[Any],
+    ) -> None:
+        assert _games is not None
+        *kinds, size = codes
+        self._handle = _games.make(
+            np.array([*kinds, len(players), size], dtype=np.int64),
+            np.array(numbers),
+            *(np.ascontiguousarray(array, dtype=np.float64) for array in arrays),
+            players,
+            tuple(rules),
+        )
+
+    def play(
+        self, state: Array, vectors: Array, streams: Array, kept: Array, outputs: Sequence[Array]
+    ) -> None:
+        """Play a block of rounds in each of the first runs, a part of them in each thread.
+
+        Args:
+            state: of all runs, before the block and after it.
+            vectors: of the costs, ``(rounds, streams, d)``.
+            streams: which of these each run meets.
+            kept: the rounds whose actions are kept.
+            outputs: cost, g, actions, norms of gradients and of slopes, a row for each run, and the
+                sums of the constraints.
+        """
+        assert _games is not None
+        runs, vectors = len(streams), np.ascontiguousarray(vectors)
+        edges = np.linspace(0, runs, min(threads(), runs) + 1).astype(int).tolist()
+        (low, high), *others = pairwise(edges)
+        arrays = (state, vectors, streams, kept, *outputs)
+        running = [Thread(target=_games.play, args=(self._handle, *o, *arrays)) for o in others]
+        for thread in running:
+            thread.start()
+        _games.play(self._handle, low, high, *arrays)
+        for thread in running:
+            thread.join()
+
+
+def threads() -> int:
+    """Return the cores that this process may use; fewer where OMP_NUM_THREADS says so."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores or 1, int(wanted)) if wanted.isdecimal() and int(wanted) else cores or 1
