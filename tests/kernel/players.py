@@ -3,16 +3,23 @@
 import numpy as np
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
-from surefoot.regions import Errors, LipschitzHull
+from surefoot.algorithms import (
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
+)
+from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
 from surefoot.sets import Box
 
-BALL = Ball(2.0)
+BALL = Ball(4.0)
 
 
 def players(d):
     """The players of a dimension by name."""
-    cube, off = Box.cube(0.3, d), Ball(2.0, np.full(d, 0.1))
+    cube, off = Box.cube(0.3, d), Ball(4.0, np.full(d, 0.1))
     leaders = {
         "lazy": {},
         "changing": {"lazy": False},
@@ -40,10 +47,10 @@ def players(d):
         "drift, sigma": {"drift": 2e-3, "sigma": 0.5},
     }
     hulls = {
-        "hull": LipschitzHull(G_g=1.1, reach=2.0),
+        "hull": LipschitzHull(G_g=1.1, reach=4.0),
         "hull in a box": LipschitzHull(G_g=1.1, domain=Box.cube(0.2, d)),
-        "hull, value error": LipschitzHull(G_g=1.1, reach=2.0, errors=Errors(value=0.02)),
-        "hull, drift": LipschitzHull(G_g=1.1, reach=2.0, errors=Errors(drift=2e-3)),
+        "hull, value error": LipschitzHull(G_g=1.1, reach=4.0, errors=Errors(value=0.02)),
+        "hull, drift": LipschitzHull(G_g=1.1, reach=4.0, errors=Errors(drift=2e-3)),
     }
     found = {}
     for name, options in leaders.items():
@@ -54,31 +61,60 @@ def players(d):
         )
     for name, hull in hulls.items():
         found[f"filter, {name}"] = RegionFilter(knowledge=hull)
+    balls = {
+        "ball": Curvature(beta=1.0, reach=50.0),
+        "ball, in a ball": Curvature(beta=0.5, domain=Ball(0.25, np.full(d, 0.05))),
+        "half-space": Curvature(beta=0.0, reach=1e4, errors=Errors(evaluation=1e-9)),
+        "ball, value error": Curvature(beta=1.0, reach=50.0, errors=Errors(value=0.02)),
+        "ball, drift": Curvature(beta=1.0, reach=50.0, errors=Errors(value=0.01, drift=2e-3)),
+        "rows": CurvatureRows(beta=1.0, rows=3 * d, reach=4.0),
+        "flat rows": CurvatureRows(beta=(0.0,) * (3 * d), reach=4.0, sweeps=6),
+        "rows, value error": CurvatureRows(
+            beta=1.0, rows=3 * d, reach=4.0, errors=Errors(value=0.02)
+        ),
+    }
+    for name, known in balls.items():
+        found[f"filter, {name}"] = RegionFilter(knowledge=known)
+        found[f"descent, {name}"] = CertifiedOGD(knowledge=known, radius=5.0)
+        found[f"averaging, {name}"] = CertifiedDualAveraging(
+            knowledge=known, radius=5.0, far=0.3 if "value" in name else None
+        )
     found["filter, length"] = SafetyFilter(G_g=1.1, domain=BALL, rho=0.1)
     found["filter, length, drift"] = SafetyFilter(G_g=1.1, domain=BALL, rho=0.1, drift=1e-3)
     return found
 
 
 class Limit:
-    """A polytope with unit rows that moves as far as a drift allows, and readings that err."""
+    """A polytope with unit rows that moves as far as a drift allows, and readings that err.
+
+    The largest row is seen, which has no bounded curvature: players that know one are shown one
+    row, or all, and these are as curved as they know.
+    """
 
     def __init__(self, player, d, seed=0):
-        self.errors, self.d = player.errors, d
+        self.errors, self.d, self.apart = player.errors, d, player.knowledge.row_count > 1
         self.rng = np.random.default_rng(seed)
-        rows = self.rng.normal(size=(3 * d, d))
-        self.rows = rows / np.linalg.norm(rows, axis=1)[:, None]
+        rows = self.rng.normal(size=(d, d))
+        rows = rows / np.linalg.norm(rows, axis=1)[:, None]
+        self.rows = np.vstack([rows, np.eye(d), -np.eye(d)])  # bounded
         self.offsets = self.rng.uniform(0.2, 0.6, 3 * d)
+        self.curvature = float(np.min(getattr(player.knowledge, "beta", 0.0)))
+        if isinstance(player.knowledge, Curvature):
+            self.rows, self.offsets = self.rows[:1], self.offsets[:1]
         self.best, self.filters = self.rng.normal(size=d), not player.proposer.cost_gradients
 
     def told(self, t, x):
         """What is told of an action in a round."""
         errors, rng = self.errors, self.rng
         values = self.rows @ x - self.offsets + errors.drift * np.sin(0.5 * t)
+        values = values + 0.5 * self.curvature * (x @ x)
         i = int(values.argmax())
         slope = rng.normal(size=self.d)
         finite = errors.slope if errors.slope < np.inf else 0.0
         g = float(values[i]) + errors.value * rng.uniform(-1, 1)
-        s = self.rows[i] + finite * slope / np.linalg.norm(slope)
+        if self.apart:
+            i, g = slice(None), values + errors.value * rng.uniform(-1, 1, len(values))
+        s = self.rows[i] + self.curvature * x + finite * slope / np.linalg.norm(slope)
         gradient = 2 * (x - self.best) + 0.3 * rng.normal(size=self.d)
         if self.filters:
             return Feedback(None, g, s, proposal=x - 0.2 * gradient)

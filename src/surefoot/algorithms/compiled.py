@@ -16,6 +16,7 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.algorithms.certified import Certified, CertifiedState, Proposals
+from surefoot.algorithms.certified_dual_averaging import Averaging, AveragingNote, AveragingState
 from surefoot.algorithms.cuts import Cuts
 from surefoot.algorithms.descent import Descent, DescentNote, DescentState
 from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
@@ -23,6 +24,9 @@ from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Feedback, Info
 from surefoot.regions import (
     CertifiedLength,
+    Curvature,
+    CurvatureMemory,
+    CurvatureRows,
     Errors,
     HullMemory,
     LengthMemory,
@@ -31,15 +35,27 @@ from surefoot.regions import (
     Reading,
 )
 from surefoot.regions.anchor import Anchor
-from surefoot.regions.certificates import HullCertificate, StepCertificate
+from surefoot.regions.certificates import (
+    CurvatureCertificate,
+    HullCertificate,
+    PullCertificate,
+    StepCertificate,
+)
 from surefoot.sets import Ball, Box
 
 __all__ = ["Compiled", "KernelInfo", "KernelState", "Live", "Rule", "describe"]
 
-PROPOSERS: dict[type[Any], int] = {Proposals: 0, Leader: 1, Descent: 2}
-KNOWLEDGE: dict[type[Any], int] = {LipschitzHull: 0, CertifiedLength: 1}
+PROPOSERS: dict[type[Any], int] = {Proposals: 0, Leader: 1, Descent: 2, Averaging: 3}
+KNOWLEDGE: dict[type[Any], int] = {
+    LipschitzHull: 0,
+    CertifiedLength: 1,
+    Curvature: 2,
+    CurvatureRows: 3,
+}
 RULES = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
 """The words of :class:`StepCertificate` for what the kernel calls by numbers."""
+VECTORS = ("centre", "lower", "upper", "middle", "beta")
+PULL = 8
 OUT = 21
 """The numbers of an info, before its vectors."""
 
@@ -52,16 +68,27 @@ def describe(player: Certified, d: int) -> dict[str, Any] | None:
     proposer, knowledge = player.proposer, player.knowledge
     if type(proposer) not in PROPOSERS or type(knowledge) not in KNOWLEDGE:
         return None
-    fields = {"d": d, "rows": 1, "proposer": PROPOSERS[type(proposer)]}
+    fields = {"d": d, "rows": knowledge.row_count, "proposer": PROPOSERS[type(proposer)]}
     fields["knowledge"] = KNOWLEDGE[type(knowledge)]
     parts = [_domain(knowledge.domain, d), _knowledge(knowledge), _proposer(proposer, knowledge, d)]
     for part in parts:
         if part is None:
             return None
         fields |= part
-    vectors = ("centre", "lower", "upper", "middle", "beta")
-    numbers = [value for name, value in fields.items() if name not in vectors]
-    return fields if all(isinstance(value, (int, float)) for value in numbers) else None
+    numbers = [value for name, value in fields.items() if name not in VECTORS]
+    is_one = all(isinstance(value, (int, float)) for value in numbers)
+    return fields if is_one and _is_here(fields) else None
+
+
+def _is_here(fields: dict[str, Any]) -> bool:
+    """Return whether the kernel has the pair: ``sf_is_here`` in words of Python."""
+    proposer, knowledge, domain = (fields[n] for n in ("proposer", "knowledge", "domain"))
+    if proposer == 1 and not (knowledge == 0 and domain):
+        return False
+    if proposer == 3 and knowledge < 2:
+        return False
+    fixed = fields["slope_error"] == 0 and (knowledge == 2 or fields["drift"] == 0)
+    return (knowledge == 0, domain > 0, fixed and domain < 2, fixed and not domain)[knowledge]
 
 
 def _domain(domain: Any, d: int) -> dict[str, Any] | None:
@@ -99,6 +126,13 @@ def _knowledge(knowledge: Any) -> dict[str, Any] | None:
     }
     if isinstance(knowledge, LipschitzHull):
         return fields | {"G_g": knowledge.G_g, "keep_start": int(knowledge.keep_start)}
+    if isinstance(knowledge, Curvature):
+        one = isinstance(knowledge.beta, float)
+        return fields | {"beta": np.array([knowledge.beta])} if one else None
+    if isinstance(knowledge, CurvatureRows):
+        beta = np.ascontiguousarray(knowledge.each.beta[:, 0], dtype=np.float64)
+        rows = {"beta": beta, "sweeps_of_rows": knowledge.sweeps}
+        return None if knowledge.exact else fields | rows
     sigma = 0.0 if knowledge.sigma is None else knowledge.sigma
     length = {"G_g": knowledge.G_g, "rho": knowledge.rho, "sigma": sigma}
     return fields | length | {"decreasing": int(knowledge.decreasing)}
@@ -111,6 +145,10 @@ def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
         eta = 0.0 if proposer.eta is None else proposer.eta
         scale = math.sqrt(2.0) * proposer.radius
         return {"ratchet": int(proposer.ratchet), "scale": scale, "eta": eta}
+    if isinstance(proposer, Averaging):
+        eta = 0.0 if proposer.eta is None else proposer.eta
+        far = 0.0 if proposer.far is None else proposer.far * proposer.radius
+        return {"scale": proposer.scale * proposer.radius, "eta": eta, "far": far}
     if proposer.leader is not None or proposer.domain != knowledge.domain:
         return None
     return {
@@ -143,13 +181,14 @@ class Rule:
         self.handle, self.size, head = made
         self.d, self.cuts, self.rows = fields["d"], fields.get("cuts", 0), fields["rows"]
         self.layout = (fields["proposer"], fields["knowledge"], self.d, self.cuts, self.rows)
-        self.out = OUT + 2 * self.d + self.rows
-        is_hull = fields["knowledge"] == 0
-        self.learner = self.d + (1 + 3 * (self.d + 2) if is_hull else 11 + 5 * self.d)
-        self.normals = head
+        self.out = OUT + 3 * self.d + self.rows
+        d, m = self.d, self.rows
+        curved = 5 + 2 * d + 3 * m + m * d
+        sizes = (1 + 3 * (d + 2), 11 + 5 * d, curved, curved)
+        self.learner, self.normals = d + sizes[fields["knowledge"]], head
 
-    def block_of(self, state: Any) -> Array:
-        """Return a state as a block of its own."""
+    def block_of(self, state: Any) -> Array | None:
+        """Return a state as a block of its own; None where it has what the kernel has not."""
         if type(state) is KernelState and state.rule.layout == self.layout:
             return state.block.copy()
         block = np.zeros(self.size)
@@ -158,6 +197,13 @@ class Rule:
         if isinstance(memory, HullMemory):
             spots = (part for spot in memory[1:] for part in (spot.x, spot[1:]))
             parts = [(memory.rounds,), *spots]
+        elif isinstance(memory, CurvatureMemory):
+            if memory.slope_error:
+                return None
+            last, anchor = memory.last, memory.anchor or memory.last
+            times = (memory.rounds, last.round, anchor.round)
+            parts = [(*times, memory.depth, memory.curvature_seen), last.x, np.ravel(last.value)]
+            parts += [np.ravel(memory.low), anchor.x, np.ravel(anchor.value), memory.s.ravel()]
         else:
             names = (
                 "rounds",
@@ -184,6 +230,10 @@ class Rule:
                 none,
                 cuts.normals.ravel(),
             ]
+        elif isinstance(learner, AveragingState):
+            weights = np.broadcast_to(np.ravel(learner.weights), (self.rows,))
+            parts += [(learner.squares, learner.inverse_eta), learner.start]
+            parts += [learner.gradients, weights]
         else:
             parts += [learner]
         flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
@@ -201,12 +251,31 @@ class Rule:
                 spots.append(Anchor(block[at : at + d], value, when))
                 at += d + 2
             return HullMemory(float(block[d]), *spots)
+        if self.layout[1] > 1:
+            return self._curved_memory(block)
         numbers = block[d : d + 11].tolist()
         rounds, slack, since, read, upper, level, rho, left, distance, low, pulled = numbers
         at = d + 11
         anchor, x, s, drawn, target = (block[at + i * d : at + (i + 1) * d] for i in range(5))
         parts = (upper, level, s, rho, drawn, left, distance, target, low, bool(pulled))
         return LengthMemory(rounds, anchor, slack, since, x, read, *parts)
+
+    def _curved_memory(self, block: Array) -> CurvatureMemory:
+        d, m, at = self.d, self.rows, self.d + 5
+        rounds, read, since, depth, seen = block[d:at].tolist()
+        column = self.layout[1] == 3
+
+        def numbers(at: int) -> Any:
+            return block[at : at + m, None] if column else float(block[at])
+
+        last = Anchor(block[at : at + d], numbers(at + d), read)
+        low, at = numbers(at + d + m), at + d + 2 * m
+        anchor = (
+            Anchor(block[at : at + d], numbers(at + d), since) if self.fields["drift"] else None
+        )
+        s = block[at + d + m : at + d + m + m * d]
+        s = s.reshape(m, d) if column else s
+        return CurvatureMemory(rounds, last, low, s, None, anchor, depth, seen)
 
     def learner_of(self, block: Array) -> Any:
         """Return what was learnt, from a block."""
@@ -215,6 +284,12 @@ class Rule:
             return ()
         if self.layout[0] == 2:
             return DescentState(*block[at : at + 2].tolist())
+        if self.layout[0] == 3:
+            squares, inverse_eta = block[at : at + 2].tolist()
+            start, gradients = block[at + 2 : at + 2 + d], block[at + 2 + d : at + 2 + 2 * d]
+            weights = block[at + 2 + 2 * d : at + 2 + 2 * d + self.rows]
+            held: Any = weights if self.layout[1] == 3 else float(weights[0])
+            return AveragingState(start, gradients, inverse_eta, squares, held)
         reach, start_value, depth, deepened, careful, n = block[at : at + 6].tolist()
         count, at = int(n), at + 6
         start, at = block[at : at + d], at + d
@@ -288,6 +363,7 @@ class KernelInfo:
         after: the state after it.
         told: what was told.
         out: what the extension wrote.
+        at: the action that was played.
 
     Attributes:
         x: the next action.
@@ -298,6 +374,7 @@ class KernelInfo:
     """
 
     __slots__ = (
+        "_at",
         "_before",
         "_numbers",
         "_out",
@@ -312,8 +389,11 @@ class KernelInfo:
 
     round = None
 
-    def __init__(self, rule: Rule, before: Any, after: Any, told: Feedback, out: Array) -> None:
-        self._rule, self._before, self.after, self._told, self._out = rule, before, after, told, out
+    def __init__(
+        self, rule: Rule, before: Any, after: Any, told: Feedback, out: Array, at: Array
+    ) -> None:
+        self._rule, self._before, self.after, self._told = rule, before, after, told
+        self._out, self._at = out, at if told.action is None else told.action
         numbers = self._numbers = out[:OUT].tolist()
         self.x, self.wish = after.x, out[OUT : OUT + rule.d]
         self.bound, self.alarms = numbers[0], int(numbers[2])
@@ -340,17 +420,18 @@ class KernelInfo:
         note, player, d = self._numbers[14:20], self._rule.player, self._rule.d
         if isinstance(player.proposer, Leader):
             return LeaderNote(*note)
-        if not isinstance(player.proposer, Descent) or self._told.cost_gradient is None:
+        if isinstance(player.proposer, Proposals):
             return None
-        found = Projection(self._out[OUT + d : OUT + 2 * d], *self._weights())
-        radius = player.proposer.radius
-        return DescentNote(note[0], note[1], self.wish, bool(note[2]), radius, found)
-
-    def _weights(self) -> tuple[Any, float]:
-        """Return the multipliers of what was found, and how far that is from where they lead."""
-        at = OUT + 2 * self._rule.d
-        weights = self._out[at:]
-        return float(weights[0]), self._numbers[20]
+        grad, at = self._told.cost_gradient, OUT + 2 * d
+        weights, radius = self._out[at : at + self._rule.rows], player.proposer.radius
+        held = weights if isinstance(player.knowledge, CurvatureRows) else float(weights[0])
+        found = Projection(self._out[OUT + d : at], held, self._numbers[20])
+        if isinstance(player.proposer, Averaging):
+            kept = self._out[at + self._rule.rows :]
+            grad = np.zeros(d) if grad is None else grad
+            return AveragingNote(self._at, grad, note[1], kept, note[2], radius, found)
+        moved = DescentNote(note[0], note[1], self.wish, bool(note[2]), radius, found)
+        return None if grad is None else moved
 
     @property
     def certificate(self) -> Any:
@@ -361,6 +442,14 @@ class KernelInfo:
         if isinstance(knowledge, LipschitzHull):
             seen = (anchor_value, value, share, far, room, bound, float(knowledge.G_g))
             return HullCertificate(int(t), int(anchor_round), *seen, bool(cut), self.errors)
+        if kind == PULL:
+            way = (anchor_value, value, share, bound)
+            return PullCertificate(int(t), int(anchor_round), *way, bool(cut), self.errors)
+        if not isinstance(knowledge, CertifiedLength):
+            row, beta = int(numbers[4]), self._rule.fields["beta"]
+            bent = (value, numbers[13], far, bound, float(beta[row]), bool(cut))
+            which = row if len(beta) > 1 else None
+            return CurvatureCertificate(int(t), *bent, which, self.errors)
         taken = (-value, rho, room, far, bound, float(knowledge.G_g))
         return StepCertificate(int(t), RULES[int(kind)], *taken, bool(cut), self.errors)
 
@@ -376,9 +465,8 @@ class KernelInfo:
 
     def _suspect(self) -> tuple[str, ...]:
         knowledge, told = self._rule.player.knowledge, self._told
-        x = self._before.x if told.action is None else told.action
-        g, s = knowledge.read(x, told)
-        reading = Reading(x, g, s, self.errors, told.age)
+        g, s = knowledge.read(self._at, told)
+        reading = Reading(self._at, g, s, self.errors, told.age)
         found: tuple[str, ...] = knowledge.contradictions(self._before.memory, reading)
         return found
 
@@ -417,12 +505,12 @@ class Compiled:
         if rule is None or not isinstance(told, Feedback):
             return None
         block, out = rule.block_of(state), np.empty(rule.out)
-        if not take(rule, block, told, out):
+        if block is None or not take(rule, block, told, out):
             return None
         if not out[3]:  # nothing was read yet
             return state, Info(state.x, wish=state.x)
         after = KernelState(rule, block)
-        return after, KernelInfo(rule, state, after, told, out)
+        return after, KernelInfo(rule, state, after, told, out, state.x)
 
 
 def take(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
@@ -470,10 +558,11 @@ class Live:
     @state.setter
     def state(self, state: Any) -> None:
         """Go on from another state."""
-        if self._rule is None:
-            self._state = state
+        block = None if self._rule is None else self._rule.block_of(state)
+        if block is None:
+            self._rule, self._state = None, state
         else:
-            self._block = self._rule.block_of(state)
+            self._block = block
 
     @property
     def x(self) -> Array:
@@ -491,14 +580,14 @@ class Live:
         if rule is None:
             self._state, info = self.player.step(self._state, told)
             return info
-        out = np.empty(rule.out)
+        out, at = np.empty(rule.out), self._block[: rule.d].copy()
         if not take(rule, self._block, told, out):
             self.state, info = self.player.step_in_python(self.state, told)
             return info
         if not out[3]:
-            return Info(self.x, wish=self.x)
+            return Info(at, wish=at)
         before = self._before(rule) if out[2] else None
-        return KernelInfo(rule, before, self, told, out)
+        return KernelInfo(rule, before, self, told, out, at)
 
     def _before(self, rule: Rule) -> KernelState:
         """Return the state before the last step, but for its cuts, for the words of alarms."""

@@ -126,8 +126,7 @@ static PyObject *make(PyObject *self, PyObject *fields)
         }
     }
     const sf_rule *rule = &handle->rule;
-    const int lacks = (rule->domain == SF_BOX && !(rule->lower && rule->upper));
-    handle->state = lacks ? 0 : sf_state_size(rule);
+    handle->state = sf_state_size(rule);
     handle->scratch = sf_scratch_size(rule);
     if (!handle->state) {
         free_handle(handle);
@@ -165,6 +164,9 @@ static void write_info(const sf_rule *rule, const sf_info *info, double *out)
     } else {
         sf_fill(out + SF_OUT + 2 * d, 0.0, rule->rows);
     }
+    if (info->kept) {
+        sf_copy(out + SF_OUT + 2 * d + rule->rows, info->kept, d);
+    }
 }
 
 /* step(rule, block, gradient, g, s, proposal, action, value_error, slope_error, age, out) */
@@ -184,7 +186,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
     double number[11];
     Py_buffer views[11];
     int held = 0, status = SF_OK;
-    const size_t sizes[11] = {0, handle->state, d, m > 1 ? m : 0, m * d, d, d, 0, 0, 0, SF_OUT + 2 * d + m};
+    const size_t sizes[11] = {0, handle->state, d, m > 1 ? m : 0, m * d, d, d, 0, 0, 0, SF_OUT + 3 * d + m};
     for (int i = 1; i < 11 && status == SF_OK; i++) {
         PyObject *value = args[i];
         if (value == Py_None) {

@@ -67,8 +67,7 @@ typedef struct {
     int has_point;
     const double *point;
     /* curvature, one per row */
-    const double *level, *margin, *anchor_level, *squared;
-    double slope_error;
+    const double *level, *margin, *squared;
 } sf_region;
 
 /* How far an action may be longer than all feasible points before that is impossible. */

@@ -3,6 +3,9 @@
 static inline size_t sf_memory_size(const sf_rule *rule)
 {
     const int d = SF_DIM(rule);
+    if (rule->knowledge >= SF_CURVATURE) {
+        return sf_curved_memory(d, rule->rows);
+    }
     return rule->knowledge == SF_HULL ? sf_hull_memory(d) : sf_length_memory(d);
 }
 
@@ -15,6 +18,8 @@ static inline size_t sf_head_size(const sf_rule *rule)
         learner = sf_leader_head(d, SF_CUTS(rule));
     } else if (rule->proposer == SF_DESCENT) {
         learner = SF_DESCENT_NUMBERS;
+    } else if (rule->proposer == SF_AVERAGING) {
+        learner = sf_averaging_learner(d, rule->rows);
     }
     return d + sf_memory_size(rule) + learner;
 }
@@ -22,12 +27,24 @@ static inline size_t sf_head_size(const sf_rule *rule)
 /* Whether a rule is in this text. */
 static inline int sf_is_here(const sf_rule *rule)
 {
-    const int d = SF_DIM(rule), learns = rule->proposer == SF_LEADER;
-    const int sizes = d > 0 && d == rule->d && rule->rows > 0
-                      && (!learns || (rule->cuts >= 2 && SF_CUTS(rule) == rule->cuts));
-    const int known = rule->knowledge == SF_HULL ? !learns || rule->domain != SF_ANYWHERE
-                                                 : rule->domain != SF_ANYWHERE && !learns;
-    return sizes && known && rule->knowledge <= SF_LENGTH && rule->rows == 1;
+    const int d = SF_DIM(rule), learns = rule->proposer == SF_LEADER, kind = rule->knowledge;
+    const int curved = kind == SF_CURVATURE || kind == SF_ROWS;
+    const int some = rule->domain != SF_ANYWHERE, box = rule->domain == SF_BOX;
+    if (d < 1 || d != rule->d || rule->rows < 1 || (kind != SF_ROWS && rule->rows > 1)
+        || rule->proposer < SF_PROPOSALS || rule->proposer > SF_AVERAGING
+        || (box && !(rule->lower && rule->upper)) || (curved && !rule->beta)) {
+        return 0;
+    }
+    if (learns && (kind != SF_HULL || !some || rule->cuts < 2 || SF_CUTS(rule) != rule->cuts)) {
+        return 0;
+    }
+    if (rule->proposer == SF_AVERAGING && !curved) {
+        return 0;
+    }
+    /* Curvatures: exact slopes; several rows without a domain, and of a fixed g. */
+    return kind == SF_HULL || (kind == SF_LENGTH && some)
+           || (kind == SF_CURVATURE && !box && rule->slope_error == 0.0)
+           || (kind == SF_ROWS && !some && rule->slope_error == 0.0 && rule->drift == 0.0);
 }
 
 static inline size_t sf_state_size(const sf_rule *rule)
@@ -42,7 +59,8 @@ static inline size_t sf_state_size(const sf_rule *rule)
 static inline size_t sf_scratch_size(const sf_rule *rule)
 {
     const size_t cuts = rule->proposer == SF_LEADER ? SF_CUTS(rule) : 0;
-    return sf_is_here(rule) ? sf_head_size(rule) + 24 * (size_t)SF_DIM(rule) + 8 * cuts : 0;
+    const size_t vectors = 24 * (size_t)SF_DIM(rule) + 8 * cuts + 24 * (size_t)rule->rows;
+    return sf_is_here(rule) ? sf_head_size(rule) + vectors : 0;
 }
 
 static inline int sf_init(const sf_rule *rule, double *state, const double *x1)
@@ -61,13 +79,18 @@ static inline int sf_init(const sf_rule *rule, double *state, const double *x1)
     sf_copy(state, x1, d);
     if (rule->knowledge == SF_HULL) {
         sf_init_hull(rule, memory, x1);
-    } else {
+    } else if (rule->knowledge == SF_LENGTH) {
         sf_init_length(rule, memory, x1);
+    } else {
+        sf_init_curved(rule, memory, x1);
     }
     if (rule->proposer == SF_LEADER) {
         sf_init_leader(rule, learner, x1);
     } else if (rule->proposer == SF_DESCENT) {
         sf_fill(learner, 0.0, SF_DESCENT_NUMBERS);
+    } else if (rule->proposer == SF_AVERAGING) {
+        sf_fill(learner, 0.0, (int)sf_averaging_learner(d, rule->rows));
+        sf_copy(learner + SF_DESCENT_NUMBERS, x1, d);
     }
     return SF_OK;
 }
@@ -78,44 +101,42 @@ static inline int sf_holds(const sf_rule *rule, const double *x)
     if (rule->domain == SF_ANYWHERE && rule->knowledge == SF_HULL) {
         return sf_norm(x, SF_DIM(rule)) <= rule->reach * (1 + 1e-12);
     }
-    return sf_in_domain(rule, x);
-}
-
-/* Where a step to w is cut off. */
-static inline int sf_cut(const sf_region *region, double *out, const double *w, sf_info *info,
-                         sf_work work)
-{
-    (void)info;
-    return region->rule->knowledge == SF_HULL ? sf_nearest_hull(region, out, w, work)
-                                              : sf_cut_length(region, out, w, work);
+    return rule->knowledge >= SF_CURVATURE || sf_in_domain(rule, x);
 }
 
 /* The certified point nearest to w. */
 static inline int sf_nearest(const sf_region *region, double *out, const double *w, sf_work work)
 {
+    if (region->rule->knowledge >= SF_CURVATURE) {
+        return sf_nearest_curved(region, out, w, work);
+    }
     return region->rule->knowledge == SF_HULL ? sf_nearest_hull(region, out, w, work)
                                               : sf_nearest_length(region, out, w, work);
 }
 
 /* Where the proposer would like to be; wanted: before the region was asked. */
 static inline int sf_propose(const sf_region *region, double *learner, const double *x,
-                             const sf_feedback *seen, double *wish, double *wanted, sf_undo *undo,
-                             sf_info *info, sf_work work)
+                             const sf_feedback *seen, sf_found *found, double *wanted,
+                             sf_undo *undo, sf_info *info, sf_work *work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     if (rule->proposer == SF_LEADER) {
-        return sf_propose_leader(region, learner, x, seen, wish, wanted, undo, info, work);
+        return sf_propose_leader(region, learner, x, seen, found->point, wanted, undo, info,
+                                 *work);
     }
     if (rule->proposer == SF_DESCENT && seen->gradient) {
-        return sf_propose_descent(region, learner, x, seen, wish, wanted, info, work);
+        return sf_propose_descent(region, learner, x, seen, found, wanted, info, *work);
+    }
+    if (rule->proposer == SF_AVERAGING) {
+        return sf_propose_averaging(region, learner, x, seen, found, wanted, info, work);
     }
     const double *told = rule->proposer == SF_PROPOSALS ? seen->proposal : NULL;
     sf_copy(wanted, told ? told : x, d);
     if (told && rule->as_steps) {
-        return sf_cut(region, wish, wanted, info, work);
+        return sf_cut(region, found, wanted, *work);
     }
-    sf_copy(wish, wanted, d);
+    sf_copy(found->point, wanted, d);
     return SF_OK;
 }
 
@@ -123,11 +144,14 @@ static inline int sf_propose(const sf_region *region, double *learner, const dou
 static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback *seen,
                           const double *before, sf_undo *undo, sf_info *info, sf_work work)
 {
-    const int d = SF_DIM(rule), is_hull = rule->knowledge == SF_HULL;
+    const int d = SF_DIM(rule), m = rule->rows, kind = rule->knowledge;
     double *memory = state + d, *learner = memory + sf_memory_size(rule);
     const double *old = before + d, age = seen->age;
     const sf_errors errors = sf_errors_of(rule, seen);
-    double *x = sf_take(&work, d), *wish = sf_take(&work, d), *wanted = sf_take(&work, d);
+    double *x = sf_take(&work, d), *wanted = sf_take(&work, d);
+    double *wish = sf_take(&work, d), *weights = sf_take(&work, m);
+    sf_found found = {wish, weights, 0.0};
+    sf_fill(weights, 0.0, m);
     sf_copy(x, seen->action ? seen->action : state, d);
     int status = SF_OK, holds = 1;
     if (!seen->g) {
@@ -141,10 +165,12 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
     } else if (!(holds = sf_holds(rule, x))) {
         status = memory[0] == 0.0 ? SF_START : SF_OK;
         memory[0] += 1.0;
-    } else if (is_hull) {
+    } else if (kind == SF_HULL) {
         status = sf_observe_hull(rule, memory, x, *seen->g, errors, age, work);
-    } else {
+    } else if (kind == SF_LENGTH) {
         status = sf_observe_length(rule, memory, x, *seen->g, seen->s, errors, age);
+    } else {
+        status = sf_observe_curved(rule, memory, old, x, seen->g, seen->s, errors, age, work);
     }
     if (status != SF_OK) {
         return status;
@@ -154,16 +180,19 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
     region.memory = memory;
     region.errors = errors;
     region.round = memory[0];
-    if (is_hull) {
+    if (kind == SF_HULL) {
         sf_find_hull(&region);
-    } else {
+    } else if (kind == SF_LENGTH) {
         status = sf_find_length(&region, &work);
+    } else {
+        sf_find_curved(&region, memory[0] + 1.0, &work);
     }
     info->round = region.round;
     info->wanted = wanted;
     info->found = wish;
+    info->weights = weights;
     if (status == SF_OK) {
-        status = sf_propose(&region, learner, x, seen, wish, wanted, undo, info, work);
+        status = sf_propose(&region, learner, x, seen, &found, wanted, undo, info, &work);
     }
     if (status == SF_OK) {
         status = sf_nearest(&region, state, wish, work); /* safety is this line */
@@ -172,16 +201,17 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
         return status;
     }
     info->cut = sf_differ(state, wanted, d);
-    if (is_hull) {
+    info->drawn = found.drawn;
+    const double *g = seen->g, *s = seen->s, *after = holds ? memory : old;
+    if (kind == SF_HULL) {
         sf_certify_hull(&region, state, info, work);
-    } else {
+        info->alarms = g ? sf_hull_alarms(rule, old, x, *g, s, errors, age, work) : 0;
+    } else if (kind == SF_LENGTH) {
         sf_certify_length(&region, state, info);
-    }
-    if (seen->g && is_hull) {
-        info->alarms = sf_hull_alarms(rule, old, x, *seen->g, seen->s, errors, age, work);
-    } else if (seen->g) {
-        const double *after = holds ? memory : old;
-        info->alarms = sf_length_alarms(rule, old, after, x, *seen->g, seen->s, errors, age);
+        info->alarms = g ? sf_length_alarms(rule, old, after, x, *g, s, errors, age) : 0;
+    } else {
+        sf_certify_curved(&region, state, info, work);
+        info->alarms = g ? sf_curved_alarms(rule, old, after, x, g, errors, age, work) : 0;
     }
     return sf_all_finite(state, d) ? SF_OK : SF_RANGE;
 }
@@ -190,15 +220,12 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
 static inline int sf_check(const sf_rule *rule, const sf_feedback *seen)
 {
     const int d = SF_DIM(rule);
-    const double *vectors[] = {seen->gradient, seen->s, seen->proposal, seen->action};
-    for (int i = 0; i < 4; i++) {
-        if (vectors[i] && !sf_all_finite(vectors[i], d)) {
-            return SF_NOT_FINITE;
-        }
-    }
-    const double *numbers[] = {seen->g, seen->value_error, seen->slope_error, &seen->age};
-    for (int i = 0; i < 4; i++) {
-        if (numbers[i] && !sf_all_finite(numbers[i], 1)) {
+    const int m = rule->rows, curved = rule->knowledge >= SF_CURVATURE;
+    const double *parts[] = {seen->gradient, seen->proposal, seen->action, seen->s, seen->g,
+                             seen->value_error, seen->slope_error, &seen->age};
+    const int sizes[] = {d, d, d, m * d, m, 1, 1, 1};
+    for (int i = 0; i < 8; i++) {
+        if (parts[i] && !sf_all_finite(parts[i], sizes[i])) {
             return SF_NOT_FINITE;
         }
     }
@@ -207,7 +234,11 @@ static inline int sf_check(const sf_rule *rule, const sf_feedback *seen)
     if (negative) {
         return SF_RANGE;
     }
-    return seen->g && !seen->s && rule->knowledge != SF_HULL ? SF_ELSEWHERE : SF_OK;
+    if ((seen->g && !seen->s && rule->knowledge != SF_HULL)
+        || (curved && seen->slope_error && *seen->slope_error > 0)) {
+        return SF_ELSEWHERE;
+    }
+    return SF_OK;
 }
 
 static inline int sf_step(const sf_rule *rule, double *state, const sf_feedback *seen,

@@ -59,7 +59,7 @@ enum {
 
 /* What proposes, what is known of g, and the known set that holds every action. */
 enum { SF_PROPOSALS, SF_LEADER, SF_DESCENT, SF_AVERAGING };
-enum { SF_HULL, SF_LENGTH, SF_CURVATURE };
+enum { SF_HULL, SF_LENGTH, SF_CURVATURE, SF_ROWS };
 enum { SF_ANYWHERE, SF_BALL, SF_BOX };
 
 /* A rule. What a part of it does not use may be anything. */
@@ -97,7 +97,7 @@ typedef struct {
     int ratchet;
     double scale; /* 1/eta is the root of the squares over this */
     double eta;   /* a fixed limit on the step size; 0 for none */
-    double far;   /* averaging: how far a far point may be; 0 for any distance */
+    double far;   /* averaging: how far a far point may be away; 0 for any distance */
     /* proposals */
     int as_steps;
 } sf_rule;
@@ -147,6 +147,7 @@ typedef struct {
     const double *wanted;  /* in the scratch: what was wanted before the region was asked */
     const double *found;   /* in the scratch: where a descent was cut off */
     const double *weights; /* in the scratch: the multipliers of that, one per row */
+    const double *kept;    /* in the scratch, of averaging: the way to the last far point */
 } sf_info;
 
 /* How many doubles a state and the scratch memory have; 0 for a rule that is not in this text. */
