@@ -65,6 +65,7 @@ __all__ = [
     "compare",
     "controller",
     "games",
+    "kernel",
     "play",
     "play_all",
     "plot",
