@@ -76,49 +76,31 @@ __all__ = [
     "testing",
 ]
 
-_HOME = {
-    "OGD": "algorithms",
-    "PFS": "algorithms",
-    "Ball": "sets",
-    "CertifiedDualAveraging": "algorithms",
-    "CertifiedOGD": "algorithms",
-    "CertifiedPFS": "algorithms",
-    "Constants": "core.constants",
-    "Controller": "controller",
-    "Feedback": "core.types",
-    "Guarantee": "algorithms",
-    "LeaderFollower": "algorithms",
-    "Problem": "problems",
-    "SafetyFilter": "algorithms",
-    "SurefootError": "core.errors",
-    "Trace": "games",
-    "Tuned": "algorithms",
-    "calibrate": "problems.calibration",
-    "compare": "experiments.compare",
-    "play": "games",
-    "play_all": "games",
-    "plot": "games",
-    "replay": "controller",
-    "table": "games",
+# Where each name lives; a room is its own home.
+_HOMES = {
+    "algorithms": "OGD PFS CertifiedDualAveraging CertifiedOGD CertifiedPFS Guarantee "
+    "LeaderFollower SafetyFilter Tuned",
+    "sets": "Ball",
+    "core.constants": "Constants",
+    "controller": "Controller replay",
+    "core.types": "Feedback",
+    "problems": "Problem",
+    "core.errors": "SurefootError",
+    "games": "Trace play play_all plot table",
+    "problems.calibration": "calibrate",
+    "experiments.compare": "compare",
 }
-
-
-_ROOMS = ("algorithms", "sets", "problems", "games", "experiments", "regions")
-
-
-def _has(room: str, name: str) -> bool:
-    return name[:1] != "_" and name in importlib.import_module(f"surefoot.{room}").__all__
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when first used: importing surefoot costs no more than importing NumPy's part of it.
     if name not in __all__:
-        hint = next((f": surefoot.{room}.{name}" for room in _ROOMS if _has(room, name)), "")
-        raise AttributeError(f"module 'surefoot' has no attribute {name!r}{hint}")
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"surefoot.{_HOME[name]}"), name)
+        raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
+    if home is None:
+        value: Any = importlib.import_module(f"surefoot.{name}")
     else:
-        value = importlib.import_module(f"surefoot.{name}")
+        value = getattr(importlib.import_module(f"surefoot.{home}"), name)
     globals()[name] = value
     return value
 
