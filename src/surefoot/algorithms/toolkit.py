@@ -36,7 +36,9 @@ from surefoot.core.parameters import (
     parameters_of,
     positive,
     projectable,
+    rounds,
     share,
+    size,
 )
 from surefoot.sets import project_halfspace
 
@@ -68,8 +70,10 @@ __all__ = [
     "read_feedback",
     "read_feedback_apart",
     "read_gradient",
+    "rounds",
     "rows_dot",
     "share",
+    "size",
     "sqrt",
     "start_in",
     "tuning",
