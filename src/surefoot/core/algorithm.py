@@ -19,7 +19,7 @@ from surefoot.core.arrays import is_concrete, number_like, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Region, Source, State
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Player, Region, Source, State
 
 COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
 """The needs of rules that know the feasible set and are told about the costs alone."""
@@ -148,12 +148,12 @@ def is_algorithm(value: object) -> bool:
     >>> is_algorithm(OGD(eta=0.1, domain=Ball(1.0))), is_algorithm(OGD)
     (True, False)
     """
-    return not isinstance(value, type) and is_algorithm_class(type(value))
+    return isinstance(value, Player) and not isinstance(value, type)
 
 
 def is_algorithm_class(kind: type) -> bool:
     """Return whether a class has the two methods of an algorithm."""
-    return all(callable(getattr(kind, name, None)) for name in ("init", "step"))
+    return issubclass(kind, Player)
 
 
 def errors_of(algorithm: object) -> Any:

@@ -27,13 +27,13 @@ def namespace(x: Array) -> Any:
     >>> namespace(np.ones(2)).__name__
     'numpy'
     """
-    if isinstance(x, (np.ndarray, *_NUMBERS)):
+    if isinstance(x, (np.ndarray, np.generic, float, int)):
         return np
-    if hasattr(x, "__array_namespace__"):
-        return x.__array_namespace__()
     if is_torch(x):
         # torch tensors carry no __array_namespace__ (checked on 2.13): the compat layer does.
         return need("array_api_compat.torch", "torch", "playing with torch tensors")
+    if is_foreign_array(x):
+        return x.__array_namespace__()
     raise InvalidTypeError(
         f"expected an array of NumPy, JAX, torch or another array-API library, got {type(x)!r}"
     )
@@ -48,7 +48,12 @@ def is_foreign_array(x: Array) -> bool:
     """Return whether a value is an array of JAX, torch or another array-API library."""
     if isinstance(x, (np.ndarray, np.generic)):
         return False
-    return hasattr(x, "__array_namespace__") or is_torch(x)
+    return is_torch(x) or hasattr(x, "__array_namespace__")
+
+
+def is_sparse(A: Array) -> bool:
+    """Return whether a matrix is one of SciPy's sparse ones."""
+    return hasattr(A, "tocsr")
 
 
 def _package_of(x: object) -> str:
@@ -274,7 +279,7 @@ def take_rows(table: Array, index: Array) -> Array:
     """Return the rows of a table at the indices that :func:`find_largest` gave."""
     if isinstance(table, np.ndarray):
         return table[index]
-    if hasattr(table, "at"):  # JAX, whose `take` would compare every index with the bounds
+    if _package_of(table) in ("jax", "jaxlib"):  # its `take` compares every index with the bounds
         return table.at[index].get(mode="promise_in_bounds")
     xp = namespace(table)
     if index.ndim == 0:

@@ -7,6 +7,7 @@ gradients (torch) are left as they are.
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from surefoot.core.arrays import (
     is_concrete,
     is_foreign_array,
     is_one_run,
+    is_sparse,
     is_torch,
     namespace,
     to_numpy,
@@ -56,7 +58,7 @@ def describe(value: object) -> str:
     if shape := shape_of(value):
         kind = "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         return f"{kind} of shape {shape}"
-    if callable(value) and hasattr(value, "__name__"):
+    if inspect.isroutine(value):
         return "a function" if value.__name__ == "<lambda>" else f"the function {value.__name__}"
     return repr_line(value)
 
@@ -433,7 +435,7 @@ def read_constraints(x: Array, seen: Feedback) -> tuple[Array, Array]:
         raise invalid("constraint_subgradient.shape", f"{wanted}, one row a value", slopes)
     if isinstance(x, np.ndarray):
         g = to_exact(g, "constraint_value")
-        s = s if hasattr(s, "tocsr") else to_exact(s, "constraint_subgradient")
+        s = s if is_sparse(s) else to_exact(s, "constraint_subgradient")
     return g, s
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.checks import shape_of
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.types import Array, Number, Player, Region
 
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
 """What plain data a parameter is given as; "any" is a field without a declaration."""
@@ -227,7 +227,9 @@ def minimising(*, default: object = MISSING) -> Declaration:
 def algorithm(*, default: object = MISSING) -> Declaration:
     """Declare an algorithm."""
     rule = "an algorithm with init and step"
-    return _object("object", rule, lambda v: _has_methods(v, "init", "step"), default)
+    return _object(
+        "object", rule, lambda v: isinstance(v, Player) and not isinstance(v, type), default
+    )
 
 
 def instance_of(*kinds: type, default: object = MISSING) -> Declaration:

@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import repr_line
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line
@@ -124,8 +125,8 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
         return "class", {n: getattr(value, n) for n in _field_names(kind)}
     if kind in (list, tuple) and isinstance(value, (list, tuple)):
         return kind.__name__, dict(enumerate(value))
-    if hasattr(value, "tocsr"):
-        rows = value.tocsr()
+    if is_sparse(value):
+        rows = value.tocsr()  # type: ignore[attr-defined]
         return "csr", {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
     return ("map", value) if isinstance(value, Mapping) else ("", {})
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import convert_like, is_concrete, namespace, norm
+from surefoot.core.arrays import convert_like, is_concrete, is_sparse, namespace, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number, Region
 
@@ -81,11 +81,6 @@ def dimension_of(owner: object) -> int | None:
     """Return the length of a point, if a set or a constraint knows it."""
     dimension = getattr(owner, "dimension", None)
     return None if dimension is None else int(dimension)
-
-
-def is_sparse(A: Array) -> bool:
-    """Return whether a matrix is one of SciPy's sparse ones."""
-    return hasattr(A, "tocsr")
 
 
 def to_dense(A: Array) -> Array:

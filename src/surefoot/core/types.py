@@ -33,6 +33,7 @@ __all__ = [
     "Needs",
     "Number",
     "Numeric",
+    "Player",
     "Real",
     "Region",
     "RegretObserver",
@@ -210,6 +211,19 @@ class State(Protocol):
     @property
     def x(self) -> Array:
         """The action to play next."""
+        ...
+
+
+@runtime_checkable
+class Player(Protocol):
+    """What decides: ``init`` and ``step``, both pure; ``state.x`` is the action to play."""
+
+    def init(self, x1: Array) -> Any:
+        """Return the state before the first round, with ``x1`` as its action."""
+        ...
+
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
+        """Return the state after a round, and what the step knew."""
         ...
 
 

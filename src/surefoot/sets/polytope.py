@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.arrays import is_sparse
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.points import UNIT, check_length, clean, is_sparse, nan_where_invalid, to_dense
+from surefoot.core.points import UNIT, check_length, clean, nan_where_invalid, to_dense
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import find_largest, is_one_run
+from surefoot.core.arrays import find_largest, is_one_run, is_sparse
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared
-from surefoot.core.points import is_sparse
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.affine import LinearRows
 from surefoot.problems.constraints.base import point

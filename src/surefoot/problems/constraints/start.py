@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.arrays import is_sparse
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.points import dimension_of, is_sparse, to_dense
+from surefoot.core.points import dimension_of, to_dense
 from surefoot.core.types import Array, Region
 from surefoot.problems.constraints.base import Constraint
 from surefoot.sets import Ball
