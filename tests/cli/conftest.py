@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from surefoot.cli import _progress
 from surefoot.cli.app import app
 
 SPEC = """\
@@ -88,7 +87,6 @@ class Desk(NamedTuple):
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_progress, "FIRST", 30.0)  # a busy machine has nothing to say before that
     spec = tmp_path / "limits.toml"
     spec.write_text(SPEC)
     return Desk(tmp_path, spec)

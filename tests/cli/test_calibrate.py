@@ -3,8 +3,8 @@ from types import SimpleNamespace
 import pytest
 
 from surefoot import calibrate
-from surefoot.cli._problem import problem_named
 from surefoot.cli.calibrate import _as_data
+from surefoot.cli.options import build_named_problem
 from surefoot.problems import paper_toy
 
 
@@ -45,7 +45,7 @@ def test_json_has_what_holds_only_if_an_estimate_does():
 
 
 def test_the_problem_has_as_many_rounds_as_were_asked_for():
-    assert problem_named("paper_toy", [], 250).costs.horizon == 250
+    assert build_named_problem("paper_toy", [], 250).costs.horizon == 250
 
 
 def test_a_given_constant_replaces_the_problem_s(desk):

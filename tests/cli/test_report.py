@@ -12,11 +12,11 @@ report_module = importlib.import_module("surefoot.cli.report")
 def no_figures(monkeypatch):
     """Report without its figures, which take seconds."""
 
-    def write(results, folder, rows):
+    def write(results, folder, rows, **_):
         (folder / "report.html").write_text("a page")
         return folder / "report.html", []
 
-    monkeypatch.setattr(report_module, "write_report", write)
+    monkeypatch.setattr("surefoot.experiments.report.write_report", write)
 
 
 def test_the_table_and_the_paths_are_printed_and_nothing_is_played(desk, no_figures):

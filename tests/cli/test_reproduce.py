@@ -58,7 +58,7 @@ def small(monkeypatch):
     monkeypatch.setattr(reproduction, "specification", lambda: spec)
     monkeypatch.setattr(reproduction, "claims", lambda cells: [Claim(**c) for c in CLAIMS])
     monkeypatch.setattr(
-        "surefoot.cli._finish.write_report", lambda results, folder, _: (folder, [])
+        "surefoot.experiments.report.write_report", lambda results, folder, _, **__: (folder, [])
     )
 
 
@@ -76,6 +76,8 @@ def test_json_has_the_claims(desk, small):
 
 
 def test_the_report_of_a_reproduction_has_its_verdicts(desk, small, monkeypatch):
-    monkeypatch.setattr("surefoot.cli.report.write_report", lambda results, folder, _: (folder, []))
+    monkeypatch.setattr(
+        "surefoot.experiments.report.write_report", lambda results, folder, _, **__: (folder, [])
+    )
     desk.do("reproduce --workers 0")
     assert desk.do("report out/reproduction").out.startswith(TABLE)

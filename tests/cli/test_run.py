@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.cli import _finish
+from surefoot.cli import _results
 from surefoot.experiments import CellResult, Estimate, Results, driver, play_cell
 
 run_module = importlib.import_module("surefoot.cli.run")
@@ -191,7 +191,7 @@ def test_a_folder_that_is_none_is_said_before_anything_is_played(desk, out, sent
 
 def test_a_folder_without_permission_is_said(desk, monkeypatch):
     # Root may do anything, so permission is taken from the question itself.
-    monkeypatch.setattr(_finish.os, "access", lambda path, mode: not mode & os.W_OK)
+    monkeypatch.setattr(_results.os, "access", lambda path, mode: not mode & os.W_OK)
     code, _, err = desk.run()
     assert code == 2
     assert err.startswith("surefoot: '.' cannot be written to: ")

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.cli._finish import finish
-from surefoot.cli._summary import rows_as_data, rows_as_table
+from surefoot.cli._results import finish, rows_as_data, rows_as_table
 from surefoot.experiments import CellResult, Facts, Outcome, Place, Results, Row, StoreError
 from surefoot.experiments.record import GuaranteeFacts, VerdictFacts
 
@@ -62,10 +61,10 @@ def test_a_run_that_is_not_whole_says_so_by_its_exit_code(tmp_path, capsys, what
 
 
 def test_a_report_that_cannot_be_made_is_said_after_the_table(tmp_path, capsys, monkeypatch):
-    def broken(results, folder, rows):
+    def broken(results, folder, rows, **_):
         raise StoreError("the note 'claims' is damaged")
 
-    monkeypatch.setattr("surefoot.cli._finish.write_report", broken)
+    monkeypatch.setattr("surefoot.experiments.report.write_report", broken)
     with Results.write(tmp_path / "results.sqlite") as results:
         results.set_plan([Place(address="c", problem="p", algorithm="a", horizon=5, block=0)])
         results.put(CellResult(address="c", spec={}, status="refused", note="no"))

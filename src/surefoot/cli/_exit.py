@@ -11,18 +11,6 @@ from typer.core import TyperGroup
 from surefoot.cli._output import warn
 from surefoot.core.errors import SurefootError
 
-__all__ = [
-    "INTERRUPTED",
-    "OK",
-    "PARTIAL",
-    "RUNTIME",
-    "USAGE",
-    "Debug",
-    "Guarded",
-    "MistakesError",
-    "UsageError",
-]
-
 OK, RUNTIME, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 _DEBUG = "surefoot.debug"
 

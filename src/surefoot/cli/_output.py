@@ -1,4 +1,4 @@
-"""Printing: text, tables that fit the terminal, JSON."""
+"""Printing: lines, tables and progress by rich, JSON."""
 
 from __future__ import annotations
 
@@ -7,30 +7,25 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, TextIO, TypeAlias
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
 
 import typer
 
 from surefoot.core.display import Table
 from surefoot.core.display import paint as paint_text
 
-__all__ = [
-    "Json",
-    "argument",
-    "colours",
-    "duration",
-    "number",
-    "option",
-    "say",
-    "say_json",
-    "table",
-    "warn",
-]
+if TYPE_CHECKING:
+    from surefoot.experiments import Event
 
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")
 ]
+
+PAUSE = 5.0
+"""Seconds between two lines of progress in a pipe."""
 
 
 def option(metavar: str, about: str, *names: str, **limits: Any) -> Any:
@@ -149,3 +144,62 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02} min"
     return f"{whole // 3600}:{whole % 3600 // 60:02} h"
+
+
+# --- progress, on standard error ------------------------------------------------------------------
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Event], None]]:
+    """Show how far a run is while it lasts: a bar in a terminal, a line now and then in a pipe."""
+    if sys.stderr.isatty():
+        with _bar() as report:
+            yield report
+        return
+    last = began = time.monotonic()
+
+    def tell(now: Event) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PAUSE:
+            last = time.monotonic()
+            warn(f"{now.done}/{now.total} cells, {duration(last - began)}, {now.label}")
+
+    yield tell
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Event], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(30),
+        TextColumn("{task.fields[cells]}", markup=False),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=None, cells="starting")
+
+        def report(now: Event) -> None:
+            bar.update(
+                task,
+                total=now.rounds_total,
+                completed=now.rounds_done,
+                cells=f"{now.done}/{now.total} cells",
+                description=now.label,
+            )
+
+        yield report
+
+
+@contextmanager
+def stage(what: str) -> Iterator[None]:
+    """Show in a terminal what is being done, where no rate is known."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(file=sys.stderr).status(what):
+        yield

@@ -14,8 +14,6 @@ from surefoot.cli import list as list_
 from surefoot.cli._exit import Debug, Guarded
 from surefoot.cli._output import say
 
-__all__ = ["app"]
-
 # Typer's plain help: it costs no import of rich, and reads the same in a pipe and in 40 columns.
 app = typer.Typer(
     name="surefoot",

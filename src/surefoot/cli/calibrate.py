@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
-from surefoot.cli._problem import Plugins, Settings, problem_named, use
+from surefoot.cli.options import Plugins, Settings, build_named_problem, load_plugins
 
 if TYPE_CHECKING:
     from surefoot.problems.calibration import Calibration, Offer
-
-__all__ = ["calibrate"]
 
 
 Number: TypeAlias = float | None
@@ -76,7 +74,7 @@ def calibrate(
       surefoot calibrate random_polytope --set dimension=5 --set rows=12
       surefoot calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --horizon 2000
     """
-    use(plugin)
+    load_plugins(plugin)
     given = {
         "R": R,
         "G_f": G_f,
@@ -114,7 +112,7 @@ def _found(
 
     if problem is not None:
         return calibrate_problem(
-            problem_named(problem, settings, horizon), horizon=horizon, **numbers
+            build_named_problem(problem, settings, horizon), horizon=horizon, **numbers
         )
     if settings:
         raise UsageError("--set needs a problem")

@@ -14,8 +14,6 @@ from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
 from surefoot.core.errors import first_line
 
-__all__ = ["export_c"]
-
 _MARK = "written by `surefoot export-c`"
 _LARGEST = 100_000  # bytes of a description
 

@@ -13,9 +13,7 @@ import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, argument, say, say_json
-from surefoot.cli._problem import Plugins, use
-
-__all__ = ["Like", "new"]
+from surefoot.cli.options import Plugins, load_plugins
 
 
 class Like(StrEnum):
@@ -55,7 +53,7 @@ def new(
     name = _name(path)
     if plugin and like is not Like.starter:
         raise UsageError(f"--plugin must not be given with --like {like}: that one is complete")
-    use(plugin)
+    plugins = load_plugins(plugin)
     text = _text(like, name)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -66,7 +64,6 @@ def new(
         ) from None
     except OSError as error:
         raise UsageError(f"'{path}' cannot be written: {error.strerror}") from error
-    plugins = [word for module in plugin or () for word in ("--plugin", module)]
     following = shlex.join(["surefoot", "run", str(path), *plugins])
     if json:
         say_json({"path": path, "name": name, "next": following})

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli._exit import OK, PARTIAL, Debug, UsageError
-from surefoot.cli._finish import write_report
-from surefoot.cli._output import Json, argument, option, say, say_json, warn
-from surefoot.cli._progress import stage
-from surefoot.cli._summary import rows_as_data, rows_as_table
+from surefoot.cli._exit import OK, PARTIAL, RUNTIME, Debug, UsageError
+from surefoot.cli._output import Json, argument, option, say, say_json, stage, warn
+from surefoot.cli._results import make_report, rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
 
 if TYPE_CHECKING:
-    from surefoot.experiments.store import Results
-
-__all__ = ["Format", "report"]
+    from surefoot.experiments import Results
 
 
 class Format(StrEnum):
@@ -51,38 +47,25 @@ def report(
       surefoot report out/limits
       surefoot report out/limits --export csv --export netcdf
     """
+    from surefoot.experiments import Results, gather
     from surefoot.experiments.notes import claims_of
-    from surefoot.experiments.record import FILE_NAME
-    from surefoot.experiments.rows import gather
-    from surefoot.experiments.store import Results
 
-    file = folder if folder.is_file() else folder / FILE_NAME
-    if not file.is_file():
-        what = f"has no {FILE_NAME}" if folder.is_dir() else "does not exist"
-        raise UsageError(f"'{folder}' {what}: give the folder of a run, such as out/limits")
-    from surefoot.controller import is_journal
-
-    if is_journal(file):
-        raise UsageError(
-            f"'{file}' is the journal of a controller, not the results of a run: "
-            f"`surefoot journal {file}` shows it"
-        )
-    home = file.parent
+    file = _find_file(folder)
     with Results.open(file) as results:
         with stage("reading the results"):
-            claims = claims_of(results)
-            rows = gather(results)
-            damaged = {address: why for row in rows for address, why in row.damaged.items()}
+            claims, rows = claims_of(results), gather(results)
             planned = {place.address for place in results.places()}
-            missing = len(planned - results.have().keys() - damaged.keys())
+            have = results.have().keys()
         if not rows:
             raise UsageError(f"'{file}' has no results yet: run the specification first")
-        exports = []
-        for form in dict.fromkeys(export or []):
-            with stage(f"writing {form}"):
-                exports.append(_export(results, file, form))
-        with stage("making the figures and the page"):
-            page, figures = write_report(results, home, rows)
+        forms = list(dict.fromkeys(export or []))
+        exports = [_export(results, file, form) for form in forms]
+    page, figures, unmade = make_report(file.parent, rows)
+    if unmade:
+        warn(f"surefoot: {unmade}")
+        raise typer.Exit(RUNTIME)
+    damaged = {address: why for row in rows for address, why in row.damaged.items()}
+    missing = len(planned - have - damaged.keys())
     bad = any(row.status in ("failed", "set aside") for row in rows)  # a damaged one has failed
     code = PARTIAL if bad else OK
     if json:
@@ -101,27 +84,39 @@ def report(
     else:
         say(*(verdicts(claims) if claims else rows_as_table(rows)), "")
         say(*(f"export   {path}" for path in exports))
-        say(f"figures  {home / 'figures'}", f"report   {page}")
-    for address, why in damaged.items():
-        warn(f"surefoot: cell {address[:12]} is damaged: {why}")
+        say(f"figures  {file.parent / 'figures'}", f"report   {page}")
+    warn(*(f"surefoot: cell {address[:12]} is damaged: {why}" for address, why in damaged.items()))
     if damaged or missing:
-        words = [f"{len(damaged)} damaged"] if damaged else []
-        words += [f"{missing} missing"] if missing else []
+        counts = {"damaged": len(damaged), "missing": missing}
+        words = " and ".join(f"{count} {word}" for word, count in counts.items() if count)
         warn(
-            f"surefoot: {' and '.join(words)} of {len(planned)} cells: run the "
-            "specification again, which runs only these"
+            f"surefoot: {words} of {len(planned)} cells: run the specification again, which runs "
+            "only these"
         )
     raise typer.Exit(code)
 
 
-def _export(results: Results, file: Path, form: Format) -> Path:
-    from surefoot.experiments.export import to_csv, to_netcdf, to_parquet
+def _find_file(folder: Path) -> Path:
+    """Return the results file of a folder, or say what is there instead."""
+    from surefoot.controller import is_journal
+    from surefoot.experiments.record import FILE_NAME
 
-    write, suffix = {
-        Format.csv: (to_csv, ".csv"),
-        Format.parquet: (to_parquet, ".parquet"),
-        Format.netcdf: (to_netcdf, ".nc"),
-    }[form]
-    path = file.with_suffix(suffix)
-    write(results, path)
-    return path
+    file = folder if folder.is_file() else folder / FILE_NAME
+    if not file.is_file():
+        what = f"has no {FILE_NAME}" if folder.is_dir() else "does not exist"
+        raise UsageError(f"'{folder}' {what}: give the folder of a run, such as out/limits")
+    if is_journal(file):
+        raise UsageError(
+            f"'{file}' is the journal of a controller, not the results of a run: "
+            f"`surefoot journal {file}` shows it"
+        )
+    return file
+
+
+def _export(results: Results, file: Path, form: Format) -> Path:
+    from surefoot.experiments import export
+
+    suffix = {Format.csv: ".csv", Format.parquet: ".parquet", Format.netcdf: ".nc"}[form]
+    with stage(f"writing {form}"):
+        export.write(results, file.with_suffix(suffix))
+    return file.with_suffix(suffix)

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli._exit import Debug
-from surefoot.cli._finish import finish, usable
-from surefoot.cli._output import Json, colours, option, table
-from surefoot.cli._progress import progress
-from surefoot.cli._summary import SHORT
-from surefoot.cli._summary import colours as verdict_colours
-from surefoot.cli.run import Force, Workers
-from surefoot.core.display import paint as paint_text
+from surefoot.cli._output import Json, colours, option, progress, table
+from surefoot.cli._results import COLOURS, check_output_folder, finish
+from surefoot.cli.options import Force, Workers
+from surefoot.core.display import paint
 
 if TYPE_CHECKING:
     from surefoot.experiments.notes import Claim
 
-__all__ = ["reproduce", "verdicts"]
+SHORT = "with other constants"
+"""The middle verdict on a figure, where a table has no room for all of it."""
 
 OUT = Path("out/reproduction")
 
@@ -46,7 +44,7 @@ def reproduce(
     """
     from surefoot.experiments.paper import reproduction
 
-    folder = usable(out)
+    folder = check_output_folder(out)
     with progress() as tell:
         found = reproduction.reproduce(folder, workers=workers, force=force, progress=tell)
     again = ["surefoot", "reproduce"]
@@ -66,9 +64,7 @@ def reproduce(
 
 def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
     """Return the verdict on each figure, and what it shows beside what was measured."""
-    from surefoot.experiments.notes import OTHER_CONSTANTS
-
-    paint = verdict_colours() if colours() else {}
+    known = COLOURS if colours() else {}
     if not claims:
         yield "no verdict: cells are missing"
     for figure in dict.fromkeys(claim.figure for claim in claims):
@@ -76,25 +72,20 @@ def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
         whole, *parts = [claim for claim in claims if claim.figure == figure]
         horizons = sorted({_horizon(T) for part in parts for T in part.published})
         values = f"; values at T = {', '.join(map(str, horizons))}" if horizons else ""
-        yield f"Figure {figure}: {paint_text(whole.verdict, paint.get(whole.verdict))}{values}"
-        rows = [
-            (
-                part.statement,
-                part.settings,
-                _values(part.published),
-                _values(part.measured),
-                SHORT if part.verdict == OTHER_CONSTANTS else part.verdict,
-            )
-            for part in parts
-        ]
+        yield f"Figure {figure}: {paint(whole.verdict, known.get(whole.verdict))}{values}"
         head = ("shown", "row", "published", "measured", "verdict")
+        rows = list(map(_cells, parts))
         filled = [i for i in range(len(head)) if any(row[i] for row in rows)]
-        yield from table(
-            [head[i] for i in filled],
-            [[row[i] for i in filled] for row in rows],
-            paint=verdict_colours(),
-            indent=2,
-        )
+        cells = [[row[i] for i in filled] for row in rows]
+        yield from table([head[i] for i in filled], cells, paint=COLOURS, indent=2)
+
+
+def _cells(claim: Claim) -> tuple[str, ...]:
+    from surefoot.experiments.notes import OTHER_CONSTANTS
+
+    verdict = SHORT if claim.verdict == OTHER_CONSTANTS else claim.verdict
+    numbers = _values(claim.published), _values(claim.measured)
+    return claim.statement, claim.settings, *numbers, verdict
 
 
 def _values(values: dict[str, float | None]) -> str:

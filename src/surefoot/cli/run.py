@@ -4,46 +4,32 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surefoot.cli._exit import OK, RUNTIME, Debug, MistakesError, UsageError
-from surefoot.cli._finish import finish, usable
 from surefoot.cli._output import (
     Json,
     argument,
     duration,
     number,
     option,
+    progress,
     say,
     say_json,
+    stage,
     table,
     warn,
 )
-from surefoot.cli._problem import Plugins, use
-from surefoot.cli._progress import progress, stage
-from surefoot.cli._summary import rows_as_table
+from surefoot.cli._results import check_output_folder, finish, rows_as_table
+from surefoot.cli.options import Force, Plugins, Workers, load_plugins
 
 if TYPE_CHECKING:
     from surefoot.experiments import Estimate, Spec
 
-__all__ = ["Force", "Workers", "run"]
-
 LARGE = 3600.0
 """Expected seconds above which a person at a terminal is asked first."""
-
-Workers: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        help="Number of worker processes (default: one per processor; 0: this process only).",
-    ),
-]
-Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Run cells again that are in the results already.")
-]
 
 
 def run(
@@ -91,9 +77,9 @@ def run(
       surefoot run mine.toml --plugin mine
       surefoot run limits.toml --cluster tcp://127.0.0.1:8786
     """
-    use(plugin)
+    plugins = load_plugins(plugin)
     described, text = _read(spec)
-    folder = usable(out if out is not None else Path("out") / described.name)
+    folder = check_output_folder(out if out is not None else Path("out") / described.name)
     if cluster is not None and workers is not None:
         raise UsageError("--workers is for this machine: a cluster has workers of its own")
     if dry_run:
@@ -117,9 +103,7 @@ def run(
             progress=tell,
         )
     # Not --force: that would begin anew.
-    again = ["surefoot", "run", str(spec)]
-    for module in plugin or ():
-        again += ["--plugin", module]
+    again = ["surefoot", "run", str(spec), *plugins]
     for name, value in (
         ("--out", out),
         ("--workers", workers),

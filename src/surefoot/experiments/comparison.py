@@ -14,7 +14,7 @@ from surefoot.core.checks import finite_or_none
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.driver import Outcome
-from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
+from surefoot.experiments.export import to_xarray, write
 from surefoot.experiments.record import FILE_NAME, CellResult, Place, time_now
 from surefoot.experiments.rows import Row, arrange, notes_of
 from surefoot.experiments.store import Results
@@ -133,16 +133,8 @@ class Comparison:
 
     def export(self, path: str | Path) -> Path:
         """Write a table with one row per trial (.csv, .parquet), or all arrays (.nc)."""
-        writers: dict[str, Callable[..., None]] = {
-            ".csv": to_csv,
-            ".parquet": to_parquet,
-            ".nc": to_netcdf,
-        }
-        path = Path(path)
-        if path.suffix not in writers:
-            raise InvalidValueError(f"path must end in .csv, .parquet or .nc, got '{path}'")
-        writers[path.suffix](self, path)
-        return path
+        write(self, Path(path))
+        return Path(path)
 
     def to_xarray(self) -> Any:
         """Return all results as an xarray dataset."""

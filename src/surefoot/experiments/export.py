@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +50,18 @@ _LARGEST = 4e9
 """Most bytes of labelled arrays."""
 # What a spreadsheet takes for a formula when a cell begins with it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write(results: Played, path: Path) -> None:
+    """Write results in the format that a path ends in: .csv, .parquet or .nc."""
+    writers: dict[str, Callable[..., None]] = {
+        ".csv": to_csv,
+        ".parquet": to_parquet,
+        ".nc": to_netcdf,
+    }
+    if path.suffix not in writers:
+        raise InvalidValueError(f"path must end in .csv, .parquet or .nc, got '{path}'")
+    writers[path.suffix](results, path)
 
 
 def to_csv(results: Played, path: str | os.PathLike[str]) -> None:

@@ -1,20 +1,18 @@
-"""What is named on the command line: a problem, and modules with problems of your own."""
+"""What several commands take: modules of your own, a problem with its arguments, workers."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
 
 from surefoot.cli._exit import UsageError
 from surefoot.cli._output import option
 
 if TYPE_CHECKING:
-    from surefoot.experiments import SpecError
     from surefoot.problems import Problem
-
-__all__ = ["Plugins", "Settings", "problem_named", "use"]
-
 
 Settings: TypeAlias = Annotated[
     list[str] | None,
@@ -33,22 +31,37 @@ Plugins: TypeAlias = Annotated[
         "--plugin",
     ),
 ]
+Workers: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Number of worker processes (default: one per processor; 0: this process only).",
+    ),
+]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Run cells again that are in the results already.")
+]
 
 
-def use(modules: Sequence[str] | None) -> None:
-    """Import the modules, whose problems and algorithms are known from then on."""
-    if not modules:
-        return
-    from surefoot.experiments.plugins import PluginError, load_plugin
+def load_plugins(modules: Sequence[str] | None) -> list[str]:
+    """Import the modules, whose problems and algorithms are known from then on.
 
-    try:
-        for module in modules:
-            load_plugin(module)
-    except PluginError as error:
-        raise UsageError(str(error)) from error
+    Returns:
+        The words of a command that does it again.
+    """
+    if modules:
+        from surefoot.experiments.plugins import PluginError, load_plugin
+
+        try:
+            for module in modules:
+                load_plugin(module)
+        except PluginError as error:
+            raise UsageError(str(error)) from error
+    return [word for module in modules or () for word in ("--plugin", module)]
 
 
-def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Problem:
+def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int) -> Problem:
     """Return a problem as a specification would name it, with one trial.
 
     Args:
@@ -60,7 +73,6 @@ def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Pr
     from surefoot.experiments.cells import stream_seed
     from surefoot.experiments.problems import build_problem
 
-    row = {"name": name, **dict(map(_setting, settings or []))}
     try:
         # A whole specification, so that the mistakes are those that a file would be told.
         spec = build_spec(
@@ -68,18 +80,21 @@ def problem_named(name: str, settings: Sequence[str] | None, horizon: int) -> Pr
                 "name": "one",
                 "trials": 1,
                 "horizons": [horizon],
-                "problems": [row],
+                "problems": [{"name": name, **dict(map(_read_setting, settings or []))}],
                 "algorithms": [{"name": "PFS", "tuning": "anytime"}],
             }
         )
     except SpecError as error:
-        raise UsageError("; ".join(dict.fromkeys(_mistakes(error)))) from None
-    (problem,) = spec.problems
-    named = problem.plain()
+        told = [
+            f"{path[2]}: {message}" if path[2:] and path[0] == "problems" else message
+            for path, message, _ in error.mistakes
+        ]
+        raise UsageError("; ".join(dict.fromkeys(told))) from None
+    named = spec.problems[0].plain()
     return build_problem(named, horizon, 1, stream_seed(spec.seed, named, 0), 0)
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _read_setting(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"--set must be KEY=VALUE, got {text!r}")
@@ -87,8 +102,3 @@ def _setting(text: str) -> tuple[str, Any]:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value.strip()  # a word, whose quotes the shell has taken
-
-
-def _mistakes(error: SpecError) -> Iterator[str]:
-    for path, message, _ in error.mistakes:
-        yield f"{path[2]}: {message}" if len(path) > 2 and path[0] == "problems" else message

@@ -1,0 +1,222 @@
+"""The end of a run: report, table, JSON, paths, how to continue an interrupted run."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL, UsageError
+from surefoot.cli._output import duration, say, say_json, stage, table, warn
+from surefoot.core.errors import SurefootError
+
+if TYPE_CHECKING:
+    from surefoot.experiments import Outcome, Row
+
+COLOURS = {
+    **dict.fromkeys(("held", "reproduced"), "32"),
+    **dict.fromkeys(("premise broken", "not checked", "refused"), "33"),
+    **dict.fromkeys(
+        ("with other constants", "reproduced only with other constants than stated"), "yellow"
+    ),
+    **dict.fromkeys(("failed", "stopped", "set aside", "not reproduced"), "31"),
+}
+"""The colours of verdicts, as ANSI numbers them."""
+
+MANY = 60
+"""Rows above which a table has those of the longest horizons only."""
+
+_FACTS = ("verdict", "guarantee", "regret_share", "parameters", "constants", "breaches")
+
+
+def check_output_folder(folder: Path) -> Path:
+    """Return the folder if results can be written there; it need not exist yet."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UsageError(f"'{folder}' is not a folder: give another one with --out")
+    ground = folder
+    while not os.path.lexists(ground):
+        ground = ground.parent
+    if not ground.is_dir():
+        raise UsageError(
+            f"'{folder}' cannot be created: '{ground}' is not a folder; give another one with --out"
+        )
+    if not os.access(ground, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"'{ground}' cannot be written to: give another folder with --out, or get permission"
+        )
+    return folder
+
+
+def finish(
+    outcome: Outcome,
+    *,
+    report: bool,
+    json: bool,
+    again: Sequence[str],
+    shown: Callable[[Sequence[Row]], Iterable[str]],
+    more: dict[str, Any],
+) -> int:
+    """Make the report and print the results of a run.
+
+    Args:
+        outcome: of the run.
+        report: whether to make figures and page.
+        json: whether to print JSON.
+        again: the command that continues the run.
+        shown: returns the lines to print.
+        more: further keys of the JSON.
+
+    Returns:
+        The exit code.
+    """
+    from surefoot.experiments import Results, gather
+    from surefoot.experiments.record import FILE_NAME
+
+    file, report = outcome.folder / FILE_NAME, report and not outcome.interrupted
+    with Results.open(file) as results:
+        rows = gather(results, paths="longest" if report else "none")
+    page, figures, unmade = make_report(outcome.folder, rows) if report and rows else (None, [], "")
+    code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
+    code = INTERRUPTED if outcome.interrupted else code
+    if json:
+        say_json(
+            {
+                **more,
+                "exit_code": code,
+                "folder": outcome.folder,
+                "results": file,
+                "report": page,
+                "figures": figures,
+                "cells": outcome.cells,
+                "done": outcome.done,
+                "present": outcome.skipped,
+                "refused": outcome.refused,
+                "failed": outcome.failed,
+                "set_aside": outcome.set_aside,
+                "seconds": outcome.seconds,
+                "interrupted": outcome.interrupted,
+                "again": shlex.join(again) if outcome.interrupted else None,
+                "notes": outcome.notes,
+                "rows": rows_as_data(rows),
+            }
+        )
+    else:
+        say(*shown(rows), "", _counts(outcome, rows), f"results  {file}")
+        if page is not None:
+            say(f"figures  {outcome.folder / 'figures'}", f"report   {page}")
+    warn(*(f"surefoot: {note}" for note in outcome.notes))
+    if unmade:
+        command = shlex.join(["surefoot", "report", str(outcome.folder)])
+        warn(f"surefoot: no report: {unmade}", f"  when that is fixed: {command}")
+    if outcome.interrupted:
+        told = "surefoot: interrupted; finished cells are saved. To continue:"
+        warn(told, f"  {shlex.join(again)}")
+    return code
+
+
+def make_report(folder: Path, rows: Sequence[Row]) -> tuple[Path | None, list[Path], str]:
+    """Write figures and page of saved results; return where they are, or why there are none."""
+    from surefoot.experiments import Results
+    from surefoot.experiments.record import FILE_NAME
+    from surefoot.experiments.report import write_report
+
+    try:
+        with stage("making the figures and the page"), Results.open(folder / FILE_NAME) as results:
+            return *write_report(results, folder, rows, pools=_pool), ""
+    except (ImportError, OSError, SurefootError) as error:
+        return None, [], str(error)
+
+
+def _pool(most: int) -> Executor:
+    from surefoot.experiments.executors import cores
+
+    return ProcessPoolExecutor(min(cores(), most), mp_context=get_context("spawn"))
+
+
+def _counts(outcome: Outcome, rows: Sequence[Row]) -> str:
+    counts = {
+        "played": outcome.done,
+        "in the file already": outcome.skipped,
+        "refused": outcome.refused,
+        "failed": outcome.failed,
+        "set aside": outcome.set_aside,
+    }
+    cells = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    verdicts = Counter(row.verdict for row in rows if row.verdict)
+    guarantees = ", ".join(f"{count} {word}" for word, count in verdicts.most_common())
+    said = f"{outcome.cells} cells: {cells or 'none played'}; {duration(outcome.seconds)}"
+    return f"{said}\nguarantees: {guarantees}" if guarantees else said
+
+
+# --- the rows -------------------------------------------------------------------------------------
+
+
+def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield a line for each problem, algorithm and horizon, then why some were not played."""
+    if not rows:
+        yield "nothing has been played yet"
+        return
+    from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT
+    from surefoot.experiments.rows import notes_of, problems
+
+    first = {problem: place for place, problem in enumerate(problems(rows))}
+    shown = sorted(rows, key=lambda row: (first[row.problem], row.number, row.horizon))
+    if len(shown) > MANY:
+        shown = list({(row.problem, row.algorithm): row for row in shown}.values())[:MANY]
+    for problem in first:
+        if mine := [row for row in shown if row.problem == problem]:
+            yield f"{problem}, {_trials(mine)}"
+            cells = [row.cells for row in mine]
+            yield from table(
+                RESULT_HEAD, cells, right=RESULT_RIGHT, keys=2, paint=COLOURS, indent=2
+            )
+    if len(shown) < len(rows):
+        yield f"{len(shown)} of {len(rows)} rows, the longest horizons; all are in the report"
+    if notes := notes_of(shown):
+        yield from ("", *notes)
+
+
+def _trials(rows: Sequence[Row]) -> str:
+    numbers = {row.trials for row in rows if row.played}
+    if len(numbers) > 1:
+        return f"{min(numbers)} to {max(numbers)} trials"
+    trials = max(numbers, default=0)
+    return f"{trials} trial{'' if trials == 1 else 's'}"
+
+
+def rows_as_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the same with every number, for programs."""
+    return [_data(row) for row in rows]
+
+
+def _data(row: Row) -> dict[str, Any]:
+    from surefoot.experiments.rows import mean_std
+
+    known = row.facts.to_plain()
+    data: dict[str, Any] = {
+        "problem": row.problem,
+        "algorithm": row.algorithm,
+        "horizon": row.horizon,
+        "trials": row.trials,
+        "status": row.status,
+        "note": row.note,
+        "promised": row.promised,
+        **{name: known.get(name) for name in _FACTS},
+    }
+    if row.played:
+        mean, std = mean_std(row, "regret")
+        arrays = row.arrays
+        data["regret"] = {"mean": mean, "std": std if row.trials > 1 else math.nan}
+        data["violations"] = {
+            "largest": arrays["worst"].max(),
+            "rounds": arrays["count"].mean(),
+            **{name: arrays[name].mean() for name in ("sum_g", "soft", "hard", "squared")},
+            "first": int(min((r for r in arrays["first_violation"].tolist() if r), default=0)),
+        }
+    return data
