@@ -4,6 +4,7 @@ from surefoot.algorithms import Breach, Policy, PremiseError, PremiseWarning
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.controller import Controller, JournalWarning
 from surefoot.controller.explanation import Explanation
+from surefoot.controller.fleet import Fleet
 from surefoot.controller.journal import LostRoundsError
 from surefoot.controller.reading import (
     JournalNote,
@@ -21,6 +22,7 @@ __all__ = [
     "Controller",
     "Difference",
     "Explanation",
+    "Fleet",
     "JournalNote",
     "JournalRecord",
     "JournalRound",

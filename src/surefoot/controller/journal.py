@@ -351,8 +351,14 @@ class Journal:
         return journal, Position(1, len(line), digest, 0, 0, _SHARE * len(line))
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> tuple[Journal, list[Path]]:
+    def open(
+        cls, path: str | os.PathLike[str], *, fleet: bool = False
+    ) -> tuple[Journal, list[Path]]:
         """Lock a journal for writing; nothing is written yet.
+
+        Args:
+            path: of its first file.
+            fleet: whether it must be that of a fleet.
 
         Returns:
             The writer at the last file, and the paths of all files; the last may be one that has
@@ -361,6 +367,10 @@ class Journal:
         paths = parts_of(path)
         header = Reader(paths[0]).header
         _refuse_later_part(header, paths[0])
+        if ("fleet" in header) != fleet:
+            what = "that of a fleet: open its folder with Fleet.open"
+            what = "no journal of a fleet" if fleet else what
+            raise StoreError(f"journal '{paths[0]}' is {what}")
         draft = _next_draft(paths[0], len(paths))
         known = list(paths)
         if draft.exists() and _ends_continued(paths[-1]):

@@ -222,6 +222,53 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
     return PyLong_FromLong(status);
 }
 
+/* steps(rule, n, blocks, gradients, g, s, proposals, outs, status): n states of one constraint in
+   place, one after the other in flat arrays; whose status is not 0 before is left alone. Gradients
+   or proposals are None. Returns whether the arrays fit; status has what each step said. */
+static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    sf_handle *handle = count == 9 ? PyCapsule_GetPointer(args[0], SF_CAPSULE) : NULL;
+    const long n = handle ? PyLong_AsLong(args[1]) : -1;
+    if (n < 0) {
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "steps takes 9 arguments");
+    }
+    const sf_rule *rule = &handle->rule;
+    const size_t d = (size_t)rule->d, out = SF_OUT + 3 * d + 1, many = (size_t)n;
+    const size_t sizes[9] = {0, 0, handle->state, d, 1, d, d, out, 1};
+    double *part[9] = {0};
+    Py_buffer views[9];
+    int held = 0, fits = rule->rows == 1;
+    for (int i = 2; i < 9 && fits; i++) {
+        if ((i == 3 || i == 6) && args[i] == Py_None) {
+            continue;
+        }
+        fits = look(args[i], &views[held], many * sizes[i], 0, i == 2 || i > 6 ? PyBUF_WRITABLE : 0);
+        part[i] = fits ? views[held++].buf : NULL;
+    }
+    for (size_t i = 0; fits && i < many; i++) {
+        if (part[8][i] != 0.0) {
+            continue;
+        }
+        sf_feedback seen;
+        sf_info info;
+        memset(&seen, 0, sizeof seen);
+        seen.gradient = part[3] ? part[3] + i * d : NULL;
+        seen.g = part[4] + i;
+        seen.s = part[5] + i * d;
+        seen.proposal = part[6] ? part[6] + i * d : NULL;
+        const int status = sf_step(rule, part[2] + i * handle->state, &seen, handle->work, &info);
+        part[8][i] = status;
+        if (status == SF_OK) {
+            write_info(rule, &info, part[7] + i * out);
+        }
+    }
+    while (held > 0) {
+        PyBuffer_Release(&views[--held]);
+    }
+    return PyBool_FromLong(fits);
+}
+
 /* saved(rule, block): the head of the state before the last step of a rule, into a block. */
 static PyObject *saved(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -239,6 +286,7 @@ static PyObject *saved(PyObject *self, PyObject *const *args, Py_ssize_t count)
 static PyMethodDef METHODS[] = {
     {"make", make, METH_O, "Return the capsule of a rule, and the doubles of a state."},
     {"step", (PyCFunction)(void (*)(void))step, METH_FASTCALL, "Step a state in place."},
+    {"steps", (PyCFunction)(void (*)(void))steps, METH_FASTCALL, "Step many states in place."},
     {"saved", (PyCFunction)(void (*)(void))saved, METH_FASTCALL, "Return the head before a step."},
     {NULL, NULL, 0, NULL},
 };

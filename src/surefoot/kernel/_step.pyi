@@ -17,4 +17,16 @@ def step(
     out: Any,
     /,
 ) -> int: ...
+def steps(
+    rule: Any,
+    n: int,
+    blocks: Any,
+    gradients: Any,
+    g: Any,
+    s: Any,
+    proposals: Any,
+    outs: Any,
+    status: Any,
+    /,
+) -> bool: ...
 def saved(rule: Any, block: Any, /) -> None: ...

@@ -1,0 +1,524 @@
+"""Many controllers of one kind in one process: told by arrays, one durable line a round for all."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from surefoot.algorithms import Certified, Reaction
+from surefoot.algorithms.compiled import KernelInfo, KernelState, Rule
+from surefoot.controller.alarms import Alarm, OnAlarm, sound
+from surefoot.controller.decide import Decision, decide, order, resume
+from surefoot.controller.explanation import Explanation, explain
+from surefoot.controller.feedback import NOTHING, Told, read_feedback
+from surefoot.controller.journal import Journal, Position, Reader, now
+from surefoot.controller.loop import LoopState, Run, check_text
+from surefoot.controller.records import Options, encode_loop, header_of, loop_from, run_from
+from surefoot.core import checks
+from surefoot.core.arrays import freeze
+from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.plain import decode, encode
+from surefoot.core.types import Array, ArrayLike, Feedback
+from surefoot.kernel import compiled
+from surefoot.regions import Anchor
+
+__all__ = ["Fleet"]
+
+FILE = "fleet.jsonl"
+_POLICIES = ("hold", "retreat", "record")
+
+
+class FleetState(NamedTuple):
+    """All that changes from round to round.
+
+    Most members are usual: their state is a row of numbers that the kernel steps. The others, which
+    are halted, have contradicted something or were not measured, and all of a fleet that the kernel
+    does not have, are loops of their own.
+
+    Attributes:
+        round: the current one, of all members.
+        actions: of all members, (n, d).
+        blocks: the states of usual members, (n, size).
+        outs: what their last steps knew.
+        values: the last values told; NaN for none.
+        anchors: the end of each member's way back: places, bounds on g there, rounds.
+        aside: the loops of the other members.
+    """
+
+    round: int
+    actions: Array
+    blocks: Array
+    outs: Array
+    values: Array
+    anchors: tuple[Array, Array, Array]
+    aside: Mapping[int, LoopState]
+
+
+class Fleet:
+    """Many controllers of one kind, told by arrays.
+
+    A member whose round is missing (a NaN value), contradicted or halted does not stop the others:
+    policies act by member. A call that raises is a wrong call, and has changed nothing. Calls from
+    several threads are taken one after the other.
+
+    Args:
+        player: as for a :class:`Controller`; all members have the same.
+        starts: the first actions, (n, d).
+        journal: a folder; one line per round is durable there, for all members, before
+            :meth:`tell` returns.
+        on_contradiction: "hold" or "retreat" a member whose data contradict a constant, until
+            :meth:`resume`; or "record" it and go on.
+        on_missing: "hold" or "retreat" in a round without a measurement.
+        on_alarm: a function that is called with every :class:`Alarm`; the sentence begins with the
+            member.
+
+    Example:
+        >>> from surefoot import Ball
+        >>> from surefoot.algorithms import SafetyFilter
+        >>> player = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+        >>> fleet = Fleet(player, np.zeros((3, 1)))
+        >>> x = fleet.ask()
+        >>> fleet.tell(  # of the third nothing was measured
+        ...     proposal=[[1.0], [0.2], [1.0]],
+        ...     constraint_value=[-0.5, -0.5, np.nan],
+        ...     constraint_subgradient=[[1.0], [1.0], [1.0]],
+        ... )
+        >>> fleet.ask().round(6).tolist(), fleet.explain(2).is_proven
+        ([[0.5], [0.2], [0.0]], False)
+    """
+
+    __slots__ = ("_asked", "_journal", "_lock", "_now", "_rule", "_run", "on_alarm")
+
+    _journal: Journal | None
+    _now: tuple[FleetState, Position | None]
+
+    def __init__(
+        self,
+        player: Any,
+        starts: ArrayLike,
+        *,
+        journal: str | os.PathLike[str] | None = None,
+        on_contradiction: Reaction = "hold",
+        on_missing: str = "hold",
+        on_alarm: OnAlarm | None = None,
+    ) -> None:
+        checks.one_of(_POLICIES, on_contradiction=on_contradiction)
+        checks.one_of(_POLICIES[:2], on_missing=on_missing)
+        first = checks.to_array(starts, "starts")
+        if first.ndim != 2 or not first.size:
+            raise InvalidValueError(f"starts.shape must be (n, d), got {first.shape}")
+        run = Run.of(player, first[0], on_contradiction=on_contradiction, on_missing=on_missing)
+        self._set_up(run, first, on_alarm)
+        if journal is not None:
+            folder = Path(os.fspath(journal))
+            folder.mkdir(parents=True, exist_ok=True)
+            header = header_of(run, run.begin(), Options(), fleet=first.tolist())
+            self._journal, at = Journal.create(folder / FILE, header)
+            snapshot = len(first) * len(json.dumps(header["loop"]))
+            self._now = (self._now[0], at._replace(least=10 * snapshot))
+
+    def _set_up(self, run: Run, starts: Array, on_alarm: OnAlarm | None) -> None:
+        self._run, self.on_alarm, self._lock, self._asked = run, on_alarm, threading.RLock(), 0
+        self._rule = rule = _rule_of(run)
+        n, (size, out) = len(starts), (0, 0) if rule is None else (rule.size, rule.out)
+        loops = [_begin(run, start) for start in starts]
+        blocks = np.zeros((n, size))
+        if rule is not None:
+            for i, loop in enumerate(loops):
+                blocks[i] = rule.block_of(loop.state)
+        anchors = (starts.copy(), np.full(n, np.nan), np.zeros(n))
+        numbers = (blocks, np.zeros((n, out)), np.full(n, np.nan))
+        state = FleetState(1, starts.copy(), *numbers, anchors, {})
+        # Before the first reading there is nothing that the kernel could go on from.
+        aside = dict(enumerate(loops)) if rule is None else {}
+        self._journal = None
+        self._now = (state._replace(aside=aside), None)
+
+    @classmethod
+    def open(
+        cls, journal: str | os.PathLike[str], *, on_alarm: OnAlarm | None = None, **given: Any
+    ) -> Self:
+        """Continue from the journal of a fleet, as if nothing had happened.
+
+        Args:
+            journal: its folder.
+            on_alarm: as for a new fleet.
+            given: what could not be stored, as for :meth:`Controller.open`.
+        """
+        path = Path(os.fspath(journal)) / FILE
+        written, (path, *_) = Journal.open(path, fleet=True)
+        self = cls.__new__(cls)
+        try:
+            reader = Reader(path)
+            header = reader.header
+            run = run_from(reader.name, header, given, reader.size, str(header.get("surefoot")))
+            self._set_up(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
+            since, size = self._follow(reader)
+            if reader.damage is not None:
+                raise reader.damaged(reader.damage, self._now[0].round - 1)
+            rounds = self._now[0].round - 1
+            at = Position(1, reader.size, reader.digest, rounds, reader.size - since, 10 * size)
+            self._journal, self._now = written, (self._now[0], at)
+            if reader.torn:
+                written.take_off(at)
+                self._say(at, "torn", f"round {rounds + 1} was being written; {rounds} is certain")
+        except BaseException:
+            written.close(None)
+            raise
+        return self
+
+    def _follow(self, reader: Reader) -> tuple[int, int]:
+        """Do again what the lines of a journal say, from its last snapshot.
+
+        Returns:
+            Where the lines after the last snapshot begin, and the bytes of that.
+        """
+        since, size = reader.size, reader.size
+        before = 0  # lines before the last snapshot
+        for n, line in enumerate(Reader(reader.path), start=1):
+            before = n if line.startswith(b'{"kind":"snapshot"') else before
+        for n, line in enumerate(reader, start=1):
+            if n >= before:
+                self._take(reader, reader.parse(line))
+            if n == before:
+                since, size = reader.size + len(line), len(line)
+        return since, size
+
+    def _take(self, reader: Reader, record: Mapping[str, Any]) -> None:
+        """Do again what a line says."""
+        state = self._now[0]
+        if record["kind"] == "snapshot":
+            loops = [loop_from(reader.name, data, self._run) for data in record["loops"]]
+            actions = np.array([loop.x for loop in loops])
+            aside = dict(enumerate(loops))
+            state = state._replace(round=record["round"], actions=actions, aside=aside)
+        elif record["kind"] == "round":
+            told = {name: decode(record[name]) for name in _TOLD if name in record}
+            state, _ = self._decide(state, self._read(state, told))
+            recorded = np.array(record["next"])
+            if not np.allclose(recorded, state.actions, rtol=1e-12, atol=1e-12):
+                raise reader.damaged("what it tells leads elsewhere", state.round - 2)
+        elif record["kind"] in _ORDERS:
+            state, _ = self._order(state, record)
+        self._now = (state, None)
+
+    # --- what a user asks ------------------------------------------------------------------------
+
+    @property
+    def round(self) -> int:
+        """The current round, of all members; the first is 1."""
+        return self._now[0].round
+
+    @property
+    def halted(self) -> dict[int, str]:
+        """The members that nothing moves until :meth:`resume`, and why."""
+        aside = self._now[0].aside
+        return {i: loop.halt.reason for i, loop in aside.items() if loop.halt is not None}
+
+    def __len__(self) -> int:
+        return len(self._now[0].actions)
+
+    def ask(self) -> Array:
+        """Return the actions to play in this round, (n, d), as a read-only copy."""
+        state = self._now[0]
+        self._asked = state.round
+        return freeze(state.actions.copy())
+
+    def explain(self, member: int) -> Explanation:
+        """Return why the action of a member may be played."""
+        state = self._now[0]
+        return explain(self._run, self._loop(state, self._member(member)))
+
+    def tell(
+        self,
+        *,
+        cost_gradient: ArrayLike | None = None,
+        constraint_value: ArrayLike | None = None,
+        constraint_subgradient: ArrayLike | None = None,
+        proposal: ArrayLike | None = None,
+    ) -> None:
+        """Report what was observed at the current actions, and advance all members to the next.
+
+        Args:
+            cost_gradient: a (sub)gradient of each member's cost, (n, d).
+            constraint_value: g of each member, (n,); NaN where nothing was measured.
+            constraint_subgradient: one subgradient each, (n, d).
+            proposal: the next actions that somebody wants, for filters, instead of the cost.
+
+        Raises:
+            InvalidValueError: for a wrong call; nothing has changed then.
+            StoreError: if the journal cannot be written; nothing has changed then.
+        """
+        told = {
+            "cost_gradient": cost_gradient,
+            "proposal": proposal,
+            "constraint_value": constraint_value,
+            "constraint_subgradient": constraint_subgradient,
+        }
+        with self._lock:
+            state, at = self._now
+            if self._asked != state.round:
+                raise InvalidValueError(
+                    f"tell must come after ask in round {state.round}, and once"
+                )
+            seen = self._read(state, told)
+            after, alarms = self._decide(state, seen)
+            if self._journal is not None and at is not None:
+                record: dict[str, Any] = {"kind": "round", "round": state.round, "time": now()}
+                record |= {name: encode(part) for name, part in seen.items()}
+                records = [record | {"next": after.actions.tolist()}]
+                if at.since >= at.least:
+                    records.insert(0, self._snapshot(state))
+                at = self._journal.append(at, records)
+            self._now = (after, at)
+        sound(alarms, self.on_alarm)
+
+    def _snapshot(self, state: FleetState) -> dict[str, Any]:
+        """Return the line from which opening a journal replays."""
+        loops = [encode_loop(self._loop(state, i)) for i in range(len(self))]
+        return {"kind": "snapshot", "round": state.round, "loops": loops}
+
+    def _read(self, state: FleetState, told: Mapping[str, Any]) -> dict[str, Array]:
+        """Return what was told as arrays; refuse what does not fit."""
+        n, d = state.actions.shape
+        needs, first = self._run.needs, "proposal" if self._run.is_filter else "cost_gradient"
+        if needs.apart:
+            raise InvalidValueError("a fleet must have one constraint, got several apart")
+        shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
+        if strangers := [k for k, v in told.items() if v is not None and k not in shapes]:
+            raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
+        seen = {}
+        for name, shape in shapes.items():
+            part = np.array(checks.to_numbers(told.get(name), name, f"an array of shape {shape}"))
+            if part.shape != shape:
+                raise InvalidValueError(f"{name}.shape must be {shape}, got {part.shape}")
+            seen[name] = part.astype(np.float64)
+        measured = np.isfinite(seen["constraint_value"])
+        if (np.isinf(seen["constraint_value"])).any():
+            _refuse(np.isinf(seen["constraint_value"]), "constraint_value must be finite or NaN")
+        for name in (first, "constraint_subgradient"):
+            bad = measured & ~np.isfinite(seen[name]).all(axis=1)
+            if bad.any():
+                _refuse(bad, f"{name} must be finite where g was measured")
+        above = measured & (seen["constraint_value"] > 0)
+        flat = above & ~seen["constraint_subgradient"].any(axis=1)
+        if flat.any():
+            _refuse(flat, "constraint_subgradient must not be 0 where constraint_value is positive")
+        return seen
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def _decide(self, state: FleetState, seen: dict[str, Array]) -> tuple[FleetState, list[Alarm]]:
+        """Return the next state of all members: pure."""
+        blocks, outs, stepped = self._step_usual(state, seen)
+        g, t = seen["constraint_value"], state.round
+        places, bounds, since = (part.copy() for part in state.anchors)
+        fresh = stepped & (np.isnan(bounds) | (places == state.actions).all(axis=1))
+        errors = self._run.errors
+        places[fresh], since[fresh] = state.actions[fresh], t
+        bounds[fresh] = g[fresh] + errors.value + errors.evaluation
+        d = state.actions.shape[1]
+        actions = (
+            np.where(stepped[:, None], blocks[:, :d], state.actions)
+            if blocks.size
+            else (state.actions.copy())
+        )
+        aside, alarms = dict(state.aside), []
+        for i in np.flatnonzero(~stepped).tolist():
+            decision = self._decide_one(self._loop(state, i), seen, i)
+            loop = decision.loop
+            alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
+            actions[i] = loop.x
+            aside[i] = loop
+            info: Any = loop.info
+            if self._rule is not None and _is_usual(loop) and isinstance(info, KernelInfo):
+                blocks[i], outs[i] = self._rule.block_of(loop.state), info._out
+                if loop.anchor is not None:
+                    places[i], bounds[i], since[i] = loop.anchor
+                del aside[i]
+        anchors = (places, bounds, since)
+        return FleetState(t + 1, freeze(actions), blocks, outs, g, anchors, aside), alarms
+
+    def _step_usual(self, state: FleetState, seen: dict[str, Array]) -> tuple[Array, Array, Array]:
+        """Step all usual members at once: the one place; return blocks, outs, and who has stepped.
+
+        Who is not measured, contradicts something, or is not the kernel's does not.
+        """
+        n = len(state.actions)
+        stepped, rule, extension = np.zeros(n, dtype=bool), self._rule, compiled()
+        if rule is None or extension is None or self._run.errors.drift:
+            return state.blocks.copy(), state.outs.copy(), stepped
+        blocks, outs = state.blocks.copy(), np.zeros_like(state.outs)
+        usual = np.isfinite(seen["constraint_value"]) & self._keeps_premises(state, seen)
+        usual[list(state.aside)] = False
+        status = np.where(usual, 0.0, -1.0)
+        wish = (
+            (None, seen["proposal"].ravel())
+            if self._run.is_filter
+            else (
+                seen["cost_gradient"].ravel(),
+                None,
+            )
+        )
+        s, g = seen["constraint_subgradient"].ravel(), seen["constraint_value"]
+        told = (wish[0], g, s, wish[1], outs.ravel(), status)
+        if not extension.steps(rule.handle, n, blocks.ravel(), *told):
+            return state.blocks.copy(), state.outs.copy(), stepped
+        stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
+        blocks[~stepped] = state.blocks[~stepped]
+        outs[~stepped] = state.outs[~stepped]
+        return blocks, outs, stepped
+
+    def _keeps_premises(self, state: FleetState, seen: dict[str, Array]) -> Array:
+        """Return whose round breaks no premise of the guarantee."""
+        keeps = np.ones(len(state.actions), dtype=bool)
+        if self._run.guarantee is None:
+            return keeps
+        g = seen["constraint_value"]
+        if not self._run.is_filter:
+            gradient = np.linalg.norm(seen["cost_gradient"], axis=1)
+            slope = np.linalg.norm(seen["constraint_subgradient"], axis=1)
+            for premise in self._run.premises:
+                if premise.quantity in ("cost gradient", "constraint subgradient"):
+                    observed, _ = premise.observe(float(state.round), gradient, g, slope)
+                    keeps &= ~np.asarray(premise.is_broken_by(observed))
+                else:  # it says which rounds it speaks of
+                    keeps &= False
+        return keeps & (g <= 0)
+
+    def _decide_one(self, loop: LoopState, seen: dict[str, Array], i: int) -> Decision:
+        """Decide the round of a member by itself."""
+        told: Told = NOTHING
+        if np.isfinite(seen["constraint_value"][i]):
+            names = ("cost", "constraint", "action", "cost_value", "value_error", "within")
+            one: dict[str, Any] = dict.fromkeys((*names, "cost_gradient", "proposal"))
+            one |= {name: part[i] for name, part in seen.items()} | {"missing": False}
+            one["constraint_value"] = float(one["constraint_value"])
+            told = read_feedback(self._run, loop.state, one)
+        try:
+            decision = decide(self._run, loop, told)
+        except ValueError as error:
+            raise InvalidValueError(f"member {i}: {error}") from error
+        if decision.error is None:
+            return decision
+        # Where drift leaves nothing certified, the member goes on without its step.
+        return decide(self._run, decision.loop, NOTHING)._replace(alarms=decision.alarms)
+
+    def _loop(self, state: FleetState, i: int) -> LoopState:
+        """Return the loop of a member."""
+        if i in state.aside:
+            return state.aside[i]
+        rule = self._rule
+        assert rule is not None
+        after = KernelState(rule, state.blocks[i].copy())
+        place, bound, since = (part[i] for part in state.anchors)
+        g = float(state.values[i])
+        loop = LoopState(state.round, after, value=None if np.isnan(g) else g)
+        if np.isnan(bound):
+            return loop._replace(state=after.unpacked())
+        info: Any = KernelInfo(rule, after, after, Feedback(), state.outs[i], after.x)
+        return loop._replace(info=info, anchor=Anchor(place, float(bound), int(since)))
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def hold(self, reason: str, members: Iterable[int]) -> None:
+        """Keep the actions of members until :meth:`resume`."""
+        self._enter("hold", reason, members)
+
+    def retreat(self, reason: str, members: Iterable[int]) -> None:
+        """Let members go back to their anchors, and stay there until :meth:`resume`."""
+        self._enter("retreat", reason, members)
+
+    def resume(self, reason: str, members: Iterable[int]) -> None:
+        """Let members go on from where they are."""
+        self._enter("resume", reason, members)
+
+    def _enter(self, kind: str, reason: str, members: Iterable[int]) -> None:
+        check_text(reason, "reason")
+        record: dict[str, Any] = {"kind": kind, "reason": reason}
+        record["members"] = [self._member(i) for i in members]
+        with self._lock:
+            state, at = self._now
+            after, alarms = self._order(state, record)
+            if self._journal is not None and at is not None:
+                record |= {"round": state.round, "time": now()}
+                at = self._journal.append(at, [record])
+            self._now = (after, at)
+        sound(alarms, self.on_alarm)
+
+    def _order(
+        self, state: FleetState, record: Mapping[str, Any]
+    ) -> tuple[FleetState, list[Alarm]]:
+        """Return the state after an order."""
+        aside, actions, alarms = dict(state.aside), state.actions.copy(), []
+        for i in record["members"]:
+            loop, reason = self._loop(state, i), record["reason"]
+            if record["kind"] == "resume":
+                decision = resume(self._run, loop, self._run, reason, fresh=False)
+            else:
+                how: Any = "held" if record["kind"] == "hold" else "retreated"
+                decision = order(self._run, loop, reason, how, None)
+            aside[i], actions[i] = decision.loop, decision.loop.x
+            alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
+        return state._replace(aside=aside, actions=freeze(actions)), alarms
+
+    def _member(self, i: int) -> int:
+        if type(i) not in (int, np.int64) or not 0 <= i < len(self):
+            raise InvalidValueError(f"a member must be from 0 to {len(self) - 1}, got {i!r}")
+        return int(i)
+
+    def _say(self, at: Position, kind: str, sentence: str) -> None:
+        """Say something about the journal, in it, too."""
+        from surefoot.controller.controller import JournalWarning
+
+        assert self._journal is not None
+        state = self._now[0]
+        record = {"kind": kind, "round": state.round, "time": now(), "sentence": sentence}
+        self._now = (state, self._journal.append(at, [record]))
+        sound([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
+        warn_caller(f"{self._journal.name}: {sentence}", JournalWarning)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the journal, so that others can open it; without one nothing happens."""
+        if self._journal is not None:
+            self._journal.close(self._now[1])
+
+    def __repr__(self) -> str:
+        return f"<Fleet of {len(self)} {self._run.name} in round {self.round}>"
+
+
+_TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
+_ORDERS = ("hold", "retreat", "resume")
+
+
+def _rule_of(run: Run) -> Rule | None:
+    """Return the player as the kernel has it; None where Python plays."""
+    if not isinstance(run.algorithm, Certified):
+        return None
+    rule: Rule | None = run.algorithm.compiled.rule(run.algorithm, run.start)
+    return rule
+
+
+def _begin(run: Run, start: Array) -> LoopState:
+    return LoopState(1, run.algorithm.init(start.copy()))
+
+
+def _is_usual(loop: LoopState) -> bool:
+    """Return whether a loop has nothing that a row of numbers does not have."""
+    return loop.halt is None and not loop.breaches and loop.uncovered is None and not loop.refused
+
+
+def _refuse(bad: Array, rule: str) -> NoReturn:
+    raise InvalidValueError(f"{rule}, got member {int(np.flatnonzero(bad)[0])}")

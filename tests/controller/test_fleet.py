@@ -1,0 +1,271 @@
+"""Many controllers told by arrays: each is what it would be by itself, and stops no other."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from surefoot import PFS, Ball, Controller, kernel
+from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.controller import Fleet, JournalWarning, StoreError
+from surefoot.regions import Curvature, Errors, LipschitzHull
+
+from ._lines import records
+from ._live import CONSTANTS
+
+N, D = 6, 2
+RNG = np.random.default_rng(5)
+NORMALS = RNG.normal(size=(N, D))
+NORMALS /= np.linalg.norm(NORMALS, axis=1)[:, None]
+TARGETS = 2 * RNG.normal(size=(N, D))
+PLAYERS = {
+    "leader": LeaderFollower(G_g=1.0, domain=Ball(9.0)),
+    "tuned leader": LeaderFollower.default(CONSTANTS),
+    "filter": SafetyFilter(G_g=1.0, domain=Ball(9.0), rho=0.05),
+    "drifting": RegionFilter(
+        knowledge=LipschitzHull(G_g=1.0, reach=9.0, errors=Errors(drift=1e-3))
+    ),
+    "curved": CertifiedOGD(knowledge=Curvature(beta=0.1, reach=9.0), radius=9.0),
+    "no certificate": PFS(eta=0.1, rho=0.1, domain=Ball(9.0)),
+}
+FILTERS = ("filter", "drifting")
+
+
+def seen_at(name, x):
+    """What a round reveals at the actions of all members."""
+    wish = "proposal" if name in FILTERS else "cost_gradient"
+    g = np.einsum("ij,ij->i", NORMALS, x) - 0.3
+    return {
+        wish: TARGETS if name in FILTERS else 0.3 * (x - TARGETS),
+        "constraint_value": g,
+        "constraint_subgradient": NORMALS.copy(),
+    }
+
+
+def drive(fleet, name, rounds, **changes):
+    for _ in range(rounds):
+        told = seen_at(name, fleet.ask())
+        for key, edit in changes.items():
+            edit(told[key])
+        fleet.tell(**told)
+
+
+@pytest.mark.parametrize("engine", kernel.engines())
+@pytest.mark.parametrize("name", PLAYERS)
+def test_each_member_is_a_controller_bit_for_bit(name, engine):
+    player = PLAYERS[name]
+    with kernel.engine(engine):
+        fleet = Fleet(player, np.zeros((N, D)))
+        alone = [Controller(player, np.zeros(D), on_contradiction="hold") for _ in range(N)]
+        for _ in range(40):
+            x = fleet.ask()
+            assert x.tobytes() == np.array([one.ask() for one in alone]).tobytes()
+            told = seen_at(name, x)
+            fleet.tell(**told)
+            for i, one in enumerate(alone):
+                own = {key: part[i] for key, part in told.items()}
+                own["constraint_value"] = float(own["constraint_value"])
+                one.tell(**own)
+        for i, one in enumerate(alone):
+            mine, theirs = fleet.explain(i), one.explain()
+            assert mine.certificate == theirs.certificate
+            assert (mine.bound, mine.standing, mine.slack) == (
+                theirs.bound,
+                theirs.standing,
+                theirs.slack,
+            )
+
+
+@pytest.mark.parametrize("engine", kernel.engines())
+def test_a_member_that_is_missing_or_contradicted_stops_no_other(engine):
+    with kernel.engine(engine):
+        heard = []
+        fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)), on_alarm=heard.append)
+        other = Fleet(PLAYERS["leader"], np.zeros((N, D)))
+        drive(fleet, "leader", 5)
+        drive(other, "leader", 5)
+
+        def gone(g):
+            g[1] = np.nan
+
+        def steep(s):
+            s[3] *= 5.0
+
+        before = fleet.ask()
+        drive(fleet, "leader", 1, constraint_value=gone, constraint_subgradient=steep)
+        drive(other, "leader", 1)
+        after = fleet.ask()
+        assert after[[1, 3]].tobytes() == before[[1, 3]].tobytes()
+        rest = [0, 2, 4, 5]
+        assert after[rest].tobytes() == other.ask()[rest].tobytes()
+        assert [a.sentence.partition(":")[0] for a in heard] == ["member 1", "member 3"]
+        assert [a.kind for a in heard] == ["missing", "contradiction"]
+        assert list(fleet.halted) == [3]
+        assert fleet.explain(1).is_proven
+        assert "exceeds G_g" in str(fleet.explain(3))
+        drive(fleet, "leader", 3)
+        assert fleet.ask()[3].tobytes() == before[3].tobytes()
+        assert not np.array_equal(fleet.ask()[1], before[1])  # measured again, it goes on
+        fleet.resume("the sensor was changed", [3])
+        drive(fleet, "leader", 2)
+        assert not np.array_equal(fleet.ask()[3], before[3])
+
+
+WRONG = {
+    "a shape": (lambda t: t.update(cost_gradient=np.zeros((N, D + 1))), "cost_gradient.shape must"),
+    "too few": (
+        lambda t: t.update(constraint_value=np.zeros(N - 1)),
+        "constraint_value.shape must",
+    ),
+    "nothing": (lambda t: t.update(constraint_value=None), "constraint_value must be"),
+    "words": (lambda t: t.update(constraint_value=["a"] * N), "constraint_value must be"),
+    "a proposal": (lambda t: t.update(proposal=np.zeros((N, D))), "must be told cost_gradient"),
+    "infinite": (lambda t: t["constraint_value"].__setitem__(2, np.inf), "finite or NaN, got memb"),
+    "no gradient": (
+        lambda t: t["cost_gradient"].__setitem__((4, 0), np.nan),
+        "cost_gradient must be finite where g was measured, got member 4",
+    ),
+    "flat": (
+        lambda t: (t["constraint_value"].__setitem__(0, 1.0), t["constraint_subgradient"].fill(0)),
+        "must not be 0 where constraint_value is positive, got member 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_call_is_one_sentence_and_changes_nothing(what, tmp_path):
+    edit, sentence = WRONG[what]
+    with Fleet(PLAYERS["leader"], np.zeros((N, D)), journal=tmp_path / "fleet") as fleet:
+        drive(fleet, "leader", 3)
+        before, written = fleet._now, (tmp_path / "fleet" / "fleet.jsonl").read_bytes()
+        told = seen_at("leader", fleet.ask())
+        edit(told)
+        with pytest.raises(ValueError, match=sentence):
+            fleet.tell(**told)
+        assert fleet._now is before
+        assert (tmp_path / "fleet" / "fleet.jsonl").read_bytes() == written
+        drive(fleet, "leader", 1)
+    with pytest.raises(ValueError, match="tell must come after ask in round"):
+        fleet.tell(**seen_at("leader", before[0].actions))
+
+
+def test_a_start_that_is_not_feasible_is_named_with_its_member():
+    fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)))
+    told = seen_at("leader", fleet.ask())
+    told["constraint_value"][2] = 0.1
+    with pytest.raises(ValueError, match=r"^member 2: the start must be strictly feasible"):
+        fleet.tell(**told)
+    assert fleet.round == 1
+
+
+@pytest.mark.parametrize("starts", [[0.0, 0.0], np.zeros((0, 2)), [["a"]]])
+def test_starts_that_are_none_are_refused(starts):
+    with pytest.raises(ValueError, match="starts"):
+        Fleet(PLAYERS["leader"], starts)
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_journal_goes_on_bit_for_bit(name, tmp_path):
+    folder, player = tmp_path / "fleet", PLAYERS[name]
+
+    def gone(g):
+        g[2] = np.nan
+
+    with Fleet(player, np.zeros((N, D)), journal=folder) as fleet:
+        drive(fleet, name, 30)
+        drive(fleet, name, 1, constraint_value=gone)
+        if name != "no certificate":
+            fleet.retreat("storm", [4])
+        drive(fleet, name, 3)
+    assert len([r for r in records(folder / "fleet.jsonl") if r["kind"] == "round"]) == 34
+    with pytest.raises(StoreError, match="exists already"):
+        Fleet(player, np.zeros((N, D)), journal=folder)
+    with Fleet.open(folder) as again:
+        assert again.round == 35
+        assert again.ask().tobytes() == fleet.ask().tobytes()
+        assert [str(again.explain(i)) for i in range(N)] == [
+            str(fleet.explain(i)) for i in range(N)
+        ]
+        drive(again, name, 3)
+    whole = Fleet(player, np.zeros((N, D)))
+    drive(whole, name, 30)
+    drive(whole, name, 1, constraint_value=gone)
+    if name != "no certificate":
+        whole.retreat("storm", [4])
+    drive(whole, name, 6)
+    assert again.ask().tobytes() == whole.ask().tobytes()
+
+
+def test_snapshots_are_opened_from(tmp_path, monkeypatch):
+    player, folder = PLAYERS["leader"], tmp_path / "fleet"
+    with Fleet(player, np.zeros((N, D)), journal=folder) as fleet:
+        state, at = fleet._now
+        fleet._now = (state, at._replace(least=3_000))
+        drive(fleet, "leader", 30)
+    kinds = [r["kind"] for r in records(folder / "fleet.jsonl")]
+    assert kinds.count("snapshot") >= 1
+    with Fleet.open(folder) as again:
+        assert again.ask().tobytes() == fleet.ask().tobytes()
+
+
+def test_a_torn_line_is_taken_off_and_said_and_damage_is_refused(tmp_path):
+    path = tmp_path / "fleet" / "fleet.jsonl"
+    with Fleet(PLAYERS["leader"], np.zeros((N, D)), journal=tmp_path / "fleet") as fleet:
+        drive(fleet, "leader", 5)
+        data = path.read_bytes()
+    path.write_bytes(data[:-100])
+    with pytest.warns(JournalWarning, match="round 5 was being written; 4 is certain"):
+        Fleet.open(tmp_path / "fleet").close()
+    damaged = data.replace(b'"round":2', b'"round":3', 1)
+    path.write_bytes(damaged)
+    with pytest.raises(StoreError, match="is damaged"):
+        Fleet.open(tmp_path / "fleet")
+    assert path.read_bytes() == damaged
+
+
+def test_a_fleet_is_no_controller(tmp_path):
+    with Fleet(PLAYERS["leader"], np.zeros((N, D)), journal=tmp_path / "fleet") as fleet:
+        drive(fleet, "leader", 2)
+    with pytest.raises(StoreError, match=r"is that of a fleet: open its folder with Fleet\.open"):
+        Controller.open(tmp_path / "fleet" / "fleet.jsonl")
+    Controller(PLAYERS["leader"], np.zeros(D), journal=tmp_path / "fleet.jsonl").close()
+    with pytest.raises(StoreError, match="is no journal of a fleet"):
+        Fleet.open(tmp_path)
+
+
+def test_of_threads_that_tell_one_round_one_is_heard():
+    fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)))
+    for t in range(1, 11):
+        told, errors = seen_at("leader", fleet.ask()), []
+
+        def tell(told=told, errors=errors):
+            try:
+                fleet.tell(**told)
+            except ValueError as error:
+                errors.append(str(error))
+
+        threads = [threading.Thread(target=tell) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert fleet.round == t + 1
+        assert len(errors) == 2
+
+
+def test_ten_thousand_members_are_told_at_once():
+    n = 10_000
+    rng = np.random.default_rng(0)
+    normals = rng.normal(size=(n, 2))
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    fleet = Fleet(PLAYERS["filter"], np.zeros((n, 2)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            x = fleet.ask()
+            g = np.einsum("ij,ij->i", normals, x) - 0.3
+            assert (g <= 0).all()
+            fleet.tell(proposal=2 * normals, constraint_value=g, constraint_subgradient=normals)
+    assert len(fleet) == n
+    assert fleet.explain(n - 1).is_proven
