@@ -11,6 +11,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
+from typing import TypeGuard
 
 import numpy as np
 
@@ -65,7 +66,8 @@ def describe(value: object) -> str:
 
 def shape_of(value: Array) -> tuple[int, ...] | None:
     """Return the shape of an array; None of what is none."""
-    return tuple(value.shape) if isinstance(getattr(value, "shape", None), tuple) else None
+    shape = getattr(value, "shape", None)
+    return tuple(shape) if isinstance(shape, tuple) else None
 
 
 def finite_or_none(value: Number) -> float | None:
@@ -247,7 +249,9 @@ def to_array(value: Array, name: str, rule: str = "an array of numbers") -> np.n
     Traceback (most recent call last):
     surefoot.core.errors.InvalidValueError: x must be an array of numbers, got ['-0.3']
     """
-    return _to_any_numbers(value, name, rule).astype(np.float64, copy=False)
+    if _is_float64(value):
+        return value
+    return _to_any_numbers(value, name, rule).astype(np.float64)
 
 
 def to_numbers(value: Array, name: str, rule: str) -> np.ndarray:
@@ -262,6 +266,13 @@ def to_numbers(value: Array, name: str, rule: str) -> np.ndarray:
     if array.dtype.kind == "b" or any(isinstance(part, (bool, np.bool_)) for part in parts):
         raise invalid(name, rule, value)
     return array
+
+
+def _is_float64(value: object) -> TypeGuard[np.ndarray]:
+    """Return whether nothing is to be converted: what comes in every round."""
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+        return False
+    return bool(value.dtype == np.float64)
 
 
 def _to_any_numbers(value: Array, name: str, rule: str) -> np.ndarray:
@@ -304,10 +315,12 @@ def to_exact(value: Array, name: str) -> np.ndarray:
 
     A rounding of 6e-8 is far above a certified slack, so it must not pass unsaid.
     """
+    if _is_float64(value):
+        return value
     refuse_rounded(value, name)
     array = _to_any_numbers(value, name, "an array of numbers")
     refuse_rounded(array, name)  # a list of float32 has no type of its own
-    return array.astype(np.float64, copy=False)
+    return array.astype(np.float64)
 
 
 def refuse_rounded(value: Array, name: str) -> None:
