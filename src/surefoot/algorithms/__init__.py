@@ -20,7 +20,6 @@ from surefoot.algorithms.catalogue import try_tuning as try_tuning
 from surefoot.algorithms.catalogue import find_algorithms
 
 from surefoot.algorithms.guarantee import *
-from surefoot.algorithms.premises import *
 from surefoot.algorithms.under_errors import *
 from surefoot.algorithms.observers import *
 

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuned
 from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import EveryRound, Guarantee
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import EveryRound, Guarantee, Premise
 from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number

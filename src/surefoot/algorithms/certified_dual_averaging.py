@@ -18,8 +18,7 @@ from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Proposer, Wish
 from surefoot.algorithms.certified_ogd import least_slope
 from surefoot.algorithms.descent import square
-from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning

@@ -16,8 +16,7 @@ import numpy as np
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, NameWithKnowledge
 from surefoot.algorithms.descent import Descent
-from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants

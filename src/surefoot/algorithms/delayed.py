@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import EveryRound, Guarantee, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import EveryRound, Guarantee, Premise, Tuned
 from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
 from surefoot.core import checks
 from surefoot.core.algorithm import rest

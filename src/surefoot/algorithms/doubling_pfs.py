@@ -9,9 +9,8 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import EveryRound, Tuned
+from surefoot.algorithms.guarantee import EveryRound, Premise, Tuned
 from surefoot.algorithms.pfs import Corollary1, Theorem1
-from surefoot.algorithms.premises import Premise
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, freeze, number_like, sqrt, where
 from surefoot.core.constants import Constants

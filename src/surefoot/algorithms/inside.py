@@ -11,8 +11,7 @@ import math
 from typing import ClassVar
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import EveryRound, KnownHorizon
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import EveryRound, KnownHorizon, Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
 from surefoot.core.constants import Constants, as_constants

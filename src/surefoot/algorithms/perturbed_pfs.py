@@ -15,8 +15,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from surefoot.algorithms.bounds import SHRINK, FromStart, StrictStart, as_floats
-from surefoot.algorithms.guarantee import KnownHorizon
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import KnownHorizon, Premise
 from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive

@@ -13,9 +13,8 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from surefoot.algorithms.bounds import SHRINK, as_floats, check_strict_start
-from surefoot.algorithms.guarantee import Guarantee, Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.guarantee import Guarantee, Kind, KnownHorizon, Measure, Premise, Tuned
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
-from surefoot.algorithms.premises import Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, start_in, tuning
 from surefoot.core.arrays import dot, freeze

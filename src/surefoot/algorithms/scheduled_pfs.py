@@ -64,8 +64,7 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import SHRINK, FromStart, as_floats
-from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import PossibleHorizon, Premise, Tuned
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, freeze, maximum, minimum, sqrt, squared_and_norm, where
 from surefoot.core.constants import Constants

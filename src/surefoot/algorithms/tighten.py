@@ -18,10 +18,10 @@ from surefoot.algorithms.guarantee import (
     Kind,
     KnownHorizon,
     Measure,
+    Premise,
     Summed,
     Tuned,
 )
-from surefoot.algorithms.premises import Premise
 from surefoot.algorithms.related.dpp import ScalarDPP
 from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, tuning

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, final
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import Guarantee, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import Guarantee, Premise, Tuned
 from surefoot.core.parameters import flag, rounds
 from surefoot.regions import Errors
 

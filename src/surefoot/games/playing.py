@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.algorithms import Guarantee, Measure, name_of, unpack
-from surefoot.algorithms.premises import ROUNDING
+from surefoot.algorithms.guarantee import ROUNDING
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError

@@ -7,8 +7,7 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuned
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import map_runs

@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm, rows_dot, where

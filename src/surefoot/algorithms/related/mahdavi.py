@@ -15,8 +15,7 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, at_least, first_horizon
-from surefoot.algorithms.guarantee import KnownHorizon, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import KnownHorizon, Premise, Tuned
 from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning

@@ -11,8 +11,7 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Premise, Tuned
 from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, rows_dot

@@ -9,8 +9,7 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, harmonic, power_sum
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
-from surefoot.algorithms.premises import ROUNDING
+from surefoot.algorithms.guarantee import ROUNDING, Kind, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.core import checks
 from surefoot.core.algorithm import OneConstraint, tuning

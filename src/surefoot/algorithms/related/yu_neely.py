@@ -6,8 +6,7 @@ import math
 from typing import ClassVar, NamedTuple, Self, final
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import ConstraintForm, Tuned
-from surefoot.algorithms.premises import Premise
+from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, number_like, where
