@@ -270,9 +270,7 @@ def to_numbers(value: Array, name: str, rule: str) -> np.ndarray:
 
 def _is_float64(value: object) -> TypeGuard[np.ndarray]:
     """Return whether nothing is to be converted: what comes in every round."""
-    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
-        return False
-    return bool(value.dtype == np.float64)
+    return type(value) is np.ndarray and value.dtype == np.float64  # and no masked one
 
 
 def _to_any_numbers(value: Array, name: str, rule: str) -> np.ndarray:
