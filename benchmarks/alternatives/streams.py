@@ -153,7 +153,7 @@ def polytope_rows(problem: Problem) -> Iterator[Row]:
     A, b = g.A, g.b  # type: ignore[union-attr]
     solver = ByQP(A, b, float(c.R or 1.0))
     yield played(problem, solver, named("piqp", "projection of AdaGrad's step"), "all rows")
-    exact = CertifiedOGD.default(c, domain=Ball(c.R), exact=True)
+    exact = CertifiedOGD.default(c, domain=Ball(c.R))
     yield played(
         problem, exact, "**Surefoot, `CertifiedOGD`, rows apart**", "that rows are affine; measures"
     )

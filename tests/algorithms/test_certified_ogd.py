@@ -75,7 +75,7 @@ def test_with_a_curvature_of_zero_all_rows_are_projection_from_the_second_round_
     rng, d = np.random.default_rng(9), 5
     A = np.vstack([np.eye(d), -np.eye(d), rng.normal(size=(6, d))])
     b = rng.uniform(0.2, 0.4, len(A))
-    known = CurvatureRows(beta=0.0, rows=len(A), reach=1.0, exact=True)
+    known = CurvatureRows(beta=0.0, rows=len(A), reach=1.0)
     player = CertifiedOGD(knowledge=known, radius=1.0)
     state = player.init(np.zeros(d))
     gradients = rng.normal(size=(200, d)) + np.array([1.0, 0, 0, 0, 0])

@@ -133,6 +133,25 @@ def test_what_one_run_of_a_batch_reads_outside_does_not_certify_either():
         x = np.where([[t % 2 == 0], [False], [t == 3]], 1.2, state.x)
 
 
+@pytest.mark.parametrize("errors", [Errors(), Errors(value=0.01), Errors(value=0.01, drift=1e-3)])
+@pytest.mark.parametrize("other", ["hull", "curvature"])
+def test_where_one_row_is_above_zero_the_others_certify_nothing(errors, other):
+    # Beyond x[1] <= 0.5 the limit on x[0] reads low, by more than its constants allow inside.
+    known = {"reach": 1.5, "errors": errors}
+    first = LipschitzHull(G_g=1.0, **known) if other == "hull" else Curvature(beta=1.0, **known)
+    safe = RegionFilter(knowledge=Together(rows=(first, Curvature(beta=0.0, **known))))
+    x, slopes = np.zeros(2), np.eye(2)
+    state = safe.init(x)
+    for t in range(6):
+        g = np.array([x[0] - 1.0 - 9.0 * max(x[1] - 0.5, 0.0), x[1] - 0.5])
+        seen = Feedback(None, g, slopes, action=x, proposal=np.array([9.0, 0.3]))
+        state, info = safe.step(state, seen)
+        assert state.x[0] <= 1
+        assert state.x[1] <= 0.5
+        assert info.certificate.bound <= 0
+        x = np.array([0.5, 1.0]) if t % 3 == 0 else state.x
+
+
 # --- a ball that is too small ---------------------------------------------------------------------
 
 SMALL = Constants(R=0.5, G_g=1.0, beta=0.0, start_slack=1.0)

@@ -49,14 +49,12 @@ class AveragingState(NamedTuple):
         gradients: theta, the sum of the cost gradients, less what was pruned.
         inverse_eta: 1/eta of the last step; 0 before the first gradient.
         squares: the sum of the squared norms of the cost gradients.
-        weights: the multipliers of the last projection.
     """
 
     start: Array
     gradients: Array
     inverse_eta: Number
     squares: Number
-    weights: Number
 
 
 class AveragingNote(NamedTuple):
@@ -99,13 +97,13 @@ class Averaging(Proposer):
     def init(self, x1: Array) -> AveragingState:
         """Start with nothing learnt."""
         zero = number_like(x1, 0.0)
-        return AveragingState(x1, 0.0 * x1, zero, zero, zero)
+        return AveragingState(x1, 0.0 * x1, zero, zero)
 
     def propose(
         self, learner: AveragingState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[AveragingState, Wish]:
         """Return the certified action nearest to the far point."""
-        start, gradients, last, squares, weights = learner
+        start, gradients, last, squares = learner
         grad = 0.0 * x
         if feedback.cost_gradient is not None:
             grad = checks.read_gradient(x, feedback)
@@ -116,7 +114,7 @@ class Averaging(Proposer):
         else:
             inverse = where(squares > 0, 1 / self.eta, 0.0 * squares)
         wanted = start - gradients / where(inverse > 0, inverse, math.inf)
-        found = region.find_nearest(wanted, weights)
+        found = region.find_nearest(wanted)
         share = 0.0 * squares
         if self.far is not None:
             n = wanted - found.point
@@ -125,7 +123,7 @@ class Averaging(Proposer):
             share = where(length > limit, share, 0.0 * length)
             gradients = gradients + (share * inverse) * n
         note = AveragingNote(x, grad, inverse, kept, share, self.radius, found)
-        state = AveragingState(start, gradients, inverse, squares, found.weights)
+        state = AveragingState(start, gradients, inverse, squares)
         return state, Wish(found.point, note, wanted=wanted)
 
     def observer(self, knowledge: Knowledge) -> ObservedAveraging | None:
@@ -239,7 +237,7 @@ class ObservedAveraging(NamedTuple):
         moves = -float(dot(note.gradient, step)) - 0.5 * length * length * before
         moves += float(dot(note.kept, step)) * before
         # By how much a projection's normal may fail to point away from a feasible point.
-        bent, loose = region.normal_error(found.weights, found.point)
+        bent, loose = region.base.normal_error(found.weights, found.point)
         off = 2 * R * (1 + float(bent)) * float(found.drawn)
         Q = 0.5 * float(bent) * P * (4 * R + P) + float(loose) + off
         share, price = float(note.share), Q * inverse

@@ -20,7 +20,7 @@ from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import count, flag
+from surefoot.core.parameters import count
 from surefoot.core.types import Array, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, CurvatureRows, curvature_of
@@ -61,14 +61,9 @@ class CertifiedOGD(NameWithKnowledge):
     parts = (Descent, (Curvature, CurvatureRows))
 
     @classmethod
-    @tuning(exact=flag())
+    @tuning
     def default(
-        cls,
-        constants: Constants,
-        horizon: int | None = None,
-        domain: Set | None = None,
-        *,
-        exact: bool = False,
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
         r"""Tune by Theorem C, from the curvature of each constraint, R and the start; no horizon.
 
@@ -76,10 +71,9 @@ class CertifiedOGD(NameWithKnowledge):
             constants: the constants of the problem.
             horizon: not used.
             domain: the ball that holds the feasible set, or a known set in it.
-            exact: whether several rows are projected onto by active sets.
         """
         theorem = TheoremC(constants, int(as_constants(constants).rows or 1))
-        knowledge = curvature_of(constants, domain, exact=exact)
+        knowledge = curvature_of(constants, domain)
         return Tuned(cls.pair(knowledge=knowledge, radius=constants.R), under_errors(theorem))
 
 

@@ -48,7 +48,7 @@ class ObservedRegret(NamedTuple):
         """
         steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
         note, region = info.note, info.region
-        size, inverse, rho = note.size, note.inverse_eta, region.memory.rho
+        size, inverse, rho = note.size, note.inverse_eta, region.base.memory.rho
         if not note.moves:
             return self._replace(stayed=stayed + size)
         if not (size > 0 or last_inverse > 0):
@@ -56,7 +56,7 @@ class ObservedRegret(NamedTuple):
         falls = falls + (last_rho - rho) * last_inverse
         if not inverse > 0:
             return self._replace(falls=falls, rho=rho)
-        p = region.cut_by_half_space(note.wanted)
+        p = region.base.cut_by_half_space(note.wanted)
         for way in (note.wanted - p, p - info.x):
             moved = moved + dot(way, way) * inverse
         return ObservedRegret(
@@ -125,7 +125,7 @@ class ObservedCuts(NamedTuple):
         R, size, inverse = float(note.radius), float(note.size), float(note.inverse_eta)
         if not note.moves:
             return self._replace(stayed=self.stayed + 2 * R * size)
-        price = float(info.region.price(note.wanted, note.found.weights))
+        price = float(info.region.base.price(note.wanted, note.found.weights))
         d = float(note.found.drawn) + float(norm(info.x - note.found.point))
         return ObservedCuts(
             self.steps + size * size / inverse,

@@ -497,6 +497,13 @@ class LengthRegion(Region):
         moved = self.knowledge.domain.project(self.cut_by_half_space(y))
         return where(self.longest > 0, moved, self.point)
 
+    @property
+    def projections(self) -> tuple[Callable[[Array], Array], ...]:
+        """The projections onto the ball and the domain; onto the one point where there is none."""
+        if not self.longest > 0:
+            return (self.nearest,)
+        return Ball(self.longest, self.memory.drawn).project, self.knowledge.domain.project
+
     def cut_by_half_space(self, y: Array) -> Array:
         """Return the projection onto the tightened half-space of the reading."""
         seen = self.memory

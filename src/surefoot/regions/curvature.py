@@ -50,6 +50,8 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from surefoot.core import checks
 from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import (
@@ -77,8 +79,10 @@ from surefoot.regions.certificates import (
     beyond_reach,
 )
 from surefoot.regions.errors import EmptyRegionError, Errors, is_zero
-from surefoot.regions.known_set import Within, WithinBall
+from surefoot.regions.known_set import WithinBall
+from surefoot.regions.nearest import KnownSets
 from surefoot.regions.quadratic import Quadratic, curvature_margin
+from surefoot.regions.quadratics import Bounds
 from surefoot.regions.region import Knowledge, Projection, Reading, Region, check_start
 from surefoot.regions.slope_error import nonempty_lengths, search_lengths
 from surefoot.sets import Ball
@@ -234,7 +238,7 @@ class Curvature(Knowledge):
             return region
         if isinstance(self.domain, Ball):
             return WithinBall(region, self.domain)
-        return Within(region, self.domain)
+        return region.within(self.domain)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading of one run has that is impossible if beta and errors are right."""
@@ -332,17 +336,21 @@ class CurvatureRegion(Region):
         """Return where a step to w ends; see :meth:`find_cut`."""
         return self.find_cut(w).point
 
-    def find_nearest(self, w: Array, near: Number = 0.0) -> Projection:
-        """Return the nearest point with its multiplier; what is near is not needed here."""
+    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+        """Return the nearest point with its multiplier; in sets, without."""
+        if known is not None:
+            return super().find_nearest(w, known)
         return self._find(self._reachable(w), Quadratic.find_nearest)
 
-    def find_cut(self, w: Array) -> Projection:
+    def find_cut(self, w: Array, known: KnownSets | None = None) -> Projection:
         r"""Return where a step to w ends that is drawn back along the slope, not to the nearest.
 
         Descent by such cuts loses a constant to that by projections onto the known set
         (Theorem C of docs/certified.md). The step must be at most :math:`\nu/(2\beta)` long, or
         nothing may move.
         """
+        if known is not None:
+            return super().find_cut(w, known)
         return self._find(self._reachable(w), Quadratic.find_cut)
 
     def _reachable(self, w: Array) -> Array:
@@ -390,6 +398,13 @@ class CurvatureRegion(Region):
         drawn = best.drawn + norm(best.point - point)
         weights = where(good, 0.0 * best.weights, best.weights)
         return Projection(point, weights, where(good, 0.0 * drawn, drawn))
+
+    def as_bounds(self) -> Bounds:
+        """Return the bound of one NumPy run."""
+        ball, tau = self.ball, self.slope_error or 0.0
+        numbers = (np.array([float(n)]) for n in (ball.up, ball.beta, tau, 0.25 * ball.margin))
+        up, beta, slope_error, close = numbers
+        return Bounds(up, ball.s[None], beta, slope_error, close)
 
     def ball_of(self, length: Number) -> Quadratic:
         """Return a ball inside of the region, that touches it at a distance from x."""

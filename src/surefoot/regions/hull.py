@@ -47,7 +47,6 @@ from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor
 from surefoot.regions.certificates import HullCertificate, beyond_reach
 from surefoot.regions.errors import EmptyRegionError, Errors, causes
-from surefoot.regions.known_set import Within
 from surefoot.regions.region import Knowledge, Reading, Region, check_start
 
 __all__ = ["HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
@@ -158,7 +157,7 @@ class LipschitzHull(Knowledge):
         hull = self._hull(memory, memory.rounds + 1.0, errors)
         if errors.drift:
             hull = hull.to_visit(memory.anchor)
-        return hull if self.domain is None else Within(hull, self.domain)
+        return hull if self.domain is None else hull.within(self.domain)
 
     def _hull(self, memory: HullMemory, t: float, errors: Errors) -> HullRegion:
         """Return the hull of both balls as they are in round t."""
@@ -331,9 +330,9 @@ class HullRegion(Region):
         return self.from_start is not None and self.from_start.is_inside(w, beyond)
 
     @property
-    def inside(self) -> Array:
-        """The deepest action: in the region wherever there is one."""
-        return self.anchor.x
+    def insides(self) -> tuple[Array, ...]:
+        """The point nearest to the last action, and the deepest action."""
+        return self.nearest(self.x), self.anchor.x
 
     def certificate(self, x: Array, cut: bool = False) -> HullCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""

@@ -1,394 +1,143 @@
-r"""The nearest point of several balls and half-spaces, and of a known set; one NumPy run.
+r"""The nearest point of several bounds, and of sets that are known by cuts; one NumPy run.
 
-The sets are :math:`\{q : U_i(q) = h_i + s_i^\top q + \frac{\beta_i}2\|q\|^2 \le 0\}`, with
-:math:`\beta_i = 0` for half-spaces, and K. For multipliers :math:`\lambda \ge 0` the point of K
-where :math:`\frac12\|q - v\|^2 + \sum_i\lambda_iU_i(q)` is smallest is
+The bounds are :math:`U_i(q) = h_i + s_i^\top q + \tau_i\|q\| + \frac{\beta_i}2\|q\|^2 \le 0`. For
+multipliers :math:`\lambda \ge 0` the point where :math:`\frac12\|q-v\|^2 + \sum_i\lambda_iU_i(q)`
+is smallest is
 
-.. math:: q(\lambda) = \Pi_K\Big(\frac{v - \sum_i\lambda_is_i}{1 + \sum_i\lambda_i\beta_i}\Big),
+.. math:: q(\lambda) = \frac{[\|y\| - \lambda^\top\tau]_+}{1 + \lambda^\top\beta}\frac y{\|y\|},
+          \qquad y = v - \sum_i\lambda_is_i,
 
-and that minimum is a concave function of :math:`\lambda` with slope :math:`U_i(q(\lambda))`. It is
-increased one multiplier after the other (:func:`ascend`), or, where K is a box, by Newton's method
-(:func:`ascend_boxed`). The result is not trusted: it is checked in float64, row by row with half of
-the margin, and by K's own ``contains``; if that fails, the way there from x is shortened until it
-holds.
+and that minimum is a concave function of :math:`\lambda` with slope :math:`U_i(q(\lambda))` and
+second derivative :math:`-NH^{-1}N^\top`: the rows of N are the slopes of the bounds at q, and
+:math:`H = c + \frac{\lambda^\top\tau}{\|q\|}(I - \hat q\hat q^\top)`,
+:math:`c = 1 + \lambda^\top\beta`. It is increased by Newton's method; each step, with
+:math:`\lambda \ge 0`, is a projection onto half-spaces, by active sets. Half-spaces alone need one
+step. A set that does not hold q gives a half-space that does, which joins the bounds.
+
+The result is not trusted: whoever asks for it checks it in float64.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.core.arrays import dot, norm
 from surefoot.core.types import Array
-from surefoot.regions.known_set import AllSets, draw_back
-from surefoot.regions.quadratic import draw_along_slope, project_onto_ball
-from surefoot.regions.region import Projection
 from surefoot.sets._active_set import project_halfspaces
 
-__all__ = ["Quadratics", "ascend", "ascend_boxed"]
+__all__ = ["Bounds", "project_onto_bounds"]
 
-TRIES = 3
-"""A far point loses digits in the first search; the second starts where they are not lost."""
-REFINED = 4
-"""How often half-spaces are moved again by the length of the step that they led to, within K."""
-NEWTON = 60
-CLOSE = 2.0**-6
-"""Of the margin, how far a multiplier with a closed form leaves its row from 0."""
+TURNS = 40
+_UNIT = 2.0**-53
 
 
-class Quadratics(NamedTuple):
-    """The points where several quadratic bounds are at most 0, and that are in K.
+class Bounds(NamedTuple):
+    """Several bounds, relative to where the slopes were read.
 
     Attributes:
-        x: where the slopes were read.
-        level: h, the bounds there, ``(m,)``.
+        up: h, ``(m,)``.
         s: the slopes, ``(m, d)``.
         beta: the curvatures, ``(m,)``.
-        margin: e of each row, for rounding.
-        known: K; None for the whole space.
-        sweeps: how often each multiplier has its turn in a search, at most.
-        longest: a limit on the multipliers of a search by active sets; None for no such search.
+        tau: the errors of the slopes, ``(m,)``.
+        close: how far from 0 a bound may end, ``(m,)``.
     """
 
-    x: Array
-    level: Array
+    up: Array
     s: Array
     beta: Array
-    margin: Array
-    known: AllSets | None
-    sweeps: int
-    longest: float | None = None
+    tau: Array
+    close: Array
 
-    def bounds(self, point: Array) -> Array:
-        """Return the bound of each row at a point with half of the margin."""
-        return values(point - self.x, self.level + 0.5 * self.margin, self.s, self.beta)
+    @classmethod
+    def of(cls, normals: Array, up: Array, close: float) -> Bounds:
+        """Return half-spaces."""
+        return cls(up, normals, 0.0 * up, 0.0 * up, close + 0.0 * up)
 
-    def holds(self, point: Array) -> bool:
-        """Return whether a point passes the check of every row, and K contains it."""
-        if (self.bounds(point) > 0).any():
-            return False
-        return self.known is None or self.known.contains(point)
+    def values(self, q: Array) -> Array:
+        """Return each bound at a point."""
+        length = norm(q)
+        return self.up + self.s @ q + self.tau * length + 0.5 * self.beta * (length * length)
 
-    def find_nearest(self, w: Array, near: Array) -> Projection:
-        """Return the nearest point with its multipliers; x where none passes the check.
-
-        Args:
-            w: the wanted action.
-            near: multipliers of a similar problem; only how soon the search ends depends on them.
-        """
-        if self.holds(w):
-            return Projection(w, np.zeros(len(self.level)), 0.0)
-        q, weights = self._solve(w - self.x, near)
-        # A far point loses digits: once more from where they are not lost, with what is over.
-        over = np.maximum(values(q, self.level + self.margin, self.s, self.beta), 0.0)
-        size = np.vecdot(self.s, self.s)
-        again = q - (over / np.where(size > 0, size, 1.0)) @ self.s
-        for end in (q, again):
-            point = self._settle(self.x + end)
-            if self.holds(point):
-                return Projection(point, weights, norm(point - self.x - q))
-        return self._draw(q, weights)
-
-    def _solve(self, v: Array, near: Array) -> tuple[Array, Array]:
-        """Return the point of the balls and K nearest to v, relative to x, and its multipliers."""
-        up, close = self.level + self.margin, CLOSE * self.margin
-        if self.known is None:
-            return ascend(v, up, self.s, self.beta, near, close, close, self.sweeps)
-        if (corners := self.known.corners) is not None:
-            box = corners[0] - self.x, corners[1] - self.x
-            found = ascend_boxed(v, up, self.s, self.beta, *box, 0.25 * self.margin, near)
-            if found is not None:
-                return found
-        alone = ascend(v, up, self.s, self.beta, near, close, close, self.sweeps)
-        if self.known.contains(self.x + alone[0]):
-            return alone  # what is nearest without K, and in it, is nearest with it
-        return self._solve_within(v, up, self.beta)
-
-    def _solve_within(self, v: Array, up: Array, beta: Array) -> tuple[Array, Array]:
-        """Return the point of balls and K nearest to v by a search for each multiplier."""
-        known = self.known
-        assert known is not None
-        above = 0.25 * self.margin
-        size = abs(up) + np.sqrt(np.vecdot(self.s, self.s)) * norm(v)
-        below = np.maximum(above, 1e-10 * size)
-
-        def onto(q: Array) -> Array:
-            return known.project(self.x + q) - self.x
-
-        none = np.zeros(len(up))
-        return ascend(v, up, self.s, beta, none, above, below, self.sweeps, onto)
-
-    def find_cut(self, w: Array) -> Projection:
-        r"""Return where a step to w ends that is cut by half-spaces; x where none passes the check.
-
-        The half-spaces are :math:`h_i + s_i^\top q + \frac{\beta_i}2P^2 \le 0`, with P the length
-        of the step that they lead to. One row without K is drawn back along its slope.
-        """
-        if self.holds(w):
-            return Projection(w, np.zeros(len(self.level)), 0.0)
-        v, up = w - self.x, self.level + self.margin
-        if len(up) == 1 and self.known is None:
-            size = norm(self.s[0])
-            q, weight = draw_along_slope(v, float(up[0]), self.s[0], size, float(self.beta[0]))
-            point = self.x + q
-            point = point if self.holds(point) else self.x
-            return Projection(point, np.array([weight]), norm(point - self.x - q))
-        if self.known is not None:
-            alone = self._replace(known=None).find_cut(w)
-            if alone.drawn <= 1e-13 * norm(w) and self.holds(alone.point):
-                return alone  # what is cut without K, and in it, needs no K
-        return self._refine_cut(v, up)
-
-    def _refine_cut(self, v: Array, up: Array) -> Projection:
-        """Return a step cut by half-spaces that are moved by the length of what they lead to."""
-        squared, most = dot(v, v), 2 if self.known is None else REFINED
-        best, failed = None, None
-        for turn in range(most + 1):
-            q, weights = self._cut_by_halfspaces(v, up + 0.5 * self.beta * squared)
-            point = self._settle(self.x + q)
-            before, squared = squared, dot(q, q)
-            if not self.holds(point):
-                # The step was longer than what the half-spaces were moved for.
-                failed = failed or (q, weights)
-                squared = 1.02 * squared if turn or self.known is not None else squared
-                continue
-            best = Projection(point, weights, norm(point - self.x - q))
-            settled = self.known is not None and abs(before - squared) <= 1e-3 * before
-            # Without curvature no length moves the half-spaces, and the first answer is the last.
-            if failed or settled or turn + 1 >= most or not self.beta.any():
-                break
-        if best is None:
-            assert failed is not None
-            return self._draw(*failed)
-        return best
-
-    def _cut_by_halfspaces(self, v: Array, up: Array) -> tuple[Array, Array]:
-        """Return the point of half-spaces and K nearest to v, and its multipliers."""
-        flat = np.zeros(len(up))
-        if self.known is not None:
-            return self._solve_within(v, up, flat)
-        if self.longest is not None:
-            # The check has half of the margin; multipliers of rows that nearly cancel are refused.
-            least = 0.25 * float(self.margin.min())
-            found = project_halfspaces(up + self.s @ v, self.s, least, self.longest)
-            if found is not None:
-                return v + found[0], found[1]
-        close = CLOSE * self.margin
-        return ascend(v, up, self.s, flat, flat, close, close, self.sweeps)
-
-    def _draw(self, q: Array, weights: Array) -> Projection:
-        """Return what passes of the way from x, or x."""
-        end = self._settle(self.x + q)
-        point = draw_back(self.holds, self.known, self.x, end)
-        point = self.x if point is None else point
-        return Projection(point, weights, norm(point - self.x - q))
-
-    def _settle(self, point: Array) -> Array:
-        return point if self.known is None else self.known.snap_inside(point)
+    def join(self, other: Bounds) -> Bounds:
+        """Return these bounds, and others after them."""
+        return Bounds(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
-def values(q: Array, up: Array, s: Array, beta: Array) -> Array:
-    """Return each quadratic at q, which is relative to where the slopes were read."""
-    return up + s @ q + 0.5 * beta * dot(q, q)
-
-
-def ascend(
-    v: Array,
-    up: Array,
-    s: Array,
-    beta: Array,
-    weights: Array,
-    above: Array,
-    below: Array,
-    sweeps: int,
-    onto: Callable[[Array], Array] | None = None,
+def project_onto_bounds(
+    v: Array, bounds: Bounds, cut: Callable[[Array], Bounds] | None = None, turns: int = TURNS
 ) -> tuple[Array, Array]:
-    """Return q and its multipliers, each in turn made the best for the others as they are.
+    """Return nearly the point of bounds and sets that is nearest to v, and the bounds' multipliers.
 
     Args:
-        v: the point to project.
-        up: h, ``(m,)``.
-        s: the slopes, ``(m, d)``.
-        beta: the curvatures, ``(m,)``.
-        weights: the multipliers to begin with.
-        above: how far above 0 a quadratic may end, ``(m,)``.
-        below: half of how far below 0 one with a multiplier may.
-        sweeps: how often each multiplier has its turn, at most.
-        onto: the projection onto K, relative to where the slopes were read; None for no K.
+        v: the point.
+        bounds: the bounds.
+        cut: half-spaces that hold sets and not a point; none where the sets hold it.
+        turns: how often the multipliers are changed, at most.
 
     Example:
-        >>> corner, h, none = np.eye(2), np.array([-1.0, -0.5]), np.zeros(2)
-        >>> ascend(np.array([3.0, 2.0]), h, corner, none, none, none, none, 3)
+        >>> none, close = np.zeros(2), np.full(2, 1e-12)
+        >>> corner = Bounds(np.array([-1.0, -0.5]), np.eye(2), none, none, close)
+        >>> project_onto_bounds(np.array([3.0, 2.0]), corner)
         (array([1. , 0.5]), array([2. , 1.5]))
-        >>> limit = lambda q: np.minimum(q, [0.25, 9.0])  # a known limit of the first entry
-        >>> row, h, none = np.array([[1.0, 1.0]]), np.array([-1.0]), np.zeros(1)
-        >>> ascend(np.ones(2), h, row, none, none, none, np.full(1, 1e-9), 5, limit)[0].round(8)
-        array([0.25, 0.75])
+        >>> s, one = np.array([[0.0, 1.0]]), np.ones(1)
+        >>> ball = Bounds(-1.5 * one, s, one, 0 * one, 1e-12 * one)
+        >>> q, multipliers = project_onto_bounds(np.array([0.0, 4.0]), ball)
+        >>> q.round(9), multipliers.round(9)  # the ball around (0, -1) of radius 2
+        (array([0., 1.]), array([1.5]))
     """
-    lam = np.array(weights)
-
-    def at() -> Array:
-        q = (v - lam @ s) / (1.0 + lam @ beta)
-        return q if onto is None else onto(q)
-
-    q = at()
-    over = values(q, up, s, beta)
-    for _ in range(sweeps):
-        if ((over <= above) & ((lam == 0) | (over >= -2 * below))).all():
+    count, lam = len(bounds.up), np.zeros(len(bounds.up))
+    q, dual = _minimise(v, bounds, lam)
+    lost = 8 * (len(v) + 8) * _UNIT * norm(v)  # by the rounding of a far point
+    for _ in range(turns):
+        new = None if cut is None else cut(q)
+        if new is not None and len(new.up):
+            bounds, lam = bounds.join(new), np.append(lam, np.zeros(len(new.up)))
+        over = bounds.values(q)
+        off = np.where(lam > 0, abs(over), over)
+        if (off <= bounds.close + lost * np.sqrt(np.vecdot(bounds.s, bounds.s))).all():
             break
-        for i in range(len(up)):
-            # Where q is what the multipliers make of v, a row that holds without one needs none.
-            if lam[i] == 0 and over[i] <= 0:
-                continue
-            old, lam[i] = float(lam[i]), 0.0
-            rest, c = v - lam @ s, 1.0 + float(lam @ beta)
-            row = up[i].item(), s[i], beta[i].item()
-            if onto is None:
-                h, slope, b = row
-                weight = c * project_onto_ball(rest / c, h, slope, dot(slope, slope), b)[1]
-            else:
-                weight = _find_root(rest, c, *row, old, onto, float(below[i]))
-            if weight == math.inf:
-                lam[i] = old
-                return q, lam
-            lam[i] = weight
-            q = at()
-            over = values(q, up, s, beta)
-    return q, lam
-
-
-def _find_root(
-    rest: Array,
-    c: float,
-    h: float,
-    s: Array,
-    beta: float,
-    near: float,
-    onto: Callable[[Array], Array],
-    tolerance: float,
-) -> float:
-    """Return the multiplier of a row for the others as they are, on the side where it holds.
-
-    The row's quadratic falls as its multiplier grows; each try projects once onto K. It is infinite
-    where none is enough.
-    """
-
-    def at(weight: float) -> float:
-        q = onto((rest - weight * s) / (c + weight * beta))
-        return float(h + dot(s, q) + 0.5 * beta * dot(q, q))
-
-    low, f_low = 0.0, at(0.0)
-    if f_low <= 0:
-        return 0.0
-    size = dot(s, s) + beta
-    high = near if near > 0 else f_low / size if size > 0 else math.inf
-    if not 0 < high < math.inf:
-        return math.inf
-    for _ in range(80):
-        f_high = at(high)
-        if f_high <= 0:
+        found = _step(bounds, lam, q, over)
+        if found is None:
             break
-        low, f_low, high = high, f_high, 4.0 * high
-    else:
-        return math.inf
-    # Regula falsi with the end that stays halved (Illinois); it ends on the side that holds.
-    for k in range(100):
-        if f_high >= -tolerance or high - low <= 4e-16 * high:
-            break
-        x = (low * f_high - high * f_low) / (f_high - f_low) if k % 8 < 7 else 0.5 * (low + high)
-        if not low < x < high:
-            x = 0.5 * (low + high)
-        f = at(x)
-        if f <= 0:
-            high, f_high, f_low = x, f, 0.5 * f_low
-        else:
-            low, f_low, f_high = x, f, 0.5 * f_high
-            if f_high >= -tolerance:  # only its weight was halved, not the value
-                f_high = min(f_high, -2 * tolerance)
-    return high
-
-
-def ascend_boxed(
-    v: Array,
-    up: Array,
-    s: Array,
-    beta: Array,
-    lower: Array,
-    upper: Array,
-    tolerance: Array,
-    near: Array,
-) -> tuple[Array, Array] | None:
-    r"""Return q and its multipliers for a box by Newton's method; None where none was found.
-
-    Where no entry of q changes between a face of the box and its inside, the dual function has the
-    second derivative :math:`-NN^\top/c`: :math:`c = 1 + \lambda^\top\beta`, and the rows of N are
-    :math:`s_i + \beta_iq` in the entries that are inside. One round of a control loop is close to
-    the one before, so that a handful of steps does what cyclic ascent does in hundreds.
-
-    Args:
-        v: the point to project.
-        up: h, ``(m,)``.
-        s: the slopes, ``(m, d)``.
-        beta: the curvatures, ``(m,)``.
-        lower: the lower corner of the box, relative to where the slopes were read.
-        upper: the upper one.
-        tolerance: how far above 0 a quadratic may end, and below it with a multiplier, ``(m,)``.
-        near: multipliers of a similar problem to start from.
-
-    Example:
-        >>> row, h, none = np.array([[1.0, 1.0]]), np.array([-1.0]), np.zeros(1)
-        >>> low, high = np.array([-1.0, -1.0]), np.array([0.25, 9.0])
-        >>> ascend_boxed(np.ones(2), h, row, none, low, high, np.full(1, 1e-12), none)[0].round(8)
-        array([0.25, 0.75])
-    """
-
-    def at(lam: Array) -> tuple[Array, Array, float, float, Array]:
-        c = 1.0 + float(lam @ beta)
-        free = (v - lam @ s) / c
-        q = np.minimum(np.maximum(free, lower), upper)
-        over = values(q, up, s, beta)
-        way = q - v
-        return q, over, c, 0.5 * dot(way, way) + float(lam @ over), free == q
-
-    lam = np.maximum(near, 0.0)
-    q, over, c, dual, inside = at(lam)
-    wide = lower < upper
-    shift = 0.0  # added to the second derivative while steps fail, as far from the solution
-    for _ in range(NEWTON):
-        if (over <= tolerance).all() and (abs(over[lam > 0]) <= tolerance[lam > 0]).all():
-            return q, lam
-        rows = (lam > 0) | (over > 0)
-        # An entry that would just reach a face may leave it again.
-        step = c * _newton_step(s[rows] + beta[rows, None] * q, inside & wide, over[rows], shift)
-        length: float = 1.0
-        found: Any = None
-        for _ in range(20):
-            trial = lam.copy()
-            trial[rows] = np.maximum(lam[rows] + length * step, 0.0)
-            found = at(trial)
+        change, share = found - lam, 1.0
+        for _ in range(12):
+            trial = lam + share * change
+            after = _minimise(v, bounds, trial)
             # Near the solution the gain is below the rounding of the dual function.
-            if found[3] >= dual + 1e-4 * float(over @ (trial - lam)) - 1e-13 * abs(dual):
+            if after[1] >= dual + 1e-4 * share * float(over @ change) - 1e-13 * abs(dual):
                 break
-            length *= 0.5
-        else:
-            if shift > 1e3:
-                return None
-            shift = max(10.0 * shift, 1e-3)
-            continue
-        shift = 0.0 if length == 1.0 else shift
+            share *= 0.5
         if (trial == lam).all():
-            return None
-        lam, (q, over, c, dual, inside) = trial, found
-    return None
+            break
+        lam, (q, dual) = trial, after
+    return q, lam[:count]
 
 
-def _newton_step(N: Array, free: Array, over: Array, shift: float) -> Array:
-    """Return the change of the multipliers, up to c, that Newton's method wants."""
-    size = np.vecdot(N, N)
-    N = N[:, free]
-    H = N @ N.T
-    H.flat[:: len(H) + 1] += (1e-14 + shift) * np.maximum(size, 1e-3 * size.max() + 1e-290)
-    return np.linalg.solve(H, over)
+def _minimise(v: Array, bounds: Bounds, lam: Array) -> tuple[Array, float]:
+    """Return q of multipliers, and the dual function."""
+    y = v - lam @ bounds.s
+    size = norm(y)
+    c, tilt = 1.0 + float(lam @ bounds.beta), float(lam @ bounds.tau)
+    q = max(size - tilt, 0.0) / (c * size) * y if size > 0 else y
+    way = q - v
+    return q, 0.5 * dot(way, way) + float(lam @ bounds.values(q))
+
+
+def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
+    """Return the multipliers that Newton's method wants; None where no point holds."""
+    length = norm(q)
+    unit = q / length if length > 0 else q
+    c = 1.0 + float(lam @ bounds.beta)
+    across = c + (float(lam @ bounds.tau) / length if length > 0 else 0.0)
+    N = bounds.s + np.outer(bounds.beta * length + bounds.tau, unit)
+    # N times the root of the inverse of H.
+    along = np.outer(N @ unit, unit)
+    N = (N - along) / math.sqrt(across) + along / math.sqrt(c)
+    excess = over + N @ (lam @ N)
+    rounding = 16 * (len(q) + 8) * _UNIT * float(abs(excess).max())
+    found = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
+    return None if found is None else found[1]

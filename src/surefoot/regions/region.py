@@ -20,7 +20,9 @@ first observed.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -32,7 +34,14 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
-from surefoot.regions.errors import Errors
+from surefoot.regions.errors import EmptyRegionError, Errors
+from surefoot.regions.nearest import (
+    KnownSets,
+    find_certified,
+    project_onto_both,
+    reflect_in_turn,
+)
+from surefoot.regions.quadratics import Bounds
 
 __all__ = ["Knowledge", "Projection", "Reading", "Region", "check_start"]
 
@@ -152,6 +161,9 @@ class Projection(NamedTuple):
 class Region:
     """A convex set of next actions, all of them certainly feasible. It belongs to one round.
 
+    A region of your own needs ``round``, ``x``, :meth:`nearest`, :meth:`contains` and
+    :meth:`certificate`; the other numbers are for proposers that read them.
+
     Attributes:
         round: the last round of the memory.
         x: the action that was observed last.
@@ -165,21 +177,23 @@ class Region:
         curvature_seen: the least that explains the last two readings; 0 where none is known.
         reach: the largest norm of a feasible point.
         visit_due: whether the action after the next will be the anchor, to be measured again.
+        from_start: the region that the start certifies with the last action; None where it is not
+            kept.
     """
-
-    curvature_seen: float = 0.0
-    visit_due: bool = False
 
     round: float
     x: Array
-    upper: float
-    errors: Errors
-    radius: Number
-    depth: Number
-    longest: Number
-    steepness: Number
-    noise: Number
-    reach: Number
+    upper: Number = 0.0
+    errors: Errors = Errors()
+    radius: Number = 0.0
+    depth: Number = 0.0
+    longest: Number = 0.0
+    steepness: Number = math.inf
+    noise: Number = 0.0
+    curvature_seen: Number = 0.0
+    reach: Number = 1.0
+    visit_due: bool = False
+    from_start: Region | None = None
 
     @abstractmethod
     def nearest(self, w: Array) -> Array:
@@ -192,37 +206,6 @@ class Region:
     def contains(self, w: Array) -> Any:
         """Return whether a point is certified."""
 
-    def cut(self, w: Array) -> Array:
-        """Return where a step to w, a descent's, is cut off; the nearest point unless defined."""
-        return self.nearest(w)
-
-    def find_nearest(self, w: Array, near: Number = 0.0) -> Projection:
-        """Return the nearest point with its multipliers, for proposers whose bounds need these.
-
-        Args:
-            w: the wanted action.
-            near: the multipliers of a similar search, which this one may start from.
-        """
-        point = self.nearest(w)
-        return Projection(point, 0.0 * near, norm(point - w))
-
-    def find_cut(self, w: Array) -> Projection:
-        """Return where a step to w is cut off with its multipliers."""
-        point = self.cut(w)
-        far = norm(point - w)
-        return Projection(point, 0.0 * far, far)
-
-    @property
-    def inside(self) -> Array:
-        """A point that is in the region wherever there is one; the last action unless defined."""
-        return self.x
-
-    def within(self, known: Set) -> Region:
-        """Return the part of the region that is in a set."""
-        from surefoot.regions.known_set import Within
-
-        return Within(self, known)
-
     @abstractmethod
     def certificate(self, x: Array, cut: bool = False) -> Any:
         """Return why a point of the region is feasible: a named tuple whose ``str`` is a sentence.
@@ -231,6 +214,83 @@ class Region:
             x: the next action.
             cut: whether it differs from the wish.
         """
+
+    def cut(self, w: Array) -> Array:
+        """Return where a step to w, a descent's, is cut off; the nearest point unless defined."""
+        return self.nearest(w)
+
+    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+        """Return the nearest point with its multipliers, for proposers whose bounds need these.
+
+        Args:
+            w: the wanted action.
+            known: sets that hold the point, too; one NumPy run.
+        """
+        point = self.nearest(w) if known is None else find_certified(self, known, w)
+        far = norm(point - w)
+        return Projection(point, 0.0 * far, far)
+
+    def find_cut(self, w: Array, known: KnownSets | None = None) -> Projection:
+        """Return where a step to w is cut off with its multipliers."""
+        point = self.cut(w)
+        if known is not None and not known.contains(point):
+            point = find_certified(self, known, point)
+        far = norm(point - w)
+        return Projection(point, 0.0 * far, far)
+
+    def within(self, *sets: Set) -> Region:
+        """Return the part of the region that is in sets, as those announced for the next round."""
+        from surefoot.regions.known_set import Within
+
+        return Within(self, KnownSets(*sets))
+
+    @property
+    def base(self) -> Any:
+        """The region without sets that it was cut down to."""
+        return self
+
+    # What a search in sets asks a region for; one NumPy run.
+
+    @property
+    def projections(self) -> tuple[Callable[[Array], Array], ...]:
+        """The projections onto convex sets that have the region in common."""
+        return (self.nearest,)
+
+    def as_bounds(self) -> Bounds | None:
+        """Return the region as bounds relative to x; None where it is known by its projection."""
+        return None
+
+    def seek(self, w: Array, known: KnownSets | None) -> Array:
+        """Return nearly the point of the region and of sets nearest to w; it is not checked."""
+        point = self.nearest(w)
+        if known is None or known.contains(point):
+            return point
+        size = norm(point - self.x) + max(float(self.depth), 0.0)
+        return project_onto_both(self.nearest, known.project, w, self.x, size)
+
+    def find_inside(self, known: KnownSets | None, holds: Callable[[Array], bool]) -> Array | None:
+        """Return a point of the region and of sets, near the last action; None for none found.
+
+        Args:
+            known: the sets.
+            holds: whether a point is one.
+        """
+        return reflect_in_turn(self.projections, known, holds, self.x)
+
+    @property
+    def insides(self) -> tuple[Array, ...]:
+        """Points that are likely to be in the region."""
+        return (self.nearest(self.x),)
+
+    @property
+    def whole(self) -> Region:
+        """The region without a visit that it asks for."""
+        return self
+
+    def explain_empty(self) -> EmptyRegionError:
+        """Return the error for a round after which nothing is certified any more."""
+        worst, drift = self.upper + self.errors.drift, self.errors.drift
+        return EmptyRegionError.of_drift(self.round, self.x, worst, drift)
 
 
 def check_start(g: float, upper: float, margin: float) -> None:

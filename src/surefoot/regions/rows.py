@@ -14,6 +14,7 @@ own ``contains``; if that fails, the way there from a point that passes is short
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -25,7 +26,7 @@ from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import dot, norm, squared_and_norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, count, flag, positive, projectable
+from surefoot.core.parameters import anything, count, positive, projectable
 from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
@@ -43,18 +44,18 @@ from surefoot.regions.curvature import (
     least_curvature,
 )
 from surefoot.regions.errors import EmptyRegionError, Errors
-from surefoot.regions.known_set import (
-    AllSets,
-    draw_back,
-    find_common_point,
-    reflect_in_turn,
-)
-from surefoot.regions.quadratics import Quadratics
+from surefoot.regions.nearest import KnownSets, draw_back, take_certified
+from surefoot.regions.quadratics import Bounds, project_onto_bounds
 from surefoot.regions.region import Knowledge, Projection, Reading, Region
-from surefoot.regions.slope_error import search_lengths
 from surefoot.sets import Ball
 
 __all__ = ["CurvatureRows", "RowsRegion", "curvature_of", "read_rows"]
+
+REFINED = 4
+"""How often half-spaces are moved again by the length of the step that they led to, within sets."""
+INWARDS = (0.0, 1e-13, 1e-10, 1e-7, 1e-4)
+"""How far inside of everything a common point is sought, relative to the reach."""
+Search = Callable[[Array, "KnownSets | None"], tuple[Array, Array]]
 
 # A wish at the end of float64 has squares beyond it; what comes of them is compared, and not taken.
 _QUIETLY = np.errstate(over="ignore", invalid="ignore")
@@ -70,8 +71,6 @@ class CurvatureRows(Knowledge):
             domain unless given.
         domain: a known closed convex set that holds every action, projected onto jointly with what
             is certified. None where nothing is known.
-        sweeps: how often each row has its turn in a search, at most.
-        exact: whether cuts by half-spaces are solved by active sets, where there is no known set.
         errors: how wrong readings of any row may be.
 
     Example:
@@ -91,8 +90,6 @@ class CurvatureRows(Knowledge):
     reach: Number = positive(default=None)
     rows: int = count(0, default=0)
     domain: Set | None = projectable(default=None)
-    sweeps: int = count(default=16)
-    exact: bool = flag(default=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,14 +190,14 @@ class CurvatureRows(Knowledge):
             curvature_seen=float(np.max(least_curvature(memory, made, new.noise))),
         )
 
-    def region(self, memory: CurvatureMemory, errors: Errors) -> RowsRegion:
+    def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return the intersection of the balls, and of the known set."""
-        return self._region_in(memory, memory.rounds + 1.0, errors)
+        region = self._region_in(memory, memory.rounds + 1.0, errors)
+        return region if self.domain is None else region.within(self.domain)
 
     def _region_in(self, memory: CurvatureMemory, t: float, errors: Errors) -> RowsRegion:
         """Return the region of a round."""
-        known = None if self.domain is None else AllSets(self.domain)
-        return RowsRegion(self, memory, t, errors, known)
+        return RowsRegion(self, memory, t, errors)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the curvatures and errors are right."""
@@ -229,40 +226,33 @@ class CurvatureRows(Knowledge):
 
 
 class RowsRegion(Region):
-    """The points where every quadratic bound is at most 0, and that are in the known sets.
+    """The points where every quadratic bound is at most 0.
 
     Args:
         knowledge: the constants.
         memory: what was read.
         t: the round that the region is for.
         errors: what it allows for.
-        known: the sets that are known and announced; None where there is none.
 
     Attributes:
-        balls: the bounds without the error of the slopes, and the sets.
-        level: the bounds on the rows at x in the round.
         each: the region of each row by itself, as those of a batch.
-        slope_error: the error of the slopes; None for none.
+        level: the bounds on the rows at x in the round.
+        s: the slopes.
+        beta: the curvatures.
         margin: e of each row, for rounding.
+        slope_error: the error of the slopes.
     """
 
     def __init__(
-        self,
-        knowledge: CurvatureRows,
-        memory: CurvatureMemory,
-        t: float,
-        errors: Errors,
-        known: AllSets | None = None,
+        self, knowledge: CurvatureRows, memory: CurvatureMemory, t: float, errors: Errors
     ) -> None:
         each = CurvatureRegion(knowledge.each, memory, t, errors)
         self.knowledge, self.memory, self.t, self.errors = knowledge, memory, t, errors
-        self.each, self.known, self.x, self.round = each, known, each.x, memory.rounds
-        self.slope_error, self.anchor, self.reach = each.slope_error, each.anchor, each.reach
-        longest = 8.0 * self.reach if knowledge.exact else None
+        self.each, self.x, self.round, self.anchor = each, each.x, memory.rounds, each.anchor
+        self.slope_error, self.reach = each.slope_error or 0.0, float(each.reach)
         columns = (each.level, each.ball.beta, each.noise)
-        self.level, beta, self.margin = (column[:, 0] for column in columns)
-        parts = (each.x, self.level, each.ball.s, beta, self.margin, known)
-        self.balls = Quadratics(*parts, knowledge.sweeps, longest)
+        self.level, self.beta, self.margin = (column[:, 0] for column in columns)
+        self.s = each.ball.s
         self.longest, self.radius = float(each.longest.min()), float(each.radius.min())
         self.upper, self.noise, self.steepness = (
             float(np.max(column)) for column in (each.upper, each.noise, each.steepness)
@@ -270,35 +260,28 @@ class RowsRegion(Region):
         self.depth = max(memory.depth, self.radius)
         self.curvature_seen = memory.curvature_seen
 
-    def within(self, known: Set) -> RowsRegion:
-        """Return the region cut down to a set that was announced for the next round."""
-        both = AllSets.within(self.known, known)
-        return RowsRegion(self.knowledge, self.memory, self.t, self.errors, both)
-
     def bounds(self, point: Array) -> Array:
         """Return the certified bound on each row at a point: U_i(p) and half of the margin."""
-        found = self.balls.bounds(point)
-        if self.slope_error is not None:
-            found = found + self.slope_error * norm(point - self.x)
-        return found
+        q = point - self.x
+        return self._values(q, self.level + 0.5 * self.margin, norm(q))
+
+    def _values(self, q: Array, up: Array, length: float) -> Array:
+        """Return each row's bound at q, relative to x, from bounds at x."""
+        bent = self.slope_error * length + 0.5 * self.beta * (length * length)
+        return up + self.s @ q + bent
 
     def holds(self, point: Array) -> bool:
-        """Return whether a point passes the check of every row and set."""
-        if (self.bounds(point) > 0).any():
-            return False
-        return self.known is None or self.known.contains(point)
+        """Return whether a point passes the check of every row."""
+        return bool((self.bounds(point) <= 0).all())
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified."""
         if self.holds(w):
             return True
-        point = self.x if self._stays else self._pull()
-        return point is not None and bool((w == point).all())
-
-    @property
-    def _stays(self) -> bool:
-        """Whether the action is certified for having been played: of a fixed g, in the sets."""
-        return self.anchor is None and self.upper <= 0 and self._has_action
+        if self.anchor is None:
+            # For a fixed g an action that was played, and feasible, stays so.
+            return self.upper <= 0 and bool((w == self.x).all())
+        return self._is_on_way_back(w)
 
     @_QUIETLY
     def nearest(self, w: Array) -> Array:
@@ -311,153 +294,136 @@ class RowsRegion(Region):
         return self.find_cut(w).point
 
     @_QUIETLY
-    def find_nearest(self, w: Array, near: Number = 0.0) -> Projection:
-        """Return the nearest point and its multipliers, from multipliers that are near."""
-        near = np.broadcast_to(np.asarray(near, dtype=np.float64), self.level.shape)
-        return self._find(w, partial(Quadratics.find_nearest, near=near))
+    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+        """Return the nearest point and its multipliers."""
+        return self._find(w, known, self._project)
 
     @_QUIETLY
-    def find_cut(self, w: Array) -> Projection:
+    def find_cut(self, w: Array, known: KnownSets | None = None) -> Projection:
         r"""Return where a step to w ends that is cut by half-spaces, not by balls.
 
-        The half-spaces are :math:`g_i + s_i^\top(q-x) + \frac{\beta_i}2\bar P^2 \le 0`, with
-        :math:`\bar P` the length of the step: descent by such cuts loses a constant to that by
-        projections onto the known set (docs/certified.md, Theorem C). One row is drawn back along
-        its slope.
+        The half-spaces are :math:`h_i + s_i^\top q + \tau P + \frac{\beta_i}2P^2 \le 0`, with P the
+        length of the step that they lead to: descent by such cuts loses a constant to that by
+        projections onto the known set (docs/certified.md, Theorem C).
         """
-        return self._find(w, Quadratics.find_cut)
+        return self._find(w, known, self._cut_by_halfspaces)
 
     def _check_wish(self, w: Array) -> None:
         if not squared_and_norm(w - self.x)[0] < math.inf:
             checks.refuse_unfinite(w, "the wanted action")
             raise InvalidValueError("the wanted action must have a finite distance from x")
 
-    def _find(self, w: Array, search: Any) -> Projection:
-        """Return what a search finds; else a certified point on the way to the wish."""
+    def _find(self, w: Array, known: KnownSets | None, search: Search) -> Projection:
+        """Return what a search finds; else a certified point on the way there."""
         self._check_wish(w)
-        none = np.zeros(len(self.level))
-        if self.holds(w):
-            return Projection(w, none, 0.0)
-        if self.known is not None and self.known.is_empty:
-            raise self._nothing_in_sets()
-        found = self._search(w, search)
-        # For a fixed g a search that fails ends where the action is, and was.
-        if self.holds(found.point) or (self.anchor is None and self._has_action):
-            return found
-        point = self._find_certified()
-        if self.known is not None:
-            end = self.known.snap_inside(self.known.project(w))
-            drawn = draw_back(self.holds, self.known, point, end)
-            point = point if drawn is None else drawn
-        return Projection(point, none, norm(point - w))
+        if self._is_in(w, known):
+            return Projection(w, np.zeros(len(self.level)), 0.0)
+        q, weights = search(w - self.x, known)
+        end = self._settle(q, known)
+        if not self._is_in(end, known):
+            # A far wish loses digits: once more from where they are not lost.
+            end = self._settle(self._project(end - self.x, known)[0], known)
+        if not self._is_in(end, known):
+            end = take_certified(self, known, end)
+        return Projection(end, weights, norm(end - self.x - q))
+
+    def _is_in(self, point: Array, known: KnownSets | None) -> bool:
+        return self.contains(point) and (known is None or known.contains(point))
+
+    def _settle(self, q: Array, known: KnownSets | None) -> Array:
+        return self.x + q if known is None else known.settle(self.x + q)
+
+    def _project(
+        self, v: Array, known: KnownSets | None, inwards: float = 0.0
+    ) -> tuple[Array, Array]:
+        """Return the point of the balls and of sets nearest to v, relative to x; multipliers."""
+        up = self.level + self.margin + inwards * self.each.steepness[:, 0]
+        return self._solve(v, up, self.beta, self.slope_error, known, inwards)
+
+    def _solve(
+        self,
+        v: Array,
+        up: Array,
+        beta: Array,
+        tau: float,
+        known: KnownSets | None,
+        inwards: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """Return the nearest point of bounds and of sets, and the bounds' multipliers."""
+        bounds, cut = Bounds(up, self.s, beta, np.full(len(up), tau), 0.25 * self.margin), None
+        if known is not None:
+            bounds = bounds.join(known.bounds(self.x, inwards))
+            cut = partial(known.cut, self.x, self.reach, inwards)
+        q, multipliers = project_onto_bounds(v, bounds, cut)
+        return q, multipliers[: len(up)]
+
+    def _cut_by_halfspaces(self, v: Array, known: KnownSets | None) -> tuple[Array, Array]:
+        """Return a step cut by half-spaces that are moved by the length of what they lead to."""
+        up, squared, flat = self.level + self.margin, dot(v, v), np.zeros(len(self.level))
+        most = 2 if known is None else REFINED
+        best: tuple[Array, Array] | None = None
+        failed: tuple[Array, Array] | None = None
+        for turn in range(most + 1):
+            moved = up + self.slope_error * math.sqrt(squared) + 0.5 * self.beta * squared
+            found = self._solve(v, moved, flat, 0.0, known)
+            before, squared = squared, dot(found[0], found[0])
+            if not self._is_in(self._settle(found[0], known), known):
+                # The step was longer than what the half-spaces were moved for.
+                failed = failed or found
+                squared = 1.02 * squared if turn or known is not None else squared
+                continue
+            best = found
+            near = known is not None and abs(before - squared) <= 1e-3 * before
+            # Where nothing bends no length moves the half-spaces: the first answer is the last.
+            straight = not self.beta.any() and not self.slope_error
+            if failed or near or turn + 1 >= most or straight:
+                break
+        return best or failed or (v, flat)
 
     @property
-    def _has_action(self) -> bool:
-        """Whether the last action is in the sets."""
-        return self.known is None or self.known.contains(self.x)
+    def insides(self) -> tuple[Array, ...]:
+        """The last action."""
+        return (self.x,)
 
-    def _search(self, w: Array, search: Any, near: Array | None = None) -> Projection:
-        """Return what a search finds; with an error of the slope, in balls inside the region."""
-        if self.slope_error is None:
-            found: Projection = search(self.balls, w)
-            return found
-        best, sure = search_lengths(self, w, search, near)
-        if sure:
-            return best
-        return Projection(self.x, best.weights, best.drawn + norm(best.point - self.x))
+    def _share(self) -> float:
+        """Return from which share of the way to the anchor on convexity bounds all rows by 0."""
+        return float(pull_share(self.each.ball.up, self.each.anchor_level).max())
 
-    def ball_of(self, length: float) -> Quadratics:
-        """Return balls inside of the region, that touch it at a distance from x."""
-        tau = self.slope_error or 0.0
-        return self.balls._replace(
-            beta=self.balls.beta + tau / length, level=self.level + 0.5 * tau * length
-        )
+    @property
+    def _rounding(self) -> float:
+        """What rounding does to a mean of two points."""
+        return 8.0 * (len(self.x) + 8) * 2.0**-53 * float(self.reach)
 
-    def lengths(self) -> tuple[float, float]:
-        """Return between which lengths :meth:`ball_of` has a point in the ball of every row."""
-        low, high = self.each.lengths()
-        return float(low.max()), float(high.min())
+    def _is_on_way_back(self, w: Array) -> bool:
+        """Return whether a point is on the way to the anchor, where convexity certifies it."""
+        assert self.anchor is not None
+        way, share = self.anchor.x - self.x, self._share()
+        length = norm(way)
+        if share > 1 or not length > 0:
+            return False
+        along = dot(w - self.x, way) / length
+        off = norm(w - self.x - (along / length) * way)
+        return bool(max(off, share * length - along, along - length) <= self._rounding)
 
-    def _find_certified(self) -> Array:
-        """Return a certified point of the sets near x; say so where there is none."""
-        if self._stays or (self.anchor is not None and self.holds(self.x)):
-            return self.x
-        try:
-            return self._find_common_point()
-        except EmptyRegionError:
-            if (pull := self._pull()) is None:
-                raise
-            return pull
+    def find_inside(self, known: KnownSets | None, holds: Callable[[Array], bool]) -> Array | None:
+        """Return a point near the last action; else where convexity certifies one.
 
-    def _nothing_in_sets(self) -> EmptyRegionError:
-        """Return the error for an announced set that is apart from the others."""
-        assert self.known is not None
-        *others, last = self.known.sets
-        known = AllSets(*others)
-        region = RowsRegion(self.knowledge, self.memory, self.t, self.errors, known)
-        point = region.nearest(known.project(last.project(self.x)))
-        return EmptyRegionError.of_set(last, point, norm(last.project(point) - point))
-
-    def _find_common_point(self) -> Array:
-        """Return a certified point of the sets, by searches in turn."""
-        alone = RowsRegion(self.knowledge, self.memory, self.t, self.errors)
-        if self.anchor is not None and not alone.holds(self.x):
-            rows = [self.row(i) for i in range(len(self.level))]
-            onto = [row.search_nearest for row in rows]
-            if all(row.holds(near(self.x)) for row, near in zip(rows, onto, strict=True)):
-                found = reflect_in_turn(onto, self.known, self.holds, self.x)
-                if found is not None:
-                    return found
-            raise self._nothing()
-        assert self.known is not None  # else the search would have ended at the action
-        search = partial(Quadratics.find_nearest, near=np.zeros(len(self.level)))
-        last: list[Array] = []
-
-        def nearest(w: Array) -> Array:
-            last.append(alone._search(w, search, last[-1] if last else w).point)
-            return last[-1]
-
-        return find_common_point(nearest, self.holds, self.known, self.x, self.reach)
-
-    def _pull(self) -> Array | None:
-        """Return where convexity bounds all rows by 0 on the way to the anchor; None for nowhere.
-
-        All of the way on from there is certified, since the anchor is. In the sets, it is where
-        that way enters them: an anchor outside of the sets is of no help.
+        That is on the way to the anchor, all of it from where all rows are bounded by 0, since the
+        anchor is. In sets, it is where that way enters them: an anchor outside of the sets is of no
+        help.
         """
-        if self.anchor is None:
+        for share in INWARDS:
+            q, _ = self._project(np.zeros_like(self.x), known, share * self.reach)
+            if holds(point := self._settle(q, known)):
+                return point
+        if self.anchor is None or (share := self._share()) > 1:
             return None
-        share = float(pull_share(self.each.ball.up, self.each.anchor_level).max())
         point = self.x + share * (self.anchor.x - self.x)
-        if share > 1:
-            return None
-        return point if self.known is None else self._enter_sets(point, share)
+        if holds(point):
+            return point
+        return draw_back(holds, known, self.anchor.x, point) if holds(self.anchor.x) else None
 
-    def _enter_sets(self, point: Array, share: float) -> Array | None:
-        """Return where the way from a point to the anchor enters the sets."""
-        known, anchor = self.known, self.anchor
-        assert known is not None
-        assert anchor is not None
-        way = anchor.x - point
-        rounding = 8 * (len(point) + 8) * 2.0**-53 * self.reach
-
-        def enters(theta: float) -> Array | None:
-            there = point + theta * way
-            near = known.snap_inside(there)
-            # Only what rounding did to a mean of points of the sets is taken back.
-            return near if norm(near - there) <= rounding and known.contains(near) else None
-
-        first, best = enters(0.0), enters(1.0)
-        if first is not None or best is None or not share > 0:
-            return first if share > 0 else None
-        low, high = 0.0, 1.0
-        for _ in range(30):
-            middle = 0.5 * (low + high)
-            found = enters(middle)
-            best, low, high = (best, middle, high) if found is None else (found, low, middle)
-        return best
-
-    def _nothing(self) -> EmptyRegionError:
+    def explain_empty(self) -> EmptyRegionError:
         """Return the error for a round in which neither x nor the anchor is certified."""
         drift, anchor = self.knowledge.errors.drift, self.anchor
         assert anchor is not None
@@ -472,9 +438,9 @@ class RowsRegion(Region):
             w: the end of the step that was cut, v away from x.
             weights: :math:`\mu`, one multiplier per row.
         """
-        s, off = self.balls.s, weights @ self.balls.s
-        least = self.memory.low[:, 0] - self.margin - 2 * self.reach * (self.slope_error or 0.0)
-        return float(0.5 * dot(off, off) - weights @ (least + s @ (w - self.x)))
+        off = weights @ self.s
+        least = self.memory.low[:, 0] - self.margin - 2 * self.reach * self.slope_error
+        return float(0.5 * dot(off, off) - weights @ (least + self.s @ (w - self.x)))
 
     def normal_error(self, weights: Array, point: Array) -> tuple[float, float]:
         r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem K, and what rounding adds.
@@ -525,15 +491,12 @@ def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
     return g, s
 
 
-def curvature_of(
-    constants: Constants, domain: Set | None = None, *, exact: bool = False
-) -> Curvature | CurvatureRows:
+def curvature_of(constants: Constants, domain: Set | None = None) -> Curvature | CurvatureRows:
     """Return what constants say of the curvature, with the set that holds every action.
 
     Args:
         constants: need R and beta; use rows, the errors and the drift.
         domain: a known set; None where there is none.
-        exact: whether several rows are cut by active sets.
     """
     R, beta = constants.require("R", "beta", by="a region certified by curvature")
     rows = int(constants.rows or 1)
@@ -542,4 +505,4 @@ def curvature_of(
     shared["errors"] = Errors.of(constants)
     if rows == 1 and (domain is None or isinstance(domain, Ball)):
         return Curvature(**shared)
-    return CurvatureRows(rows=rows, exact=exact, **shared)
+    return CurvatureRows(rows=rows, **shared)

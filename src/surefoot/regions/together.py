@@ -2,15 +2,14 @@ r"""Constraints of different kinds and a known set, together: the intersection o
 
 Each constraint has its own knowledge, a bound on its slope or on its curvature, and its own
 region; a point that is in all of them, and in the known set K, satisfies everything. The nearest
-such point is found by Dykstra's method, which projects onto one set after the other and takes back
-what earlier projections added. What it returns is rounded and perhaps not at its end, so it is
-checked by every region and by K, and otherwise drawn towards a point that is in all of them: the
-action that was just played, the anchor of a hull, or one that is found by going beyond each
-region's boundary in turn.
+such point is found by cuts and checked by every region and by K
+(:mod:`surefoot.regions.nearest`).
 """
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,15 +24,17 @@ from surefoot.core.types import Array, Feedback
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import BALL_TOO_SMALL
 from surefoot.regions.errors import EmptyRegionError, Errors
-from surefoot.regions.hull import HullRegion
-from surefoot.regions.known_set import AllSets, draw_back, project_onto_all, reflect_in_turn
-from surefoot.regions.region import Knowledge, Reading, Region
+from surefoot.regions.nearest import KnownSets, cut_by, find_certified
+from surefoot.regions.one_point import PointCertificate
+from surefoot.regions.quadratics import Bounds, project_onto_bounds
+from surefoot.regions.region import Knowledge, Projection, Reading, Region
 from surefoot.regions.rows import read_rows
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
 
-SWEEPS = 100
-"""How often every set is projected onto; what is left then is drawn in."""
+
+TURNS = 15
+"""Of a search; half-spaces do not see how a boundary bends, so that more are worth little."""
 
 
 class TogetherMemory(NamedTuple):
@@ -120,8 +121,16 @@ class Together(Knowledge):
         return read_rows(x, feedback, len(self.rows))
 
     def observe(self, memory: TogetherMemory, reading: Reading) -> TogetherMemory:
-        """Return the memory with a round in which something was read."""
-        each = zip(self.rows, memory.rows, self._split(reading), strict=True)
+        """Return the memory with a round in which something was read.
+
+        Where one row may be above 0, the constants of the others need not hold: at an action that
+        was not certified nothing is learnt.
+        """
+        readings, x = self._split(reading), reading.x
+        high = memory.rounds and any(read.g + read.errors.value > 0 for read in readings)
+        if high and not self.region(memory, reading.errors).contains(x):
+            return self.age(memory)
+        each = zip(self.rows, memory.rows, readings, strict=True)
         rows = tuple(row.observe(part, read) for row, part, read in each)
         return TogetherMemory(memory.rounds + 1.0, reading.x, rows)
 
@@ -131,12 +140,12 @@ class Together(Knowledge):
         rows = tuple(row.age(part) for row, part in each)
         return memory._replace(rounds=memory.rounds + 1.0, rows=rows)
 
-    def region(self, memory: TogetherMemory, errors: Errors) -> TogetherRegion:
+    def region(self, memory: TogetherMemory, errors: Errors) -> Region:
         """Return the intersection of the regions, and of the known set."""
         each = zip(self.rows, memory.rows, strict=True)
         rows = tuple(row.region(part, self._errors_of(row, errors)) for row, part in each)
-        known = None if self.domain is None else AllSets(self.domain)
-        return TogetherRegion(rows, memory.x, memory.rounds, errors, known)
+        region = TogetherRegion(rows, memory.x, memory.rounds, errors)
+        return region if self.domain is None else region.within(self.domain)
 
     def contradictions(self, memory: TogetherMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants of a row are right."""
@@ -170,113 +179,81 @@ class Together(Knowledge):
 
 
 class TogetherRegion(Region):
-    """The points that every region holds, and the known sets.
+    """The points that every region holds.
 
     Args:
         rows: the region of each constraint.
         x: the action that was read last.
         rounds: how many rounds have passed.
         errors: what they allow for.
-        known: the sets that are known and announced; None where there is none.
     """
 
-    def __init__(
-        self,
-        rows: tuple[Any, ...],
-        x: Array,
-        rounds: float,
-        errors: Errors,
-        known: AllSets | None = None,
-    ) -> None:
-        self.rows, self.x, self.round, self.errors, self.known = rows, x, rounds, errors, known
-        self.upper = max(row.upper for row in rows)
-        self.radius, self.depth = (min(getattr(r, n) for r in rows) for n in ("radius", "depth"))
-        self.longest = min(row.longest for row in rows)
-        self.curvature_seen = max(row.curvature_seen for row in rows)
-        self.steepness, self.noise, self.reach = (
-            max(getattr(row, name) for row in rows) for name in ("steepness", "noise", "reach")
-        )
-
-    def within(self, known: Set) -> TogetherRegion:
-        """Return the region cut down to a set that was announced for the next round."""
-        both = AllSets.within(self.known, known)
-        return TogetherRegion(self.rows, self.x, self.round, self.errors, both)
+    def __init__(self, rows: Sequence[Region], x: Array, rounds: float, errors: Errors) -> None:
+        self.rows, self.x, self.round, self.errors = rows, x, rounds, errors
+        self.upper, self.radius = max(r.upper for r in rows), min(r.radius for r in rows)
+        self.depth, self.longest = min(r.depth for r in rows), min(r.longest for r in rows)
+        self.steepness, self.noise = max(r.steepness for r in rows), max(r.noise for r in rows)
+        self.curvature_seen = max(r.curvature_seen for r in rows)
+        self.reach = max(r.reach for r in rows)
 
     def contains(self, w: Array) -> bool:
-        """Return whether every region certifies a point, and every set contains it."""
-        return self._is_in_sets(w) and all(bool(row.contains(w)) for row in self.rows)
+        """Return whether every region certifies a point."""
+        return all(bool(row.contains(w)) for row in self.rows) or self._stays(w)
 
-    def _is_in_sets(self, w: Array) -> bool:
-        return self.known is None or self.known.contains(w)
+    def _stays(self, w: Array) -> bool:
+        """Return whether a point is the last action, and certified for having been played."""
+        return not self.errors.drift and self.upper <= 0 and bool((w == self.x).all())
 
     def nearest(self, w: Array) -> Array:
         """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
         checks.refuse_unfinite(w, "the wanted action")
+        return self.find_nearest(w).point
+
+    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+        """Return the nearest point; several kinds of regions have no multipliers in common."""
         try:
-            found = self._search(w)
+            point = find_certified(self, known, w)
         except EmptyRegionError:
-            found = None
-        if found is not None:
+            # An anchor that one row wants visited may be nothing for the others.
+            whole = tuple(row.whole for row in self.rows)
+            if all(map(operator.is_, whole, self.rows)):
+                raise
+            region = TogetherRegion(whole, self.x, self.round, self.errors)
+            point = find_certified(region, known, w)
+        return Projection(point, 0.0, norm(point - w))
+
+    @property
+    def projections(self) -> tuple[Callable[[Array], Array], ...]:
+        """The projections onto each region."""
+        return tuple(row.nearest for row in self.rows)
+
+    def seek(self, w: Array, known: KnownSets | None) -> Array:
+        """Return nearly the point of all regions and of sets that is nearest to w."""
+        at, sets, others = (self.x, float(self.reach), 0.0), known or KnownSets(), []
+        bounds = sets.bounds(self.x, 0.0)
+        for row in self.rows:
+            own = row.as_bounds()
+            if own is not None and bool((row.x == self.x).all()):
+                bounds = own.join(bounds)
+            else:
+                others.append(row)
+
+        def cut(q: Array) -> Bounds:
+            found = sets.cut(*at, q)
+            for row in others:
+                found = found.join(cut_by(row.nearest, *at, q))
             return found
-        # An anchor that one row wants visited may be nothing for the others.
-        rows = tuple(r.whole if isinstance(r, HullRegion) else r for r in self.rows)
-        whole = TogetherRegion(rows, self.x, self.round, self.errors, self.known)
-        found = whole._search(w)
-        return whole._meet(whole._project(w)) if found is None else found
 
-    def _search(self, w: Array) -> Array | None:
-        """Return the nearest point by Dykstra's method, drawn in; None where that finds none."""
-        if self.contains(w):
-            return w
-        point = self._project(w)
-        if self.contains(point):
-            return point
-        bases = [self.x, *(r.anchor.x for r in self.rows if isinstance(r, HullRegion))]
-        bases = [base for base in bases if self._is_in_sets(base)]
-        for base in bases:
-            best = draw_back(self.contains, self.known, base, point)
-            if best is not None:
-                return best
-        # For a fixed g staying is feasible: it was played.
-        return bases[0] if bases and not self.errors.drift else None
+        return self.x + project_onto_bounds(w - self.x, bounds, cut, TURNS)[0]
 
-    def _project(self, w: Array) -> Array:
-        """Return where Dykstra's method ends: in all, or close to it."""
-        onto = [row.nearest for row in self.rows]
-        if self.known is None:
-            return project_onto_all(onto, w, SWEEPS)
-        onto += [known.project for known in self.known.sets]
-        return self.known.snap_inside(project_onto_all(onto, w, SWEEPS))
-
-    def _meet(self, end: Array) -> Array:
-        """Return a point in all that no action played leads to; raise where there is none."""
-        onto = [row.nearest for row in self.rows]
-        for start in (self.x, end):
-            base = reflect_in_turn(onto, self.known, self.contains, start)
-            if base is not None:
-                best = draw_back(self.contains, self.known, base, end)
-                return base if best is None else best
-        if self.errors.drift:
-            # Neither is the action that was played, so that staying is not certified either.
-            worst, drift = self.upper + self.errors.drift, self.errors.drift
-            raise EmptyRegionError.of_drift(self.round, self.x, worst, drift)
-        assert self.known is not None  # else the action itself is in all
-        *others, last = self.known.sets
-        near, gap = self._find_nearest_to(last, AllSets(*others) if others else None, end)
-        raise EmptyRegionError.of_set(last, near, gap)
-
-    def _find_nearest_to(
-        self, last: Set, others: AllSets | None, end: Array
-    ) -> tuple[Array, float]:
-        """Return the certified point nearest to a set, by going to and fro, and how far it is."""
-        alone = TogetherRegion(self.rows, self.x, self.round, self.errors, others)
-        point = alone.nearest(end)
-        for _ in range(100):
-            before, point = point, alone.nearest(last.project(point))
-            if norm(point - before) <= 1e-12 * (1.0 + norm(point)):
-                break
-        return point, float(norm(last.project(point) - point))
+    @property
+    def insides(self) -> tuple[Array, ...]:
+        """The last action, and what each region says."""
+        return (self.x, *(point for row in self.rows for point in row.insides))
 
     def certificate(self, x: Array, cut: bool = False) -> Any:
         """Return why a point is feasible: the certificate of the row with the largest bound."""
+        if self._stays(x):
+            reason = "nothing moves, and what was read stays"
+            return PointCertificate(int(self.round), reason, self.upper, cut, self.errors)
         return max((row.certificate(x, cut) for row in self.rows), key=lambda c: c.bound)
