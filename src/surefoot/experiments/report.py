@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from surefoot.experiments.figures.files import FIGURES, file_names, save_figures
 from surefoot.experiments.figures.paper import save_panels
-from surefoot.experiments.notes import panels_of
+from surefoot.experiments.notes import claims_of, panels_of, story_of
 from surefoot.experiments.page import write_page
 from surefoot.experiments.rows import Row, gather, problems
 
@@ -46,7 +46,7 @@ def write_report(
         Where the page is, and where the figures are.
     """
     rows = gather(results) if rows is None else rows
-    panels = panels_of(results)
+    panels, *_ = panels_of(results), claims_of(results), story_of(results)  # nothing drawn before
     figures = folder / "figures"
     stems = file_names(problems(rows))
     if pools is None or len(stems) <= FEW:

@@ -92,7 +92,6 @@ def test_notes_come_back_as_they_were_written(reproduction):
     assert [claim.to_plain() for claim in claims_of(reproduction)] == pages.CLAIMS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("notes", "why"),
     [
@@ -117,4 +116,4 @@ def test_forged_notes_are_one_sentence_and_no_report(sample, tmp_path, notes, wh
     with Results.open(path) as results, pytest.raises(StoreError, match=sentence):
         write_report(results, tmp_path / "out")
     assert path.read_bytes() == before
-    assert not (tmp_path / "out" / "report.html").exists()
+    assert not (tmp_path / "out").exists()

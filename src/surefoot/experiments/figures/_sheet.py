@@ -25,7 +25,7 @@ MOST = 8
 HEIGHT: dict[Width, float] = {"column": 2.0, "page": 2.6}
 """Inches of a panel over the whole width."""
 
-POINTS = 120
+POINTS = 80
 """Points of a curve over the rounds: finer than paper or screen resolve."""
 
 _LINE = 0.145  # inches that a line of the legend takes
@@ -136,7 +136,7 @@ def describe_trials(rows: Iterable[Row]) -> str:
 def describe_picked(problem: str, rows: Collection[Row]) -> str:
     """Return the problem, its horizon or the longest, and what curves stand for."""
     horizons = sorted({row.horizon for row in rows})
-    where = f"$T$ {'=' if len(horizons) == 1 else 'up to'} {horizons[-1]:,}"
+    where = f"T {'=' if len(horizons) == 1 else 'up to'} {horizons[-1]:,}"
     return f"{text_of(problem)}, {where}, {describe_trials(rows)}"
 
 
@@ -265,7 +265,7 @@ def scale_axis(ax: Any, values: Iterable[float], wide: float) -> None:
     if max(sizes) > wide * min(sizes):
         # Five decades are as many as a panel has room for.
         linear = 10.0 ** math.floor(math.log10(max(min(sizes), 1e-5 * max(sizes))))
-        ax.set_yscale("symlog", linthresh=linear, linscale=0.5)
+        ax.set_yscale("symlog", linthresh=linear, linscale=1.0)
         ax.autoscale_view(scalex=False)
         ax.axhline(0, color=INK, lw=0.5, zorder=0.5, label="_zero")
         bottom = -0.2 * linear
@@ -347,7 +347,7 @@ def thin(count: int, most: int = POINTS) -> np.ndarray:
     """Return which of so many points are drawn: the last of each of as many parts.
 
     >>> thin(3), len(thin(10_000)), thin(10_000)[-1]
-    (array([0, 1, 2]), 120, np.int64(9999))
+    (array([0, 1, 2]), 80, np.int64(9999))
     """
     parts = min(count, most)
     return (np.arange(1, parts + 1) * count) // parts - 1

@@ -13,8 +13,8 @@ from surefoot.experiments.figures._sheet import Width, in_style
 from surefoot.experiments.figures.style import FILL, INK, look_of
 from surefoot.experiments.rows import Row
 
-DOTS = 66
-"""Actions of a panel: as many as in the figure of the paper."""
+DOTS = 40
+"""Actions of a panel; the figure of the paper has 66."""
 
 
 class Path(NamedTuple):

@@ -75,7 +75,7 @@ def _name_missing(groups: Mapping[str, Sequence[Row]], means: Mapping[str, np.nd
     for label, group in groups.items():
         at = [row.horizon for row, mean in zip(group, means[label], strict=True) if mean <= 0]
         if at:
-            which = "every $T$" if len(at) == len(group) else ", ".join(f"{T:,}" for T in at)
+            which = "every T" if len(at) == len(group) else ", ".join(f"{T:,}" for T in at)
             lost.append(f"{sheet.text_of(label)} at {which}")
     return f"not shown, regret ≤ 0: {'; '.join(lost)}" if lost else ""
 
@@ -120,7 +120,7 @@ def rate_figure(
     sheet.add_title(
         ax,
         choice.title,
-        "exponent of $T$ ± 95 % interval (that of the theorem)",
+        "exponent of T ± 95 % interval (that of the theorem)",
         _name_missing(groups, means),
     )
     sheet.add_legend(figure, handles)

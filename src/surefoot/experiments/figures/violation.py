@@ -64,7 +64,7 @@ def _draw_sums(
 def _name_silent(groups: Mapping[str, Sequence[Row]], measure: str) -> str:
     """Return who has a sum of 0 at every horizon."""
     silent = [k for k, g in groups.items() if not any(r.arrays[measure].any() for r in g)]
-    return f"0 at every $T$: {sheet.list_names(silent, of=len(groups))}" if silent else ""
+    return f"0 at every T: {sheet.list_names(silent, of=len(groups))}" if silent else ""
 
 
 @in_style

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -275,45 +275,70 @@ _BOUNDS = {
 
 
 def find_used(rows: Sequence[Row]) -> list[Used]:
-    """Return every constant and parameter with its origin, by problem and algorithm."""
-    grouped: dict[tuple[str, str], list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row.horizon):
+    """Return every constant and parameter with its origin, by problem and algorithm.
+
+    Constants that all algorithms of a problem share are told once, as those of the problem.
+    """
+    grouped: dict[str, dict[str, list[Row]]] = {name: {} for name in problems(rows)}
+    for row in sorted(rows, key=lambda row: (row.number, row.horizon)):
         if row.facts.constants or row.facts.parameters:
-            grouped.setdefault((row.problem, row.algorithm), []).append(row)
-    order = {(row.problem, row.algorithm): i for i, row in enumerate(rows)}
-    return [_list_used(grouped[key], i) for i, key in enumerate(sorted(grouped, key=order.get))]  # type: ignore[arg-type]
+            grouped[row.problem].setdefault(row.algorithm, []).append(row)
+    used: list[Used] = []
+    for players in filter(None, grouped.values()):
+        every = [row for own in players.values() for row in own]
+        shared = {
+            name: value
+            for name, value in every[0].facts.constants.items()
+            if all(row.facts.constants.get(name) == value for row in every)
+        }
+        if shared:
+            used.append(_list_used(every[:1], {"constant": [shared]}, "", len(used)))
+        for algorithm, own in players.items():
+            kinds = {kind: [_numbers(kind, row.facts) for row in own] for kind in _KINDS}
+            for known in kinds["constant"]:
+                known.update(dict.fromkeys(shared))
+            used.append(_list_used(own, kinds, algorithm, len(used)))
+    return used
 
 
-def _list_used(rows: Sequence[Row], place: int) -> Used:
+_KINDS = ("constant", "parameter", "bound")
+
+
+def _list_used(
+    rows: Sequence[Row],
+    kinds: Mapping[str, Sequence[Mapping[str, Sourced | None]]],
+    algorithm: str,
+    place: int,
+) -> Used:
     columns = [Column("Name"), Column("Is a"), Column("Origin")]
-    columns += [Column(f"T = {row.horizon:,}", "", True) for row in rows]
+    columns += [Column(f"T = {row.horizon:,}" if algorithm else "Value", "", True) for row in rows]
     body = []
-    for kind in ("constant", "parameter", "bound"):
-        every = [_numbers(kind, row.facts) for row in rows]
+    for kind, every in kinds.items():
         for name in dict.fromkeys(name for known in every for name in known):
             pairs = [known.get(name) for known in every]
-            origins = "; ".join(dict.fromkeys(pair.origin for pair in pairs if pair is not None))
+            origins = dict.fromkeys(pair.origin for pair in pairs if pair is not None)
             values = [Cell(NONE if pair is None else number(pair.value, 6)) for pair in pairs]
-            body.append([Cell(name), Cell(kind), Cell(origins), *values])
-    first, guarantee = rows[0].facts.problem, rows[-1].facts.guarantee
+            if origins:
+                body.append([Cell(name), Cell(kind), Cell("; ".join(origins)), *values])
+    first, guarantee = rows[0].facts.problem, rows[-1].facts.guarantee if algorithm else None
     size = [f"{first.dimension} dimensions"] if first is not None else []
     size += [f"{first.rows} rows of the constraint"] if first is not None and first.rows else []
     return Used(
         problem=rows[0].problem,
         size=", ".join(size),
-        algorithm=rows[0].algorithm,
+        algorithm=algorithm,
         claim="" if guarantee is None else f"{guarantee.name} ({guarantee.kind})",
         premises=() if guarantee is None else guarantee.premises,
         table=Table.of(f"used-{place}", "Constants and parameters", columns, body),
     )
 
 
-def _numbers(kind: str, facts: Facts) -> dict[str, Sourced]:
+def _numbers(kind: str, facts: Facts) -> dict[str, Sourced | None]:
     """Return constants, parameters or bounds: values with their origins, by name."""
     if kind == "constant":
-        return facts.constants
+        return dict(facts.constants)
     if kind == "parameter":
-        return facts.parameters
+        return dict(facts.parameters)
     if facts.guarantee is None:
         return {}
     named = {"regret": facts.guarantee.regret_bound}

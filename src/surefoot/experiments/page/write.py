@@ -41,12 +41,11 @@ DRAWN = 4
 _CAPTIONS = {
     "regret": "Regret against the horizon",
     "path": "Regret against the rounds",
-    "rate": "How regret grows with the horizon",
     "violation": "Violation, summed over the rounds",
     "instant": "Violation, round by round",
     "actions": "Actions in the plane",
-    "cost": "What a round costs",
 }
+"""What is on the page; rates and times are there as tables."""
 
 
 def write_page(
@@ -81,9 +80,10 @@ def draw_figures(rows: Sequence[Row]) -> dict[str, dict[str, bytes]]:
     drawn: dict[str, dict[str, bytes]] = {}
     for problem in problems(rows)[:DRAWN]:
         drawn[problem] = {}
-        for kind, draw in FIGURES.items():
+        for kind in _CAPTIONS:
             try:
-                drawn[problem][kind] = render_figure(draw(rows, problem), ("svg",))["svg"]
+                figure = FIGURES[kind](rows, problem)
+                drawn[problem][kind] = render_figure(figure, ("svg",))["svg"]
             except NothingToDraw:
                 continue
     return drawn
@@ -95,9 +95,9 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
     pairs, shown = pairs_of(rows, plan), problems(rows)
     first, *more = find_findings(rows, claims)
     groups = [
-        (problem, [(kind, _CAPTIONS[kind], drawings[problem][kind]) for kind in drawings[problem]])
+        (problem, [(kind, said, own[kind]) for kind, said in _CAPTIONS.items() if kind in own])
         for problem in shown[:DRAWN]
-        if drawings.get(problem)
+        if (own := drawings.get(problem))
     ]
     front = _pick_front(groups[0][1], rows) if groups else None
     return {
@@ -180,28 +180,29 @@ _REMOVED = re.compile(
     r"""|; font-family: '[^;"]*| id="[A-Za-z.]+2?d?[A-Za-z]*_\d+"|xlink:(?=href)""",
     flags=re.DOTALL,
 )
-_LETTERS = re.compile(
-    r'(<tspan x="[^"]*" (y="[^"]*" font-size="[^"]*")>[^<]*)</tspan><tspan x="[^"]*" \2>([^<]*)'
-)
 _LONG = re.compile(r"-?\d+\.\d\d+")
 
 
 def compact_svg(data: bytes) -> str:
-    """Return Matplotlib's SVG for the inside of a page: less than half as long, and no ids."""
+    """Return Matplotlib's SVG for the inside of a page: a third as long, and no ids."""
     text = _REMOVED.sub("", data.decode("utf-8"))
+    text = re.sub(r' d="M ([L0-9.\s-]+)(z)?\s*"', _step_by_step, text)
     text = re.sub(r"<[^>]*>", lambda tag: _LONG.sub(_round, tag[0]), text)
     text = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", text)).strip()
     text = re.sub(r'style="(fill|font-size): ([^;"]*)"', r'\1="\2"', text)
-    # After "M x y" every further pair is a line, with or without its letter.
-    text = re.sub(r' d="([MLz0-9. -]*)"', lambda m: m[0].replace(" L ", " "), text)
-    text = _GROUPED.sub(lambda m: m[0].replace(f"</g>{m[1]}", ""), text)
-    while (joined := _LETTERS.sub(r"\1\3", text)) != text:
-        text = joined
-    return text
+    return _GROUPED.sub(lambda m: m[0].replace(f"</g>{m[1]}", ""), text)
 
 
 def _round(match: re.Match[str]) -> str:
     return f"{float(match[0]):.1f}".removesuffix(".0")
+
+
+def _step_by_step(path: re.Match[str]) -> str:
+    """Return lines as steps from point to point, which are shorter to write."""
+    tenths = [round(10 * float(part)) for part in path[1].replace("L", " ").split()]
+    steps = [b - a for a, b in zip(tenths, tenths[2:], strict=False)]
+    words = " ".join(f"{n / 10:g}".replace("0.", ".", 1 if abs(n) < 10 else 0) for n in steps)
+    return f' d="M{tenths[0] / 10:g} {tenths[1] / 10:g}l{words}{path[2] or ""}"'
 
 
 # --- the parts that are not tables ---------------------------------------------------------------
