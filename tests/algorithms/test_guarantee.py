@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Tuned
-from surefoot.algorithms import EveryRound, NoClaim, Premise, Summed
+from surefoot.algorithms import EveryRound, KnownHorizon, NoClaim, Premise, Summed
+from surefoot.core.parameters import nonnegative
 
 KNOWN = Constants(R=2.0, G_f=3.0, G_g=1.5)
 
@@ -68,3 +69,45 @@ def test_an_algorithm_of_a_theorem_gets_the_ball_of_its_constants_unless_told_an
     made = Tuned.of(PFS, NoClaim(KNOWN), domain, eta=0.1, rho=0.2)
     assert made.algorithm == PFS(eta=0.1, rho=0.2, domain=Ball(radius))
     assert made.guarantee == NoClaim(KNOWN)
+
+
+class Slow(KnownHorizon, Small):
+    """A theorem that needs more than its base, and chooses a step."""
+
+    needed = ("sigma",)
+    rho: float = nonnegative(default=0.25)
+
+    @property
+    def eta(self):
+        return 1 / self.horizon
+
+
+class Slower(Slow):
+    """Needs one more."""
+
+    needed = ("D_g",)
+
+
+FULL = Constants(R=2.0, G_f=3.0, G_g=1.5, sigma=1.0, epsilon=0.5)
+
+
+def test_a_theorem_needs_what_its_bases_need_and_what_it_adds():
+    with pytest.raises(ValueError, match=r"^small needs sigma and D_g, which are not known$"):
+        Slower(KNOWN, 10)
+    with pytest.raises(ValueError, match=r"^small needs D_g, which is not known: give it$"):
+        Slower(FULL, 10)
+
+
+def test_the_parameters_of_a_theorem_are_checked_by_their_declarations():
+    with pytest.raises(ValueError, match="horizon must be a whole number of rounds >= 1, got 0"):
+        Slow(FULL, 0)
+    with pytest.raises(ValueError, match="rho must be a finite number >= 0, got -1"):
+        Slow(FULL, 10, rho=-1.0)
+    with pytest.raises(TypeError, match=r"constants must be a surefoot\.Constants"):
+        Slow({"R": 1.0}, 10)
+
+
+def test_a_rule_gets_the_parameters_that_its_theorem_has_under_their_names():
+    made = Tuned.of(PFS, Slow(FULL, 10))
+    assert made.algorithm == PFS(eta=0.1, rho=0.25, domain=Ball(2.0))
+    assert Tuned.of(PFS, Slow(FULL, 10), rho=0.5).algorithm.rho == 0.5

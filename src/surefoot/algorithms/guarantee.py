@@ -86,6 +86,7 @@ ConstraintForm: TypeAlias = Literal["convex", "linear"]
 
 
 class _WithHorizon:
+    # Not a field of every theorem: one declares its own, or says ``horizon = None``.
     horizon: int | None
 
 
