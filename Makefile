@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
-FILES  := pyproject.toml constraints.txt cases/requirements.txt
+FILES  := pyproject.toml setup.py $(wildcard src/surefoot/kernel/*.c src/surefoot/kernel/c/*.h) constraints.txt cases/requirements.txt
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 # XLA's emitters of fused loops double the time of a compilation, for a few rounds of a few numbers.
@@ -26,7 +26,7 @@ $(BIN)/python:
 
 # What is installed is remembered by a stamp file for each group, renewed when the pins change.
 $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --editable '.[cli,plot,jax]'
+	$(PIP) --editable '.[cli,plot]'
 	@touch $@
 
 $(VENV)/bench.stamp: $(FILES) | $(BIN)/python

@@ -41,6 +41,7 @@ PARTS = {
     "update": "One round of one run, against steps by hand",
     "batch": "Many runs in NumPy, a round of a run, against a program batched by hand",
     "scan": "Many runs compiled, a round of a run, against a JAX scan by hand",
+    "games": "Whole games in C, a round of a run, against the other engines",
     "projection": "A round of certified steps against a round that projects",
     "curvature": "Regret on smooth constraints, against projection onto the known set and LB-SGD",
     "start": "From the start of a process",

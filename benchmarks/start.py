@@ -6,6 +6,7 @@ than time on the wall; what a user waits for (``--help``, the experiment) is on 
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -47,10 +48,10 @@ def run(effort: Effort) -> Findings:
     if effort.tiny:
         return Findings(rows)
     name = "the paper's experiment"
-    _, wall = starts({name: [str(EXPERIMENT)]}, 5)
-    rows.append(Row("start", "process start to numbers", name, "", spread(wall[name]), bar=2.5))
+    cpu, wall = starts({name: [str(EXPERIMENT)]}, 5)
+    rows.append(Row("start", "process start to numbers", name, "", spread(wall[name]), bar=1.0))
     best = f"start: the best of {len(wall[name])} experiments took {wall[name].min():.2f} s"
-    return Findings(rows, remarks=[f"{best} (wished for: 1 s)"])
+    return Findings(rows, remarks=[f"{best}, {np.median(cpu[name]):.2f} s of it the processor's"])
 
 
 def starts(
@@ -62,11 +63,15 @@ def starts(
     """
     cpu: dict[str, list[float]] = {name: [] for name in commands}
     wall: dict[str, list[float]] = {name: [] for name in commands}
+    # Byte code is written, as it is for users, whatever this process was told.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(turns + 1):
         for name, arguments in commands.items():
             begun, before = time.perf_counter(), _children()
             command = [sys.executable, *arguments]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, env=environment
+            )
             wall[name].append(time.perf_counter() - begun)
             cpu[name].append(_children() - before)
             if done.returncode:
