@@ -33,7 +33,7 @@ def many():
 
 
 def mixed():
-    """Eight cells of two engines, with paths; the longer ones are compiled."""
+    """Eight cells, with paths."""
     return spec(
         horizons=[40, 4_000],
         trials=30,

@@ -6,9 +6,8 @@ import pytest
 
 from surefoot.experiments import build_spec
 from surefoot.experiments import cells as cells_module
-from surefoot.experiments.cells import cells_of, engine_of, rounds_of
+from surefoot.experiments.cells import cells_of, rounds_of
 from surefoot.experiments.problems import BLOCK
-from surefoot.games import engine_choice
 
 DATA = {
     "name": "x",
@@ -57,7 +56,7 @@ def test_a_cell_says_everything_and_no_labels():
         "trials": 30,
         "seed": 0,
         "recording": {"every": 7, "actions": 0},
-        "engine": "batch",
+        "engine": "auto",
     }
 
 
@@ -116,34 +115,6 @@ def test_cells_are_made_one_at_a_time():
 
 
 PFS = [{"name": "PFS", "tuning": "anytime"}]
-TOY = {"name": "paper_toy"}
-BOX = {"name": "rotated_box"}
-WIDE = {"name": "ellipsoid", "dimension": 200}
-OUT = {"name": "adversarial_cube", "adversary": "out"}
-
-
-@pytest.mark.parametrize(
-    ("problem", "algorithm", "horizon", "trials", "with_jax", "without"),
-    [
-        (TOY, "PFS", 500, 1, "loop", "loop"),
-        (TOY, "PFS", 500, 2, "batch", "batch"),
-        (TOY, "PFS", 20_000, 30, "scan", "batch"),
-        (TOY, "PFS", 1_000_000, 1, "scan", "loop"),
-        (TOY, "OGD", 20_000, 30, "scan", "batch"),
-        (BOX, "OGD", 20_000, 30, "loop", "loop"),
-        (BOX, "PFS", 20_000, 30, "scan", "batch"),
-        (WIDE, "OGD", 20_000, 30, "batch", "batch"),
-        (WIDE, "PFS", 20_000, 30, "batch", "batch"),
-        (OUT, "PFS", 1_000_000, 1, "loop", "loop"),
-    ],
-)
-def test_the_engine_follows_from_the_cell(
-    monkeypatch, problem, algorithm, horizon, trials, with_jax, without
-):
-    (row,) = build_spec(DATA | {"problems": [problem], "trials": 1, "algorithms": PFS}).problems
-    for jax, engine in ((True, with_jax), (False, without)):
-        monkeypatch.setattr(engine_choice, "_has_jax", lambda jax=jax: jax)
-        assert engine_of(row, {"name": algorithm}, horizon, trials) == engine
 
 
 def test_a_specification_may_insist_on_an_engine():

@@ -51,7 +51,7 @@ def test_only_cells_that_use_the_plugin_have_its_source_in_their_address(mine):
     cells = addresses(parse_spec(SPEC))
     library = cells["paper_toy", "PFS.anytime", 20].spec
     assert "plugin" not in {**library["problem"], **library["algorithm"]}
-    assert library["engine"] == "batch"
+    assert library["engine"] == "auto"
     own = cells["depot", "Careful", 20].spec
     assert own["problem"]["plugin"] == own["algorithm"]["plugin"] == plugin.mark
     assert own["engine"] == "auto"

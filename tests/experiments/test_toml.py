@@ -93,7 +93,7 @@ base.parameters.eta = 1
         "x.toml:3: horizons: must be a list of whole numbers >= 1, got [2000, -5, 'ten']",
         "x.toml:4: trials: must be a whole number >= 1, got True",
         "x.toml:5: seed: must be a whole number >= 0, got 1.5",
-        "x.toml:6: engine: must be one of 'auto', 'loop', 'batch', 'scan', got 'scann'",
+        "x.toml:6: engine: must be one of 'auto', 'loop', 'batch', 'kernel', 'scan', got 'scann'",
         "x.toml:8: recording.evry: unknown key; did you mean 'every'?",
         "x.toml:9: recording.horizons[0]: nothing is played for 7 rounds",
         "x.toml:13: problems[0].published: must be 0 or 1, got 2",

@@ -11,7 +11,7 @@ from surefoot import OGD, PFS, Ball, kernel, play, play_all, problems
 from surefoot.algorithms import ScalarDPP, Tighten
 from surefoot.core.types import Info, Needs
 from surefoot.games import engine_choice
-from surefoot.games.engine_choice import LONG_BATCH, LONG_LOOP, Declared, choose, choose_declared
+from surefoot.games.engine_choice import LONG_BATCH, LONG_LOOP, choose
 from surefoot.problems.constraints import FunctionConstraint, LinfNorm, PlayedOnly
 from surefoot.sets import Polytope
 
@@ -47,6 +47,12 @@ class Looping(Mine):
     """A player whose loops depend on data."""
 
     needs = Needs(numpy_only=True)
+
+
+class ByRows(Mine):
+    """A player that goes through the rows of a constraint in turn."""
+
+    needs = Needs(row_loop=True)
 
 
 class Many(FunctionConstraint):
@@ -132,6 +138,7 @@ def test_long_games_of_known_parts_are_compiled():
             "with PlayedOnly, which may not compile",
         ),
         ({"player": Looping(PLAYER)}, "with Looping, which cannot be compiled"),
+        ({"player": ByRows(PLAYER)}, "with ByRows, which takes long to compile"),
         ({"runs": 10_001}, "too wide for a compiled scan to be faster"),
     ],
 )
@@ -182,43 +189,3 @@ def test_an_error_that_is_not_of_the_compilation_is_the_users_to_see(monkeypatch
     outside = PFS(eta=0.02, rho=0.03, domain=Ball(0.1, [3.0, 0.0]))
     with pytest.raises(ValueError, match="x1 must be"):
         play_all([outside], TOY)
-
-
-LONG = Declared(Needs(), "other", dimension=3, horizon=2_000, trials=25)
-
-
-@pytest.mark.parametrize(
-    ("change", "engine", "reason"),
-    [
-        ({}, "scan", "25 runs of 2,000 rounds"),
-        ({"horizon": 1_999}, "batch", "25 runs of 1,999 rounds"),
-        ({"horizon": 49_999, "trials": 1}, "loop", "one run of 49,999 rounds"),
-        ({"horizon": 50_000, "trials": 1}, "scan", "one run of 50,000 rounds"),
-        ({"adaptive": True}, "loop", "costs that answer the actions"),
-        ({"dimension": 101}, "batch", "too wide for a compiled scan to be faster"),
-        ({"solver": True}, "batch", "by a rule that cannot be compiled"),
-        ({"needs": Needs(numpy_only=True)}, "batch", "by a rule that cannot be compiled"),
-        ({"needs": Needs(row_loop=True)}, "batch", "by a rule that takes long to compile"),
-        ({"needs": Needs(row_loop=True), "shape": "box"}, "scan", "25 runs of 2,000 rounds"),
-        ({"needs": Needs(projections=1)}, "batch", "by a rule that takes long to compile"),
-        ({"needs": Needs(projections=1), "shape": "box"}, "scan", "25 runs of 2,000 rounds"),
-        ({"needs": Needs(projections=1), "shape": "polytope"}, "loop", "a solver in every round"),
-        (
-            {"needs": Needs(linear_minimisations=1), "shape": "polytope"},
-            "loop",
-            "a solver in every round",
-        ),
-    ],
-)
-def test_a_game_that_is_only_declared_is_chosen_for_by_its_sizes(change, engine, reason):
-    found = choose_declared(LONG._replace(**change))
-    assert found.engine == engine
-    assert found.reason.endswith(reason)
-
-
-def test_a_declared_game_says_too_that_jax_is_missing(monkeypatch):
-    monkeypatch.setattr(engine_choice, "_has_jax", lambda: False)
-    assert choose_declared(LONG) == (
-        "batch",
-        "25 runs of 2,000 rounds; a scan would be faster, but JAX is not installed",
-    )

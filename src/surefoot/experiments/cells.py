@@ -21,17 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import __version__
-from surefoot.core.types import needs_of
-from surefoot.experiments.players import ALGORITHMS_BY_NAME
 from surefoot.experiments.plugins import mark_of
 from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.record import Place
-from surefoot.experiments.specification import ProblemRow, Spec, trials_of
-from surefoot.games.engine_choice import Declared, Shape, choose_declared
-from surefoot.problems.costs import Adversarial
-from surefoot.sets import Box, Polytope
+from surefoot.experiments.specification import Spec, trials_of
 
-__all__ = ["Job", "canonical", "cells_of", "engine_of", "job_at", "rounds_of", "stream_seed"]
+__all__ = ["Job", "canonical", "cells_of", "job_at", "rounds_of", "stream_seed"]
 
 
 class Job(NamedTuple):
@@ -41,8 +36,7 @@ class Job(NamedTuple):
         label: what progress and notes call it.
         address: hash of ``spec`` and of the version, in hexadecimal.
         spec: plain data: problem (name, arguments), algorithm, horizon, block, trials, seed,
-            engine ("auto" only with a plugin's parts), recording; the rows of a plugin have its
-            name and hash under "plugin".
+            engine, recording; the rows of a plugin have its name and hash under "plugin".
     """
 
     label: str
@@ -155,7 +149,6 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
                     left = min(trials - block * BLOCK, BLOCK)
                     if left < 1:
                         continue
-                    auto = spec.engine == "auto"
                     cell = {
                         "problem": named,
                         "algorithm": plain,
@@ -164,7 +157,7 @@ def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
                         "trials": left,
                         "seed": spec.seed,
                         "recording": spec.recording.of(horizon),
-                        "engine": engine_of(problem, plain, horizon, left) if auto else spec.engine,
+                        "engine": spec.engine,
                     }
                     yield problem.title, title, cell
 
@@ -174,30 +167,3 @@ def _marked(plain: dict[str, Any]) -> dict[str, Any]:
     mark = mark_of(plain["name"])
     inner = {"base": _marked(plain["base"])} if "base" in plain else {}
     return {**plain, **inner, **({"plugin": mark} if mark else {})}
-
-
-def engine_of(problem: ProblemRow, algorithm: dict[str, Any], horizon: int, trials: int) -> str:
-    """Return the engine of a cell that leaves the choice open; a rule on the cell alone.
-
-    Args:
-        problem: what is played.
-        algorithm: who plays, as plain data.
-        horizon: rounds of a trial.
-        trials: runs of the cell.
-    """
-    if "plugin" in algorithm or mark_of(problem.name):
-        return "auto"  # what a plugin has is known only when it is played
-    given = {**(algorithm.get("options") or {}), **(algorithm.get("parameters") or {})}
-    region = problem.sample.benchmark.region
-    shape: Shape = "box" if isinstance(region, Box) else "other"
-    return choose_declared(
-        Declared(
-            needs=needs_of(ALGORITHMS_BY_NAME[algorithm["name"]]),
-            shape="polytope" if isinstance(region, Polytope) else shape,
-            dimension=problem.sample.costs.dimension,
-            horizon=horizon,
-            trials=trials,
-            adaptive=isinstance(problem.sample.costs, Adversarial),
-            solver=given.get("exact") is True,
-        )
-    ).engine

@@ -85,7 +85,7 @@ def compare(
     """
     source = _Source(_labelled(players), problem, trials, seed)
     horizons = _horizons(horizon, problem)
-    checks.one_of(("auto", "loop", "batch", "scan"), engine=engine)
+    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
     if every is not None:
         checks.positive_int(every, "every")
     jobs = list(source.jobs(horizons, engine, every))

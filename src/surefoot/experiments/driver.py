@@ -31,6 +31,7 @@ from surefoot.experiments.specification import Spec
 from surefoot.experiments.store import DamagedError, Results, StoreError
 from surefoot.experiments.sweep import FINISHED, Event, Stop, Sweep, first_few
 from surefoot.experiments.toml import dump_spec
+from surefoot.kernel.games import is_available
 from surefoot.problems.hindsight import has_closed_form
 
 __all__ = ["Estimate", "Outcome", "Plan", "estimate", "plan_missing", "run"]
@@ -319,6 +320,6 @@ def _usual(job: Job) -> float:
     rounds, engine = job.rounds, job.spec["engine"]
     if engine == "loop":
         return 2e-5 * rounds
-    if engine in ("batch", "auto"):
+    if engine == "batch" or (engine == "auto" and not is_available()):
         return 8e-5 * int(job.spec["horizon"]) + 1e-7 * rounds
     return 1e-3 + 6e-8 * rounds

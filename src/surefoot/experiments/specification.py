@@ -272,7 +272,7 @@ class Spec(Declared):
     seed: int = count(0, default=0)
     trials: int = count(default=30)
     horizons: list[int] = _horizons()
-    engine: str = choice("auto", "loop", "batch", "scan", default="auto")
+    engine: str = choice("auto", "loop", "batch", "kernel", "scan", default="auto")
     recording: Recording = anything("a table", default=Recording())
     problems: Sequence[ProblemRow] = anything("a list of tables")
     algorithms: Sequence[AlgorithmRow] = anything("a list of tables")

@@ -1,34 +1,20 @@
-"""Choose the engine for a game if the user does not, and give the reason.
-
-:func:`choose` decides for a single game that is about to be played; :func:`choose_declared` knows
-only what the cell of an experiment declares, before anything is built. In an experiment many cells
-share a compiled program, so compiling pays off earlier.
-"""
+"""Choose the engine for a game if the user does not, and give the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
 from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms import name_of
-from surefoot.core.types import Array, Needs, needs_of
+from surefoot.core.types import Array, needs_of
 from surefoot.games.compiled import describe
 from surefoot.problems import Problem
 
-__all__ = [
-    "LONG_BATCH",
-    "LONG_LOOP",
-    "Choice",
-    "Declared",
-    "Shape",
-    "choose",
-    "choose_declared",
-]
+__all__ = ["LONG_BATCH", "LONG_LOOP", "Choice", "choose"]
 
 # Measured: importing and compiling takes about a second and a half, a round of the loop 15 us, of
 # a batch 80 us, of a scan less than a tenth of either. From these on it pays by a factor of two.
@@ -36,13 +22,6 @@ LONG_LOOP = 200_000
 LONG_BATCH = 15_000
 # Beyond that many numbers a round is arithmetic, at which NumPy is as good.
 _WIDE = 20_000
-# Of a cell: rounds over all trials from which a shared program pays, and entries of an action up
-# to which a compiled round is clearly faster.
-LONG_CELL = 50_000
-_WIDE_CELL = 100
-
-Shape: TypeAlias = Literal["box", "polytope", "other"]
-"""What a feasible set is, as far as the choice of an engine depends on it."""
 
 
 class Choice(NamedTuple):
@@ -94,73 +73,11 @@ def choose(
         return Choice(plain, f"{size}, from a start that is not NumPy's")
     if (bound := next((a for a in algorithms if needs_of(a).numpy_only), None)) is not None:
         return Choice(plain, f"{size}, with {name_of(bound)}, which cannot be compiled")
+    if (slow := next((a for a in algorithms if needs_of(a).row_loop), None)) is not None:
+        return Choice(plain, f"{size}, with {name_of(slow)}, which takes long to compile")
     if outsider := _outsider(parts, compiled=True):
         return Choice(plain, f"{size}, with {outsider}, which may not compile")
     return Choice("scan", size)
-
-
-class Declared(NamedTuple):
-    """What is known about a game before its problem is built.
-
-    Attributes:
-        needs: of the algorithm.
-        shape: of the feasible set.
-        dimension: entries of an action.
-        horizon: rounds of a trial.
-        trials: runs of the game.
-        adaptive: whether the costs answer the actions.
-        solver: whether the algorithm itself runs a solver in every round.
-    """
-
-    needs: Needs
-    shape: Shape
-    dimension: int
-    horizon: int
-    trials: int
-    adaptive: bool = False
-    solver: bool = False
-
-
-def choose_declared(game: Declared) -> Choice:
-    """Return the engine of a game that is described and not built yet.
-
-    The loop for costs that answer the actions, for a projection or a linear minimisation that
-    takes a solver, and for a single short run; the scan for 50,000 rounds or more over the trials,
-    in at most 100 dimensions, where JAX is installed and the algorithm compiles in a second or two
-    (one that projects onto the feasible set, or goes through its rows in turn, does where that set
-    is a box); the batch for the rest.
-
-    Example:
-        >>> choose_declared(Declared(Needs(), "box", dimension=2, horizon=100, trials=30))
-        Choice(engine='batch', reason='30 runs of 100 rounds')
-    """
-    needs = game.needs
-    inside = bool(needs.projections or needs.linear_minimisations)
-    if game.adaptive:
-        return Choice("loop", "costs that answer the actions")
-    if needs.one_run:
-        return Choice("loop", "a rule that plays one run at a time")
-    if inside and game.shape == "polytope":
-        return Choice("loop", "a solver in every round")
-    single = game.trials == 1
-    plain = "loop" if single else "batch"
-    size = f"{'one run' if single else f'{game.trials:,} runs'} of {game.horizon:,} rounds"
-    if game.horizon * game.trials < LONG_CELL:
-        return Choice(plain, size)
-    if game.dimension > _WIDE_CELL:
-        return Choice(plain, f"{size}, too wide for a compiled scan to be faster")
-    if needs.numpy_only or game.solver:
-        return Choice(plain, f"{size}, by a rule that cannot be compiled")
-    if game.shape != "box" and (inside or needs.row_loop):
-        return Choice(plain, f"{size}, by a rule that takes long to compile")
-    if not _has_jax():
-        return Choice(plain, f"{size}; a scan would be faster, but JAX is not installed")
-    return Choice("scan", size)
-
-
-@cache
-def _has_jax() -> bool:
-    return find_spec("jax") is not None
 
 
 def _outsider(part: Any, *, compiled: bool) -> str | None:
