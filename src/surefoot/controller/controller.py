@@ -362,7 +362,7 @@ class Controller:
                 drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
-        told = {name: value for name, value in locals().items() if name != "self"}
+        told = locals()
         with self._telling:  # of two threads that tell one round, one is refused
             run, loop, at = self._now
             if self._asked != loop.round:

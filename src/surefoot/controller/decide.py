@@ -103,6 +103,10 @@ def _event_of(run: Run, loop: LoopState, told: Told) -> Event:
 
 def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
     """Take a step of the rule: the one place where that is done."""
+    if run.compiled is not None:
+        found = run.compiled.step(run.algorithm, state, feedback)
+        if found is not None:
+            return found[0], found[1]
     # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         after, info = run.algorithm.step(state, feedback)
@@ -138,11 +142,16 @@ def _stepped(
     found: list[Breach],
     why: dict[str, Any],
 ) -> Decision:
-    regret = loop.regret
+    regret, seen = loop.regret, told.feedback
     if regret is not None:
-        regret = None if told.feedback.action is not None else regret.after(info)
-    after = LoopState(loop.round + 1, state, info, None, None, told.feedback.constraint_value)
-    after = after._replace(regret=regret, uncovered=loop.uncovered)
+        regret = None if seen.action is not None else regret.after(info)
+    anchor = _anchor_after(run, loop, told)
+    known = (loop.breaches, loop.uncovered)
+    after = LoopState(
+        loop.round + 1, state, info, None, None, seen.constraint_value, regret, anchor, None, *known
+    )
+    if not found and not run.errors.drift:  # the usual round
+        return Decision(after, "stepped", why)
     return _finish(run, loop, told, after, "stepped", found, why)
 
 
@@ -290,7 +299,8 @@ def _stand(
     x, way = stand
     state = rest(run.algorithm, _at_action(loop, told).state, x)
     after = LoopState(loop.round + 1, state, None, way, False, told.feedback.constraint_value)
-    after = after._replace(halt=halt, uncovered=loop.uncovered or lost)
+    anchor, uncovered = _anchor_after(run, loop, told), loop.uncovered or lost
+    after = after._replace(anchor=anchor, halt=halt, breaches=loop.breaches, uncovered=uncovered)
     return _finish(run, loop, told, after, way.how, found, why)
 
 
@@ -303,11 +313,7 @@ def _finish(
     found: list[Breach],
     why: dict[str, Any],
 ) -> Decision:
-    """Return the decision with what every round has: its anchor, breaches, warnings, alarms."""
-    if not told.is_missing:
-        after = after._replace(anchor=anchor_after(run, loop, _locate(run, loop, told)))
-    else:
-        after = after._replace(anchor=loop.anchor)
+    """Return the decision with its new breaches, warnings and alarms."""
     known = {b.constant for b in loop.breaches}
     new = tuple(b for b in found if b.constant not in known)
     after = after._replace(breaches=(*loop.breaches, *new))
@@ -390,6 +396,18 @@ def _upper_at_action(run: Run, loop: LoopState, told: Told) -> float | None:
     if read.constraint_value is None or not (read.action == told.feedback.action).all():
         return None
     return upper_bound(run, read)
+
+
+def _anchor_after(run: Run, loop: LoopState, told: Told) -> Anchor | None:
+    """Return the anchor with a round added; most rounds of a fixed g are told elsewhere."""
+    anchor = loop.anchor
+    if told.is_missing:
+        return anchor
+    if anchor is not None and run.compiled is not None and not run.errors.drift:
+        x = loop.x if told.feedback.action is None else told.feedback.action
+        if x[0] != anchor.x[0]:
+            return anchor
+    return anchor_after(run, loop, _locate(run, loop, told))
 
 
 def anchor_after(run: Run, loop: LoopState, read: Feedback) -> Anchor | None:

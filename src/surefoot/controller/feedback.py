@@ -23,17 +23,25 @@ class Told(NamedTuple):
     Attributes:
         feedback: all of it; ``action`` is the one that was played, where it is not the one asked
             for.
-        gradient: the norm of the cost gradient, or of the proposal.
         worst: the largest value of g; None where none was told.
-        steepness: the norm of the longest subgradient, likewise.
         is_missing: whether nothing was measured.
     """
 
     feedback: Feedback
-    gradient: float = 0.0
     worst: float | None = None
-    steepness: float | None = None
     is_missing: bool = False
+
+    @property
+    def gradient(self) -> float:
+        """The norm of the cost gradient, or of the proposal."""
+        first = self.feedback.cost_gradient
+        return float(norm(self.feedback.proposal if first is None else first))
+
+    @property
+    def steepness(self) -> float | None:
+        """The norm of the longest subgradient; None where none was told."""
+        s = self.feedback.constraint_subgradient
+        return None if s is None else max(float(norm(row)) for row in np.atleast_2d(s))
 
 
 NOTHING = Told(Feedback(), is_missing=True)
@@ -48,45 +56,39 @@ def read_feedback(run: Run, state: State, told: dict[str, Any]) -> Told:
         state: of the algorithm.
         told: the arguments of :meth:`Controller.tell`; what nobody said anything about is None.
     """
-    missing = told.pop("missing")
+    missing = told["missing"]
     if missing is not False:
         return _read_missing(missing, told)
-    if told["within"] is not None:
-        _check_announced(run, told["within"])
-    if told["value_error"] is not None:
-        _check_error(run, told)
-    x = state.x
-    played = None if told["action"] is None else _read_action(run, state, told["action"])
+    within, error, x = told["within"], told["value_error"], state.x
+    if within is not None:
+        _check_announced(run, within)
+    if error is not None:
+        error = _read_error(run, error)
+    played = told["action"]
     if played is not None:
-        x = played
+        played = _read_action(run, state, played)
+        x = x if played is None else played
+    cost, gradient = told["cost_value"], told["cost_gradient"]
     if told["cost"] is not None:
-        told["cost_value"], told["cost_gradient"] = _call(
-            told["cost"], x, "cost", told["cost_gradient"], told["cost_value"]
-        )
+        cost, gradient = _call(told["cost"], x, "cost", gradient, cost)
+    g, s = told["constraint_value"], told["constraint_subgradient"]
     if told["constraint"] is not None:
-        both = (told["constraint_value"], told["constraint_subgradient"])
-        both = _call(told["constraint"], x, "constraint", *both)
-        told["constraint_value"], told["constraint_subgradient"] = both
-    gradient, size = _read_gradient(run, x, told["cost_gradient"], told["proposal"])
-    g, s, worst, steepness = _read_constraint(
-        run, x, told["constraint_value"], told["constraint_subgradient"]
-    )
-    cost = told["cost_value"]
+        g, s = _call(told["constraint"], x, "constraint", g, s)
+    gradient = _read_gradient(run, x, gradient, told["proposal"])
+    g, s, worst = _read_constraint(run, x, g, s)
     if cost is not None:
         cost = checks.to_number(cost, x, "cost_value")
         if not math.isfinite(cost):
             raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
-    wish = (None, gradient) if run.is_filter else (gradient, None)
-    feedback = Feedback(
-        wish[0], g, s, cost, told["value_error"], None, played, 0, wish[1], told["within"]
-    )
-    return Told(feedback, size, worst, steepness)
+    first, proposal = (None, gradient) if run.is_filter else (gradient, None)
+    feedback = Feedback(first, g, s, cost, error, None, played, 0, proposal, within)
+    return Told(feedback, worst)
 
 
 def _read_missing(missing: object, told: dict[str, Any]) -> Told:
     if missing is not True:
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
-    if any(value is not None for value in told.values()):
+    if any(value is not None for name, value in told.items() if name != "missing"):
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
     return NOTHING
 
@@ -101,14 +103,15 @@ def _check_announced(run: Run, within: object) -> None:
         )
 
 
-def _check_error(run: Run, told: dict[str, Any]) -> None:
+def _read_error(run: Run, error: object) -> float:
     if run.certifies is None:
         raise InvalidValueError(
             f"value_error must come with a rule that allows for one, got {run.name}"
         )
-    error = told["value_error"] = checks.to_number(told["value_error"], run.start, "value_error")
-    if not 0 <= error < math.inf:
-        raise InvalidValueError(f"value_error must be finite and at least 0, got {error!r}")
+    bound = float(checks.to_number(error, run.start, "value_error"))
+    if not 0 <= bound < math.inf:
+        raise InvalidValueError(f"value_error must be finite and at least 0, got {bound!r}")
+    return bound
 
 
 def _read_action(run: Run, state: State, action: object) -> Array | None:
@@ -139,8 +142,8 @@ def _call(function: Any, x: Array, name: str, *instead: object) -> tuple[Any, An
     return answer
 
 
-def _read_gradient(run: Run, x: Array, gradient: object, proposal: object) -> tuple[Array, float]:
-    """Return what a player is told first, the proposal for a filter, and its norm."""
+def _read_gradient(run: Run, x: Array, gradient: object, proposal: object) -> Array:
+    """Return what a player is told first: the proposal for a filter."""
     name = "cost_gradient"
     if run.is_filter:
         if gradient is not None:
@@ -152,53 +155,39 @@ def _read_gradient(run: Run, x: Array, gradient: object, proposal: object) -> tu
         raise InvalidValueError(
             f"an algorithm must be told a cost_gradient, got proposal={proposal!r}"
         )
-    array = _read_array(gradient, name, x.shape, "that of the action")
-    size = norm(array)
-    if not math.isfinite(size):
-        checks.refuse_unfinite(array, name)
-    return array, float(size)
+    return _read_array(gradient, name, x.shape, "that of the action")
 
 
 def _read_constraint(
     run: Run, x: Array, g: Any, s: Any
-) -> tuple[Number, Array | None, float | None, float | None]:
-    """Return value and subgradient, one row each where they are apart, and their largest."""
+) -> tuple[Number, Array | None, float | None]:
+    """Return value and subgradient, one row each where they are apart, and the largest value."""
     needs = run.needs
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
                 f"constraint_subgradient must come with constraint_value, got {s!r} alone"
             )
-        return None, None, None, None
+        return None, None, None
     if needs.apart:
-        return _read_rows(run, x, g, s)
+        m = run.rows or len(np.atleast_1d(g))
+        g = _read_array(g, "constraint_value", (m,), "one for each constraint")
+        s = _read_array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
+        flat = ~s.any(axis=1) & (g > 0)
+        if flat.any():
+            raise _flat(float(g[flat][0]))
+        return g, s, float(g.max())
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
     g = checks.read_constraint_value(g, x)
     if not math.isfinite(g):
         checks.refuse_unfinite(np.asarray(g), "constraint_value")
     if s is None and not needs.constraint_subgradients:
-        return g, None, g, None
+        return g, None, g
     s = _read_array(s, "constraint_subgradient", x.shape, "that of the action")
-    steepness = float(norm(s))
-    if not math.isfinite(steepness):
-        checks.refuse_unfinite(s, "constraint_subgradient")
-    if not steepness and g > 0:
+    if g > 0 and not s.any():
         raise _flat(g)
-    return g, s, g, steepness
-
-
-def _read_rows(run: Run, x: Array, g: Any, s: Any) -> tuple[Array, Array, float, float]:
-    m = run.rows or len(np.atleast_1d(g))
-    g = _read_array(g, "constraint_value", (m,), "one for each constraint")
-    s = _read_array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
-    checks.refuse_unfinite(g, "constraint_value")
-    checks.refuse_unfinite(s, "constraint_subgradient")
-    steep = [float(norm(row)) for row in s]
-    for value, size in zip(g.tolist(), steep, strict=True):
-        if not size and value > 0:
-            raise _flat(value)
-    return g, s, float(g.max()), max(steep)
+    return g, s, g
 
 
 def _flat(g: float) -> InvalidValueError:
@@ -218,8 +207,10 @@ def _read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Arr
         array = np.array(checks.to_numbers(value, name, f"an array of shape {shape}, {rule}"))
     if array.shape != shape:
         raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
-    if array.dtype == np.float64:
-        return array
-    if name.startswith("constraint"):
-        return checks.to_exact(array, name)
-    return checks.to_action(array, name)  # other precisions are upcast or refused, as a start's are
+    if array.dtype != np.float64:
+        # Other precisions are upcast or refused, as a start's are.
+        convert = checks.to_exact if name.startswith("constraint") else checks.to_action
+        array = convert(array, name)
+    if not math.isfinite(np.vdot(array, array)):  # which does not warn of an overflow
+        checks.refuse_unfinite(array, name)
+    return array

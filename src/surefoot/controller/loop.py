@@ -19,6 +19,7 @@ from surefoot.algorithms import (
     name_of,
     unpack,
 )
+from surefoot.algorithms.compiled import Compiled
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.algorithm import errors_of, observer_of
@@ -97,6 +98,11 @@ class Run:
     def engine(self) -> str:
         """What takes its steps: "kernel" or "python"."""
         return self.algorithm.engine if isinstance(self.algorithm, Certified) else "python"
+
+    @cached_property
+    def compiled(self) -> Compiled | None:
+        """The player in the kernel; None where Python takes its steps."""
+        return self.algorithm.compiled if self.engine == "kernel" else None
 
     @cached_property
     def needs(self) -> Needs:
