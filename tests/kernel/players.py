@@ -11,7 +11,7 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
 )
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.regions import Curvature, Errors, LipschitzHull
 from surefoot.sets import Box
 
 BALL = Ball(4.0)
@@ -67,11 +67,6 @@ def players(d):
         "half-space": Curvature(beta=0.0, reach=1e4, errors=Errors(evaluation=1e-9)),
         "ball, value error": Curvature(beta=1.0, reach=50.0, errors=Errors(value=0.02)),
         "ball, drift": Curvature(beta=1.0, reach=50.0, errors=Errors(value=0.01, drift=2e-3)),
-        "rows": CurvatureRows(beta=1.0, rows=3 * d, reach=4.0),
-        "flat rows": CurvatureRows(beta=(0.0,) * (3 * d), reach=4.0, sweeps=6),
-        "rows, value error": CurvatureRows(
-            beta=1.0, rows=3 * d, reach=4.0, errors=Errors(value=0.02)
-        ),
     }
     for name, known in balls.items():
         found[f"filter, {name}"] = RegionFilter(knowledge=known)

@@ -293,3 +293,11 @@ def test_under_drift_rows_that_the_action_is_outside_of_are_met_one_after_the_ot
     assert not region.holds(x)
     for wish in (x, x + 9 * UP, x - 9 * UP):
         assert region.holds(region.nearest(wish))
+
+
+def test_slopes_whose_error_has_no_end_only_steer():
+    assert str(Errors(slope=np.inf)) == "allows for rounding alone; slopes only steer"
+    assert str(Errors(value=0.05, slope=np.inf)) == (
+        "allows for value errors up to 0.05, rounding; slopes only steer"
+    )
+    assert str(Errors(slope=0.1)) == "allows for slope errors up to 0.1, rounding"

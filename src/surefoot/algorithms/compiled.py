@@ -50,8 +50,8 @@ KNOWLEDGE: dict[type[Any], int] = {
     LipschitzHull: 0,
     CertifiedLength: 1,
     Curvature: 2,
-    CurvatureRows: 3,
 }
+"""What the kernel has; it searches rows in another way than Python, which plays them."""
 RULES = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
 """The words of :class:`StepCertificate` for what the kernel calls by numbers."""
 VECTORS = ("centre", "lower", "upper", "middle", "beta")
@@ -129,10 +129,6 @@ def _knowledge(knowledge: Any) -> dict[str, Any] | None:
     if isinstance(knowledge, Curvature):
         one = isinstance(knowledge.beta, float)
         return fields | {"beta": np.array([knowledge.beta])} if one else None
-    if isinstance(knowledge, CurvatureRows):
-        beta = np.ascontiguousarray(knowledge.each.beta[:, 0], dtype=np.float64)
-        rows = {"beta": beta, "sweeps_of_rows": knowledge.sweeps}
-        return None if knowledge.exact else fields | rows
     sigma = 0.0 if knowledge.sigma is None else knowledge.sigma
     length = {"G_g": knowledge.G_g, "rho": knowledge.rho, "sigma": sigma}
     return fields | length | {"decreasing": int(knowledge.decreasing)}
@@ -231,9 +227,8 @@ class Rule:
                 cuts.normals.ravel(),
             ]
         elif isinstance(learner, AveragingState):
-            weights = np.broadcast_to(np.ravel(learner.weights), (self.rows,))
             parts += [(learner.squares, learner.inverse_eta), learner.start]
-            parts += [learner.gradients, weights]
+            parts += [learner.gradients, np.zeros(self.rows)]
         else:
             parts += [learner]
         flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
@@ -287,9 +282,7 @@ class Rule:
         if self.layout[0] == 3:
             squares, inverse_eta = block[at : at + 2].tolist()
             start, gradients = block[at + 2 : at + 2 + d], block[at + 2 + d : at + 2 + 2 * d]
-            weights = block[at + 2 + 2 * d : at + 2 + 2 * d + self.rows]
-            held: Any = weights if self.layout[1] == 3 else float(weights[0])
-            return AveragingState(start, gradients, inverse_eta, squares, held)
+            return AveragingState(start, gradients, inverse_eta, squares)
         reach, start_value, depth, deepened, careful, n = block[at : at + 6].tolist()
         count, at = int(n), at + 6
         start, at = block[at : at + d], at + d

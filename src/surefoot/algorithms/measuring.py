@@ -31,10 +31,10 @@ from surefoot.regions import (
     OnePoint,
     Reading,
     Region,
-    causes,
+    list_causes,
     pull_share,
 )
-from surefoot.regions.certificates import beyond_reach
+from surefoot.regions.certificates import check_reach
 from surefoot.regions.quadratic import curvature_margin
 from surefoot.regions.region import check_start
 
@@ -297,10 +297,10 @@ class Measuring(Wrapper):
         """Return what a value has that is impossible if the constants are right."""
         (x, g, _, errors, _), known = read, self.knowledge
         margin = self._margin(g, len(x))
-        sentences = beyond_reach(int(t), x, g + errors.value + margin, float(known.reach))
+        sentences = check_reach(int(t), x, g + errors.value + margin, float(known.reach))
         if g - errors.value <= bound + margin:
             return sentences
-        why = causes(errors, f"beta = {known.beta:g} is too small")
+        why = list_causes(errors, f"beta = {known.beta:g} is too small")
         sentence = f"round {int(t)}: g = {g:.6g} is above its certified bound {bound:.3g}: {why}"
         return (*sentences, sentence)
 

@@ -9,7 +9,7 @@ from surefoot.regions.certificates import (
 )
 from surefoot.regions.certified_length import CertifiedLength, LengthMemory, LengthRegion
 from surefoot.regions.curvature import Curvature, CurvatureMemory, CurvatureRegion
-from surefoot.regions.errors import EmptyRegionError, Errors, allowed, causes, is_zero
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, is_zero, list_causes
 from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull, share_of_two_balls
 from surefoot.regions.known_set import Within
 from surefoot.regions.one_point import OnePoint, PointCertificate
@@ -46,10 +46,10 @@ __all__ = [
     "TogetherMemory",
     "TogetherRegion",
     "Within",
-    "allowed",
-    "causes",
     "curvature_of",
+    "describe_errors",
     "is_zero",
+    "list_causes",
     "pull_share",
     "share_of_two_balls",
 ]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from surefoot.core.arrays import norm
 from surefoot.core.types import Array
-from surefoot.regions.errors import Errors, allowed, causes
+from surefoot.regions.errors import Errors, describe_errors, list_causes
 
 __all__ = [
     "BALL_TOO_SMALL",
@@ -14,8 +14,8 @@ __all__ = [
     "HullCertificate",
     "PullCertificate",
     "StepCertificate",
-    "above_quadratic",
-    "beyond_reach",
+    "check_quadratic",
+    "check_reach",
 ]
 
 BALL_TOO_SMALL = "the ball around the feasible set is too small"
@@ -55,7 +55,7 @@ class HullCertificate(NamedTuple):
         if not self.errors.is_exact:
             seen = (
                 f"g is at most {self.anchor_value:.3g} where round {self.anchor_round} was and "
-                f"{self.value:.3g} here{allowed(self.errors)}; {self.share:.3g} of the way"
+                f"{self.value:.3g} here{describe_errors(self.errors)}; {self.share:.3g} of the way"
             )
         elif self.share == 1.0:
             seen = f"g = {self.value:.3g} was seen"
@@ -102,7 +102,7 @@ class CurvatureCertificate(NamedTuple):
         name = "g" if self.row is None else f"g[{self.row}]"
         seen, bent = f"{name} = {self.value:.3g}", 0.5 * self.beta * self.length**2
         if not self.errors.is_exact:
-            seen = f"the next {name} here is at most {self.value:.3g}{allowed(self.errors)}"
+            seen = f"the next {name} here is at most {self.value:.3g}{describe_errors(self.errors)}"
             bent += self.errors.slope * self.length
         if self.length == 0.0:
             stays = f"{seen} stays" if self.errors.is_exact else seen
@@ -115,7 +115,7 @@ class CurvatureCertificate(NamedTuple):
         )
 
 
-def beyond_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]:
+def check_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]:
     """Return a sentence if an action is feasible, and longer than any feasible point can be.
 
     Args:
@@ -126,7 +126,7 @@ def beyond_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...
 
     Example:
         >>> import numpy as np
-        >>> print(*beyond_reach(2, np.array([0.6, 0.8]), -0.1, 0.5))
+        >>> print(*check_reach(2, np.array([0.6, 0.8]), -0.1, 0.5))
         round 2: |x| = 1 and g is at most -0.1, but no feasible point is longer than 0.5: the ball
         around the feasible set is too small
     """
@@ -165,12 +165,12 @@ class PullCertificate(NamedTuple):
     def __str__(self) -> str:
         return (
             f"round {self.round}: g is at most {self.value:.3g} here and {self.anchor_value:.3g} "
-            f"where round {self.anchor_round} was{allowed(self.errors)}, and it is convex: "
+            f"where round {self.anchor_round} was{describe_errors(self.errors)}, and it is convex: "
             f"{self.share:.3g} of the way back the next g is at most {self.bound:.3g}"
         )
 
 
-def above_quadratic(
+def check_quadratic(
     t: int,
     g: float,
     length: float,
@@ -199,7 +199,7 @@ def above_quadratic(
         f"round {t}: {name} = {g:.6g} is above its quadratic bound "
         f"{g - (over - 0.5 * beta * squared):.6g}: the curvature is at least "
         f"{2 * (over - noise) / squared:.6g}, more than "
-        + causes(errors, f"beta = {beta:.6g}", convex=False).replace("or g ", f"or {name} "),
+        + list_causes(errors, f"beta = {beta:.6g}", convex=False).replace("or g ", f"or {name} "),
     )
 
 
@@ -242,7 +242,7 @@ class StepCertificate(NamedTuple):
             "stayed": f"no room above rounding at slack {self.slack:.3g}, so nothing moved",
         }[self.rule]
         return (
-            f"round {self.round}: {why}{allowed(self.errors)}: "
+            f"round {self.round}: {why}{describe_errors(self.errors)}: "
             f"certified length {max(self.length, 0.0):.3g}, {step}; "
             f"the next g is at most {self.bound:.3g}"
         )

@@ -82,8 +82,8 @@ from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import reach_of, snap_inside
 from surefoot.core.types import Array, Number, Solving
 from surefoot.core.types import Region as Set
-from surefoot.regions.certificates import StepCertificate, beyond_reach
-from surefoot.regions.errors import EmptyRegionError, Errors, causes, is_zero
+from surefoot.regions.certificates import StepCertificate, check_reach
+from surefoot.regions.errors import EmptyRegionError, Errors, is_zero, list_causes
 from surefoot.regions.region import Knowledge, Reading, Region
 from surefoot.sets import Ball, Box, project_halfspace
 
@@ -158,14 +158,15 @@ class CertifiedLength(Knowledge):
     def __post_init__(self) -> None:
         super().__post_init__()
         # Steps square lengths far shorter than the reach, and divide by what they get.
-        for name, size in (("G_g", self.G_g), ("domain", self.reach)):
+        both = (("G_g", self.G_g, self.G_g), ("domain", self.domain, self.reach))
+        for name, value, size in both:
             if (
                 isinstance(size, (float, np.ndarray))
                 and not (np.clip(size, 1e-120, 1e120) == size).all()
             ):
                 raise InvalidValueError(
                     f"{name} must be from 1e-120 to 1e120 in size, where squares are floats, "
-                    f"got {getattr(self, name)!r}"
+                    f"got {value!r}"
                 )
 
     @cached_property
@@ -373,7 +374,7 @@ class CertifiedLength(Knowledge):
         x, g, s, errors, age = reading
         noise, error, _ = self.margins(x.shape[-1])
         t, steepness, G_g = int(memory.rounds) + 1, norm(s), float(self.G_g)
-        found = list(beyond_reach(t, x, g + errors.value + noise, float(self.reach)))
+        found = list(check_reach(t, x, g + errors.value + noise, float(self.reach)))
         if steepness > G_g * (1 + 1e-12) + errors.slope:
             found.append(f"round {t}: |s| = {steepness:.6g} exceeds G_g = {G_g:.6g}")
         if not memory.rounds:
@@ -382,7 +383,7 @@ class CertifiedLength(Knowledge):
         rho = self.tightening(t, slack)
         limit = G_g * self._distance(memory, x, t - age, rho, errors) - rho + 2 * noise
         if g - errors.value > limit:
-            why = causes(errors, f"G_g = {G_g:.6g} is too small")
+            why = list_causes(errors, f"G_g = {G_g:.6g} is too small")
             found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
         after = self.observe(memory, reading)
         cut = max(after.level + after.rho - noise, 0.0) / steepness if steepness > 0 else 0.0
@@ -392,7 +393,7 @@ class CertifiedLength(Knowledge):
             found.append(
                 f"round {t}: the cut moves by {cut:.6g}, more than the distance "
                 f"{after.distance:.6g} to the tightened set: "
-                + (words if errors.is_exact else causes(errors, words))
+                + (words if errors.is_exact else list_causes(errors, words))
             )
         return tuple(found)
 
@@ -496,13 +497,6 @@ class LengthRegion(Region):
         y = where(size <= room, w, y)
         moved = self.knowledge.domain.project(self.cut_by_half_space(y))
         return where(self.longest > 0, moved, self.point)
-
-    @property
-    def projections(self) -> tuple[Callable[[Array], Array], ...]:
-        """The projections onto the ball and the domain; onto the one point where there is none."""
-        if not self.longest > 0:
-            return (self.nearest,)
-        return Ball(self.longest, self.memory.drawn).project, self.knowledge.domain.project
 
     def cut_by_half_space(self, y: Array) -> Array:
         """Return the projection onto the tightened half-space of the reading."""

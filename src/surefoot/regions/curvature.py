@@ -75,8 +75,8 @@ from surefoot.regions.anchor import Anchor, pull_share
 from surefoot.regions.certificates import (
     CurvatureCertificate,
     PullCertificate,
-    above_quadratic,
-    beyond_reach,
+    check_quadratic,
+    check_reach,
 )
 from surefoot.regions.errors import EmptyRegionError, Errors, is_zero
 from surefoot.regions.known_set import WithinBall
@@ -245,7 +245,7 @@ class Curvature(Knowledge):
         x, g, _, errors, age = reading
         t = memory.rounds + 1.0
         new = CurvatureRegion(self, self._remember(memory, reading), t - age, errors)
-        found = beyond_reach(int(t), x, g + errors.value + new.noise, float(self.reach))
+        found = check_reach(int(t), x, g + errors.value + new.noise, float(self.reach))
         if not memory.rounds:
             return found
         old = CurvatureRegion(self, memory, t - age, errors)
@@ -253,7 +253,7 @@ class Curvature(Knowledge):
             return found  # outside of the feasible set the curvature may be any
         length, over = new.excess_over(old)
         noise = old.noise + new.noise
-        return found + above_quadratic(int(t), g, length, over, self.beta, noise, errors)
+        return found + check_quadratic(int(t), g, length, over, self.beta, noise, errors)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length, from a point within 2M of where s was read."""

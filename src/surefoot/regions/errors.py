@@ -12,6 +12,7 @@ it calls impossible.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, nonnegative
 from surefoot.core.types import Array, Feedback, Number, Region
 
-__all__ = ["EmptyRegionError", "Errors", "allowed", "causes", "is_zero"]
+__all__ = ["EmptyRegionError", "Errors", "describe_errors", "is_zero", "list_causes"]
 
 
 class Errors(Declared):
@@ -55,6 +56,16 @@ class Errors(Declared):
             slope=constants.slope_error or 0.0,
             drift=constants.drift or 0.0,
             evaluation=constants.evaluation_error or 0.0,
+        )
+
+    @classmethod
+    def largest_of(cls, many: Sequence[Errors]) -> Errors:
+        """Return the largest of each bound."""
+        return cls(
+            value=max(errors.value for errors in many),
+            slope=max(errors.slope for errors in many),
+            drift=max(errors.drift for errors in many),
+            evaluation=max(errors.evaluation for errors in many),
         )
 
     @property
@@ -93,7 +104,9 @@ class Errors(Declared):
             )
             if size and size < math.inf
         ]
-        return "allows for " + ", ".join([*parts, "rounding"] if parts else ["rounding alone"])
+        steer = "; slopes only steer" if np.ndim(self.slope) == 0 and self.slope == math.inf else ""
+        text = ", ".join([*parts, "rounding"] if parts else ["rounding alone"])
+        return f"allows for {text}{steer}"
 
 
 def is_zero(bound: Number) -> bool:
@@ -101,11 +114,11 @@ def is_zero(bound: Number) -> bool:
     return isinstance(bound, (int, float)) and bound == 0
 
 
-def allowed(errors: Errors) -> str:
+def describe_errors(errors: Errors) -> str:
     """Return the part of a sentence that says what a certificate allows for; empty for nothing.
 
     Example:
-        >>> allowed(Errors(value=0.05, drift=1e-4))
+        >>> describe_errors(Errors(value=0.05, drift=1e-4))
         ', for values off by up to 0.05 and a drift of 0.0001 per round'
     """
     words = {
@@ -117,7 +130,7 @@ def allowed(errors: Errors) -> str:
     return f", for {' and '.join(parts)}" if parts else ""
 
 
-def causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
+def list_causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
     """Return why something impossible may have been seen, the most likely reason first.
 
     Args:
@@ -126,7 +139,7 @@ def causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
         convex: whether g must be convex.
 
     Example:
-        >>> causes(Errors(), "G_g = 1 is too small")
+        >>> list_causes(Errors(), "G_g = 1 is too small")
         'G_g = 1 is too small, a reading errs by more than 0, g is not convex, or it changed'
     """
     value, drift = float(errors.value), float(errors.drift)

@@ -36,18 +36,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import dot, norm
-from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor
-from surefoot.regions.certificates import HullCertificate, beyond_reach
-from surefoot.regions.errors import EmptyRegionError, Errors, causes
-from surefoot.regions.region import Knowledge, Reading, Region, check_start
+from surefoot.regions.certificates import HullCertificate, check_reach
+from surefoot.regions.errors import EmptyRegionError, Errors, list_causes
+from surefoot.regions.region import Knowledge, Reading, Region, check_one_run, check_start
 
 __all__ = ["HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
 
@@ -112,10 +110,7 @@ class LipschitzHull(Knowledge):
 
     def init(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
-        if not isinstance(x1, np.ndarray) or x1.ndim != 1:
-            raise InvalidValueError(f"x1 must be one NumPy vector, got {repr_line(x1)}")
-        if self.domain is not None:
-            start_in(self.domain, x1)
+        check_one_run(x1, self.domain)
         here = Anchor(x1, math.inf, 0.0)
         return HullMemory(0.0, here, here, here)
 
@@ -172,7 +167,7 @@ class LipschitzHull(Knowledge):
         x, g, s, errors, age = reading
         t, steep = int(memory.rounds) + 1, 0.0 if s is None else norm(s)
         G_g, noise = float(self.G_g), self.noise(len(x))
-        found = list(beyond_reach(t, x, g + errors.value + noise, float(self.reach)))
+        found = list(check_reach(t, x, g + errors.value + noise, float(self.reach)))
         if steep > G_g * (1 + 1e-12) + errors.slope:
             found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}")
         if memory.start.value == math.inf:
@@ -181,14 +176,14 @@ class LipschitzHull(Knowledge):
         least, anchor = g - errors.value, memory.anchor
         limit = self._hull(memory, t - age, errors).bound(x)
         if least > limit + 4 * noise:
-            why = causes(errors, f"G_g = {G_g:.6g} is too small")
+            why = list_causes(errors, f"G_g = {G_g:.6g} is too small")
             found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
         if s is not None and errors.slope < math.inf:
             way = anchor.x - x
             below = least + dot(s, way) - errors.slope * norm(way)
             below -= anchor.level(t - age, errors.drift)
             if below > 4 * noise:
-                why = causes(errors, f"a slope errs by more than {float(errors.slope):g}")
+                why = list_causes(errors, f"a slope errs by more than {float(errors.slope):g}")
                 found.append(
                     f"round {t}: the subgradient says that g in round {int(anchor.round)} was "
                     f"at least {below:.3g} above what was seen: {why}"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from surefoot.core.arrays import norm
 from surefoot.core.types import Array
-from surefoot.regions.errors import Errors, allowed
+from surefoot.regions.errors import Errors, describe_errors
 from surefoot.regions.region import Region
 
 __all__ = ["OnePoint", "PointCertificate"]
@@ -32,7 +32,7 @@ class PointCertificate(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"round {self.round}: {self.reason}{allowed(self.errors)}; "
+            f"round {self.round}: {self.reason}{describe_errors(self.errors)}; "
             f"the next g is at most {self.bound:.3g}"
         )
 

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import norm
 from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
@@ -43,7 +44,7 @@ from surefoot.regions.nearest import (
 )
 from surefoot.regions.quadratics import Bounds
 
-__all__ = ["Knowledge", "Projection", "Reading", "Region", "check_start"]
+__all__ = ["Knowledge", "Projection", "Reading", "Region", "check_one_run", "check_start"]
 
 
 class Reading(NamedTuple):
@@ -251,11 +252,6 @@ class Region:
 
     # What a search in sets asks a region for; one NumPy run.
 
-    @property
-    def projections(self) -> tuple[Callable[[Array], Array], ...]:
-        """The projections onto convex sets that have the region in common."""
-        return (self.nearest,)
-
     def as_bounds(self) -> Bounds | None:
         """Return the region as bounds relative to x; None where it is known by its projection."""
         return None
@@ -275,7 +271,7 @@ class Region:
             known: the sets.
             holds: whether a point is one.
         """
-        return reflect_in_turn(self.projections, known, holds, self.x)
+        return reflect_in_turn((self.nearest,), known, holds, self.x)
 
     @property
     def insides(self) -> tuple[Array, ...]:
@@ -291,6 +287,14 @@ class Region:
         """Return the error for a round after which nothing is certified any more."""
         worst, drift = self.upper + self.errors.drift, self.errors.drift
         return EmptyRegionError.of_drift(self.round, self.x, worst, drift)
+
+
+def check_one_run(x1: Array, domain: Set | None) -> None:
+    """Raise unless a start is one NumPy vector, of the domain where there is one."""
+    if not isinstance(x1, np.ndarray) or x1.ndim != 1:
+        raise InvalidValueError(f"x1 must be one NumPy vector, got {repr_line(x1)}")
+    if domain is not None:
+        start_in(domain, x1)
 
 
 def check_start(g: float, upper: float, margin: float) -> None:

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import dot, norm, squared_and_norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
@@ -34,8 +33,8 @@ from surefoot.regions.anchor import Anchor, pull_share
 from surefoot.regions.certificates import (
     CurvatureCertificate,
     PullCertificate,
-    above_quadratic,
-    beyond_reach,
+    check_quadratic,
+    check_reach,
 )
 from surefoot.regions.curvature import (
     Curvature,
@@ -46,7 +45,7 @@ from surefoot.regions.curvature import (
 from surefoot.regions.errors import EmptyRegionError, Errors
 from surefoot.regions.nearest import KnownSets, draw_back, take_certified
 from surefoot.regions.quadratics import Bounds, project_onto_bounds
-from surefoot.regions.region import Knowledge, Projection, Reading, Region
+from surefoot.regions.region import Knowledge, Projection, Reading, Region, check_one_run
 from surefoot.sets import Ball
 
 __all__ = ["CurvatureRows", "RowsRegion", "curvature_of", "read_rows"]
@@ -125,10 +124,7 @@ class CurvatureRows(Knowledge):
 
     def init(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round; a start outside the known set is refused."""
-        if not isinstance(x1, np.ndarray) or x1.ndim != 1:
-            raise InvalidValueError(f"x1 must be one NumPy vector, got {x1!r}")
-        if self.domain is not None:
-            start_in(self.domain, x1)
+        check_one_run(x1, self.domain)
         none = np.zeros((self.rows, 1))
         here = Anchor(x1, none, 0.0)
         anchor = here if self.errors.drift else None
@@ -159,7 +155,7 @@ class CurvatureRows(Knowledge):
         if memory.rounds and not errors.is_exact:
             # What was certified before the round bounds g there as well as the reading does. A
             # row's bound belongs to a point at which all rows had bounds of at most 0.
-            old = self._region_in(memory, when, errors)
+            old = RowsRegion(self, memory, when, errors)
             if (x == old.x).all():
                 upper = np.minimum(upper, old.each.level)  # nothing is rounded
             elif old.contains(x):
@@ -192,12 +188,8 @@ class CurvatureRows(Knowledge):
 
     def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return the intersection of the balls, and of the known set."""
-        region = self._region_in(memory, memory.rounds + 1.0, errors)
+        region = RowsRegion(self, memory, memory.rounds + 1.0, errors)
         return region if self.domain is None else region.within(self.domain)
-
-    def _region_in(self, memory: CurvatureMemory, t: float, errors: Errors) -> RowsRegion:
-        """Return the region of a round."""
-        return RowsRegion(self, memory, t, errors)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the curvatures and errors are right."""
@@ -205,19 +197,19 @@ class CurvatureRows(Knowledge):
         t = memory.rounds + 1.0
         new = CurvatureRegion(self.each, self._remember(memory, reading), t - age, errors)
         upper = float((g[:, None] + errors.value + new.noise).max())
-        found = beyond_reach(int(t), x, upper, float(self.reach))
+        found = check_reach(int(t), x, upper, float(self.reach))
         if not memory.rounds:
             return found
-        old = CurvatureRegion(self.each, memory, t - age, errors)
-        if np.max(new.upper) > 0 and not self._region_in(memory, t - age, errors).contains(x):
+        old = RowsRegion(self, memory, t - age, errors)
+        if np.max(new.upper) > 0 and not old.contains(x):
             return found  # outside of the feasible set the curvature may be any
-        length, over = new.excess_over(old)
-        noise = old.noise + new.noise
+        length, over = new.excess_over(old.each)
+        noise = old.each.noise + new.noise
         for i in np.flatnonzero(over > noise):
             name = f"g[{i}]" if self.rows > 1 else "g"
             excess, beta, rounding = (float(c[i, 0]) for c in (over, self.each.beta, noise))
             value = float(g[i])
-            found += above_quadratic(int(t), value, length, excess, beta, rounding, errors, name)
+            found += check_quadratic(int(t), value, length, excess, beta, rounding, errors, name)
         return found
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:

@@ -60,8 +60,6 @@ def search_lengths(
     region: Any,
     w: Array,
     search: Callable[[Any, Array], Projection],
-    near: Array | None = None,
-    tries: int = TRIES,
 ) -> tuple[Projection, Any]:
     """Search in balls inside of a region, each for the length of the last answer.
 
@@ -69,22 +67,20 @@ def search_lengths(
         region: with ``x``, ``reach``, ``ball_of(length)``, ``lengths()`` and ``holds(point)``.
         w: what is wanted.
         search: a search in such a ball.
-        near: an answer to a similar question, whose length is tried first; w unless given.
-        tries: how many lengths are tried, at most.
 
     Returns:
         The best answer, and whether it is certified.
     """
     low, high = region.lengths()
-    length = norm((w if near is None else near) - region.x)
+    length = norm(w - region.x)
     # At both ends the ball is a point, which no search from an uncertified x gets away from.
     inside = maximum(minimum(length, 0.5 * high), 2.0 * low)
     between = sqrt(low * maximum(minimum(high, 4.0 * low), 0.0 * low))
     inside = where(4.0 * low > high, between, inside)
-    length = where((low > 0) | (near is not None), inside, length)
+    length = where(low > 0, inside, length)
     shortest = SHORTEST * region.reach + 0.0 * length
     best, sure = None, False
-    for _ in range(tries):
+    for _ in range(TRIES):
         length = maximum(minimum(maximum(length, low), high), shortest)
         found = search(region.ball_of(length), w)
         fine = region.holds(found.point)

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, projectable
@@ -24,10 +23,10 @@ from surefoot.core.types import Array, Feedback
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import BALL_TOO_SMALL
 from surefoot.regions.errors import EmptyRegionError, Errors
-from surefoot.regions.nearest import KnownSets, cut_by, find_certified
+from surefoot.regions.nearest import KnownSets, cut_by, find_certified, reflect_in_turn
 from surefoot.regions.one_point import PointCertificate
 from surefoot.regions.quadratics import Bounds, project_onto_bounds
-from surefoot.regions.region import Knowledge, Projection, Reading, Region
+from surefoot.regions.region import Knowledge, Projection, Reading, Region, check_one_run
 from surefoot.regions.rows import read_rows
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
@@ -80,8 +79,7 @@ class Together(Knowledge):
         rows = given if isinstance(given, (tuple, list)) else ()
         if not rows or not all(isinstance(row, Knowledge) and row.row_count == 1 for row in rows):
             raise InvalidValueError(f"rows must be one knowledge per constraint, got {self.rows!r}")
-        names = ("value", "slope", "drift", "evaluation")
-        largest = Errors(**{n: max(getattr(row.errors, n) for row in rows) for n in names})
+        largest = Errors.largest_of([row.errors for row in rows])
         if self.errors is None:
             object.__setattr__(self, "errors", largest)
         super().__post_init__()
@@ -110,10 +108,7 @@ class Together(Knowledge):
 
     def init(self, x1: Array) -> TogetherMemory:
         """Return the memory before the first round; a start outside the known set is refused."""
-        if not isinstance(x1, np.ndarray) or x1.ndim != 1:
-            raise InvalidValueError(f"x1 must be one NumPy vector, got {x1!r}")
-        if self.domain is not None:
-            start_in(self.domain, x1)
+        check_one_run(x1, self.domain)
         return TogetherMemory(0.0, x1, tuple(row.init(x1) for row in self.rows))
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array]:
@@ -222,10 +217,9 @@ class TogetherRegion(Region):
             point = find_certified(region, known, w)
         return Projection(point, 0.0, norm(point - w))
 
-    @property
-    def projections(self) -> tuple[Callable[[Array], Array], ...]:
-        """The projections onto each region."""
-        return tuple(row.nearest for row in self.rows)
+    def find_inside(self, known: KnownSets | None, holds: Callable[[Array], bool]) -> Array | None:
+        """Return a point of all regions and of sets, near the last action."""
+        return reflect_in_turn([row.nearest for row in self.rows], known, holds, self.x)
 
     def seek(self, w: Array, known: KnownSets | None) -> Array:
         """Return nearly the point of all regions and of sets that is nearest to w."""
