@@ -107,6 +107,7 @@ class Elements(html.parser.HTMLParser):
         self.addresses += [v for k, v in attrs if k in ("src", "href", "srcset", "action")]
 
 
+@pytest.mark.slow
 def test_the_page_draws_the_run_and_asks_for_nothing_outside(desk):
     played(desk.folder / "<b>j.db", rounds=520, wrong=400)
     assert desk.do("journal", "<b>j.db", "--page", "j.html").out == "page     j.html\n"

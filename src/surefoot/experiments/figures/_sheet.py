@@ -69,23 +69,27 @@ def select(
     most: int = MOST,
 ) -> Selection:
     """Return the rows of a problem that a figure can use; an algorithm without any is left out."""
-    if not rows:
-        raise NothingToDraw("there are no rows")
-    problem = rows[0].problem if problem is None else problem
-    known = labels_of(rows)
-    if problem not in problems_of(rows):
-        raise InvalidValueError(f"problem must be one of {problems_of(rows)}, got {problem!r}")
-    if unknown := [label for label in algorithms or () if label not in known]:
-        raise InvalidValueError(f"algorithms must be among {known}, got {unknown[0]!r}")
-    own = [r for r in rows if r.problem == problem and r.played and usable(r)]
-    groups = {
-        label: sorted((r for r in own if r.algorithm == label), key=lambda r: r.horizon)
-        for label in algorithms or known
-    }
+    problem = _check_names(rows, problem, algorithms)
+    groups: dict[str, list[Row]] = {label: [] for label in algorithms or labels_of(rows)}
+    for row in sorted(rows, key=lambda r: r.horizon):
+        if (row.problem, row.played) == (problem, True) and row.algorithm in groups and usable(row):
+            groups[row.algorithm].append(row)
     full = [(label, group) for label, group in groups.items() if group]
     if not full:
         raise NothingToDraw(f"no row of {problem!r} has {what}")
     return Selection(problem, dict(full if algorithms else full[:most]))
+
+
+def _check_names(rows: Sequence[Row], problem: str | None, algorithms: Sequence[str] | None) -> str:
+    """Return the problem, the first one unless given; refuse names that no row has."""
+    if not rows:
+        raise NothingToDraw("there are no rows")
+    known, names = problems_of(rows), labels_of(rows)
+    if problem not in (None, *known):
+        raise InvalidValueError(f"problem must be one of {known}, got {problem!r}")
+    if unknown := [label for label in algorithms or () if label not in names]:
+        raise InvalidValueError(f"algorithms must be among {names}, got {unknown[0]!r}")
+    return known[0] if problem is None else problem
 
 
 def pick_horizon(groups: Mapping[str, list[Row]], horizon: int | None) -> dict[str, Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -312,25 +312,26 @@ def _list_used(
 ) -> Used:
     columns = [Column("Name"), Column("Is a"), Column("Origin")]
     columns += [Column(f"T = {row.horizon:,}" if algorithm else "Value", "", True) for row in rows]
-    body = []
-    for kind, every in kinds.items():
-        for name in dict.fromkeys(name for known in every for name in known):
-            pairs = [known.get(name) for known in every]
-            origins = dict.fromkeys(pair.origin for pair in pairs if pair is not None)
-            values = [Cell(NONE if pair is None else number(pair.value, 6)) for pair in pairs]
-            if origins:
-                body.append([Cell(name), Cell(kind), Cell("; ".join(origins)), *values])
-    first, guarantee = rows[0].facts.problem, rows[-1].facts.guarantee if algorithm else None
-    size = [f"{first.dimension} dimensions"] if first is not None else []
-    size += [f"{first.rows} rows of the constraint"] if first is not None and first.rows else []
+    body = [row for kind, every in kinds.items() for row in _list_numbers(kind, every)]
+    problem, guarantee = rows[0].facts.problem, rows[-1].facts.guarantee if algorithm else None
     return Used(
         problem=rows[0].problem,
-        size=", ".join(size),
+        size="" if problem is None else f"{problem.dimension} dimensions",
         algorithm=algorithm,
         claim="" if guarantee is None else f"{guarantee.name} ({guarantee.kind})",
         premises=() if guarantee is None else guarantee.premises,
         table=Table.of(f"used-{place}", "Constants and parameters", columns, body),
     )
+
+
+def _list_numbers(kind: str, every: Sequence[Mapping[str, Sourced | None]]) -> Iterator[list[Cell]]:
+    """Yield a row per name that has a number at some horizon."""
+    for name in dict.fromkeys(name for known in every for name in known):
+        pairs = [known.get(name) for known in every]
+        origins = dict.fromkeys(pair.origin for pair in pairs if pair is not None)
+        if origins:
+            values = [Cell(NONE if pair is None else number(pair.value, 6)) for pair in pairs]
+            yield [Cell(name), Cell(kind), Cell("; ".join(origins)), *values]
 
 
 def _numbers(kind: str, facts: Facts) -> dict[str, Sourced | None]:
