@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self, final
@@ -180,7 +181,7 @@ class Averaged(Wrapper):
         if seen.cost_gradient is not None:
             gradient = checks.read_gradient(seen.action, seen)
             state = state._replace(gradients=state.gradients + gradient)
-        suspects: tuple[Any, ...] = ()
+        suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if seen.constraint_value is not None:
             state, seen = self._read(state, seen)
             suspects = (partial(_contradict, t, state.low, state.high.value),)

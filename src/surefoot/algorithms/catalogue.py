@@ -69,7 +69,7 @@ class Entry(NamedTuple):
         return "" if self.tuned is None else f"O({self.tuned.algorithm.needs.work})"
 
 
-def find_algorithms(namespace: Mapping[str, Any]) -> tuple[type[Any], ...]:
+def find_algorithms(namespace: Mapping[str, object]) -> tuple[type[Algorithm], ...]:
     """Return the algorithms of a namespace that a theorem tunes, in its order.
 
     Args:
@@ -111,7 +111,7 @@ def catalogue(
 
 
 def try_tuning(
-    kind: type[Any],
+    kind: type,
     tuning: str,
     constants: Constants,
     horizon: int,
@@ -128,7 +128,7 @@ def try_tuning(
         return Entry(kind.__name__, tuning, None, str(error), source)
 
 
-def source_of(kind: type[Any], tuning: str | None = None) -> Source:
+def source_of(kind: type, tuning: str | None = None) -> Source:
     """Return where an algorithm comes from, or one of its tunings where that is another place.
 
     Args:
@@ -145,7 +145,7 @@ def source_of(kind: type[Any], tuning: str | None = None) -> Source:
 
 
 def domain_of(
-    kind: type[Any], domain: Ball, feasible: Region | None, tuning: str | None = None
+    kind: type, domain: Ball, feasible: Region | None, tuning: str | None = None
 ) -> Region:
     """Return the set that an algorithm works on: the ball, or the feasible set if it needs that.
 

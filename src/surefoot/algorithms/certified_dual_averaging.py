@@ -25,7 +25,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, maximum, norm, number_like, sqrt, where
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import count, positive, rounds
-from surefoot.core.types import Array, Feedback, Number, Source
+from surefoot.core.types import Array, Feedback, Info, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import (
     Curvature,
@@ -224,7 +224,7 @@ class ObservedAveraging(NamedTuple):
     last: float = 0.0
     inverse_eta: float = 0.0
 
-    def after(self, info: Any) -> ObservedAveraging:
+    def after(self, info: Info) -> ObservedAveraging:
         """Return the sums with one more round, from what its step knew."""
         note, region = info.note, info.region
         inverse, found = float(note.inverse_eta), note.found

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from surefoot.algorithms.certified import Certified, Name, Proposals
 from surefoot.algorithms.certified_pfs import margin
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import parameters_of
+from surefoot.core.parameters import Parameter, parameters_of
 from surefoot.core.types import Needs, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import CertifiedLength, Errors, Knowledge, LipschitzHull
@@ -113,7 +113,7 @@ class RegionFilter(Name):
         return Certified(proposer=Proposals(), knowledge=knowledge)
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
+    def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameter: what is known."""
         return {"knowledge": parameters_of(Certified)["knowledge"]}
 

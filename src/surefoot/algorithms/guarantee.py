@@ -44,7 +44,7 @@ from surefoot.core.parameters import (
     share,
     size,
 )
-from surefoot.core.types import Array, Number
+from surefoot.core.types import Array, Number, Region
 from surefoot.sets import Ball
 
 __all__ = [
@@ -306,7 +306,7 @@ class Tuned(NamedTuple, Generic[A]):
         cls,
         algorithm: Callable[..., A],
         theorem: Guarantee,
-        domain: Any = None,
+        domain: Region | None = None,
         **parameters: Any,
     ) -> Tuned[A]:
         """Build an algorithm with the parameters that a theorem chose, found by their names.
@@ -351,7 +351,7 @@ def unpack(player: Any) -> tuple[Any, Guarantee | None]:
     return algorithm, guarantee
 
 
-def hint_for(player: Any) -> str:
+def hint_for(player: object) -> str:
     """Return what was given for a player, and how to make one of it where that can be said."""
     if isinstance(player, type) and callable(getattr(player, "init", None)):
         how = (constructors_of(player) or ("default",))[0]
@@ -447,7 +447,7 @@ class Premise:
             return "feasibility"
         return "both"
 
-    def is_broken_by(self, observed: Number) -> Any:
+    def is_broken_by(self, observed: Number) -> Array:
         """Return whether an observed value breaks the premise; entry by entry for arrays."""
         # The limit may be negative: a start outside has a slack below 0.
         margin = ROUNDING * abs(self.limit)
@@ -457,7 +457,7 @@ class Premise:
 
     def observe(
         self, t: Number, gradient: Number, g: Number, subgradient: Number, curvature: Number = None
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Number, Array]:
         """Return the value that the premise limits, and whether the round is one it speaks of.
 
         Args:

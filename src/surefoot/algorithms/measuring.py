@@ -20,7 +20,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import parameters_of, positive
+from surefoot.core.parameters import Parameter, parameters_of, positive
 from surefoot.core.types import Array, Feedback, Info, Needs, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import (
@@ -137,8 +137,8 @@ class Measuring(Wrapper):
         if not isinstance(x, np.ndarray) or x.ndim != 1:
             raise InvalidValueError("x1 must be the action of one run, got several")
         # Zeros with the signs of x: the first probes go towards the origin.
-        slope: tuple[Any, ...] = (x, 0.0 * x, float(self.start_slope))
-        probe: tuple[Any, ...] = (-1, x, 0.0, 0.0, 0.0, np.zeros_like(x), 0.0)
+        slope: tuple[Array, ...] = (x, 0.0 * x, float(self.start_slope))
+        probe: tuple[Array, ...] = (-1, x, 0.0, 0.0, 0.0, np.zeros_like(x), 0.0)
         start = Anchor(x, math.inf, 0.0)
         return MeasuringState._make((x, learner, 0.0, start, *slope, *probe, math.inf))
 
@@ -330,7 +330,7 @@ class ValuesAveraging(NameWithKnowledge):
     parts = (Averaging, (Curvature,))
 
     @classmethod
-    def fits(cls, algorithm: Any) -> bool:
+    def fits(cls, algorithm: object) -> bool:
         """Return whether an algorithm is dual averaging with measurements."""
         return isinstance(algorithm, Measuring) and super().fits(algorithm.base)
 
@@ -341,7 +341,7 @@ class ValuesAveraging(NameWithKnowledge):
         return Measuring(base=super().pair(**parameters), **own)
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
+    def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of dual averaging and of the measurements."""
         both = super().parameters() | parameters_of(Measuring)
         return {name: kind for name, kind in both.items() if name != "base"}

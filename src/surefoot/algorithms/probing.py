@@ -20,7 +20,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import nonnegative, parameters_of, positive
+from surefoot.core.parameters import Parameter, nonnegative, parameters_of, positive
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import LipschitzHull, Region
@@ -170,7 +170,7 @@ class Probing(Wrapper):
         return float(max(self.probe * r, min(8 * region.errors.value / self.G_g, 0.25 * r)))
 
 
-def _axis(index: int, dimension: int) -> Any:
+def _axis(index: int, dimension: int) -> Array:
     """Return the unit vector of an entry."""
     axis = np.zeros(dimension)
     axis[index] = 1.0
@@ -199,7 +199,7 @@ class ValuesFollower(Name):
     parts = LeaderFollower.parts
 
     @classmethod
-    def fits(cls, algorithm: Any) -> bool:
+    def fits(cls, algorithm: object) -> bool:
         """Return whether an algorithm is leader and follower with probes."""
         return isinstance(algorithm, Probing) and LeaderFollower.fits(algorithm.base)
 
@@ -212,7 +212,7 @@ class ValuesFollower(Name):
         return Probing(base=LeaderFollower.pair(**parameters), **own)
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
+    def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of leader, follower and probes, and the errors."""
         both = LeaderFollower.parameters() | parameters_of(Probing)
         return {name: kind for name, kind in both.items() if name not in ("base", "slope_error")}

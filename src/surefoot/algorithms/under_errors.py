@@ -12,6 +12,7 @@ from typing import Any, ClassVar, final
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.guarantee import Guarantee, Premise, Tuned
 from surefoot.core.parameters import flag, rounds
+from surefoot.core.types import Region
 from surefoot.regions import Errors
 
 __all__ = ["TheoremN", "tune_by_slope_bound", "under_errors"]
@@ -64,7 +65,7 @@ class TheoremN(StrictStart):
 
 
 def tune_by_slope_bound(
-    name: type[Any], theorem: Guarantee, domain: Any, **parameters: Any
+    name: type, theorem: Guarantee, domain: Region | None, **parameters: Any
 ) -> Tuned[Any]:
     """Return a rule that rests on G_g, with the errors of its constants, and what it promises.
 

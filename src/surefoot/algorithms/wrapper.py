@@ -12,6 +12,7 @@ from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm
 from surefoot.core.types import Array, Feedback, Needs, Source, needs_of
+from surefoot.regions import Errors
 
 __all__ = ["Wrapper", "action_played", "check_every_round", "with_guarantee"]
 
@@ -42,7 +43,7 @@ class Wrapper(Algorithm):
         """What the base knows of g; None where it certifies nothing."""
         return getattr(self.base, "knowledge", None)
 
-    def allowing(self, errors: Any) -> Self:
+    def allowing(self, errors: Errors) -> Self:
         """Return the same rule for other errors."""
         return replace(self, base=self.base.allowing(errors))
 
@@ -62,7 +63,7 @@ def with_guarantee(player: Any) -> tuple[Any, Guarantee]:
     return algorithm, guarantee
 
 
-def check_every_round(guarantee: Any) -> None:
+def check_every_round(guarantee: object) -> None:
     """Raise unless a guarantee is one for every round."""
     if not isinstance(guarantee, Guarantee) or guarantee.kind != "every round":
         said = str(guarantee) if isinstance(guarantee, Guarantee) else repr_line(guarantee)
