@@ -153,12 +153,6 @@ def to_python_number(value: Number) -> Number:
     return float(value) if is_scalar else value
 
 
-def to_python_floats(owner: object, *names: str) -> None:
-    """Turn number fields of a frozen dataclass into Python floats where that is possible."""
-    for name in names:
-        object.__setattr__(owner, name, to_python_number(vars(owner)[name]))
-
-
 def positive_int(value: object, name: str, rule: str = "a whole number >= 1") -> int:
     """Return a whole number; raise unless it is at least 1."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:

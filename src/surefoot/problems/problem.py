@@ -195,7 +195,7 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
             costs,
             (swapped, "a constraint comes after the costs"),
             (callable(costs), "FromFunctions(...) takes functions of round and action"),
-            (bool(np.ndim(costs)), "Linear(...) takes gradients, Quadratic(...) targets"),
+            (bool(checks.shape_of(costs)), "Linear(...) takes gradients, Quadratic(...) targets"),
         )
         raise InvalidValueError(
             "costs must be a cost stream, as Linear(...) or FromFunctions(...) of "
@@ -206,7 +206,7 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
             constraint,
             (isinstance(constraint, Region), "a constraint has values, as L2Norm and Affine do"),
             (callable(constraint), "FunctionConstraint(g, subgradient) takes it"),
-            (bool(np.ndim(constraint)), "Affine(A, b) takes rows and limits"),
+            (bool(checks.shape_of(constraint)), "Affine(A, b) takes rows and limits"),
         )
         raise InvalidValueError(
             "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "

@@ -6,7 +6,7 @@ one linear cost: the work after that does not depend on the number of rounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -131,12 +131,9 @@ def best_action(
             "domain and interior must be given where there is no closed form, got "
             f"domain = {domain!r} and interior = {interior!r}"
         )
-    first = [costs.rounds(0, int(t)) for t in rounds]
-    if costs.runs is not None:
-        first = [stream.run(r) for stream in first for r in range(costs.runs)]
     brackets = [
         level_bundle(_total(stream), g, domain, interior, tolerance=tolerance, progress=progress)
-        for stream in first
+        for stream in _streams(costs, rounds)
     ]
     shape = (len(rounds),) if costs.runs is None else (len(rounds), costs.runs)
     return Comparator(
@@ -145,6 +142,13 @@ def best_action(
         np.array([b.value for b in brackets]).reshape(shape),
         np.array([b.lower for b in brackets]).reshape(shape),
     )
+
+
+def _streams(costs: CostStream, rounds: Array) -> Iterator[CostStream]:
+    """Yield the first t rounds of each run, for each t."""
+    for t in rounds:
+        first = costs.rounds(0, int(t))
+        yield from [first] if costs.runs is None else (first.run(r) for r in range(costs.runs))
 
 
 def _read_rounds(rounds: Array, horizon: int) -> Array:
