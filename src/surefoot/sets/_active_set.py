@@ -13,8 +13,6 @@ import numpy as np
 
 from surefoot.core.types import Array
 
-__all__ = ["project_halfspaces"]
-
 # A row whose part across the active ones is shorter than this, of a length of 1, depends on them.
 _DEPENDENT = 1e-7
 

@@ -10,8 +10,6 @@ import numpy as np
 from surefoot.core.arrays import norm
 from surefoot.core.types import Region
 
-__all__ = ["Cycles", "dykstra"]
-
 
 class Cycles(NamedTuple):
     r"""Where Dykstra's method ended.
