@@ -91,7 +91,7 @@ table1: $(VENV)/bench.stamp ## measure the paper's Table 1: every row with its o
 	$(BIN)/surefoot run out/table1.toml --yes
 
 related: $(VENV)/bench.stamp ## every related system on the problems it is made for, into docs/related.md (minutes)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m surefoot.experiments.paper.related docs/related.md
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.related docs/related.md
 
 alternatives: $(VENV)/rivals.stamp ## what people use instead, on the same tasks, into docs/alternatives.md (minutes)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.alternatives

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,14 +87,17 @@ def report(
         say(*(f"export   {path}" for path in exports))
         say(f"figures  {file.parent / 'figures'}", f"report   {page}")
     warn(*(f"surefoot: cell {address[:12]} is damaged: {why}" for address, why in damaged.items()))
-    if damaged or missing:
-        counts = {"damaged": len(damaged), "missing": missing}
-        words = " and ".join(f"{count} {word}" for word, count in counts.items() if count)
-        warn(
-            f"surefoot: {words} of {len(planned)} cells: run the specification again, which runs "
+    warn(*_what_is_missing({"damaged": len(damaged), "missing": missing}, len(planned)))
+    raise typer.Exit(code)
+
+
+def _what_is_missing(counts: dict[str, int], planned: int) -> Iterator[str]:
+    words = " and ".join(f"{count} {word}" for word, count in counts.items() if count)
+    if words:
+        yield (
+            f"surefoot: {words} of {planned} cells: run the specification again, which runs "
             "only these"
         )
-    raise typer.Exit(code)
 
 
 def _find_file(folder: Path) -> Path:

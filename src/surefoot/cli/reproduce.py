@@ -43,6 +43,7 @@ def reproduce(
       surefoot reproduce --out out/reproduction
     """
     from surefoot.experiments.paper import reproduction
+    from surefoot.experiments.typed import to_plain
 
     folder = check_output_folder(out)
     with progress() as tell:
@@ -57,7 +58,7 @@ def reproduce(
             json=json,
             again=again,
             shown=lambda rows: verdicts(found.claims),
-            more={"claims": [claim.to_plain() for claim in found.claims]},
+            more={"claims": to_plain(found.claims)},
         )
     )
 

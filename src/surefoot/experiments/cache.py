@@ -18,8 +18,6 @@ from surefoot.problems.constraints import ConstraintStream
 from surefoot.problems.costs import ArrayCosts
 from surefoot.problems.hindsight import Comparator
 
-__all__ = ["Recent", "best_of", "problem_of"]
-
 TOLERANCE = 1e-5
 """Relative gap at which a comparator without a closed form is good enough."""
 

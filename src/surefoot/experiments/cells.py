@@ -26,8 +26,6 @@ from surefoot.experiments.problems import BLOCK
 from surefoot.experiments.record import Place
 from surefoot.experiments.specification import Spec, trials_of
 
-__all__ = ["Job", "canonical", "cells_of", "job_at", "rounds_of", "stream_seed"]
-
 
 class Job(NamedTuple):
     """A cell to be played.

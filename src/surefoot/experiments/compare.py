@@ -29,8 +29,6 @@ from surefoot.experiments.sweep import Event, Stop, Sweep
 from surefoot.games import Engine, Trace, play
 from surefoot.problems import Problem
 
-__all__ = ["compare"]
-
 Player: TypeAlias = Any
 """An algorithm; one with its guarantee (``Tuned``); a constructor of one (``PFS.anytime``); or a
 class and the name of its constructor (``(PFS, "anytime")``)."""

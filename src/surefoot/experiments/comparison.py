@@ -24,8 +24,6 @@ from surefoot.games.curves import Curve, draw
 if TYPE_CHECKING:
     from surefoot.experiments.rates import Fit
 
-__all__ = ["Comparison"]
-
 
 class Comparison:
     """What players did on the same streams; made by :func:`surefoot.compare`.

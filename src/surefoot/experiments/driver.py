@@ -34,8 +34,6 @@ from surefoot.experiments.toml import dump_spec
 from surefoot.kernel.games import is_available
 from surefoot.problems.hindsight import has_closed_form
 
-__all__ = ["Estimate", "Outcome", "Plan", "estimate", "plan_missing", "run"]
-
 _WINDOW = 1_000  # cells that are put in order at once: all of them may not fit in memory
 
 

@@ -23,8 +23,6 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.optional import need
 
-__all__ = ["Cluster", "InProcess", "Pool", "RunError", "Workers", "cores", "make_workers"]
-
 T = TypeVar("T")
 
 PINNED = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -21,15 +22,6 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.experiments.files import write_whole
 from surefoot.experiments.record import CellResult, Place, axes_of
-
-__all__ = [
-    "columns_to_csv",
-    "columns_to_parquet",
-    "to_csv",
-    "to_netcdf",
-    "to_parquet",
-    "to_xarray",
-]
 
 
 class Played(Protocol):
@@ -137,12 +129,7 @@ def to_xarray(results: Played, *, paths: bool = True) -> Any:
     """
     xarray = need("xarray", "export", "the xarray export")
     axes = _Axes(results, paths)
-    size = 8.0 * sum(axes.size(dimensions) for dimensions in axes.arrays.values())
-    if size > _LARGEST:
-        raise InvalidValueError(
-            f"labelled arrays must be at most {_LARGEST / 1e9:g} GB, got {size / 1e9:.1f}: leave "
-            "the paths out, or keep fewer rounds"
-        )
+    axes.check_size()
     whole = ("problem", "algorithm", "horizon")
     numbers = {
         name: np.full(axes.shape(dimensions), np.nan) for name, dimensions in axes.arrays.items()
@@ -303,11 +290,13 @@ class _Axes:
         lengths["round"] = len(self.rounds)
         return tuple(lengths[name] for name in dimensions)
 
-    def size(self, dimensions: tuple[str, ...]) -> int:
-        product = 1
-        for n in self.shape(dimensions):
-            product *= n
-        return product
+    def check_size(self) -> None:
+        size = 8.0 * sum(math.prod(self.shape(dimensions)) for dimensions in self.arrays.values())
+        if size > _LARGEST:
+            raise InvalidValueError(
+                f"labelled arrays must be at most {_LARGEST / 1e9:g} GB, got {size / 1e9:.1f}: "
+                "leave the paths out, or keep fewer rounds"
+            )
 
     def index(self, place: Place) -> tuple[int, ...]:
         """Return where the numbers of a place are."""

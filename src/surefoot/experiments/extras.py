@@ -23,8 +23,6 @@ from surefoot.experiments.specification import Spec
 from surefoot.games import play
 from surefoot.problems import Problem
 
-__all__ = ["Missing", "Pair", "missing_among", "missing_extras"]
-
 _SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp")
 _ROUNDS = 2
 

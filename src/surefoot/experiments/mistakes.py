@@ -10,8 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from surefoot.core.errors import SurefootError
 
-__all__ = ["KeyPath", "Mistake", "SpecError", "key_text", "nearest", "unknown", "written"]
-
 KeyPath: TypeAlias = tuple[str | int, ...]
 """Keys and places in lists that lead to a value."""
 

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.store import DamagedError
-from surefoot.experiments.typed import from_plain, to_plain
+from surefoot.experiments.typed import from_plain
 
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results
-
-__all__ = [
-    "CLAIM_WORDS",
-    "NOT_REPRODUCED",
-    "OTHER_CONSTANTS",
-    "REPRODUCED",
-    "Claim",
-    "PanelSetting",
-    "Panels",
-    "Shown",
-    "Story",
-    "claims_of",
-    "panels_of",
-    "story_of",
-]
 
 REPRODUCED = "reproduced"
 OTHER_CONSTANTS = "reproduced only with other constants than stated"
@@ -34,18 +19,8 @@ CLAIM_WORDS = (NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED)
 """The verdicts on a published figure, the gravest first."""
 
 
-class _Document:
-    """A record that is stored as it is."""
-
-    __slots__ = ()
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the record as the file has it."""
-        return to_plain(self)  # type: ignore[no-any-return]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(_Document):
+class Claim:
     """A claim of a publication, with what was measured.
 
     Attributes:
@@ -82,7 +57,7 @@ class PanelSetting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panels(_Document):
+class Panels:
     """Which rows are which curves of a published figure.
 
     Attributes:
@@ -101,7 +76,7 @@ class Panels(_Document):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story(_Document):
+class Story:
     """What a reproduction is about, for the first screen of its page.
 
     Attributes:
@@ -126,10 +101,7 @@ def claims_of(results: Results) -> list[Claim]:
     Raises:
         DamagedError: the note is there and is not a list of claims.
     """
-    data = results.notes().get("claims") or []
-    if not isinstance(data, list):
-        raise _damaged(results, "claims", f"claims must be a list, got {data!r}")
-    return [_read(results, "claims", Claim, claim, f"claims[{i}]") for i, claim in enumerate(data)]
+    return list(_read(results, "claims", tuple[Claim, ...]) or ())
 
 
 def panels_of(results: Results) -> Panels | None:
@@ -138,8 +110,7 @@ def panels_of(results: Results) -> Panels | None:
     Raises:
         DamagedError: the note is there and is not a layout.
     """
-    data = results.notes().get("panels")
-    return None if data is None else _read(results, "panels", Panels, data, "panels")
+    return _read(results, "panels", Panels)
 
 
 def story_of(results: Results) -> Story | None:
@@ -148,16 +119,13 @@ def story_of(results: Results) -> Story | None:
     Raises:
         DamagedError: the note is there and is not a story.
     """
-    data = results.notes().get("story")
-    return None if data is None else _read(results, "story", Story, data, "story")
+    return _read(results, "story", Story)
 
 
-def _read(results: Results, key: str, kind: type[R], data: Any, name: str) -> R:
+def _read(results: Results, key: str, kind: type[R]) -> R | None:
+    data = results.notes().get(key)
     try:
-        return from_plain(kind, data, name)
+        return None if data is None else from_plain(kind, data, key)
     except InvalidValueError as error:
-        raise _damaged(results, key, str(error)) from error
-
-
-def _damaged(results: Results, key: str, why: str) -> DamagedError:
-    return DamagedError(f"the note '{key}' of results '{results.path}' is damaged: {why}")
+        told = f"the note '{key}' of results '{results.path}' is damaged: {error}"
+        raise DamagedError(told) from error

@@ -27,8 +27,6 @@ from surefoot.games import Trace, play
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 
-__all__ = ["OtherCodeError", "Parts", "fingerprint", "play_cell", "play_cells", "versions"]
-
 _SHORT = 4
 """Entries of an action that a compiled game hands over at no cost."""
 

@@ -17,19 +17,6 @@ from surefoot.core.parameters import Parameter, parameters_of
 from surefoot.core.types import needs_of
 from surefoot.problems import Problem
 
-__all__ = [
-    "ALGORITHMS_BY_NAME",
-    "FULL_NAMES",
-    "Parameters",
-    "amount_at",
-    "build_player",
-    "constructor_of",
-    "numbers_of",
-    "plain_parameters_of",
-    "plain_values",
-    "takes_base",
-]
-
 ALGORITHMS_BY_NAME: dict[str, type[Any]] = {
     rule.__name__: rule for rule in ALGORITHMS if not needs_of(rule).agents
 }

@@ -35,8 +35,6 @@ from surefoot.experiments.players import ALGORITHMS_BY_NAME, FULL_NAMES
 from surefoot.experiments.problems import GIVEN, PROBLEMS, ProblemEntry
 from surefoot.problems import Problem
 
-__all__ = ["Plugin", "PluginError", "load_plugin", "loaded", "mark_of"]
-
 
 class PluginError(SurefootError, ValueError):
     """A plugin that cannot be used; the message says what is wrong with it."""

@@ -19,8 +19,6 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.typed import read_value
 from surefoot.problems import Problem
 
-__all__ = ["BLOCK", "PROBLEMS", "Argument", "ProblemEntry", "build_problem", "check_problem"]
-
 BLOCK = 30
 """Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not
 depend on how many other trials a file asks for."""

@@ -16,27 +16,6 @@ import numpy as np
 from surefoot.core.display import Word
 from surefoot.experiments.typed import from_plain, to_plain
 
-__all__ = [
-    "ARRAYS",
-    "FILE_NAME",
-    "VERDICTS",
-    "Axis",
-    "BreachFacts",
-    "CellResult",
-    "ComparatorFacts",
-    "Facts",
-    "GuaranteeFacts",
-    "OracleFacts",
-    "Place",
-    "ProblemFacts",
-    "Sourced",
-    "Status",
-    "VerdictFacts",
-    "axes_of",
-    "misshapen",
-    "time_now",
-]
-
 FILE_NAME = "results.sqlite"
 """What the results file of an experiment is called in its folder."""
 

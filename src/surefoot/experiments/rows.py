@@ -24,18 +24,6 @@ from surefoot.experiments.store import DamagedCellError, StoreError
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results
 
-__all__ = [
-    "Row",
-    "algorithms",
-    "arrange",
-    "gather",
-    "join_arrays",
-    "join_facts",
-    "mean_std",
-    "notes_of",
-    "problems",
-]
-
 Paths: TypeAlias = Literal["longest", "all", "none"]
 
 

@@ -37,12 +37,10 @@ from surefoot.experiments.players import (
     plain_values,
     takes_base,
 )
-from surefoot.experiments.problems import BLOCK, PROBLEMS
+from surefoot.experiments.problems import BLOCK, PROBLEMS, ProblemEntry
 from surefoot.experiments.typed import read_value
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
-
-__all__ = ["AlgorithmRow", "Amount", "ProblemRow", "Recording", "Spec", "build_spec", "trials_of"]
 
 LARGEST = 2_000_000_000
 """Numbers in the streams of a cell: 16 GB of them."""
@@ -386,45 +384,54 @@ def _read_problem(
     table: dict[str, Any], path: KeyPath, longest: int, found: Mistakes
 ) -> ProblemRow | None:
     """Return the row of a problem, built for a trial; None if something is wrong with it."""
-    if not table:
-        return None
-    entry = PROBLEMS.get(name) if isinstance(name := table.get("name"), str) else None
-    if isinstance(name, str) and entry is None:
-        found.append(Mistake((*path, "name"), unknown("problem", name, PROBLEMS, YOUR_OWN)))
+    name, before = table.get("name"), len(found)
+    entry = PROBLEMS.get(name) if isinstance(name, str) else None
     if entry is None:
         # Its own keys are not known, so nothing can be said about them.
-        _read_table(ProblemKeys, table, path, found, own=table.keys())
+        if table:
+            _read_table(ProblemKeys, table, path, found, own=table.keys())
+        if isinstance(name, str):
+            found.append(Mistake((*path, "name"), unknown("problem", name, PROBLEMS, YOUR_OWN)))
         return None
-    arguments, before = entry.arguments(), len(found)
+    arguments = entry.arguments()
     read = _read_table(ProblemKeys, table, path, found, own=arguments.keys())
-    given = {n: table[n] for n in arguments if n in table}
     for n, argument in arguments.items():
-        if n not in given and argument.default is ...:
+        if n not in table and argument.default is ...:
             found.append(Mistake((*path, n), "is missing"))
-        elif n in given:
+        elif n in table:
             try:
-                read_value(argument.kind, given[n], n)
+                read_value(argument.kind, table[n], n)
             except ValueError as error:
                 found.append(Mistake((*path, n), str(error).removeprefix(f"{n} ")))
     if len(found) > before:
         return None
+    complete = entry.complete({n: table[n] for n in arguments if n in table})
+    sample = _try_problem(entry, complete, longest, path, found)
+    if sample is None:
+        return None
+    label = read.get("label") or read["name"]
+    return ProblemRow(entry.name, label, read.get("trials"), complete, sample)
+
+
+def _try_problem(
+    entry: ProblemEntry, arguments: dict[str, Any], longest: int, path: KeyPath, found: Mistakes
+) -> Problem | None:
+    """Return a problem for one trial; add what its function says against its arguments."""
     try:
-        complete = entry.complete(given)
-        sample = entry.build(complete, 1, 1, 0)
+        sample = entry.build(arguments, 1, 1, 0)
         if longest * sample.costs.dimension <= CHEAP and sample.costs.dimension <= 100:
-            sample = entry.build(complete, longest, 1, 0)
+            sample = entry.build(arguments, longest, 1, 0)
+        return sample
     except MissingExtraError:
         raise
     except Exception as error:  # the function is anybody's, and what it says is the mistake
         key, _, rest = str(error).partition(" ")
-        known = key in arguments
-        ours = isinstance(error, SurefootError)
-        words = rest if known else str(error) if ours else f"{type(error).__name__}: {error}"
-        found.append(Mistake((*path, key) if known else path, words))
+        if key in arguments:
+            found.append(Mistake((*path, key), rest))
+        else:
+            kind = "" if isinstance(error, SurefootError) else f"{type(error).__name__}: "
+            found.append(Mistake(path, f"{kind}{error}"))
         return None
-    return ProblemRow(
-        entry.name, read.get("label") or read["name"], read.get("trials"), complete, sample
-    )
 
 
 # --- checking what must fit together --------------------------------------------------------------

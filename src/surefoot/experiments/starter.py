@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from surefoot.core.algorithm import constructors_of
 from surefoot.experiments.players import ALGORITHMS_BY_NAME, plain_parameters_of
 from surefoot.experiments.plugins import Plugin
 from surefoot.experiments.problems import PROBLEMS
-
-__all__ = ["starter", "starter_with"]
 
 _FILL_IN = {"number": "0.1", "any": "0.1", "whole": "1", "switch": "false", "word": '""'}
 
@@ -39,22 +38,27 @@ def starter_with(name: str, plugins: Sequence[Plugin]) -> str:
         "every = 10",
     ]
     for title in [p for plugin in plugins for p in plugin.problems] or ["paper_toy"]:
-        lines += ["", "[[problems]]", f'name = "{title}"']
-        for argument, (default, *_) in PROBLEMS[title].arguments().items():
-            if default is ...:
-                lines.append(f"{argument} = 1  # your value")
-            elif default is not None:
-                shown = str(default).lower() if isinstance(default, bool) else repr(default)
-                lines.append(f"# {argument} = {shown}".replace("'", '"'))
+        lines += ["", "[[problems]]", f'name = "{title}"', *_arguments(title)]
     for title in (a for plugin in plugins for a in plugin.algorithms):
-        rule = ALGORITHMS_BY_NAME[title]
-        lines += ["", "[[algorithms]]", f'name = "{title}"']
-        if tunings := constructors_of(rule):
-            lines.append(f'tuning = "{tunings[0]}"')
-        else:
-            wanted = {n: w for n, w in plain_parameters_of(rule).items() if w.is_required}
-            values = ", ".join(f"{n} = {_FILL_IN[w.form]}" for n, w in wanted.items())
-            lines.append(f"parameters = {{ {values} }}" + "  # your values" * bool(wanted))
+        lines += ["", "[[algorithms]]", f'name = "{title}"', _parameters(title)]
     for title, tuning in (("LeaderFollower", "default"), ("PFS", "tuned")):
         lines += ["", "[[algorithms]]", f'name = "{title}"', f'tuning = "{tuning}"']
     return "\n".join([*lines, ""])
+
+
+def _arguments(problem: str) -> Iterator[str]:
+    for name, argument in PROBLEMS[problem].arguments().items():
+        if argument.default is ...:
+            yield f"{name} = 1  # your value"
+        elif argument.default is not None:
+            shown = json.dumps(argument.default)  # TOML writes these alike
+            yield f"# {name} = {shown}"
+
+
+def _parameters(algorithm: str) -> str:
+    rule = ALGORITHMS_BY_NAME[algorithm]
+    if tunings := constructors_of(rule):
+        return f'tuning = "{tunings[0]}"'
+    wanted = {n: w for n, w in plain_parameters_of(rule).items() if w.is_required}
+    values = ", ".join(f"{n} = {_FILL_IN[w.form]}" for n, w in wanted.items())
+    return f"parameters = {{ {values} }}" + "  # your values" * bool(wanted)

@@ -27,8 +27,6 @@ from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.experiments.record import CellResult, Facts, Place, Status, misshapen
 from surefoot.experiments.typed import from_plain, to_plain
 
-__all__ = ["DamagedCellError", "DamagedError", "Results", "StoreError"]
-
 _ID, _FORMAT = 0x53465253, 3  # "SFRS"
 _SCHEMA = (
     "CREATE TABLE cells (address TEXT NOT NULL UNIQUE, status TEXT NOT NULL, "

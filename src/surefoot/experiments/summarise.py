@@ -29,8 +29,6 @@ from surefoot.games.verdict import judge
 from surefoot.problems import Problem
 from surefoot.problems.hindsight import has_closed_form
 
-__all__ = ["summarise"]
-
 _BREACHES, _BOUNDARY = 8, 360
 
 

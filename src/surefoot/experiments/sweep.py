@@ -17,8 +17,6 @@ from surefoot.experiments.play_cell import OtherCodeError, fingerprint, play_for
 from surefoot.experiments.plugins import loaded
 from surefoot.experiments.record import CellResult, Status, time_now
 
-__all__ = ["FINISHED", "Event", "Stop", "Sweep", "first_few"]
-
 FINISHED: tuple[Status, ...] = ("done", "refused")
 """Statuses of cells that need not be played again."""
 

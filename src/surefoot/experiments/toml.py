@@ -12,8 +12,6 @@ from typing import Any
 from surefoot.experiments.mistakes import KeyPath, Mistake, SpecError, key_text
 from surefoot.experiments.specification import Spec, build_spec
 
-__all__ = ["dump_spec", "parse_spec", "read_spec"]
-
 LARGEST = 1_000_000
 """Bytes of a file."""
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from surefoot.core.errors import InvalidValueError
 
-__all__ = ["from_plain", "read_value", "to_plain"]
-
 R = TypeVar("R")
 
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -78,31 +76,35 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
 def _read(kind: Any, data: Any, name: str) -> Any:
     if kind is object:
         return data
-    if isinstance(kind, UnionType) or get_origin(kind) is Union:
-        if any(_fits(part, data) for part in get_args(kind)):
-            return data
-        kinds = [part for part in get_args(kind) if part is not NoneType]
-        if len(kinds) > 1:
-            words = " or ".join(_NAMES[part] for part in kinds)
-            raise InvalidValueError(f"{name} must be {words}, got {data!r}")
-        return _read(kinds[0], data, name)
-    origin = get_origin(kind)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return _read_union(parts, data, name)
     if origin is Literal:
-        if data not in get_args(kind) or isinstance(data, bool):
-            words = ", ".join(map(repr, get_args(kind)))
-            raise InvalidValueError(f"{name} must be one of {words}, got {data!r}")
-        return data
+        if data in parts and not isinstance(data, bool):
+            return data
+        words = ", ".join(map(repr, parts))
+        raise InvalidValueError(f"{name} must be one of {words}, got {data!r}")
     if issubclass(origin or kind, tuple):
         return _read_tuple(kind, data, name)
     if is_dataclass(kind) or origin is dict:
         if not isinstance(data, dict):
             raise InvalidValueError(f"{name} must be a table, got {data!r}")
         if origin is dict:
-            return {k: _read(get_args(kind)[1], v, f"{name}.{k}") for k, v in data.items()}
+            return {key: _read(parts[1], value, f"{name}.{key}") for key, value in data.items()}
         return _read_record(kind, data, name)
     if not _fits(kind, data):
         raise InvalidValueError(f"{name} must be {_NAMES[kind]}, got {data!r}")
     return float(data) if kind is float else data
+
+
+def _read_union(kinds: tuple[Any, ...], data: Any, name: str) -> Any:
+    if any(_fits(kind, data) for kind in kinds):
+        return data
+    kinds = tuple(kind for kind in kinds if kind is not NoneType)
+    if len(kinds) == 1:
+        return _read(kinds[0], data, name)
+    words = " or ".join(_NAMES[kind] for kind in kinds)
+    raise InvalidValueError(f"{name} must be {words}, got {data!r}")
 
 
 def _fits(kind: Any, data: Any) -> bool:

@@ -4,5 +4,5 @@
 :mod:`~surefoot.experiments.paper.claims` says they show;
 :mod:`~surefoot.experiments.paper.table1` has every theorem on three problems;
 :mod:`~surefoot.experiments.paper.bibliography` says what of the works it cites runs here, and
-:mod:`~surefoot.experiments.paper.related` plays that where it is at home.
+:mod:`~surefoot.experiments.paper.related` where that is at home.
 """

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["BIBLIOGRAPHY", "Cited", "Standing"]
-
 Standing: TypeAlias = Literal["algorithm", "agents", "offline", "out of scope", "context"]
 """An online algorithm that plays problems; one for agents on a network; an offline method, as a
 step of :mod:`surefoot.algorithms.related.offline`; an algorithm that is not here, with the reason;

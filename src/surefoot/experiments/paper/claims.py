@@ -18,16 +18,6 @@ from surefoot.experiments.notes import (
 from surefoot.experiments.record import CellResult, Place
 from surefoot.experiments.rows import arrange
 
-__all__ = [
-    "CURVES",
-    "OTHER_CONSTANTS",
-    "READING",
-    "REPRODUCED",
-    "Measured",
-    "PublishedCurve",
-    "claims",
-]
-
 READING = 0.02
 """A value is read off a printed figure to within this share of it, or to within 2 units."""
 

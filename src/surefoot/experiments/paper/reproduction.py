@@ -30,8 +30,6 @@ from surefoot.experiments.record import FILE_NAME
 from surefoot.experiments.store import Results
 from surefoot.problems import HORIZONS, SETTINGS
 
-__all__ = ["Reproduction", "reproduce", "specification"]
-
 REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
 
 _SHOWN = (2_000, 6_000, 20_000)
@@ -73,9 +71,9 @@ def reproduce(
         return Reproduction(outcome, [], folder)
     with Results.write(folder / FILE_NAME) as results:
         found = claims(results.cells())
-        results.set_note("claims", [claim.to_plain() for claim in found])
-        results.set_note("panels", panels().to_plain())
-        results.set_note("story", story().to_plain())
+        results.set_note("claims", found)
+        results.set_note("panels", panels())
+        results.set_note("story", story())
     return Reproduction(outcome, found, folder)
 
 

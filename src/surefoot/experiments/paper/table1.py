@@ -15,8 +15,6 @@ from surefoot.core.types import needs_of
 from surefoot.experiments import Spec, build_spec
 from surefoot.experiments.players import ALGORITHMS_BY_NAME
 
-__all__ = ["HORIZONS", "specification"]
-
 HORIZONS = (1_000, 3_162, 10_000, 31_623, 100_000)
 SOLVER_HORIZON, SOLVER_TRIALS = 10_000, 5
 
