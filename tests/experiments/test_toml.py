@@ -364,7 +364,7 @@ def test_what_is_written_is_read_back_the_same(labels, parameters, base, rho, ev
             "algorithms": [
                 {"name": "PFS", "parameters": parameters, "label": labels[1], "only": labels[:1]},
                 {"name": "Tighten", "parameters": {"rho": rho}, "base": base, "label": labels[2]},
-                {"name": "CertifiedOGD", "tuning": "default", "options": {"exact": True}},
+                {"name": "Jenatton", "tuning": "trade_off", "options": {"beta": 0.5}},
             ],
         }
     )

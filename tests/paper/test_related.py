@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from benchmarks import related
+from benchmarks import pages
 from benchmarks.pages import write_page
-from benchmarks.related import agents_on_a_ring, measure
+from benchmarks.related import _line, agents_on_a_ring, measure
 
 from surefoot.experiments import dump_spec, parse_spec
+from surefoot.experiments.paper import related
 from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
 from surefoot.experiments.paper.related import specification
 from surefoot.experiments.record import VerdictFacts
@@ -76,7 +77,7 @@ def test_what_became_of_a_promise_is_the_verdict_of_its_game(measured, word):
         if row.played:
             kinds |= set(row.facts.guarantee.bounds)
             told = replace(row.facts, verdict=VerdictFacts(word=word))
-            assert related._line(replace(row, facts=told)).endswith(f" | **{word}** |")
+            assert _line(replace(row, facts=told)).endswith(f" | **{word}** |")
     assert kinds >= {"round", "rows", "hard"}
 
 
@@ -84,7 +85,7 @@ def test_a_bound_on_each_round_is_no_share_of_that_of_the_last(measured):
     row = next(r for r in measured.rows if r.algorithm == "YuNeely.linear")
     falling = replace(row.facts.guarantee, kind="bounded", bounds={"round": 0.1})
     row = replace(row, facts=replace(row.facts, guarantee=falling))
-    assert related._line(row).endswith(" | round 0.1 | held |")
+    assert _line(row).endswith(" | round 0.1 | held |")
 
 
 def test_agents_on_a_ring_keep_what_is_promised():
@@ -95,9 +96,9 @@ def test_agents_on_a_ring_keep_what_is_promised():
 
 def test_a_page_is_written_between_its_marks_and_nowhere_else(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{related._BEGIN}\nold\n{related._END}\nafter\n", encoding="utf-8")
+    page.write_text(f"before\n{pages._BEGIN}\nold\n{pages._END}\nafter\n", encoding="utf-8")
     write_page(page, ["new", ""])
-    wanted = f"before\n{related._BEGIN}\n\nnew\n\n{related._END}\nafter\n"
+    wanted = f"before\n{pages._BEGIN}\n\nnew\n\n{pages._END}\nafter\n"
     assert page.read_text(encoding="utf-8") == wanted
     page.write_text("no marks", encoding="utf-8")
     with pytest.raises(ValueError, match="must have the lines"):
