@@ -68,7 +68,7 @@ def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
     [
         ("start = [", "is neither a journal nor TOML"),
         ("start = [0.0]", "must have a table player"),
-        (PLAYER + "\nrho = 1.0", "player must fit LeaderFollower"),
+        (PLAYER + "\nrho = 1.0", "player must have the fields of LeaderFollower"),
         (PLAYER.replace("start = [0.0, 0.25]", "x1 = 3"), "got x1"),
         (PLAYER.replace("start = [0.0, 0.25]", ""), "says no dimension"),
         (PLAYER.replace("start = [0.0, 0.25]", 'dimension = "two"'), "dimension must be"),

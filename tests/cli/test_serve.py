@@ -138,3 +138,51 @@ def test_a_mistake_in_the_configuration_is_one_sentence(desk, change, line, word
     assert words in err
     assert len(err.splitlines()) == 1
     assert not (desk.folder / "machines.db").exists()
+
+
+def test_a_journal_is_served_again_by_what_it_played(tmp_path):
+    (tmp_path / "machines.toml").write_text(CONFIG)
+    host = Host(tmp_path, "machines.toml")
+    host.play(3)
+    host.process.communicate()
+    again = Host(tmp_path, "machines.db")  # from its start, without a journal
+    assert again.say({"do": "status"})["round"] == 1
+    again.play(2)
+    again.process.communicate()
+    assert again.process.returncode == 0
+
+
+FLEET = CONFIG.replace("start = [0.2, 0.2]", "start = [[0.2, 0.2], [0.1, 0.1]]").replace(
+    "machines.db", "fleet"
+)
+
+
+def test_a_fleet_is_served_by_the_same_lines(tmp_path):
+    (tmp_path / "fleet.toml").write_text(FLEET)
+    for first in (1, 3):
+        host = Host(tmp_path, "--fleet", "fleet.toml")
+        assert host.say({"do": "hello"})["members"] == 2
+        for t in (first, first + 1):
+            asked = host.say({"do": "ask"})
+            assert asked["round"] == t
+            x = asked["action"]
+            told = {
+                "do": "tell",
+                "cost_gradient": [[-1.0, 0.0], [0.0, -1.0]],
+                "constraint_value": [0.6 * a + 0.9 * b - 0.5 for a, b in x],
+                "constraint_subgradient": [[0.6, 0.9], [0.6, 0.9]],
+            }
+            if t == 2:  # nothing was measured of the second
+                told["constraint_value"][1] = None
+            found = host.say(told)
+            assert found["ok"], found
+            assert ("alarms" in found) == (t == 2)
+        assert host.say({"do": "explain", "member": 1})["is_proven"]
+        assert "member must be" in host.say({"do": "explain", "member": 9})["error"]
+        wrong = host.say(told | {"constraint_value": [-0.1]})
+        assert wrong["kind"] == "invalid"
+        assert host.say({"do": "hold", "reason": "lunch", "members": [0]})["ok"]
+        assert host.say({"do": "status"})["halted"] == {"0": "lunch"}
+        assert host.say({"do": "resume", "reason": "back", "members": [0]})["ok"]
+        host.process.communicate()
+        assert host.process.returncode == 0

@@ -92,7 +92,7 @@ def test_an_announced_set_holds_the_next_action():
         assert (found["ok"], found["round"]) == (False, 1)
         assert found["error"].startswith("within must be a set")
     found = said(service, told | {"within": {"class": "Box", "radius": 1.0}})
-    assert found["error"] == "within must fit Box (lower, upper), got 'radius'"
+    assert found["error"] == "within must have the fields of Box (lower, upper), got radius"
     box = {"class": "Box", "lower": [-0.25, -0.5], "upper": [0.25, 0.5]}
     assert said(service, told | {"within": box}) == {"ok": True, "round": 2}
     x = said(service, {"do": "ask"})["action"]
@@ -307,17 +307,25 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
         ({"class": "Ball", "radius": 1.0}, {}, "player.class must be one of "),
         ({"class": "LeaderFolower"}, {}, "player.class must be one of LeaderFollower"),
         ({"class": "PFS", "tuning": "anytme"}, {}, "player.tuning must be one of anytime"),
-        ({"class": "PFS", "tunning": "anytime"}, {}, "player must fit PFS (eta, rho, domain), got"),
+        (
+            {"class": "PFS", "tunning": "anytime"},
+            {},
+            "player must have the fields of PFS (eta, rho, domain), got tunning",
+        ),
         (
             {"class": "PFS", "tuning": "anytime", "eta": 0.1},
             {"constants": NUMBERS, "horizon": 9},
             "player must fit PFS.anytime (constants, horizon, domain), got 'eta'",
         ),
-        ({"class": "SafetyFilter", "sigm": 1.0}, {}, "player must fit SafetyFilter (as_steps, G_g"),
-        ({"class": "LeaderFollower", "G_g": 1.0}, {}, "player must fit LeaderFollower: "),
-        ({"class": "LeaderFollower"}, {}, "constants must fit Constants: missing 1 required"),
+        (
+            {"class": "SafetyFilter", "sigm": 1.0},
+            {},
+            "player must have the fields of SafetyFilter (as_steps, G_g",
+        ),
+        ({"class": "LeaderFollower", "G_g": 1.0}, {}, "player must describe a LeaderFollower: "),
+        ({"class": "LeaderFollower"}, {}, "constants must describe a Constants: "),
         ({"class": "LeaderFollower"}, {"constants": {"R": 1.0}}, "needs"),
-        ({"class": "LeaderFollower"}, {"constants": {"R": 1.0, "Gg": 2.0}}, "'Gg'"),
+        ({"class": "LeaderFollower"}, {"constants": {"R": 1.0, "Gg": 2.0}}, "got Gg"),
         ({"class": "OGD", "eta": 0.1}, {}, "missing 1 required keyword-only argument: 'domain'"),
         ({"class": "OGD", "eta": "x", "domain": {"class": "Ball", "radius": 1}}, {}, "eta must be"),
         (

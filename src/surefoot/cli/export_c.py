@@ -72,14 +72,15 @@ def export_c(
 
 def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
     """Return the player, the length of its action, and the start if it is known."""
-    from surefoot.controller.configuring import object_from
     from surefoot.controller.journal import HEAD
+    from surefoot.controller.records import read_run
+    from surefoot.core.plain import build
 
     with source.open("rb") as file:
         data = file.read(_LARGEST + 1)
     if data.startswith(HEAD):
-        player, start = _of_journal(source)
-        return player, len(start), start
+        run = read_run(source)
+        return run.algorithm, len(run.start), run.start
     table = _table(source, data)
     strangers = sorted(set(table) - {"player", "start", "dimension"})
     if strangers or not isinstance(table.get("player"), dict):
@@ -93,17 +94,7 @@ def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
         d = len(start)
     if d is None:
         raise UsageError(f"'{source}' says no dimension: add a start to it, or give --dimension")
-    return object_from(table["player"], "player"), d, start
-
-
-def _of_journal(source: Path) -> tuple[Any, Any]:
-    from surefoot.controller.journal import read_header
-    from surefoot.controller.records import run_from
-
-    header = read_header(source)
-    size = source.stat().st_size
-    run = run_from(f"journal '{source}'", header, {}, size, str(header.get("surefoot")))
-    return run.algorithm, run.start
+    return build(table["player"], "player"), d, start
 
 
 def _table(source: Path, data: bytes) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
+import typer
+
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import argument, option, warn
 
 if TYPE_CHECKING:
-    from surefoot.controller import Controller
+    from surefoot.controller import Controller, Fleet
     from surefoot.controller.serve import Service
 
 __all__ = ["serve"]
@@ -50,6 +52,9 @@ def serve(
     horizon: Annotated[
         int | None, option("N", "Number of rounds, if a tuning needs it.", min=1)
     ] = None,
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Serve a fleet: the start is a list of first actions.")
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """Serve a controller to a program in any language, by lines of JSON.
@@ -60,6 +65,9 @@ def serve(
     the commands. A request that is refused is answered by one sentence and changes nothing. The end
     of the input, SIGTERM and Ctrl-C end the service and close the journal. Options of the command
     line replace those of the file.
+
+    The file may be a journal: then its player is served from its start. With --fleet the start is a
+    list of first actions, the journal a folder, and requests have one entry per member.
 
     Examples:
       surefoot serve machines.toml
@@ -79,11 +87,17 @@ def serve(
         given["start"] = [_float(part, "--start") for part in start.split(",")]
     options = {"journal": journal, "horizon": horizon}
     given |= {name: value for name, value in options.items() if value is not None}
-    if missing := [name for name in ("player", "start") if name not in given]:
+    needed = () if "run" in given else ("player", "start")
+    if missing := [name for name in needed if name not in given]:
         raise UsageError(f"{' and '.join(missing)} must be given, in a file or as options")
-    from surefoot.controller.serve import Service
+    from surefoot.controller.serve import FleetService, Service
 
     try:
+        if fleet:
+            many = _fleet(given)
+            with many:
+                _answer_all(FleetService(many), sys.stdin.buffer, sys.stdout.buffer)
+            return
         controller = _controller(given)
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -92,6 +106,11 @@ def serve(
 
 
 def _read(path: Path) -> dict[str, Any]:
+    from surefoot.controller import is_journal
+    from surefoot.controller.records import read_run
+
+    if is_journal(path):  # what it plays, from its start
+        return {"run": read_run(path)}
     try:
         text = path.read_text(encoding="utf-8-sig")
         found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -121,26 +140,42 @@ def _float(text: str, option: str) -> float:
         raise UsageError(f"{option} must be given numbers, got {text!r}") from None
 
 
+def _player(given: dict[str, Any], start: Any) -> Any:
+    from surefoot.controller.configuring import player_from
+
+    names = ("constants", "domain", "horizon")
+    return player_from(given["player"], start=start, **{n: given.get(n) for n in names})
+
+
 def _controller(given: dict[str, Any]) -> Controller:
     from surefoot.controller import Controller
-    from surefoot.controller.configuring import player_from
     from surefoot.core.errors import InvalidValueError
 
-    made = player_from(
-        given["player"],
-        constants=given.get("constants"),
-        domain=given.get("domain"),
-        horizon=given.get("horizon"),
-        start=given["start"],
-    )
+    run, path = given.get("run"), given.get("journal")
     policies = {n: given[n] for n in ("on_contradiction", "on_missing") if n in given}
-    path = given.get("journal")
+    if run is not None:
+        made, start = run.player, run.start
+    else:
+        start = given["start"]
+        made = _player(given, start)
     if path is None:
-        return Controller(made, given["start"], **policies)
+        return Controller(made, start, **policies)
     try:
-        return Controller.open_or_create(path, made, given["start"], **policies)
+        return Controller.open_or_create(path, made, start, **policies)
     except InvalidValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _fleet(given: dict[str, Any]) -> Fleet:
+    from surefoot.controller import Fleet
+
+    start, path = given.get("start"), given.get("journal")
+    if not isinstance(start, list) or not start or not isinstance(start[0], list):
+        raise UsageError("start must be a list of first actions for a fleet: [[0.0], [0.0]]")
+    policies = {n: given[n] for n in ("on_contradiction", "on_missing") if n in given}
+    if path is not None and (Path(path) / "fleet.jsonl").exists():
+        return Fleet.open(path)
+    return Fleet(_player(given, start[0]), start, journal=path, **policies)
 
 
 # --- lines ---------------------------------------------------------------------------------------
@@ -164,7 +199,7 @@ def _answer_all(service: Service, source: BinaryIO, target: BinaryIO) -> None:
     try:
         while not stopped:
             waiting = True
-            line, size = _next_line(source)
+            line, size = _next_line(source, service.longest)
             waiting = False
             if not size:
                 break
@@ -181,13 +216,11 @@ def _answer_all(service: Service, source: BinaryIO, target: BinaryIO) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _next_line(source: BinaryIO) -> tuple[bytes, int]:
+def _next_line(source: BinaryIO, longest: int) -> tuple[bytes, int]:
     """Return the next line and its size; of one that is too long nothing is kept but its size."""
-    from surefoot.controller.serve import LONGEST
-
-    line = source.readline(LONGEST + 2)
+    line = source.readline(longest + 2)
     size = len(line)
-    if size <= LONGEST or line.endswith(b"\n"):
+    if size <= longest or line.endswith(b"\n"):
         return line, size
     while line and not line.endswith(b"\n"):
         line = source.readline(_CHUNK)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from surefoot import __version__
@@ -11,7 +13,7 @@ from surefoot.algorithms import Breach, Certified, Delayed, Probing
 from surefoot.algorithms.compiled import KernelState
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import NOTHING, Told, read_feedback
-from surefoot.controller.journal import now
+from surefoot.controller.journal import now, read_header
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
@@ -220,6 +222,13 @@ def run_from(
         return run.with_policies(**{n: data[n] for n in ("on_contradiction", "on_missing")})
     except Exception as error:
         raise unreadable(name, "player", error) from error
+
+
+def read_run(path: str | os.PathLike[str], **given: object) -> Run:
+    """Return what a journal plays, from its first line: to be exported, or served again."""
+    header, size = read_header(path), Path(os.fspath(path)).stat().st_size
+    name, writer = f"journal '{os.fspath(path)}'", str(header.get("surefoot"))
+    return run_from(name, header, given, size, writer)
 
 
 def _given_in(data: object) -> set[str]:

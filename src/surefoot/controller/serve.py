@@ -11,19 +11,21 @@ import logging
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeAlias
+from functools import partial
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 
 from surefoot import __version__, sets
 from surefoot.algorithms import PremiseError
 from surefoot.controller.alarms import Alarm
-from surefoot.controller.configuring import object_from
 from surefoot.controller.controller import Controller
+from surefoot.controller.explanation import Explanation
+from surefoot.controller.fleet import Fleet
 from surefoot.core.errors import StoreError, SurefootError
-from surefoot.core.plain import json_plain
+from surefoot.core.plain import build, json_plain
 
-__all__ = ["LONGEST", "PROTOCOL", "Service"]
+__all__ = ["LONGEST", "PROTOCOL", "FleetService", "Service"]
 
 PROTOCOL = 1
 """The version of the protocol; it changes when a program for the old one would go wrong."""
@@ -57,11 +59,12 @@ class Service:
         '{"ok": false, "kind": "request", "error": "a number must be finite, got NaN", "round": 1}'
     """
 
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
+    longest: ClassVar[int] = LONGEST
+
+    def __init__(self, controller: Controller | Fleet) -> None:
+        self._controller: Any = controller
         self._alarms: list[Alarm] = []
-        listener, controller.on_alarm = controller.on_alarm, self._hear
-        self._listener = listener
+        self._listener, controller.on_alarm = controller.on_alarm, self._hear
         self._commands: dict[str, tuple[Callable[[dict[str, Any]], Answer], frozenset[str]]] = {
             "hello": (self._hello, frozenset()),
             "ask": (self._ask, frozenset()),
@@ -78,7 +81,7 @@ class Service:
         """Return the answer to a line, without an end of line; it never raises for what it says."""
         head: Answer = {}
         try:
-            request = _parsed(line)
+            request = _parsed(line, self.longest)
             if "id" in request:
                 head["id"] = _identity(request.pop("id"))
             with warnings.catch_warnings(record=True) as caught:
@@ -120,12 +123,12 @@ class Service:
         return answer | {"alarms": heard} if heard else answer
 
     def too_long(self, size: int) -> str:
-        """Return the answer to a line that was longer than :data:`LONGEST`.
+        """Return the answer to a line that was longer than is read.
 
         Args:
             size: the number of its bytes.
         """
-        sentence = f"a line must have at most {LONGEST} bytes, got {size}"
+        sentence = f"a line must have at most {self.longest} bytes, got {size}"
         return self._refused({}, "request", sentence)
 
     def _refused(self, head: Answer, kind: str, error: Any) -> str:
@@ -149,7 +152,7 @@ class Service:
         return {
             "protocol": PROTOCOL,
             "surefoot": __version__,
-            "longest": LONGEST,
+            "longest": self.longest,
             "commands": list(self._commands),
             **self._status(request),
         }
@@ -164,19 +167,7 @@ class Service:
         return {"round": self._controller.round}
 
     def _explain(self, request: dict[str, Any]) -> Answer:
-        why = self._controller.explain()
-        certificate: Any = why.certificate
-        return {
-            "round": why.round,
-            "text": str(why),
-            "is_proven": bool(why.is_proven),
-            "bound": json_plain(why.bound),
-            "slack": json_plain(why.slack),
-            "regret_bound": json_plain(why.regret_bound),
-            "guarantee": None if why.guarantee is None else str(why.guarantee),
-            "certificate": None if certificate is None else json_plain(certificate._asdict()),
-            "broken": [b.sentence for b in why.broken],
-        }
+        return _explained(self._controller.explain())
 
     def _status(self, request: dict[str, Any]) -> Answer:
         controller = self._controller
@@ -209,13 +200,80 @@ class Service:
         return {"round": self._controller.round}
 
 
+class FleetService(Service):
+    """Answers requests with a fleet: actions and feedback are lists, one entry per member.
+
+    Args:
+        fleet: that plays; whoever made it closes it.
+
+    Example:
+        >>> from surefoot import Ball
+        >>> from surefoot.algorithms import SafetyFilter
+        >>> player = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+        >>> service = FleetService(Fleet(player, [[0.0], [0.0]]))
+        >>> service.answer(b'{"do": "ask"}')
+        '{"ok": true, "round": 1, "action": [[0.0], [0.0]]}'
+    """
+
+    longest: ClassVar[int] = 100 * LONGEST
+
+    def __init__(self, fleet: Fleet) -> None:
+        super().__init__(fleet)
+        ordered = frozenset({"reason", "members"})
+        self._commands = {
+            "hello": (self._hello, frozenset()),
+            "ask": (self._ask, frozenset()),
+            "tell": (self._tell, frozenset(_TOLD_FLEET)),
+            "explain": (self._explain, frozenset({"member"})),
+            "status": (self._status, frozenset()),
+            "hold": (partial(self._order, fleet.hold), ordered),
+            "retreat": (partial(self._order, fleet.retreat), ordered),
+            "resume": (partial(self._order, fleet.resume), ordered),
+        }
+
+    def _tell(self, request: dict[str, Any]) -> Answer:
+        told = {name: _TOLD_FLEET[name](value, name) for name, value in request.items()}
+        self._controller.tell(**told)
+        return {"round": self._controller.round}
+
+    def _explain(self, request: dict[str, Any]) -> Answer:
+        return _explained(self._controller.explain(request.get("member")))
+
+    def _status(self, request: dict[str, Any]) -> Answer:
+        fleet = self._controller
+        halted = {str(i): reason for i, reason in fleet.halted.items()}
+        return {"round": fleet.round, "fleet": repr(fleet), "members": len(fleet), "halted": halted}
+
+    def _order(self, order: Callable[[str, Any], None], request: dict[str, Any]) -> Answer:
+        members = request.get("members")
+        if not isinstance(members, list):
+            _refuse(f"members must be a list of numbers, got {_shown(members)}")
+        order(_text(request.get("reason"), "reason"), members)
+        return {"round": self._controller.round}
+
+
+def _explained(why: Explanation) -> Answer:
+    certificate: Any = why.certificate
+    return {
+        "round": why.round,
+        "text": str(why),
+        "is_proven": bool(why.is_proven),
+        "bound": json_plain(why.bound),
+        "slack": json_plain(why.slack),
+        "regret_bound": json_plain(why.regret_bound),
+        "guarantee": None if why.guarantee is None else str(why.guarantee),
+        "certificate": None if certificate is None else json_plain(certificate._asdict()),
+        "broken": [b.sentence for b in why.broken],
+    }
+
+
 # --- what comes in -------------------------------------------------------------------------------
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parsed(line: bytes, longest: int) -> dict[str, Any]:
     """Return the request in a line; nothing but strict JSON in UTF-8 is one."""
-    if len(line.rstrip(b"\r\n")) > LONGEST:
-        _refuse(f"a line must have at most {LONGEST} bytes, got {len(line)}")
+    if len(line.rstrip(b"\r\n")) > longest:
+        _refuse(f"a line must have at most {longest} bytes, got {len(line)}")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
@@ -307,7 +365,7 @@ def _vector_or_rows(value: Any, name: str) -> np.ndarray:
 def _set(value: Any, name: str) -> Any:
     """Return the set that an object names in the way of the service's file."""
     if isinstance(value, dict) and value.get("class") in sets.__all__:
-        return object_from(value, name)
+        return build(value, name)
     example = '{"class": "Box", "lower": [0], "upper": [1]}'
     _refuse(f"{name} must be a set such as {example}, got {_shown(value)}")
 
@@ -328,6 +386,21 @@ _TOLD: dict[str, Callable[[Any, str], Any]] = {
     "proposal": _vector,
     "value_error": _one,
     "within": _set,
+}
+
+
+def _values(value: Any, name: str) -> np.ndarray:
+    """Return one number per member; null where nothing was measured."""
+    if not isinstance(value, list):
+        _refuse(f"{name} must be a list of numbers, got {_shown(value)}")
+    return np.array([math.nan if v is None else _one(v, name) for v in value])
+
+
+_TOLD_FLEET: dict[str, Callable[[Any, str], Any]] = {
+    "constraint_subgradient": _vector_or_rows,
+    "constraint_value": _values,
+    "cost_gradient": _vector_or_rows,
+    "proposal": _vector_or_rows,
 }
 
 
