@@ -363,6 +363,7 @@ class Controller:
             StoreError: if the journal cannot be written; nothing has changed then.
         """
         told = locals()
+        del told["self"]
         with self._telling:  # of two threads that tell one round, one is refused
             run, loop, at = self._now
             if self._asked != loop.round:
