@@ -1,7 +1,7 @@
-"""The step that `surefoot export-c` writes, compiled: the same bits as in Python, and how fast.
+"""The step that `surefoot export-c` writes: the same bits by every compiler, and how fast.
 
-``python -m benchmarks.exported`` plays 10^5 rounds at d = 2 by each rule in Python, gives what was
-seen to the compiled header, compares every action bit for bit, and times the compiled steps.
+``python -m benchmarks.exported`` plays 10^5 rounds by each rule in the compiled kernel, gives what
+was seen to the header, compiled in several ways, compares every action bit for bit, and times it.
 """
 
 from __future__ import annotations
@@ -14,54 +14,69 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from surefoot import Ball
+from surefoot import Ball, kernel
 from surefoot.algorithms import (
+    CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
     LeaderFollower,
     RegionFilter,
     SafetyFilter,
 )
+from surefoot.algorithms.compiled import Live
 from surefoot.controller.export import c_header
 from surefoot.core.types import Feedback
-from surefoot.regions import Curvature, LipschitzHull
+from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
 
-__all__ = ["PLAYERS", "Compiled", "Info", "main", "played"]
-
-FLAGS = ("-O2", "-ffp-contract=off", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
-COMPILER = "gcc"
-
+STRICT = ("-ffp-contract=off", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+WAYS = (
+    ("gcc", "-O0"),
+    ("gcc", "-O2"),
+    ("gcc", "-O3"),
+    ("gcc", "-O3", "-march=native"),
+    ("clang", "-O2"),
+)
 SOURCE = r"""
-#include <stddef.h>
 #include "port.h"
 
-size_t state_size(void) { return sizeof(port_state); }
+static double state[PORT_STATE], work[PORT_SCRATCH];
 
-int start(port_state *state, const double *x1) { return port_init(state, x1); }
+const double *the_state(void) { return state; }
+int doubles(void) { return PORT_STATE; }
+int start(const double *x1) { return port_init(&port_player, state, x1); }
 
-int move(port_state *state, const double *x) { return port_move(state, x); }
-
-int one(port_state *state, const double *told, double g, const double *s, port_info *info)
+/* One round; out has the action, the bound and the alarms. */
+int one(const double *told, const double *g, const double *s, const double *action, double *out)
 {
-    return port_step(state, told, g, s, info);
+    port_feedback seen = {0};
+    port_info info;
+    if (port_player.proposer == PORT_PROPOSALS) {
+        seen.proposal = told;
+    } else {
+        seen.gradient = told;
+    }
+    seen.g = g;
+    seen.s = s;
+    seen.action = action;
+    const int status = port_step(&port_player, state, &seen, work, &info);
+    memcpy(out, state, PORT_D * sizeof(double));
+    out[PORT_D] = status == PORT_OK ? info.bound : 0.0;
+    out[PORT_D + 1] = status == PORT_OK ? info.alarms : 0.0;
+    return status;
 }
 
-/* Rounds one after another: a row is what was told, g and s; out has the action and the bound. */
-long many(port_state *state, const double *rows, long count, double *out)
+/* Rounds one after another: a row is what was told, g and s. */
+long many(const double *rows, long count, double *out)
 {
-    port_info info;
-    for (long k = 0; k < count; k++, rows += 2 * PORT_D + 1, out += PORT_D + 1) {
-        if (port_step(state, rows, rows[PORT_D], rows + PORT_D + 1, &info) != PORT_OK) {
+    const int m = port_player.rows;
+    for (long k = 0; k < count; k++, rows += PORT_D + m + m * PORT_D, out += PORT_D + 2) {
+        if (one(rows, rows + PORT_D, rows + PORT_D + m, NULL, out) != PORT_OK) {
             return k;
         }
-        for (int i = 0; i < PORT_D; i++) {
-            out[i] = state->x[i];
-        }
-        out[PORT_D] = info.bound;
     }
     return count;
 }
@@ -70,100 +85,76 @@ long many(port_state *state, const double *rows, long count, double *out)
 BALL = Ball(1.5)
 PLAYERS = {
     "CertifiedPFS": CertifiedPFS(G_g=1.2, domain=BALL, rho=0.3),
-    "CertifiedOGD": CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5),
-    "LeaderFollower": LeaderFollower(G_g=1.2, domain=BALL, cuts=2),
-    "LeaderFollower, changing": LeaderFollower(G_g=1.2, domain=BALL, cuts=2, lazy=False),
-    "LeaderFollower, careful": LeaderFollower(G_g=1.2, domain=BALL, cuts=2, gradient_bound=1e-3),
+    "LeaderFollower": LeaderFollower(G_g=1.2, domain=BALL),
+    "LeaderFollower, two cuts": LeaderFollower(G_g=1.2, domain=BALL, cuts=2),
+    "LeaderFollower, changing": LeaderFollower(G_g=1.2, domain=BALL, lazy=False),
+    "LeaderFollower, careful": LeaderFollower(G_g=1.2, domain=BALL, gradient_bound=1e-3),
     "SafetyFilter": SafetyFilter(G_g=1.2, domain=BALL, rho=0.1),
     "RegionFilter, hull": RegionFilter(knowledge=LipschitzHull(G_g=1.2, reach=1.5)),
     "RegionFilter, curvature": RegionFilter(knowledge=Curvature(beta=1.0, reach=1.5)),
+    "CertifiedOGD": CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5),
+    "CertifiedOGD, rows": CertifiedOGD(
+        knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.5
+    ),
+    "CertifiedDualAveraging": CertifiedDualAveraging(
+        knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5
+    ),
 }
 
 
-class Info(ctypes.Structure):
-    """What a step knew, as the header has it."""
-
-    _fields_ = (
-        ("bound", ctypes.c_double),
-        ("cut", ctypes.c_int),
-        ("alarms", ctypes.c_uint),
-    )
-
-
-class Compiled:
+class Port:
     """A header compiled to a library, with one state."""
 
-    def __init__(self, header: str, d: int, folder: Path) -> None:
-        (folder / "port.h").write_text(header, encoding="utf-8")
+    def __init__(
+        self, player: Any, d: int, folder: Path, way: tuple[str, ...] = ("gcc", "-O2")
+    ) -> None:
+        (folder / "port.h").write_text(c_header(player, d, name="port"), encoding="utf-8")
         (folder / "port.c").write_text(SOURCE, encoding="utf-8")
-        command = (COMPILER, *FLAGS, "-shared", "-fPIC", "port.c", "-o", "port.so", "-lm")
+        name = f"port{len(list(folder.glob('*.so')))}.so"
+        command = (*way, *STRICT, "-shared", "-fPIC", "port.c", "-o", name, "-lm")
         subprocess.run(command, cwd=folder, check=True)
-        self.d, self.library = d, ctypes.CDLL(str(folder / "port.so"))
-        self.library.state_size.restype = ctypes.c_size_t
+        self.d, self.library = d, ctypes.CDLL(str(folder / name))
         self.library.many.restype = ctypes.c_long
-        self.state = ctypes.create_string_buffer(self.library.state_size())
+        self.library.the_state.restype = ctypes.POINTER(ctypes.c_double)
 
     def start(self, x1: Any) -> int:
         """Return the status of init."""
-        return int(self.library.start(self.state, _pointer(np.asarray(x1, dtype=np.float64))))
+        return int(self.library.start(_pointer(x1)))
 
-    def move(self, x: Any) -> int:
-        """Return the status of starting from another action."""
-        return int(self.library.move(self.state, _pointer(np.asarray(x, dtype=np.float64))))
-
-    def step(self, told: Any, g: float, s: Any) -> tuple[int, Info]:
-        """Return the status of one round, and what it knew."""
-        info = Info()
+    def step(self, told: Any, g: Any, s: Any, action: Any = None) -> tuple[int, Any]:
+        """Return the status of one round; the action, its bound and the alarms."""
+        out = np.empty(self.d + 2)
+        at = None if action is None else _pointer(action)
         status = self.library.one(
-            self.state, _pointer(told), ctypes.c_double(g), _pointer(s), ctypes.byref(info)
+            _pointer(told), _pointer(np.atleast_1d(g)), _pointer(s), at, _pointer(out)
         )
-        return int(status), info
+        return int(status), out
 
-    def many(self, rows: Any) -> tuple[Any, Any]:
-        """Return the actions after each of several rounds, and their bounds."""
-        out = np.empty((len(rows), self.d + 1))
-        done = self.library.many(
-            self.state, _pointer(rows), ctypes.c_long(len(rows)), _pointer(out)
-        )
-        return out[:done, : self.d], out[:done, self.d]
+    def many(self, rows: Any) -> Any:
+        """Return the actions after each of several rounds, with their bounds and alarms."""
+        out = np.empty((len(rows), self.d + 2))
+        done = self.library.many(_pointer(rows), ctypes.c_long(len(rows)), _pointer(out))
+        return out[:done]
 
     @property
-    def x(self) -> Any:
-        """The action to play."""
-        return np.frombuffer(self.state.raw[: 8 * self.d]).copy()
+    def state(self) -> Any:
+        """A copy of the block."""
+        found = np.ctypeslib.as_array(self.library.the_state(), (self.library.doubles(),))
+        return found.copy()
 
 
 def _pointer(array: Any) -> Any:
-    return np.ascontiguousarray(array).ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    held = np.ascontiguousarray(array, dtype=np.float64)
+    return held.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
 
 
-class Played(NamedTuple):
-    """Rounds of a player in Python.
-
-    Attributes:
-        rows: what was told, g and s of each round.
-        actions: after each round.
-        states: before each round; empty unless asked for.
-        infos: what each step knew; likewise.
-        state: after the last round.
-    """
-
-    rows: Any
-    actions: Any
-    states: list[Any]
-    infos: list[Any]
-    state: Any
-
-
-def observed(player: Any, x: Any) -> tuple[float, Any]:
-    """Return g and a slope at an action: of a bowl where the curvature is known, else a polytope.
-
-    The bowl shows the leader another half-space in every round, so both are given to it.
-    """
-    d = len(x)
+def observe(player: Any, x: Any) -> tuple[Any, Any]:
+    """Return g and a slope at an action: of bowls where the curvature is known, else a polytope."""
+    d, m = len(x), player.knowledge.row_count
     if "Curvature" in repr(player):
-        bend = np.array([1.0, 0.4, *[0.3] * d][:d])
-        return 0.5 * float(x @ (bend * x)) - 0.4, bend * x
+        bend = np.array([[1.0, 0.4, *[0.3] * d][:d], [0.3, 1.0, *[0.5] * d][:d], [0.6] * d])[:m]
+        g, s = 0.5 * bend @ (x * x) - 0.4, bend * x
+        return (g, s) if m > 1 else (float(g[0]), s[0])
     rows = np.array([[0.6, 0.8], [-1.0, 0.1], [0.3, -1.0], [0.9, -0.2]])
     rows = np.hstack([rows, np.full((4, max(d - 2, 0)), 0.1)])[:, :d]
     values = rows @ x - np.array([0.5, 0.6, 0.4, 0.7])
@@ -173,40 +164,34 @@ def observed(player: Any, x: Any) -> tuple[float, Any]:
     return float(values[i]), rows[i].copy()
 
 
-def feedback(player: Any, told: Any, g: float, s: Any) -> Feedback:
-    """Return what is told: a proposal to a filter, else a gradient."""
-    if player.needs.proposals:
-        return Feedback(None, g, s, proposal=told)
-    return Feedback(told, g, s)
+def play(player: Any, d: int, rounds: int, seed: int = 0) -> tuple[Any, Any]:
+    """Play in place: costs with a direction that changes now and then, noise around it.
 
-
-def played(player: Any, d: int, rounds: int, seed: int = 0, *, keep: bool = False) -> Played:
-    """Play in Python: costs with a direction that changes now and then, noise around it."""
+    Returns:
+        What was told, g and s of each round; and the actions after it, with bounds and alarms.
+    """
     rng = np.random.default_rng(seed)
-    state = player.init(np.full(d, 0.01))
-    rows, actions, states, infos = np.empty((rounds, 2 * d + 1)), np.empty((rounds, d)), [], []
+    live, rows, ends = Live(player, player.init(np.full(d, 0.01))), [], []
     for t in range(rounds):
         if t % 500 == 0:
             trend = rng.normal(size=d) * rng.choice([0.1, 1.0, 10.0])
-        g, s = observed(player, state.x)
-        noise = rng.normal(size=d)
-        told = trend + noise
+        x = live.x
+        g, s = observe(player, x)
+        told = trend + rng.normal(size=d)
+        seen = Feedback(told, g, s)
         if player.needs.proposals:
-            told = state.x + 0.1 * trend + 0.3 * noise
-        rows[t] = *told, g, *s
-        if keep:
-            states.append(state)
-        state, info = player.step(state, feedback(player, told, g, s))
-        actions[t] = state.x
-        if keep:
-            infos.append(info)
-    return Played(rows, actions, states, infos, state)
+            told = x + 0.1 * told
+            seen = Feedback(None, g, s, proposal=told)
+        info = live.step(seen)
+        rows.append(np.concatenate([told, np.atleast_1d(g), np.ravel(s)]))
+        ends.append(np.append(live.x, [info.bound, info.alarms]))
+    return np.array(rows), np.array(ends)
 
 
-def fastest(port: Compiled, rows: Any) -> float:
+def fastest(port: Port, rows: Any) -> float:
     """Return the seconds of a step: the best of many turns, so that a busy machine counts less."""
     taken = []
-    for _ in range(100):
+    for _ in range(20):
         port.start(np.full(port.d, 0.01))
         begun = time.thread_time()
         port.many(rows)
@@ -220,24 +205,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=2)
     options = parser.parse_args()
-    if shutil.which(COMPILER) is None:
-        print(f"{COMPILER} is not installed")
+    if kernel.compiled() is None:
+        print(kernel.sentence())
         return 1
-    d, all_same = options.dimension, True
+    d, ways, same = options.dimension, [w for w in WAYS if shutil.which(w[0])], True
     for name, player in PLAYERS.items():
-        # The careful mode bisects in every round: a tenth of the rounds take as long.
-        game = played(player, d, options.rounds // (10 if "careful" in name else 1))
+        rows, ends = play(player, d, options.rounds)
         with tempfile.TemporaryDirectory() as folder:
-            port = Compiled(c_header(player, d, name="port"), d, Path(folder))
-            port.start(np.full(d, 0.01))
-            actions, _ = port.many(game.rows)
-            nanoseconds = 1e9 * fastest(port, game.rows[:2_000])
-        same = actions.tobytes() == game.actions.tobytes()
-        apart = np.abs(actions - game.actions).max()
-        all_same &= same
-        said = "bit for bit" if same else f"at most {apart:.3g} apart"
-        print(f"{name}: {len(game.rows)} rounds {said}, {nanoseconds:.0f} ns")
-    return 0 if all_same else 1
+            ports = {" ".join(way): Port(player, d, Path(folder), way) for way in ways}
+            for way, port in ports.items():
+                port.start(np.full(d, 0.01))
+                found = port.many(rows)
+                equal = found.tobytes() == ends.tobytes()
+                same &= equal
+                nanoseconds = 1e9 * fastest(port, rows[:2_000])
+                said = "bit for bit" if equal else "OTHER BITS"
+                print(f"{name}, {way}: {len(rows)} rounds {said}, {nanoseconds:.0f} ns")
+    return 0 if same else 1
 
 
 if __name__ == "__main__":

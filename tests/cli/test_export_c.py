@@ -3,7 +3,7 @@ import textwrap
 
 import pytest
 
-from surefoot import Ball, Controller
+from surefoot import Ball, Controller, kernel
 from surefoot.algorithms import CertifiedPFS
 from surefoot.cli.export_c import export_c
 
@@ -24,7 +24,7 @@ def test_a_described_player_goes_to_standard_output(desk, player):
     code, out, err = desk.do("export-c", "player.toml")
     assert (code, err) == (0, "")
     assert out.startswith("/*\n * Certified steps in C99")
-    assert "int surefoot_step(surefoot_state *state" in out
+    assert "static inline int surefoot_step(const surefoot_rule *rule, double *state" in out
     assert "#define SUREFOOT_START_ACTION {0x0.0p+0, 0x1.0000000000000p-2}" in out
     assert out.endswith("#endif /* SUREFOOT_H */\n")
 
@@ -35,7 +35,16 @@ def test_a_header_has_the_names_of_its_file_and_is_replaced_by_the_next(desk, pl
         assert (code, err) == (0, "")
         assert out.startswith("wrote my-limit.h; compile with -std=c99 -ffp-contract=off")
     text = (desk.folder / "my-limit.h").read_text()
-    assert "int my_limit_init(my_limit_state *state" in text
+    assert "int my_limit_init(const my_limit_rule *rule, double *state" in text
+
+
+@pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
+def test_vectors_are_written_beside_it(desk, player):
+    code, _, err = desk.do("export-c", "player.toml", "--out", "gate.h", "--vectors", "bits.h")
+    assert (code, err) == (0, "")
+    text = (desk.folder / "bits.h").read_text()
+    assert "static inline int gate_test_vectors(void)" in text
+    assert desk.do("export-c", "player.toml", "--vectors", "bits.h").code == 0
 
 
 def test_json_describes_the_player_too_and_is_printed_on_request(desk):
@@ -51,7 +60,7 @@ def test_json_describes_the_player_too_and_is_printed_on_request(desk):
     (desk.folder / "filter.json").write_text(json.dumps(table))
     found = desk.do("export-c", "filter.json", "--json", "--name", "gate").data
     assert (found["name"], found["dimension"], found["path"]) == ("gate", 3, None)
-    assert "int gate_step(gate_state *state, const double told[GATE_D]" in found["text"]
+    assert "static const gate_rule gate_player = {" in found["text"]
 
 
 def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
@@ -74,7 +83,7 @@ def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
         (PLAYER.replace("start = [0.0, 0.25]", 'dimension = "two"'), "dimension must be"),
         (PLAYER.replace("0.25", "nan"), "start must"),
         (PLAYER.replace("0.25", "1.25"), "x1 must be in the domain"),
-        (PLAYER.replace("cuts = 2", "cuts = 9"), "cuts = 9"),
+        (PLAYER.replace("G_g = 1.0", "G_g = 1.0\ncuts = 1"), "cuts must be"),
         ("#" * 200_000, "at most 100,000 bytes"),
     ],
 )

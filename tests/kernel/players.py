@@ -43,7 +43,7 @@ def players(d):
         "off centre": {"domain": off},
         "value error": {"value_error": 0.02},
         "slope error": {"value_error": 0.02, "slope_error": 0.05},
-        "drift": {"value_error": 0.01, "drift": 2e-3},
+        "drift": {"value_error": 0.01, "drift": 5e-4},
         "drift, sigma": {"drift": 2e-3, "sigma": 0.5},
     }
     hulls = {

@@ -26,7 +26,7 @@ def compare_notes(one, other):
             np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
 
 
-def play_led(player, d, rounds):
+def play_led(player, d, rounds, look=1):
     """Tell both engines what was read at Python's actions; return the largest differences."""
     limit, x1 = Limit(player, d), np.zeros(d)
     ours = theirs = player.init(x1)
@@ -43,6 +43,8 @@ def play_led(player, d, rounds):
         theirs, info = player.step_in_python(theirs, told)
         assert type(ours).__name__ == "KernelState", t
         worst = max(worst, float(abs(ours.x - theirs.x).max()))
+        if t % look:
+            continue
         one, other = known.certificate, info.certificate
         assert (type(one), one.round, one.cut) == (type(other), other.round, known.cut)
         assert one.bound == known.bound
@@ -76,4 +78,4 @@ def test_they_stay_so_for_2000_rounds(name):
     # long there: neither does Python, told gradients that differ in the last bit.
     player = players(5)[name]
     rounds = 300 if 0 < player.errors.slope < np.inf else 2_000
-    assert max(play_led(player, 5, rounds)) <= tolerance(name)
+    assert max(play_led(player, 5, rounds, look=50)) <= tolerance(name)

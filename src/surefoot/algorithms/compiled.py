@@ -43,7 +43,7 @@ from surefoot.regions.certificates import (
 )
 from surefoot.sets import Ball, Box
 
-__all__ = ["Compiled", "KernelInfo", "KernelState", "Live", "Rule", "describe"]
+__all__ = ["Compiled", "KernelInfo", "KernelState", "Live", "Rule", "describe", "sizes"]
 
 PROPOSERS: dict[type[Any], int] = {Proposals: 0, Leader: 1, Descent: 2, Averaging: 3}
 KNOWLEDGE: dict[type[Any], int] = {
@@ -158,6 +158,23 @@ def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
     }
 
 
+def sizes(fields: dict[str, Any]) -> tuple[int, int]:
+    """Return how many doubles a state and the scratch memory of a rule have, as C counts them."""
+    memory, learner, normals = _lengths(fields)
+    head = fields["d"] + memory + learner
+    vectors = 24 * fields["d"] + 8 * fields.get("cuts", 0) + 24 * fields["rows"]
+    return head + normals, head + vectors
+
+
+def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
+    """Return the doubles of a memory, and those of a learner without the normals and of these."""
+    d, m, K = fields["d"], fields["rows"], fields.get("cuts", 0)
+    curved = 5 + 2 * d + 3 * m + m * d
+    memory = (1 + 3 * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
+    learner = (0, 6 + 3 * d + 3 * K + 2, 2, 2 + 2 * d + m)[fields["proposer"]]
+    return memory, learner, K * d
+
+
 # --- states ---------------------------------------------------------------------------------------
 
 
@@ -178,10 +195,7 @@ class Rule:
         self.d, self.cuts, self.rows = fields["d"], fields.get("cuts", 0), fields["rows"]
         self.layout = (fields["proposer"], fields["knowledge"], self.d, self.cuts, self.rows)
         self.out = OUT + 3 * self.d + self.rows
-        d, m = self.d, self.rows
-        curved = 5 + 2 * d + 3 * m + m * d
-        sizes = (1 + 3 * (d + 2), 11 + 5 * d, curved, curved)
-        self.learner, self.normals = d + sizes[fields["knowledge"]], head
+        self.learner, self.normals = self.d + _lengths(fields)[0], head
 
     def block_of(self, state: Any) -> Array | None:
         """Return a state as a block of its own; None where it has what the kernel has not."""

@@ -32,34 +32,38 @@ def export_c(
     dimension: Annotated[
         int | None, option("D", "Length of an action, where no start tells it.", min=1)
     ] = None,
+    vectors: Annotated[
+        Path | None, option("FILE", "Rounds and the bits that follow, for a test.", "--vectors")
+    ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write the certified step of a player as one C99 header.
 
-    The header holds the state as a struct, an init and a step that allocate nothing, the bound on
-    the next g before it is played, and a status code for refused input. At 2 dimensions its
-    numbers are those of Python bit for bit, if compiled with -ffp-contract=off. The player comes
-    from the journal of a controller, or from a file such as
+    The header holds the text of the compiled kernel with the player's constants: an init and a
+    step that allocate nothing, the bound on the next g before it is played, and a status code for
+    refused input. Its numbers are the kernel's bit for bit, if compiled with -ffp-contract=off. The
+    player comes from the journal of a controller, or from a file such as
 
       start = [0.0, 0.0]
       [player]
       class = "LeaderFollower"
       G_g = 1.0
-      cuts = 2
       domain = { class = "Ball", radius = 1.0 }
 
     A header that this command wrote before is replaced; any other file is not.
 
     Examples:
-      surefoot export-c player.toml --out limiter.h
+      surefoot export-c player.toml --out limiter.h --vectors limiter_vectors.h
       surefoot export-c plant.journal --name plant
     """
-    from surefoot.controller.export import c_header
+    from surefoot.controller.export import c_header, c_vectors
 
     player, d, start = _read(source, dimension)
     name = _name(out) if name is None else name
     text = c_header(player, d, name=name, start=start)
+    if vectors is not None:
+        _write(vectors, c_vectors(player, d, name=name, start=start))
     if out is not None:
         _write(out, text)
     if json:

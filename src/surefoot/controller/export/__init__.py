@@ -1,5 +1,5 @@
-"""The certified step in another language: one C99 header per configured player."""
+"""The certified step of a player as one C99 header, with its constants filled in."""
 
-from surefoot.controller.export.header import c_header
+from surefoot.controller.export.header import c_header, c_vectors
 
-__all__ = ["c_header"]
+__all__ = ["c_header", "c_vectors"]

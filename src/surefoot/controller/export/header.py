@@ -1,46 +1,33 @@
-"""One C99 header with the certified step of a player, its constants written into it."""
+"""The certified step of a player as one C99 header: the kernel's own text, with its constants."""
 
 from __future__ import annotations
 
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms import Certified, Descent, Leader, Proposals, Tuned
-from surefoot.controller.export._rounding import fusing_here
+from surefoot import kernel
+from surefoot.algorithms import Certified, Tuned
+from surefoot.algorithms.compiled import VECTORS, Live, describe, sizes
 from surefoot.core import checks
-from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import CertifiedLength, Curvature, LipschitzHull
-from surefoot.sets import Ball
+from surefoot.core.types import Feedback
+from surefoot.regions import Curvature, CurvatureRows
 
-__all__ = ["c_header"]
+__all__ = ["c_header", "c_vectors"]
 
-_UNIT = 2.0**-53
-_ROOT_2 = math.sqrt(2)
+ROUNDS = 100
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-
-_Defines = list[tuple[str, Any, str]]  # name, number or text, why
-
-
-class _Part(NamedTuple):
-    """How a proposer or knowledge is written in C.
-
-    Attributes:
-        text: the file of its text.
-        constants: from the part and the dimension, what it is compiled with.
-        errors: those of readings that the text allows for.
-    """
-
-    text: str
-    constants: Callable[[Any, int], _Defines]
-    errors: tuple[str, ...] = ()
+_KINDS = {
+    "proposer": ("SF_PROPOSALS", "SF_LEADER", "SF_DESCENT", "SF_AVERAGING"),
+    "knowledge": ("SF_HULL", "SF_LENGTH", "SF_CURVATURE", "SF_ROWS"),
+    "domain": ("SF_ANYWHERE", "SF_BALL", "SF_BOX"),
+}
 
 
 def c_header(
@@ -48,257 +35,199 @@ def c_header(
 ) -> str:
     """Return a C99 header with the certified step of a player: fixed d, nothing allocated.
 
-    The header needs the C library's mathematics and nothing else. Compiled without contraction of
-    floating-point expressions (``-ffp-contract=off``), at d = 2 it gives bit for bit what the
-    player gives in Python on the machine that wrote it; beyond, sums are added in another order
-    than NumPy's, and a step differs by rounding that the certificate has room for.
+    It is the text that the compiled kernel is made of, with the sizes as constants and a rule
+    filled in: compiled without contraction of floating-point expressions (``-ffp-contract=off``),
+    by any compiler and with any optimisation but ``-ffast-math``, it gives bit for bit what the
+    kernel gives. The header needs the C library's ``sqrt`` and nothing else.
 
     Args:
-        player: a :class:`~surefoot.algorithms.CertifiedPFS`, a
-            :class:`~surefoot.algorithms.LeaderFollower` with ``cuts=2``, a
-            :class:`~surefoot.algorithms.CertifiedOGD` that knows one curvature, a
-            :class:`~surefoot.algorithms.SafetyFilter`, or a
-            :class:`~surefoot.algorithms.RegionFilter` on a hull or one curvature; or one of these
-            with its guarantee (``Tuned``).
+        player: a certified pair that the kernel has (``player.engine`` says so), or one with its
+            guarantee (``Tuned``).
         dimension: d, the length of an action.
         name: what every name in the header begins with; several headers fit in one program.
-        start: the first action, written into the header as an initialiser where it is known.
+        start: the first action, written into the header where it is known.
 
     Example:
-        >>> from surefoot import Ball, CertifiedPFS
-        >>> text = c_header(CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5), 2, name="limiter")
-        >>> "int limiter_step(limiter_state *state" in text
+        >>> from surefoot import Ball, LeaderFollower
+        >>> text = c_header(LeaderFollower(G_g=1.0, domain=Ball(1.0)), 2, name="limiter")
+        >>> "static const limiter_rule limiter_player = {" in text
         True
     """
-    algorithm = player.algorithm if isinstance(player, Tuned) else player
-    d = checks.positive_int(dimension, "dimension")
+    algorithm, fields = _read(player, dimension)
     if not _NAME.fullmatch(str(name)):
-        raise InvalidValueError(f"name must be a C identifier, got {repr_line(name)}")
-    proposer, knowledge = _parts_of(algorithm)
-    if isinstance(algorithm.proposer, Leader):
-        _check_leader(algorithm)
-    _plain_fields(algorithm.proposer, "proposer")
-    _plain_fields(algorithm.knowledge, "knowledge", knowledge.errors)
-    defines: _Defines = [("D", d, "the length of an action"), *_fusing(d)]
-    defines += knowledge.constants(algorithm.knowledge, d)
-    defines += proposer.constants(algorithm.proposer, d)
+        raise InvalidValueError(f"name must be a C identifier, got {checks.repr_line(name)}")
+    d, cuts = fields["d"], fields.get("cuts", 0)
+    state, scratch = sizes(fields)
+    defines = [("D", d, "the length of an action"), ("K", cuts, "how many cuts are remembered")]
+    defines += [("STATE", state, "doubles of a state"), ("SCRATCH", scratch, "and of the scratch")]
+    lines = [f"#define SF_{word} {number} /* {why} */" for word, number, why in defines]
     if start is not None:
         x1 = checks.to_vector(start, "start", length=d)
         algorithm.init(x1)
-        defines.append(("START_ACTION", _list(x1), "for init"))
+        lines.append(f"#define SF_START_ACTION {_list(x1)} /* for init */")
     text = "\n".join(
         [
-            _preface(algorithm, d, start is not None),
+            _preface(algorithm, fields, start is not None),
             "#ifndef SF_H\n#define SF_H\n",
-            *(_define(*define) for define in defines),
+            *lines,
             "",
-            *(_read(part) for part in ("common", knowledge.text, proposer.text, "certified")),
+            _text_of("surefoot.h"),
+            _rule(fields),
             "#endif /* SF_H */\n",
         ]
     )
-    return re.sub(r"\bSF_", f"{name.upper()}_", re.sub(r"\bsf_", f"{name}_", text))
+    return _named(text, name)
 
 
-def _parts_of(algorithm: Any) -> tuple[_Part, _Part]:
-    """Return how the two parts of a player are written in C, or refuse it in one sentence."""
-    if isinstance(algorithm, Certified):
-        kinds = type(algorithm.proposer), type(algorithm.knowledge)
-        if kinds in _PAIRS:
-            return _PROPOSERS[kinds[0]], _KNOWLEDGE[kinds[1]]
-    raise InvalidValueError(
-        "player must be a CertifiedPFS, LeaderFollower, SafetyFilter, CertifiedOGD with knowledge "
-        "= Curvature(...), or RegionFilter with knowledge = Curvature(...) or LipschitzHull(...) "
-        f"to be exported, got {repr_line(algorithm)}"
+def c_vectors(
+    player: Any, dimension: int, *, name: str = "surefoot", start: Any | None = None
+) -> str:
+    """Return a C99 header with rounds and the bits that the step of :func:`c_header` gives there.
+
+    It is included after the other: ``NAME_test_vectors()`` plays the rounds and returns 0, or the
+    first round whose action or bound has other bits. The compiled kernel is needed to write it.
+
+    Args:
+        player: that of the other header.
+        dimension: d.
+        name: what every name begins with.
+        start: the first action; the middle of the domain, or 0, unless given.
+    """
+    algorithm, fields = _read(player, dimension)
+    if kernel.compiled() is None:
+        raise InvalidValueError("test vectors need the compiled kernel, which was not built")
+    d, m, middle = fields["d"], fields["rows"], fields.get("middle")
+    x1 = np.zeros(d) if middle is None else middle
+    x1 = x1 if start is None else checks.to_vector(start, "start", length=d)
+    live, rounds, ends = Live(algorithm, algorithm.init(x1)), [], []
+    limit = _Limit(fields, x1)
+    for _ in range(ROUNDS):
+        told, g, s = limit.at(live.x)
+        seen = Feedback(None, g if m > 1 else float(g[0]), s if m > 1 else s[0], proposal=told)
+        if algorithm.proposer.cost_gradients:
+            seen = seen._replace(cost_gradient=told, proposal=None)
+        info = live.step(seen)
+        rounds.append([*told, *g, *s.ravel()])
+        ends.append([*live.x, info.bound])
+    kind = "gradient" if algorithm.proposer.cost_gradients else "proposal"
+    return _named(
+        _VECTORS.format(
+            rounds=ROUNDS,
+            width=d + m + m * d,
+            m=m,
+            kind=kind,
+            start=_list(x1),
+            told=",\n    ".join(map(_list, rounds)),
+            ends=",\n    ".join(map(_list, ends)),
+        ),
+        name,
     )
 
 
-def _plain_fields(value: Any, where: str, allowed: tuple[str, ...] = ()) -> None:
-    """Refuse numbers that are no floats of one run, and errors that C does not know yet."""
-    for field in fields(value):
-        part = getattr(value, field.name)
-        at = f"{where}.{field.name}"
-        if field.name == "errors":
-            for kind in ("value", "slope", "drift"):
-                bound = getattr(part, kind)
-                least = "finite" if kind in allowed else "0"
-                if not (isinstance(bound, float) and bound <= (kind in allowed) * 1.7e308):
-                    raise InvalidValueError(
-                        f"{at}.{kind} must be {least} to be exported, got {bound!r}"
-                    )
-        elif is_dataclass(part):
-            _plain_fields(part, at)
-        elif not isinstance(part, (float, int, tuple, str, type(None), np.ndarray)) or (
-            isinstance(part, np.ndarray) and part.ndim != 1
-        ):
-            raise InvalidValueError(f"{at} must be a number of one run, got {repr_line(part)}")
+_VECTORS = """\
+/* Rounds and the bits that follow, written by `surefoot export-c`: for a test of a compiler. */
+static inline int sf_test_vectors(void)
+{{
+    static const double start[SF_D] = {start};
+    static const double told[{rounds}][{width}] = {{
+    {told}}};
+    static const double ends[{rounds}][SF_D + 1] = {{
+    {ends}}};
+    static double state[SF_STATE], work[SF_SCRATCH];
+    if (sf_init(&sf_player, state, start) != SF_OK) {{
+        return -1;
+    }}
+    for (int t = 0; t < {rounds}; t++) {{
+        sf_feedback seen = {{0}};
+        sf_info info;
+        seen.{kind} = told[t];
+        seen.g = told[t] + SF_D;
+        seen.s = told[t] + SF_D + {m};
+        if (sf_step(&sf_player, state, &seen, work, &info) != SF_OK
+            || memcmp(state, ends[t], SF_D * sizeof(double)) != 0
+            || memcmp(&info.bound, &ends[t][SF_D], sizeof(double)) != 0) {{
+            return t + 1;
+        }}
+    }}
+    return 0;
+}}
+"""
 
 
-# --- what is compiled in --------------------------------------------------------------------------
+class _Limit:
+    """Limits that agree with the constants of a rule, each a ball or a half-space, and costs."""
+
+    def __init__(self, fields: dict[str, Any], x1: Any) -> None:
+        self.x1, self.rng = x1, np.random.default_rng(0)
+        self.m, self.beta = fields["rows"], fields.get("beta")
+        self.steep, self.size = fields.get("G_g", 1.0), 0.25 * fields["reach"]
+        ways = self.rng.normal(size=(self.m, len(x1)))
+        self.ways = ways / np.linalg.norm(ways, axis=1)[:, None]
+
+    def at(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return a cost gradient, or a wish; the values and the slopes at an action."""
+        way = x - self.x1
+        told = way - 2.0 * self.size * self.ways[0] + 0.1 * self.size * self.rng.normal(size=len(x))
+        if self.beta is not None:
+            g = self.ways @ way + 0.45 * self.beta * float(way @ way) - self.size
+            return told, g, self.ways + 0.9 * self.beta[:, None] * way
+        far = math.sqrt(float(way @ way))
+        s = 0.9 * self.steep * (way / far if far > 0 else self.ways[0])
+        return told, np.array([0.9 * self.steep * (far - self.size)]), s[None]
 
 
-def _fusing(d: int) -> _Defines:
-    """Return how sums of two products are rounded; beyond d = 2 NumPy adds in its own order."""
-    here = fusing_here()
-    said = (
-        "0: plain; 1: the second product fused, 2: the first, as NumPy did where this was written"
-    )
-    return [
-        (f"{what}_FUSED", kind or 0, said if i == 0 else "the same, of two rows or columns")
-        for i, (what, kind) in enumerate(zip(("DOT", "ROWS", "COLUMNS"), here, strict=True))
-    ]
-
-
-def _ball(ball: Any, d: int) -> _Defines:
-    """Return the ball that holds every action; nothing where there is none."""
-    if ball is None:
-        return []
-    if type(ball) is not Ball:
-        raise InvalidValueError(f"domain must be a Ball to be exported, got {repr_line(ball)}")
-    found: _Defines = [("RADIUS", ball.radius, "of the ball that holds every action")]
-    if ball.centre is not None:
-        centre = checks.to_vector(ball.centre, "domain.centre", length=d)
-        found.append(("CENTRE", _list(centre), "of that ball"))
-    return [*found, ("INNER", float(ball._inner(np.zeros(d))), "its radius less rounding")]
-
-
-def _errors(known: Any) -> _Defines:
-    errors = known.errors
-    return [
-        ("REACH", float(known.reach), "the largest norm of a feasible point"),
-        ("EXACT", int(errors.is_exact), "whether readings are, and g is fixed"),
-        ("VALUE_ERROR", errors.value, "bound on the error of a reading"),
-        ("SLOPE_ERROR", errors.slope, "bound on the error of a slope"),
-        ("DRIFT", errors.drift, "bound on the change of g from round to round"),
-    ]
-
-
-def _length(known: CertifiedLength, d: int) -> _Defines:
-    noise, error, kappa = known.margins(d)
-    found: _Defines = [
-        ("G_G", known.G_g, "no subgradient of g is longer: what safety rests on"),
-        *_ball(known.domain, d),
-        ("REACH", float(known.reach), "the largest norm of a feasible point"),
-        ("RHO", known.rho, "the tightening"),
-        ("DECREASING", int(known.decreasing), "whether it is divided by the root of t"),
-        ("NOISE", noise, "bound on the error of an observed g"),
-        ("ERROR", error, "bound on the rounding of a step"),
-        ("KAPPA", kappa, "relative rounding of a squared distance"),
-        ("TOLERANCE", 4 * (d + 8) * _UNIT * known.reach, "what a certified point may be off by"),
-    ]
-    if known.sigma is not None:
-        found.append(("SIGMA", known.sigma, "lower bound on the subgradients near the boundary"))
-    return found
-
-
-def _curvature(known: Curvature, d: int) -> _Defines:
-    return [
-        ("BETA", known.beta, "bound on the curvature of g: what safety rests on"),
-        *_ball(known.domain, d),
-        *_errors(known),
-        ("MARGIN_UNIT", 32 * (d + 8) * _UNIT, "rounding of a bound, relative to its terms"),
-        ("FOUR_ERRORS", 4 * known.errors.evaluation, "bound on the error of g, times 4"),
-    ]
-
-
-def _hull(known: LipschitzHull, d: int) -> _Defines:
-    return [
-        ("G_G", known.G_g, "no subgradient of g is longer: what safety rests on"),
-        *_ball(known.domain, d),
-        *_errors(known),
-        ("NOISE", known.noise(d), "bound on the rounding of an observed g"),
-        ("LOST", known._lost(d), "what rounding takes from a certified radius"),
-        ("ROUNDING", known._rounding(d), "what a certified point may be off by"),
-    ]
-
-
-def _descent(proposer: Descent, d: int) -> _Defines:
-    found: _Defines = [("RATCHET", int(proposer.ratchet), "whether the step size never rises")]
-    if proposer.eta is not None:
-        return [*found, ("INVERSE_ETA", 1 / proposer.eta, "1/eta, a limit on the step size")]
-    scale = _ROOT_2 * proposer.radius
-    return [*found, ("ROOT_2_RADIUS", scale, "the root of 2 times the radius")]
-
-
-def _proposals(proposer: Proposals, d: int) -> _Defines:
-    return [("AS_STEPS", int(proposer.as_steps), "whether a proposal is the end of a step")]
-
-
-def _check_leader(algorithm: Any) -> None:
-    """Refuse a leader whose knowledge is not what LeaderFollower(...) gives it."""
-    leader, known = algorithm.proposer, algorithm.knowledge
-    careful = leader.gradient_bound is not None
-    if leader.domain != known.domain or known.keep_start != careful:
+def _read(player: Any, dimension: int) -> tuple[Any, dict[str, Any]]:
+    """Return a player and its rule, or refuse it in one sentence."""
+    algorithm = player.algorithm if isinstance(player, Tuned) else player
+    d = checks.positive_int(dimension, "dimension")
+    fields = describe(algorithm, d) if isinstance(algorithm, Certified) else None
+    if fields is None:
         raise InvalidValueError(
-            "knowledge must have the domain of its leader, and keep_start with a gradient_bound "
-            f"alone, to be exported, got {repr_line(known)}"
+            "player must be one that the kernel has, to be exported: a LeaderFollower, "
+            "CertifiedPFS, SafetyFilter, or RegionFilter on a hull, in a ball or box; a "
+            "CertifiedOGD, CertifiedDualAveraging or RegionFilter on curvatures, with exact "
+            f"slopes, one in a ball, several without a known set; got {checks.repr_line(algorithm)}"
         )
-
-
-def _leader(proposer: Leader, d: int) -> _Defines:
-    if proposer.leader is not None or proposer.cuts != 2:
-        raise InvalidValueError(
-            "a LeaderFollower must have cuts = 2 and no leader of its own to be exported, got "
-            f"cuts = {proposer.cuts!r}, leader = {repr_line(proposer.leader)}"
-        )
-    lazy = proposer.lazy and proposer.strong_convexity is None
-    found: _Defines = [
-        ("CUTS", 2, "how many half-spaces are remembered"),
-        ("SAME_ROW", (d + 4) * _UNIT, "entries of one row's normal differ by at most this"),
-        ("KEEP", proposer.keep, "how far the follower keeps off known faces"),
-        ("LAZY", int(lazy), "or it descends"),
-        ("SWEEPS", proposer.sweeps, "how often the leader is improved per round"),
-        ("EXPECTED", proposer.expected, "what the energy starts from"),
-    ]
-    if proposer.strong_convexity is not None:
-        found.append(("STRONG_CONVEXITY", proposer.strong_convexity, "of every cost"))
-    if proposer.gradient_bound is not None:
-        found.append(("GRADIENT_BOUND", proposer.gradient_bound, "where the careful mode begins"))
-    return found
-
-
-_PROPOSERS = {
-    Descent: _Part("descent", _descent),
-    Leader: _Part("leader", _leader),
-    Proposals: _Part("proposals", _proposals),
-}
-_KNOWLEDGE = {
-    CertifiedLength: _Part("certified_length", _length),
-    Curvature: _Part("curvature", _curvature, ("value",)),
-    LipschitzHull: _Part("hull", _hull, ("value", "slope", "drift")),
-}
-_PAIRS: set[tuple[type[Any], type[Any]]] = {
-    (Descent, CertifiedLength),
-    (Proposals, CertifiedLength),
-    (Leader, LipschitzHull),
-    (Proposals, LipschitzHull),
-    (Descent, Curvature),
-    (Proposals, Curvature),
-}
+    return algorithm, fields
 
 
 # --- text -----------------------------------------------------------------------------------------
 
 
-def _number(value: float | int) -> str:
-    return value.hex() if isinstance(value, float) else str(value)
+def _text_of(name: str) -> str:
+    """Return a file of the kernel, with the files that it includes in their places."""
+    text = files("surefoot.kernel").joinpath("c", name).read_text(encoding="utf-8")
+    return re.sub(r'^#include "(.*)"$', lambda found: _text_of(found[1]), text, flags=re.M)
+
+
+def _rule(fields: dict[str, Any]) -> str:
+    """Return the rule as a constant: numbers hexadecimal, which no compiler rounds."""
+    arrays, lines = [], []
+    for name, value in fields.items():
+        if name in VECTORS:
+            if value is not None:
+                arrays.append(f"static const double sf_{name}[{len(value)}] = {_list(value)};")
+                lines.append(f"    .{name} = sf_{name},")
+        elif name in _KINDS:
+            lines.append(f"    .{name} = {_KINDS[name][value]},")
+        elif isinstance(value, float):
+            lines.append(f"    .{name} = {_number(value)}, /* {value!r} */")
+        else:
+            lines.append(f"    .{name} = {value},")
+    rule = "\n".join(["static const sf_rule sf_player = {", *lines, "};"])
+    return "\n".join(["/* The player. */", *arrays, rule, ""])
+
+
+def _number(value: float) -> str:
+    return "HUGE_VAL" if value == math.inf else float(value).hex()
 
 
 def _list(values: Iterable[float]) -> str:
-    return "{" + ", ".join(_number(float(v)) for v in values) + "}"
+    return "{" + ", ".join(_number(float(value)) for value in values) + "}"
 
 
-def _define(name: str, value: float | int | str, why: str) -> str:
-    """Return a constant: hexadecimal, which no compiler rounds, and in decimals beside it."""
-    if isinstance(value, str):
-        return f"#define SF_{name} {value} /* {why} */"
-    shown_too = f"{value!r}: " if isinstance(value, float) else ""
-    return f"#define SF_{name} {_number(value)} /* {shown_too}{why} */"
-
-
-def _read(name: str) -> str:
-    """Return the text of a file of C."""
-    found = files("surefoot.controller.export").joinpath("c", f"{name}.h")
-    return found.read_text(encoding="utf-8")
+def _named(text: str, name: str) -> str:
+    return re.sub(r"\bSF_", f"{name.upper()}_", re.sub(r"\bsf_", f"{name}_", text))
 
 
 _BY_SLOPE = (
@@ -312,35 +241,38 @@ _BY_CURVATURE = (
 )
 
 
-def _preface(algorithm: Any, d: int, has_start: bool) -> str:
+def _preface(algorithm: Any, fields: dict[str, Any], has_start: bool) -> str:
     """Return the comment at the top: what it is, what it promises, how to compile and call it."""
-    told = "cost_gradient" if algorithm.proposer.cost_gradients else "proposal"
-    promise = _BY_CURVATURE if isinstance(algorithm.knowledge, Curvature) else _BY_SLOPE
-    exact = "Its numbers are bit for bit those of Python on the machine that wrote it."
-    if d > 2:
-        exact = "It adds up in another order than NumPy: a step differs from Python's by rounding."
-    elif None in fusing_here():
-        exact = "How NumPy rounds here is not known: a step differs from Python's by rounding."
+    told = "gradient" if algorithm.proposer.cost_gradients else "proposal"
+    curved = isinstance(algorithm.knowledge, (Curvature, CurvatureRows))
+    wrong = algorithm.knowledge.errors
+    promise = _BY_CURVATURE if curved else _BY_SLOPE
+    if not wrong.is_exact:
+        promise += f"; it {wrong}"
     paragraphs = [
         "Certified steps in C99, written by `surefoot export-c`. Do not edit: export again.",
         f"Player: {algorithm!r}",
-        f"Promise: {promise}. The {told.replace('_', ' ')} may be anything. A bound on the "
-        "next g is known before the action is played. A call that does not return SF_OK changed "
-        "nothing.",
-        "Compile with -std=c99 -ffp-contract=off, link with -lm; never with -ffast-math. " + exact,
+        f"Promise: {promise}. The {told} may be anything. A bound on the next g is known before "
+        "the action is played. A call that does not return SF_OK changed nothing.",
+        "Compile with -std=c99 -ffp-contract=off, link with -lm; -ffast-math is refused. The bits "
+        "are those of surefoot's compiled kernel, whatever the compiler; surefoot's Python text "
+        "gives other last digits.",
     ]
+    rows = "g" if fields["rows"] > 1 else "&g"
     usage = [
-        "sf_state state;",
-        "sf_info info;",
+        "static double state[SF_STATE], work[SF_SCRATCH];",
         f"const double x1[SF_D] = {'SF_START_ACTION' if has_start else '{...}'};",
-        "sf_init(&state, x1);",
-        "for (;;) { /* play state.x, observe there, and: */",
-        f"    if (sf_step(&state, {told}, g, s, &info) != SF_OK) ...; /* state.x stands */",
-        "    /* g(state.x) <= info.bound <= 0 */",
+        "sf_info info;",
+        "sf_init(&sf_player, state, x1);",
+        "for (;;) { // play state[0..SF_D), observe there, and:",
+        "    sf_feedback seen = {0};",
+        f"    seen.{told} = {told}, seen.g = {rows}, seen.s = s;",
+        "    if (sf_step(&sf_player, state, &seen, work, &info) != SF_OK) ...; // state stands",
+        "    // g(state[0..SF_D)) <= info.bound <= 0",
         "}",
     ]
     lines = []
     for paragraph in paragraphs:
         lines += [*textwrap.wrap(paragraph, 94, break_long_words=False), ""]
-    inner = [*lines, *(f"    {line}".replace("/*", "//").replace(" */", "") for line in usage)]
-    return "/*\n" + "\n".join(f" * {line}".rstrip() for line in inner) + "\n */"
+    inner = [*lines, *(f"    {line}" for line in usage)]
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in inner), " */"])

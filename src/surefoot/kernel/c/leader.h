@@ -15,7 +15,7 @@ enum {
 };
 
 #ifdef SF_K
-#define SF_CUTS(rule) SF_K
+#define SF_CUTS(rule) ((void)(rule), SF_K)
 #else
 #define SF_CUTS(rule) ((rule)->cuts)
 #endif
@@ -101,7 +101,7 @@ static inline void sf_limit(const sf_rule *rule, const sf_leader *leader, double
 }
 
 /* The product of each of n rows with a vector. */
-SF_WIDE static void sf_multiply(double *out, const double *rows, int n, const double *x, int d)
+SF_WIDE void sf_multiply(double *out, const double *rows, int n, const double *x, int d)
 {
     for (int k = 0; k < n; k++) {
         out[k] = sf_dot(rows + (size_t)k * d, x, d);
@@ -109,7 +109,7 @@ SF_WIDE static void sf_multiply(double *out, const double *rows, int n, const do
 }
 
 /* The weighted sum of n rows, four at once; what has no weight is left out. */
-SF_WIDE static void sf_add_up(double *out, const double *rows, int n, const double *weights, int d)
+SF_WIDE void sf_add_up(double *out, const double *rows, int n, const double *weights, int d)
 {
     const double *row[4] = {rows, rows, rows, rows};
     double weight[4] = {0.0, 0.0, 0.0, 0.0};
@@ -240,8 +240,13 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
             return same;
         }
     }
-    const int full = leader->count >= most;
-    const int at = full ? sf_forget(leader, u, products, d, undo) : leader->count++;
+    int at = leader->count;
+    if (at < most) {
+        sf_keep_row(undo, leader, at, d);
+        leader->count += 1;
+    } else {
+        at = sf_forget(leader, u, products, d, undo);
+    }
     sf_copy(leader->normals + (size_t)at * d, u, d);
     leader->offsets[at] = offset;
     leader->inverses[at] = inverse;

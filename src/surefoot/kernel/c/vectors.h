@@ -1,7 +1,7 @@
 /* Arithmetic of vectors, each operation rounded once and never fused. */
 
 #ifdef SF_D
-#define SF_DIM(rule) SF_D
+#define SF_DIM(rule) ((void)(rule), SF_D)
 #else
 #define SF_DIM(rule) ((rule)->d)
 #endif
@@ -10,9 +10,9 @@
 
 /* Where it can be asked, the processor chooses how many lanes are added at once: the same bits. */
 #if !defined(SF_D) && defined(__GNUC__) && defined(__x86_64__) && defined(__GLIBC__)
-#define SF_WIDE __attribute__((target_clones("avx2", "default")))
+#define SF_WIDE static __attribute__((target_clones("avx2", "default")))
 #else
-#define SF_WIDE
+#define SF_WIDE static inline
 #endif
 
 /* Scratch memory; given by value, so that what a function takes is free after it. */

@@ -1,0 +1,107 @@
+/* Rules, starts and feedback of any kind: a status, never undefined behaviour; built with ASan and
+ * UBSan. Blocks are exactly as long as the text says. A refused call changes nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "surefoot.h"
+
+static unsigned long long seed = 88172645463325252ull;
+
+static unsigned any(unsigned n)
+{
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (unsigned)((seed >> 11) % n);
+}
+
+static double number(int wild)
+{
+    static const double odd[] = {0.0, -0.0, 1e-320, 1e-200, -1e-9, 1e160, -1e200, 1.7e308,
+                                 NAN, HUGE_VAL, -HUGE_VAL, 4.9e-324, 1.0, -1.0};
+    return any(100) < (unsigned)wild ? odd[any(14)] : (any(200001) - 100000.0) / 100000.0;
+}
+
+static double *vector(int n, int wild)
+{
+    double *made = malloc((size_t)n * sizeof(double) + 1);
+    for (int i = 0; i < n; i++) {
+        made[i] = number(wild);
+    }
+    return made;
+}
+
+int main(int count, char **words)
+{
+    long rounds = count > 1 ? atol(words[1]) : 20000, played = 0, refused = 0;
+    while (played + refused < rounds) {
+        sf_rule rule;
+        memset(&rule, 0, sizeof rule);
+        const int d = rule.d = 1 + (int)any(11), wild = any(3) ? 0 : 8;
+        rule.cuts = 2 + (int)any(5);
+        rule.proposer = (int)any(5) - (any(40) == 0);
+        rule.knowledge = (int)any(4);
+        const int m = rule.rows = rule.knowledge == SF_ROWS ? 1 + (int)any(6) : 1;
+        rule.domain = (int)any(3);
+        rule.keep_start = (int)any(2), rule.decreasing = (int)any(2), rule.lazy = (int)any(2);
+        rule.ratchet = (int)any(2), rule.as_steps = (int)any(2), rule.sweeps = (int)any(4);
+        rule.sweeps_of_rows = (int)any(20);
+        rule.G_g = 0.5 + fabs(number(wild)), rule.reach = 1 + fabs(number(wild));
+        rule.rho = 0.01 + fabs(number(0)), rule.sigma = any(2) ? 0.0 : fabs(number(wild));
+        rule.radius = rule.around = 1.5, rule.inner = 1.5 - 1e-14, rule.diameter = 3.0;
+        rule.keep = 0.5 * any(2), rule.expected = fabs(number(wild)), rule.scale = 1.0;
+        rule.strong_convexity = any(3) ? 0.0 : 1.0, rule.gradient_bound = any(3) ? 0.0 : 1e-3;
+        rule.eta = any(2) ? 0.0 : 0.1, rule.far = any(2) ? 0.0 : 0.3;
+        rule.value_error = any(2) ? 0.0 : 0.01, rule.slope_error = any(4) ? 0.0 : 0.02;
+        rule.slope_error = any(9) ? rule.slope_error : HUGE_VAL;
+        rule.drift = any(2) ? 0.0 : 0.001, rule.evaluation_error = any(2) ? 0.0 : 1e-9;
+        double *beta = vector(m, 0), *lower = vector(d, 0), *upper = vector(d, 0);
+        for (int i = 0; i < d; i++) {
+            lower[i] = -0.1 - fabs(lower[i]), upper[i] = 0.1 + fabs(upper[i]);
+        }
+        for (int i = 0; i < m; i++) {
+            beta[i] = fabs(beta[i]);
+        }
+        rule.beta = any(9) ? beta : NULL;
+        rule.lower = any(9) ? lower : NULL, rule.upper = upper;
+        rule.centre = any(2) ? NULL : upper, rule.middle = rule.centre;
+        const size_t size = sf_state_size(&rule), scratch = sf_scratch_size(&rule);
+        double *state = calloc(size + 1, 8), *before = malloc(size * 8 + 8);
+        double *work = malloc(scratch * 8 + 1), *x1 = vector(d, wild);
+        for (int i = 0; i < d; i++) {
+            x1[i] = 0.05 * x1[i] + (rule.centre && rule.domain == SF_BALL ? upper[i] : 0.0);
+        }
+        int status = size ? sf_init(&rule, state, x1) : SF_ELSEWHERE;
+        for (int t = 0; t < 60 && status == SF_OK; t++) {
+            sf_feedback seen = {0};
+            sf_info info;
+            double *g = vector(m, wild), *s = vector(m * d, wild), *grad = vector(d, wild);
+            double *wish = vector(d, wild), *at = vector(d, wild), error = fabs(number(wild));
+            for (int i = 0; i < m; i++) {
+                g[i] = t ? g[i] : -0.4 - fabs(g[i]);
+            }
+            seen.g = any(9) ? g : NULL, seen.s = any(9) ? s : NULL;
+            seen.gradient = any(5) ? grad : NULL, seen.proposal = any(5) ? wish : NULL;
+            seen.action = any(5) ? NULL : at, seen.age = any(9) ? 0.0 : any(5);
+            seen.value_error = any(5) ? NULL : &error, seen.slope_error = any(9) ? NULL : &error;
+            memcpy(before, state, size * 8);
+            const int found = sf_step(&rule, state, &seen, work, any(9) ? &info : NULL);
+            if (found != SF_OK && memcmp(before, state, size * 8) != 0) {
+                size_t i = 0;
+                for (; i < size && memcmp(before + i, state + i, 8) == 0; i++) {
+                }
+                printf("a refused round (%d) changed the state at %zu: %d %d %d\n", found, i,
+                       rule.proposer, rule.knowledge, d);
+                return 1;
+            }
+            if (found == SF_OK && !sf_all_finite(state, d)) {
+                printf("an action that is not finite\n");
+                return 1;
+            }
+            played += found == SF_OK, refused += found != SF_OK;
+            free(g), free(s), free(grad), free(wish), free(at);
+        }
+        refused += status != SF_OK;
+        free(beta), free(lower), free(upper), free(state), free(before), free(work), free(x1);
+    }
+    printf("%ld played, %ld refused\n", played, refused);
+    return played < rounds / 10;
+}
