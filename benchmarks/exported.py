@@ -30,7 +30,7 @@ from surefoot.algorithms import (
 from surefoot.algorithms.compiled import Live
 from surefoot.controller.export import c_header
 from surefoot.core.types import Feedback
-from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
+from surefoot.regions import Curvature, LipschitzHull
 
 STRICT = ("-ffp-contract=off", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 WAYS = (
@@ -93,9 +93,6 @@ PLAYERS = {
     "RegionFilter, hull": RegionFilter(knowledge=LipschitzHull(G_g=1.2, reach=1.5)),
     "RegionFilter, curvature": RegionFilter(knowledge=Curvature(beta=1.0, reach=1.5)),
     "CertifiedOGD": CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5),
-    "CertifiedOGD, rows": CertifiedOGD(
-        knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.5
-    ),
     "CertifiedDualAveraging": CertifiedDualAveraging(
         knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5
     ),

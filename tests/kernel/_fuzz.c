@@ -39,11 +39,10 @@ int main(int count, char **words)
         rule.cuts = 2 + (int)any(5);
         rule.proposer = (int)any(5) - (any(40) == 0);
         rule.knowledge = (int)any(4);
-        const int m = rule.rows = rule.knowledge == SF_ROWS ? 1 + (int)any(6) : 1;
+        const int m = rule.rows = 1 + (any(30) == 0);
         rule.domain = (int)any(3);
         rule.keep_start = (int)any(2), rule.decreasing = (int)any(2), rule.lazy = (int)any(2);
         rule.ratchet = (int)any(2), rule.as_steps = (int)any(2), rule.sweeps = (int)any(4);
-        rule.sweeps_of_rows = (int)any(20);
         rule.G_g = 0.5 + fabs(number(wild)), rule.reach = 1 + fabs(number(wild));
         rule.rho = 0.01 + fabs(number(0)), rule.sigma = any(2) ? 0.0 : fabs(number(wild));
         rule.radius = rule.around = 1.5, rule.inner = 1.5 - 1e-14, rule.diameter = 3.0;

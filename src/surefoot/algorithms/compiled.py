@@ -26,7 +26,6 @@ from surefoot.regions import (
     CertifiedLength,
     Curvature,
     CurvatureMemory,
-    CurvatureRows,
     Errors,
     HullMemory,
     LengthMemory,
@@ -51,7 +50,7 @@ KNOWLEDGE: dict[type[Any], int] = {
     CertifiedLength: 1,
     Curvature: 2,
 }
-"""What the kernel has; it searches rows in another way than Python, which plays them."""
+"""What the kernel has; several rows are Python's."""
 RULES = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
 """The words of :class:`StepCertificate` for what the kernel calls by numbers."""
 VECTORS = ("centre", "lower", "upper", "middle", "beta")
@@ -87,8 +86,7 @@ def _is_here(fields: dict[str, Any]) -> bool:
         return False
     if proposer == 3 and knowledge < 2:
         return False
-    fixed = fields["slope_error"] == 0 and (knowledge == 2 or fields["drift"] == 0)
-    return (knowledge == 0, domain > 0, fixed and domain < 2, fixed and not domain)[knowledge]
+    return (True, domain > 0, fields["slope_error"] == 0 and domain < 2)[knowledge]
 
 
 def _domain(domain: Any, d: int) -> dict[str, Any] | None:
@@ -170,8 +168,8 @@ def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
     """Return the doubles of a memory, and those of a learner without the normals and of these."""
     d, m, K = fields["d"], fields["rows"], fields.get("cuts", 0)
     curved = 5 + 2 * d + 3 * m + m * d
-    memory = (1 + 3 * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
-    learner = (0, 6 + 3 * d + 3 * K + 2, 2, 2 + 2 * d + m)[fields["proposer"]]
+    memory = (1 + 3 * (d + 2), 11 + 5 * d, curved)[fields["knowledge"]]
+    learner = (0, 6 + 3 * d + 3 * K + 2, 2, 2 + 2 * d)[fields["proposer"]]
     return memory, learner, K * d
 
 
@@ -242,7 +240,7 @@ class Rule:
             ]
         elif isinstance(learner, AveragingState):
             parts += [(learner.squares, learner.inverse_eta), learner.start]
-            parts += [learner.gradients, np.zeros(self.rows)]
+            parts += [learner.gradients]
         else:
             parts += [learner]
         flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
@@ -270,20 +268,13 @@ class Rule:
         return LengthMemory(rounds, anchor, slack, since, x, read, *parts)
 
     def _curved_memory(self, block: Array) -> CurvatureMemory:
-        d, m, at = self.d, self.rows, self.d + 5
+        d, at = self.d, self.d + 5
         rounds, read, since, depth, seen = block[d:at].tolist()
-        column = self.layout[1] == 3
-
-        def numbers(at: int) -> Any:
-            return block[at : at + m, None] if column else float(block[at])
-
-        last = Anchor(block[at : at + d], numbers(at + d), read)
-        low, at = numbers(at + d + m), at + d + 2 * m
-        anchor = (
-            Anchor(block[at : at + d], numbers(at + d), since) if self.fields["drift"] else None
-        )
-        s = block[at + d + m : at + d + m + m * d]
-        s = s.reshape(m, d) if column else s
+        value, low = block[at + d : at + d + 2].tolist()
+        last, at = Anchor(block[at : at + d], value, read), at + d + 2
+        deepest = Anchor(block[at : at + d], float(block[at + d]), since)
+        anchor = deepest if self.fields["drift"] else None
+        s = block[at + d + 1 : at + 2 * d + 1]
         return CurvatureMemory(rounds, last, low, s, None, anchor, depth, seen)
 
     def learner_of(self, block: Array) -> Any:
@@ -431,7 +422,7 @@ class KernelInfo:
             return None
         grad, at = self._told.cost_gradient, OUT + 2 * d
         weights, radius = self._out[at : at + self._rule.rows], player.proposer.radius
-        held = weights if isinstance(player.knowledge, CurvatureRows) else float(weights[0])
+        held = float(weights[0])
         found = Projection(self._out[OUT + d : at], held, self._numbers[20])
         if isinstance(player.proposer, Averaging):
             kept = self._out[at + self._rule.rows :]

@@ -29,7 +29,7 @@ static const struct {
 #define FIELD(kind, name) {#name, kind, offsetof(sf_rule, name)}
     FIELD('i', d),          FIELD('i', cuts),        FIELD('i', rows),
     FIELD('i', proposer),   FIELD('i', knowledge),   FIELD('i', domain),
-    FIELD('i', keep_start), FIELD('i', decreasing),  FIELD('i', sweeps_of_rows),
+    FIELD('i', keep_start), FIELD('i', decreasing),  
     FIELD('i', lazy),       FIELD('i', sweeps),      FIELD('i', ratchet),
     FIELD('i', as_steps),   FIELD('d', G_g),         FIELD('d', reach),
     FIELD('d', value_error), FIELD('d', slope_error), FIELD('d', drift),

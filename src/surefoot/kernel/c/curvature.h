@@ -1,5 +1,4 @@
-/* What bounds on the curvature certify, of one constraint or of several that are seen apart:
- * surefoot.regions.curvature, .rows and .quadratics.
+/* What a bound on the curvature certifies: surefoot.regions.curvature.
  *
  * Memory: the numbers below; the last action, its upper and lower values and slopes, one per row;
  * the anchor and its values. */
@@ -12,8 +11,6 @@ enum {
     SF_CURVATURE_SEEN,
     SF_CURVED_NUMBERS
 };
-
-#define SF_CLOSE 0x1p-6 /* of the margin, how far a multiplier leaves its row from 0 */
 
 static inline size_t sf_curved_memory(int d, int m)
 {
@@ -284,8 +281,6 @@ static inline void sf_cut_of_one(const sf_region *region, sf_found *found, const
     found->drawn = sf_distance(unit, q, d);
 }
 
-#include "rows.h"
-
 /* Where convexity bounds all rows by 0 on the way to the anchor; return its share, above 1 for
  * nowhere. */
 static inline double sf_pull_point(const sf_region *region, double *point)
@@ -356,18 +351,15 @@ static inline int sf_draw_into_ball(const sf_region *region, sf_found *found, sf
     return SF_OK;
 }
 
-/* The nearest point, or where a step is cut off, with multipliers; near: of a similar search. */
+/* The nearest point, or where a step is cut off, with multipliers. */
 static inline int sf_find(const sf_region *region, sf_found *found, const double *w, int cut,
-                          const double *near, sf_work work)
+                          sf_work work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     const double *x = sf_curved_at(rule, region->memory).x;
     if (!(sf_squared_distance(w, x, d) < HUGE_VAL)) {
         return SF_RANGE;
-    }
-    if (rule->knowledge == SF_ROWS) {
-        return sf_find_in_rows(region, found, w, cut, near, work);
     }
     (cut ? sf_cut_of_one : sf_nearest_of_one)(region, found, w, work);
     if (rule->drift != 0.0 && !sf_holds_at(region, found->point, work)) {
@@ -387,7 +379,6 @@ static inline int sf_nearest_curved(const sf_region *region, double *next, const
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule), m = rule->rows;
-    double *none = sf_take(&work, m);
     sf_found found = {next, sf_take(&work, m), 0.0};
     if (!(sf_squared_distance(w, sf_curved_at(rule, region->memory).x, d) < HUGE_VAL)) {
         return SF_RANGE;
@@ -396,8 +387,7 @@ static inline int sf_nearest_curved(const sf_region *region, double *next, const
         sf_copy(next, w, d);
         return SF_OK;
     }
-    sf_fill(none, 0.0, m);
-    return sf_find(region, &found, w, 0, none, work);
+    return sf_find(region, &found, w, 0, work);
 }
 
 /* The certificate: the row with the largest bound, or the way to the anchor. */

@@ -10,7 +10,7 @@ static inline int sf_cut(const sf_region *region, sf_found *found, const double 
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     if (rule->knowledge >= SF_CURVATURE) {
-        return sf_find(region, found, w, 1, NULL, work);
+        return sf_find(region, found, w, 1, work);
     }
     const int status = rule->knowledge == SF_HULL ? sf_nearest_hull(region, found->point, w, work)
                                                   : sf_cut_length(region, found->point, w, work);
@@ -49,11 +49,11 @@ static inline int sf_propose_descent(const sf_region *region, double *learner, c
 /* Dual averaging: surefoot.algorithms.certified_dual_averaging.
  *
  * Learner: the two numbers of a descent, the first action, the sum of the gradients less what was
- * pruned, and the multipliers of the last projection. */
+ * pruned. */
 
-static inline size_t sf_averaging_learner(int d, int m)
+static inline size_t sf_averaging_learner(int d)
 {
-    return SF_DESCENT_NUMBERS + 2 * (size_t)d + m;
+    return SF_DESCENT_NUMBERS + 2 * (size_t)d;
 }
 
 static inline int sf_propose_averaging(const sf_region *region, double *learner, const double *x,
@@ -61,9 +61,9 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
                                        sf_info *info, sf_work *work)
 {
     const sf_rule *rule = region->rule;
-    const int d = SF_DIM(rule), m = rule->rows;
+    const int d = SF_DIM(rule);
     const double *start = learner + SF_DESCENT_NUMBERS, last = learner[SF_INVERSE_ETA];
-    double *gradients = learner + SF_DESCENT_NUMBERS + d, *weights = gradients + d;
+    double *gradients = learner + SF_DESCENT_NUMBERS + d;
     double *kept = sf_take(work, d), *way = sf_take(work, d);
     const double squared = seen->gradient ? sf_dot(seen->gradient, seen->gradient, d) : 0.0;
     if (!(squared < HUGE_VAL)) {
@@ -84,7 +84,7 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
     for (int i = 0; i < d; i++) {
         wanted[i] = start[i] - gradients[i] / (inverse > 0 ? inverse : HUGE_VAL);
     }
-    const int status = sf_find(region, found, wanted, 0, weights, *work);
+    const int status = sf_find(region, found, wanted, 0, *work);
     double share = 0.0;
     if (status == SF_OK && rule->far > 0) {
         sf_minus(way, wanted, found->point, d);
@@ -93,7 +93,6 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
         sf_along(gradients, gradients, share * inverse, way, d);
     }
     learner[SF_INVERSE_ETA] = inverse;
-    sf_copy(weights, found->weights, m);
     info->note[0] = last;
     info->note[1] = inverse;
     info->note[2] = share;

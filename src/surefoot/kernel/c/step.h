@@ -19,7 +19,7 @@ static inline size_t sf_head_size(const sf_rule *rule)
     } else if (rule->proposer == SF_DESCENT) {
         learner = SF_DESCENT_NUMBERS;
     } else if (rule->proposer == SF_AVERAGING) {
-        learner = sf_averaging_learner(d, rule->rows);
+        learner = sf_averaging_learner(d);
     }
     return d + sf_memory_size(rule) + learner;
 }
@@ -28,9 +28,9 @@ static inline size_t sf_head_size(const sf_rule *rule)
 static inline int sf_is_here(const sf_rule *rule)
 {
     const int d = SF_DIM(rule), learns = rule->proposer == SF_LEADER, kind = rule->knowledge;
-    const int curved = kind == SF_CURVATURE || kind == SF_ROWS;
+    const int curved = kind == SF_CURVATURE;
     const int some = rule->domain != SF_ANYWHERE, box = rule->domain == SF_BOX;
-    if (d < 1 || d != rule->d || rule->rows < 1 || (kind != SF_ROWS && rule->rows > 1)
+    if (d < 1 || d != rule->d || rule->rows != 1
         || rule->proposer < SF_PROPOSALS || rule->proposer > SF_AVERAGING
         || (box && !(rule->lower && rule->upper)) || (curved && !rule->beta)) {
         return 0;
@@ -41,10 +41,8 @@ static inline int sf_is_here(const sf_rule *rule)
     if (rule->proposer == SF_AVERAGING && !curved) {
         return 0;
     }
-    /* Curvatures: exact slopes; several rows without a domain, and of a fixed g. */
     return kind == SF_HULL || (kind == SF_LENGTH && some)
-           || (kind == SF_CURVATURE && !box && rule->slope_error == 0.0)
-           || (kind == SF_ROWS && !some && rule->slope_error == 0.0 && rule->drift == 0.0);
+           || (curved && !box && rule->slope_error == 0.0);
 }
 
 static inline size_t sf_state_size(const sf_rule *rule)
@@ -89,7 +87,7 @@ static inline int sf_init(const sf_rule *rule, double *state, const double *x1)
     } else if (rule->proposer == SF_DESCENT) {
         sf_fill(learner, 0.0, SF_DESCENT_NUMBERS);
     } else if (rule->proposer == SF_AVERAGING) {
-        sf_fill(learner, 0.0, (int)sf_averaging_learner(d, rule->rows));
+        sf_fill(learner, 0.0, (int)sf_averaging_learner(d));
         sf_copy(learner + SF_DESCENT_NUMBERS, x1, d);
     }
     return SF_OK;
