@@ -8,12 +8,14 @@ import pytest
 from surefoot import PFS, Ball, Problem, kernel, play, play_all, problems
 from surefoot.algorithms import (
     DPP,
+    LBSGD,
     OGD,
     AdaGradOGD,
     CertifiedPFS,
     DecayingOGD,
     DoublingPFS,
     DualAveraging,
+    FrankWolfe,
     Jenatton,
     LeaderFollower,
     Mahdavi,
@@ -72,6 +74,8 @@ RULES = {
     "ScalarDPP, tightened": Tighten(base=ScalarDPP(V=20.0, alpha=400.0, domain=BALL), rho=0.05),
     "Jenatton": Jenatton(eta=0.1, theta=0.5, beta=0.5, decay=0.5, domain=BALL),
     "SinhaVaze": SinhaVaze(scale=0.1, rate=0.2, diameter=2.0, domain=BALL),
+    "FrankWolfe": FrankWolfe(eta=0.05, domain=BOX),
+    "FrankWolfe in a ball": FrankWolfe(eta=0.05, domain=ASIDE, step_size=0.1),
     "StrongSinhaVaze": StrongSinhaVaze(V=2.0, strong_convexity=2.0, domain=BALL),
 }
 
@@ -84,6 +88,7 @@ def each(rows):
         "MahdaviLinear": MahdaviLinear(eta=0.05, rows=rows, domain=BALL),
         "YuNeely": YuNeely(gamma=3.0, alpha=30.0, rows=rows, domain=BALL),
         "Yuan": Yuan(eta=0.05, theta=0.2, domain=BALL, decay=0.3),
+        "LBSGD": LBSGD(weight=0.1, beta=50.0, cost_curvature=2.0),
         "PrimalDual": PrimalDual(primal_step=0.05, dual_step=0.1, cap=2.0, rows=rows, domain=BOX),
     }
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot.algorithms import (
     DPP,
+    LBSGD,
     OGD,
     PFS,
     AdaGradOGD,
@@ -22,6 +23,7 @@ from surefoot.algorithms import (
     DecayingOGD,
     DoublingPFS,
     DualAveraging,
+    FrankWolfe,
     Jenatton,
     Mahdavi,
     MahdaviLinear,
@@ -59,14 +61,17 @@ _RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
     Jenatton: (9, ("eta", "theta", "beta", "decay")),
     SinhaVaze: (10, ("scale", "rate", "diameter")),
     StrongSinhaVaze: (11, ("V", "strong_convexity")),
-    DPP: (12, ("V", "alpha")),
-    Mahdavi: (13, ("eta", "delta", "gamma")),
-    MahdaviLinear: (14, ("eta",)),
-    YuNeely: (15, ("gamma", "alpha")),
-    Yuan: (16, ("eta", "theta", "decay")),
-    PrimalDual: (17, ("primal_step", "dual_step", "cap")),
+    FrankWolfe: (12, ("eta", "step_size")),
+    DPP: (13, ("V", "alpha")),
+    Mahdavi: (14, ("eta", "delta", "gamma")),
+    MahdaviLinear: (15, ("eta",)),
+    YuNeely: (16, ("gamma", "alpha")),
+    Yuan: (17, ("eta", "theta", "decay")),
+    PrimalDual: (18, ("primal_step", "dual_step", "cap")),
+    LBSGD: (19, ("weight", "beta", "cost_curvature")),
 }
 _COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
+_DOMAINS: dict[type[Any], int] = {type(None): 0, Ball: 1, Box: 2}
 _LONGEST = 16_384
 """Rounds of a block, at most."""
 
@@ -144,21 +149,22 @@ def _player(algorithm: Any, d: int) -> _Player | None:
     tightening: Any = 0.0
     if type(algorithm) is Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
-    if type(algorithm) not in _RULES or type(algorithm.domain) not in (Ball, Box):
+    domain: Any = getattr(algorithm, "domain", None)
+    if type(algorithm) not in _RULES or type(domain) not in _DOMAINS:
         return None
     code, names = _RULES[type(algorithm)]
-    domain = algorithm.domain
     radii: tuple[Any, Any] = (0.0, 0.0)
+    limits = NOTHING, NOTHING, NOTHING
     if isinstance(domain, Ball):
         radii = domain.radius, domain._inner(np.zeros(d))
         limits = _or_nothing(domain.centre), NOTHING, NOTHING
-    else:
+    elif isinstance(domain, Box):
         limits = NOTHING, domain.lower, domain.upper
     numbers = [tightening, *radii, *(getattr(algorithm, name) or 0.0 for name in names)]
     if not all(isinstance(number, (int, float)) for number in numbers):
         return None  # a column of numbers is for a batch
     numbers += [0.0] * (3 + PARAMETERS - len(numbers))
-    return _Player(code, 1 if type(domain) is Ball else 2, limits, numbers)
+    return _Player(code, _DOMAINS[type(domain)], limits, numbers)
 
 
 def _go_together(one: _Player, other: _Player) -> bool:
@@ -189,47 +195,65 @@ def _or_nothing(vector: Array | None) -> Array:
     return NOTHING if vector is None else vector
 
 
-def play_compiled(game: Game) -> Played:
-    """Play all runs in C, a block of rounds at a time."""
-    problem, recorder, runs = game.problem, game.recorder, len(game.horizons)
-    # Runs of one player share an algorithm: which of these each run has.
-    algorithms = list({id(a): a for a in game.algorithms}.values())
-    place = {id(a): i for i, a in enumerate(algorithms)}
-    which = [place[id(game.algorithm(run))] for run in range(runs)]
-    described = describe(algorithms, problem, game.start)
-    assert described is not None
-    first = [algorithm.init(game.start) for algorithm in algorithms]
-    rows = [
-        np.concatenate([np.ravel(leaf) for leaf in state]) if rule is None else rule.block_of(state)
-        for state, rule in zip(first, described.rules, strict=True)
-    ]
-    size, d = max(map(len, rows)), problem.costs.dimension
-    state = np.array([np.pad(row, (0, size - len(row))) for row in rows])[which]
-    compiled = CompiledGame(
-        (*described.codes, size),
-        described.numbers,
-        described.arrays,
-        np.array(described.players, dtype=np.float64)[which],
-        [rule.handle for i in which if (rule := described.rules[i]) is not None],
-    )
+class _Runs:
+    """The runs of a game in C: its algorithms, each once, and which of them each run has.
 
-    def state_of(states: Array, run: int) -> Any:
+    Args:
+        game: one that the kernel has.
+    """
+
+    def __init__(self, game: Game) -> None:
+        algorithms = list({id(a): a for a in game.algorithms}.values())
+        place = {id(a): i for i, a in enumerate(algorithms)}
+        self.which = [place[id(game.algorithm(run))] for run in range(len(game.horizons))]
+        described = describe(algorithms, game.problem, game.start)
+        assert described is not None
+        self.described = described
+        self.first = [algorithm.init(game.start) for algorithm in algorithms]
+
+    def first_states(self) -> Array:
+        """Return the states before the first round, a row of doubles for each run."""
+        rows = [
+            np.concatenate([np.ravel(leaf) for leaf in state])
+            if rule is None
+            else rule.block_of(state)
+            for state, rule in zip(self.first, self.described.rules, strict=True)
+        ]
+        size = max(map(len, rows))
+        return np.array([np.pad(row, (0, size - len(row))) for row in rows])[self.which]
+
+    def compile(self, size: int) -> CompiledGame:
+        """Return the game in C, with so many doubles in a state."""
+        codes, numbers, arrays, players, rules = self.described
+        mine = [rules[i] for i in self.which]
+        handles = [rule.handle for rule in mine if rule is not None]
+        table = np.array(players, dtype=np.float64)[self.which]
+        return CompiledGame((*codes, size), numbers, arrays, table, handles)
+
+    def state_of(self, states: Array, run: int) -> Any:
         """Return a run's state as its algorithm has it."""
-        start, rule, row = first[which[run]], described.rules[which[run]], states[run]
+        which, row = self.which[run], states[run]
+        first, rule = self.first[which], self.described.rules[which]
         if rule is not None:
             return KernelState(rule, row[: rule.size].copy()).unpacked()
-        ends = np.cumsum([np.size(leaf) for leaf in start])
-        return type(start)(*np.split(row[: ends[-1]], ends[:-1]))
+        ends = np.cumsum([np.size(leaf) for leaf in first])
+        return type(first)(*np.split(row[: ends[-1]], ends[:-1]))
 
-    for begin, stop, active in segments(game.horizons, block_length(runs, d, _LONGEST)):
-        costs: Any = problem.costs.rounds(begin, stop)
-        block, before = recorder.block(begin, stop, active, by_run=True), state.copy()
+
+def play_compiled(game: Game) -> Played:
+    """Play all runs in C, a block of rounds at a time."""
+    problem, recorder, runs = game.problem, game.recorder, _Runs(game)
+    state, d = runs.first_states(), problem.costs.dimension
+    compiled = runs.compile(state.shape[1])
+    for first, stop, active in segments(game.horizons, block_length(len(state), d, _LONGEST)):
+        costs: Any = problem.costs.rounds(first, stop)
+        block, before = recorder.block(first, stop, active, by_run=True), state.copy()
         vectors = costs.targets if isinstance(costs, Quadratic) else costs.slopes
         # C has a row for each run, a block a column.
         columns = [NOTHING if c is None else c.swapaxes(0, 1) for c in block[1:-1]]
         sums = NOTHING if block.row_sums is None else block.row_sums
-        kept, streams = recorder.kept(begin, stop), game.streams[:active]
+        kept, streams = recorder.kept(first, stop), game.streams[:active]
         compiled.play(state, vectors, streams, kept, [*columns, sums])
         recorder.add(block)
-        game.after_block(begin, stop, costs, partial(state_of, before), state[:active, :d])
+        game.after_block(first, stop, costs, partial(runs.state_of, before), state[:active, :d])
     return Played(state[:, :d].copy())

@@ -65,19 +65,26 @@ def choose(
             return Choice("loop", f"{size}, with {alone}, which plays one at a time")
     if rounds < (LONG_LOOP if runs == 1 else LONG_BATCH):
         return Choice(plain, size)
+    why_not = _why_not_compiled(algorithms, problem, runs, start)
+    return Choice(plain, f"{size}{why_not}") if why_not else Choice("scan", size)
+
+
+def _why_not_compiled(algorithms: Sequence[Any], problem: Problem, runs: int, start: Any) -> str:
+    """Return why a long game is not compiled by JAX; nothing if it is."""
     if runs * problem.costs.dimension > _WIDE:
-        return Choice(plain, f"{size}, too wide for a compiled scan to be faster")
+        return ", too wide for a compiled scan to be faster"
     if find_spec("jax") is None:
-        return Choice(plain, f"{size}; a scan would be faster, but JAX is not installed")
+        return "; a scan would be faster, but JAX is not installed"
     if not isinstance(start, (np.ndarray, list, tuple)):
-        return Choice(plain, f"{size}, from a start that is not NumPy's")
-    if (bound := next((a for a in algorithms if needs_of(a).numpy_only), None)) is not None:
-        return Choice(plain, f"{size}, with {name_of(bound)}, which cannot be compiled")
-    if (slow := next((a for a in algorithms if needs_of(a).row_loop), None)) is not None:
-        return Choice(plain, f"{size}, with {name_of(slow)}, which takes long to compile")
-    if outsider := _outsider(parts, compiled=True):
-        return Choice(plain, f"{size}, with {outsider}, which may not compile")
-    return Choice("scan", size)
+        return ", from a start that is not NumPy's"
+    for algorithm in algorithms:
+        needs = needs_of(algorithm)
+        if needs.numpy_only:
+            return f", with {name_of(algorithm)}, which cannot be compiled"
+        if needs.row_loop:
+            return f", with {name_of(algorithm)}, which takes long to compile"
+    outsider = _outsider((*algorithms, problem.constraint, problem.costs), compiled=True)
+    return f", with {outsider}, which may not compile" if outsider else ""
 
 
 def _outsider(part: Any, *, compiled: bool) -> str | None:

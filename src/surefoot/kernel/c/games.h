@@ -38,12 +38,14 @@ enum {
     SF_JENATTON,
     SF_SINHA_VAZE,
     SF_STRONG_SINHA_VAZE,
+    SF_FRANK_WOLFE,
     SF_DPP, /* from here on each constraint is told by itself */
     SF_MAHDAVI,
     SF_MAHDAVI_LINEAR,
     SF_YU_NEELY,
     SF_YUAN,
-    SF_PRIMAL_DUAL
+    SF_PRIMAL_DUAL,
+    SF_LBSGD
 };
 
 #define SF_NUMBERS 6 /* parameters of a rule, at most */
@@ -191,6 +193,20 @@ SF_INLINE int sf_descend(const sf_rule *rule, double *x, double eta, const doubl
     return sf_put_in_domain(rule, x, d);
 }
 
+/* The point of a ball or box where the product with c is smallest. */
+static inline void sf_point_against(const sf_rule *rule, const double *c, double *out, int d)
+{
+    const double size = rule->domain == SF_BALL ? sf_norm(c, d) : 1.0;
+    for (int i = 0; i < d; i++) {
+        if (rule->domain == SF_BALL) {
+            const double way = -rule->inner * c[i] / (size > 0.0 ? size : 1.0);
+            out[i] = rule->centre ? rule->centre[i] + way : way;
+        } else {
+            out[i] = c[i] < 0.0 ? rule->upper[i] : rule->lower[i];
+        }
+    }
+}
+
 /* A round of a rule that is told g; 0 where it has no next action. */
 SF_INLINE int sf_one_constraint(const sf_game *game, const sf_player *player, double *state,
                                     const double *grad, double g, const double *s, double *work,
@@ -273,6 +289,24 @@ SF_INLINE int sf_one_constraint(const sf_game *game, const sf_player *player, do
         own[1] += sf_inner(y, y, d);
         const double step = own[1] > 0.0 ? p[2] / sqrt(2.0 * own[1]) : 0.0;
         return sf_descend(rule, x, step, y, d) && own[0] == own[0];
+    }
+    case SF_FRANK_WOLFE: { /* eta, step_size; start, gradients, rounds */
+        const double *start = own, pull = p[1] != 0.0 ? 1.0 : 2.0;
+        double *gradients = own + d, *t = own + 2 * d;
+        *t += 1.0;
+        for (int i = 0; i < d; i++) {
+            gradients[i] += grad[i];
+            y[i] = p[0] * gradients[i] + pull * (x[i] - start[i]);
+        }
+        if (!sf_all_finite(y, d)) {
+            return 0;
+        }
+        sf_point_against(rule, y, way, d);
+        const double step = p[1] != 0.0 ? p[1] : sf_min(1.0, 2.0 / sqrt(*t));
+        for (int i = 0; i < d; i++) {
+            x[i] = step < 1.0 ? x[i] + step * (way[i] - x[i]) : way[i];
+        }
+        return sf_put_in_domain(rule, x, d);
     }
     default: { /* SF_STRONG_SINHA_VAZE: V, strong_convexity; queue, rounds */
         own[0] = sf_positive(own[0] + sf_max(g, 0.0));
@@ -362,6 +396,28 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
         sf_add_up(y, s, m, w, d);
         sf_along(y, grad, 1.0, y, d);
         return sf_descend(rule, x, p[0] / fade, y, d);
+    }
+    case SF_LBSGD: { /* weight, beta, cost_curvature; rounds */
+        double room = HUGE_VAL, total = 0.0;
+        own[0] += 1.0;
+        for (int j = 0; j < m; j++) {
+            if (!(g[j] < 0.0)) {
+                return 0;
+            }
+            w[j] = 1.0 / -g[j];
+        }
+        sf_add_up(y, s, m, w, d);
+        sf_along(y, grad, p[0], y, d);
+        const double size = sf_norm(y, d), over = size > 0.0 ? size : 1.0;
+        for (int j = 0; j < m; j++) {
+            const double steep = fabs(sf_dot(s + (size_t)j * d, y, d)) / over, ratio = steep / -g[j];
+            room = sf_min(room, -g[j] / (2.0 * steep + sqrt(-g[j] * p[1])));
+            total += p[1] * w[j] + 2.0 * (ratio * ratio);
+        }
+        const double curved = p[2] + 2.0 * p[0] * total;
+        const double step = sf_min(room / over, 1.0 / (curved > 0.0 ? curved : 1e-300));
+        sf_along(x, x, size > 0.0 ? -step : 0.0, y, d);
+        return sf_all_finite(x, d);
     }
     default: { /* SF_PRIMAL_DUAL: primal_step, dual_step, cap; multipliers */
         sf_add_up(y, s, m, own, d);
