@@ -105,7 +105,7 @@ def test_a_name_may_come_with_its_module_and_must_where_it_is_taken(mine):
         cells[p, "PFS.anytime", 20].spec["problem"]["name"] for p in ("paper_toy", "mine:paper_toy")
     }
     assert both == {"paper_toy", "mine:paper_toy"}
-    with pytest.raises(PluginError, match="must have what is named, paper_toy, PFS, got 'Nobody'"):
+    with pytest.raises(PluginError, match="plugin 'mine' has no 'Nobody': it has paper_toy, PFS"):
         load_plugin("mine:Nobody", mine.parent)
 
 

@@ -207,9 +207,9 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
     tunings = [
         {
             "name": tuning,
-            "about": _first_line(make),
             "promise": promises.get(f"{kind.__name__}.{tuning}", ""),
             "options": _parameters(parameters_of(make)),
+            "about": _first_line(make),
         }
         for tuning in constructors_of(kind)
         for make in [getattr(kind, tuning)]
@@ -238,64 +238,54 @@ def _first_line(thing: Any) -> str:
 
 # --- as text --------------------------------------------------------------------------------------
 
+_HEADS = {"algorithms": "algorithm", "problems": "problem", "literature": "cited by the paper"}
+_HIDDEN = ("algorithm", "tuning")
+
 
 def _as_text(found: dict[str, Any]) -> Iterator[str]:
-    texts: dict[str, Callable[[Any], Iterator[str]]] = {
-        "algorithms": _algorithms_text,
-        "problems": _problems_text,
-        "literature": _literature_text,
-        "problem": _problem_text,
-        "algorithm": _algorithm_text,
-    }
     for i, (kind, things) in enumerate(found.items()):
         yield from ("",) * bool(i)
-        yield from texts[kind](things)
+        yield from _details(things) if isinstance(things, dict) else _table(_HEADS[kind], things)
 
 
-def _algorithms_text(entries: list[dict[str, Any]]) -> Iterator[str]:
-    head = [name for name in entries[0] if name not in ("algorithm", "tuning")]
-    words = {True: "yes", False: "no"}
-    rows = [[words.get(e[n], e[n]) if n == "applies" else e[n] for n in head] for e in entries]
-    yield from table(["algorithm", *head[1:]], rows, paint={"yes": "32", "no": "33"})
+def _table(first: str, things: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a table with a column for each key; the first has another name."""
+    head = [name for name in things[0] if name not in _HIDDEN]
+    rows = [[_word(thing[name]) for name in head] for thing in things]
+    yield from table([first, *head[1:]], rows, paint={"yes": "32", "no": "33"})
 
 
-def _problems_text(entries: list[dict[str, Any]]) -> Iterator[str]:
-    rows = [[entry["name"], entry["about"], _names(entry["arguments"])] for entry in entries]
-    yield from table(("problem", "about", "arguments"), rows)
-
-
-def _literature_text(entries: list[dict[str, Any]]) -> Iterator[str]:
-    rows = [[e["work"], ", ".join(e["here"]), e["as"], e["note"]] for e in entries]
-    yield from table(("cited by the paper", "here", "as", "note"), rows)
-
-
-def _problem_text(one: dict[str, Any]) -> Iterator[str]:
+def _details(one: dict[str, Any]) -> Iterator[str]:
     yield f"{one['name']}: {one['about']}"
-    rows = [
-        [a["name"], "required" if a["required"] else _shown(a["default"]), a["about"]]
-        for a in one["arguments"]
-    ]
-    if rows:
-        yield from ("", *table(("argument", "default", "about"), rows))
+    if "from" in one:
+        yield f"from {one['from']}; the rule is {one['rule']}"
+    if tunings := one.get("tunings"):
+        yield from ("", *_table("tuning", tunings))
+    if arguments := one.get("arguments"):
+        shown = [
+            {"name": a["name"], "default": _default_word(a), "about": a["about"]} for a in arguments
+        ]
+        yield from ("", *_table("argument", shown))
+    if parameters := one.get("parameters"):
+        words = "or with your own parameters" if one["tunings"] else "parameters"
+        yield from ("", f"{words}: {_word(parameters)}")
 
 
-def _algorithm_text(one: dict[str, Any]) -> Iterator[str]:
-    yield f"{one['name']}: {one['about']}"
-    yield f"from {one['from']}; the rule is {one['rule']}"
-    rows = [[t["name"], t["promise"], _names(t["options"]), t["about"]] for t in one["tunings"]]
-    if rows:
-        yield from ("", *table(("tuning", "promise", "options", "about"), rows))
-    if one["parameters"]:
-        words = "or with your own parameters" if rows else "parameters"
-        yield from ("", f"{words}: {_names(one['parameters'])}")
+def _word(value: Any) -> str:
+    """Return a value in words: yes or no, names with their defaults, a list with commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(_named, value)) if isinstance(value, list) else str(value)
 
 
-def _names(things: Sequence[dict[str, Any]]) -> str:
-    return ", ".join(
-        t["name"] if t["required"] or t["default"] is None else f"{t['name']} = {t['default']}"
-        for t in things
-    )
+def _named(thing: Any) -> str:
+    if isinstance(thing, str):
+        return thing
+    known = not thing["required"] and thing["default"] is not None
+    return f"{thing['name']} = {thing['default']}" if known else str(thing["name"])
 
 
-def _shown(default: Any) -> str:
-    return "none" if default is None else str(default)
+def _default_word(argument: dict[str, Any]) -> str:
+    if argument["required"]:
+        return "required"
+    return "none" if argument["default"] is None else str(argument["default"])

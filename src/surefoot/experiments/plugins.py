@@ -100,7 +100,7 @@ def load_plugin(module: str, folder: str | Path = ".") -> Plugin:
     plugin = _LOADED[module]
     if wanted and wanted not in (*plugin.problems, *plugin.algorithms):
         have = ", ".join((*plugin.problems, *plugin.algorithms))
-        raise PluginError(f"plugin '{module}' must have what is named, {have}, got {wanted!r}")
+        raise PluginError(f"plugin '{module}' has no {wanted!r}: it has {have}")
     return plugin
 
 
