@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,10 +60,9 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.random_state = random_state
         self.on_contradiction = on_contradiction
 
-    def _learn(
-        self, X: Any, y: Any, *, first: bool, passes: int | None = None, classes: Any = None
-    ) -> Any:
-        """Learn from rows, all or nothing: in their order, or several times in any order."""
+    def _learn(self, X: Any, y: Any, passes: int | None = None, classes: Any = None) -> Self:
+        """Go on with rows in their order, or begin and go through them several times, in any."""
+        first = passes is not None or not hasattr(self, "_weights")
         told = {"dtype": np.float64, "reset": first, "y_numeric": not _base.is_classifier(self)}
         with all_or_nothing(self):
             X, y = _validation.validate_data(self, X, y, **told)
@@ -183,16 +182,13 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any) -> SafeClassifier:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from the beginning, ``max_iter`` times through the rows."""
-        learnt: SafeClassifier = self._learn(X, y, first=True, passes=int(self.max_iter))
-        return learnt
+        return self._learn(X, y, int(self.max_iter))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> SafeClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from these rows, once and in order; the first call needs the classes."""
-        first = not hasattr(self, "_weights")
-        learnt: SafeClassifier = self._learn(X, y, first=first, classes=classes)
-        return learnt
+        return self._learn(X, y, classes=classes)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores; above 0 is the second class."""
@@ -248,15 +244,13 @@ class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, na
         (array([0.6, 0.8]), True)
     """
 
-    def fit(self, X: Any, y: Any) -> SafeRegressor:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from the beginning, ``max_iter`` times through the rows."""
-        learnt: SafeRegressor = self._learn(X, y, first=True, passes=int(self.max_iter))
-        return learnt
+        return self._learn(X, y, int(self.max_iter))
 
-    def partial_fit(self, X: Any, y: Any) -> SafeRegressor:
+    def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn from these rows, once and in order."""
-        learnt: SafeRegressor = self._learn(X, y, first=not hasattr(self, "_weights"))
-        return learnt
+        return self._learn(X, y)
 
     def predict(self, X: Any) -> Array:
         """Return the fitted values."""
