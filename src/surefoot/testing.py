@@ -29,10 +29,11 @@ import numpy as np
 from surefoot import algorithms, regions, sets
 from surefoot.algorithms import Proposer, name_of, try_tuning
 from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import MissingExtraError
-from surefoot.core.types import Array, CostStream, Feedback, Number, needs_of
+from surefoot.core.types import Array, CostStream, Feedback, Number, Player, needs_of
 from surefoot.games import play, play_all
 from surefoot.games.oracle import Oracle
 from surefoot.games.tree import flatten
@@ -115,7 +116,7 @@ RUNS = 3
 class Case(NamedTuple):
     """An algorithm, a small problem to play it against, and the arrays to play it with."""
 
-    algorithm: Any
+    algorithm: Player
     problem: Problem
     backend: str
 
@@ -131,12 +132,12 @@ class Case(NamedTuple):
         if not needs_of(self.algorithm).one_run:
             yield "a batch", asarray(np.tile(start, (RUNS, 1)), self.backend), costs
 
-    def feedback(self, costs: CostStream, t: int, x: Array) -> Any:
+    def feedback(self, costs: CostStream, t: int, x: Array) -> Feedback:
         """Return what round t reveals at x."""
         oracle = Oracle(costs, self.problem.constraint, needs_of(self.algorithm), watched=False)
         return oracle.ask(t, x).feedback
 
-    def states(self, x: Array, costs: CostStream, algorithm: Any = None) -> list[Any]:
+    def states(self, x: Array, costs: CostStream, algorithm: Player | None = None) -> list[Any]:
         """Return the state before the first round and after each round."""
         player = self.algorithm if algorithm is None else algorithm
         states = [player.init(x)]
@@ -179,7 +180,7 @@ def small_problem(start: Array, rounds: int) -> Problem:
     return Problem.of(Quadratic(targets, 1.5), constraint, domain, x1, name="checks")
 
 
-def tuned_cases(kind: type[Any]) -> list[tuple[Any, list[float]]]:
+def tuned_cases(kind: type[Algorithm]) -> list[tuple[Algorithm, list[float]]]:
     """Return an algorithm and a start for each theorem of a class that applies to a small problem.
 
     Theorems are asked for 1,000 rounds, and for 10^15 where fewer are not enough.
@@ -212,14 +213,14 @@ def must(good: bool, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: object) -> list[Array]:
     """Return the entries of a state or a feedback."""
     if isinstance(tree, tuple):
         return [leaf for part in tree for leaf in leaves(part)]
     return [] if tree is None else [tree]
 
 
-def snapshot(*trees: Any) -> list[Array]:
+def snapshot(*trees: object) -> list[Array]:
     """Return copies of the entries, as NumPy arrays."""
     return [np.array(to_numpy(leaf)) for tree in trees for leaf in leaves(tree)]
 
@@ -243,7 +244,7 @@ class Check(NamedTuple):
     run: Callable[[Case], None]
 
     def __call__(
-        self, algorithm: Any, start: Any, *, rounds: int = 12, backend: str = "numpy"
+        self, algorithm: Player, start: Array, *, rounds: int = 12, backend: str = "numpy"
     ) -> None:
         """Raise an AssertionError that says what is wrong; the arguments are check_algorithm's."""
         checks.one_of(self.backends, backend=backend)
@@ -264,7 +265,7 @@ class Check(NamedTuple):
 
 
 def check_algorithm(
-    algorithm: Any, start: Any, *, rounds: int = 12, backend: str = "numpy"
+    algorithm: Player, start: Array, *, rounds: int = 12, backend: str = "numpy"
 ) -> None:
     """Run all checks of a backend: raise an AssertionError that says what is wrong with which.
 
@@ -323,7 +324,7 @@ def _kept(case: Case) -> None:
                 _right_kind(leaf, x, regime)
 
 
-def _right_kind(leaf: Any, x: Array, regime: str) -> None:
+def _right_kind(leaf: Array, x: Array, regime: str) -> None:
     """Raise unless a number or array of a state has the form its run needs."""
     if type(leaf) in (bool, int, float):
         return
@@ -346,7 +347,7 @@ def _numbers(case: Case) -> None:
 
 
 def _columns(case: Case) -> None:
-    a = case.algorithm
+    a: Any = case.algorithm
     if not is_dataclass(a) or isinstance(a, type):
         raise AssertionError("an algorithm must be a dataclass, so that its numbers can be columns")
     if needs_of(a).one_run:

@@ -193,7 +193,7 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
         swapped = isinstance(costs, known)
         instead = _instead(
             costs,
-            (swapped, "a constraint comes after the costs"),
+            (swapped, "it comes after the costs"),
             (callable(costs), "FromFunctions(...) takes functions of round and action"),
             (bool(checks.shape_of(costs)), "Linear(...) takes gradients, Quadratic(...) targets"),
         )
@@ -276,7 +276,9 @@ def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
 
 def _instead(value: object, *hints: tuple[bool, str]) -> str:
     """Return what was given, and the class that takes it where there is one."""
-    return checks.describe(value) + next((f": {hint}" for fits, hint in hints if fits), "")
+    is_constraint = isinstance(value, (Constraint, ConstraintStream))
+    kind = "the constraint " if is_constraint else "the set " * isinstance(value, Region)
+    return kind + checks.describe(value) + next((f": {h}" for fits, h in hints if fits), "")
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:

@@ -29,9 +29,12 @@ class MaxOf(Constraint, Declared, kw_only=False):
     def __post_init__(self) -> None:
         if not self.parts:
             raise InvalidValueError("max_of must be given at least one constraint, got none")
-        for part in self.parts:
-            if not isinstance(part, Constraint):
-                raise InvalidValueError(f"max_of must be given constraints, got {describe(part)}")
+        strangers: list[object] = [p for p in self.parts if not isinstance(p, Constraint)]
+        if strangers:
+            how = ": FunctionConstraint(g, subgradient) takes it" * callable(strangers[0])
+            raise InvalidValueError(
+                f"max_of must be given constraints, got {describe(strangers[0])}{how}"
+            )
         lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
         if len(lengths) > 1:
             raise InvalidValueError(
