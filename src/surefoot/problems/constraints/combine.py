@@ -29,7 +29,8 @@ class MaxOf(Constraint, Declared, kw_only=False):
     def __post_init__(self) -> None:
         if not self.parts:
             raise InvalidValueError("max_of must be given at least one constraint, got none")
-        strangers: list[object] = [p for p in self.parts if not isinstance(p, Constraint)]
+        given: tuple[object, ...] = self.parts
+        strangers = [part for part in given if not isinstance(part, Constraint)]
         if strangers:
             how = ": FunctionConstraint(g, subgradient) takes it" * callable(strangers[0])
             raise InvalidValueError(
