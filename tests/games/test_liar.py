@@ -32,6 +32,7 @@ class Liar(Forgetful):
     """Goes down the cost, whatever the constraint is."""
 
     needs: ClassVar[Needs] = Needs()
+    batches: ClassVar[bool] = True
     domain: Ball
 
     def step(self, state, feedback):
