@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 FILES  := pyproject.toml setup.py $(wildcard src/surefoot/kernel/*.c src/surefoot/kernel/c/*.h) constraints.txt cases/requirements.txt
+# Without a C compiler the installation succeeds, Python plays, and one line says so.
+SAY    := $(BIN)/python -c 'import surefoot.kernel as k; k.compiled() or print(k.sentence())'
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 # XLA's emitters of fused loops double the time of a compilation, for a few rounds of a few numbers.
@@ -27,6 +29,7 @@ $(BIN)/python:
 # What is installed is remembered by a stamp file for each group, renewed when the pins change.
 $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
 	$(PIP) --editable '.[cli,plot]'
+	@$(SAY)
 	@touch $@
 
 $(VENV)/bench.stamp: $(FILES) | $(BIN)/python
@@ -34,11 +37,12 @@ $(VENV)/bench.stamp: $(FILES) | $(BIN)/python
 	@touch $@
 
 $(VENV)/build.stamp: $(FILES) | $(BIN)/python
-	$(PIP) build hatchling hatch-fancy-pypi-readme
+	$(PIP) build setuptools
 	@touch $@
 
 $(VENV)/dev.stamp: $(FILES) | $(BIN)/python
 	$(PIP) --editable '.[cli,plot,solve,export,jax,cluster]' --group dev
+	@$(SAY)
 	@touch $@
 
 $(VENV)/docs.stamp: $(FILES) | $(BIN)/python
@@ -123,4 +127,5 @@ wheel: $(VENV)/build.stamp ## build the wheel and try it in a fresh environment
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	rm -f src/surefoot/kernel/*.so src/surefoot/kernel/*.pyd
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -234,6 +234,7 @@ def pack_state(state: Any) -> Array:
         >>> pack_state(YuanState(np.array([1.0, 2.0]), 3.0))
         array([1., 2., 3.])
     """
+    state = plain_state(state)
     if isinstance(state, tuple):
         return np.concatenate([pack_state(part) for part in state] or [np.zeros(0)])
     return np.zeros(0) if state is None else flat(state)
@@ -249,7 +250,13 @@ def unpack_state(like: Any, vector: Array) -> Any:
     return state
 
 
+def plain_state(state: Any) -> Any:
+    """Return a state as named tuples, also one of the kernel."""
+    return state.unpacked() if hasattr(state, "unpacked") else state
+
+
 def _take(like: Any, vector: Array) -> tuple[Any, Array]:
+    like = plain_state(like)
     if isinstance(like, tuple):
         parts = []
         for part in like:
@@ -276,6 +283,7 @@ def grow_state(state: Any, like: Any) -> Any:
         >>> grow_state((np.ones(2), 3.0), (np.zeros(4), 0.0))
         (array([1., 1., 0., 0.]), 3.0)
     """
+    state = plain_state(state)
     if isinstance(state, tuple):
         parts = [grow_state(part, other) for part, other in zip(state, like, strict=True)]
         return type(state)._make(parts) if hasattr(state, "_make") else tuple(parts)

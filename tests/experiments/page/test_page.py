@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hatchling.builders.wheel import WheelBuilder
+from setuptools import Distribution
 
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments import Facts, Place, Results, Row, gather
@@ -191,13 +191,19 @@ def test_without_jinja_there_is_one_sentence_and_no_page(results, rows, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_wheel_has_every_piece_of_the_page():
-    files = {f.distribution_path for f in WheelBuilder(str(ROOT)).recurse_included_files()}
+def test_the_wheel_has_every_piece_of_the_page(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    project = Distribution({"long_description": "as setup.py writes it"})
+    project.parse_config_files()
+    build = project.get_command_obj("build_py")
+    build.ensure_finalized()
+    files = {Path(f).relative_to(build.build_lib).as_posix() for f in build.get_outputs(False)}
     here = ROOT / "src" / "surefoot" / "experiments" / "page"
     pieces = [p.name for p in here.iterdir() if p.suffix in (".html", ".css", ".js")]
     assert len(pieces) == 5
     assert {f"surefoot/experiments/page/{name}" for name in pieces} <= files
     assert "surefoot/experiments/figures/paper.mplstyle" in files
+    assert {"surefoot/kernel/c/surefoot.h", "surefoot/py.typed"} <= files
 
 
 def test_a_drawing_is_shortened_and_its_words_are_not():
