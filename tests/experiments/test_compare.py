@@ -129,6 +129,12 @@ def test_a_bar_is_shown_in_a_terminal_and_nothing_elsewhere(capsys, monkeypatch)
     assert capsys.readouterr().err == ""
 
 
+def test_a_bar_is_shown_in_a_notebook(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    compare([Stepping(0.05)], TOY)
+    assert "1/1 cells" in capsys.readouterr().err
+
+
 def test_a_function_makes_the_problem_with_blocks_of_trials():
     found = compare([Stepping(0.01), LeaderFollower.default], depot, horizon=[5, 10], trials=31)
     assert found.outcome.cells == 8

@@ -145,8 +145,10 @@ def _shown(progress: bool | Progress) -> Iterator[Progress | None]:
     except ImportError:
         yield None
         return
-    console = Console(file=sys.stderr)
-    hidden = not (progress and (console.is_terminal or console.is_jupyter))
+    # A notebook shows a line that is rewritten as a terminal does; rich's own way needs widgets.
+    notebook = True if "ipykernel" in sys.modules else None
+    console = Console(file=sys.stderr, force_jupyter=False, force_terminal=notebook)
+    hidden = not (progress and console.is_terminal)
     with Bar(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("comparing", total=None)
 
