@@ -194,6 +194,7 @@ def test_without_jinja_there_is_one_sentence_and_no_page(results, rows, tmp_path
 def test_the_wheel_has_every_piece_of_the_page(monkeypatch):
     monkeypatch.chdir(ROOT)
     project = Distribution({"long_description": "as setup.py writes it"})
+    project.script_name = "setup.py"
     project.parse_config_files()
     build = project.get_command_obj("build_py")
     build.ensure_finalized()
