@@ -270,6 +270,7 @@ def test_every_forgery_is_found(what, hull, tmp_path):
 
 ROW_FORGERIES = {
     "beta is larger": lambda found: found[0]["check"].update(beta=[0.1001, 0.1001]),
+    "fewer rows": lambda found: found[0]["check"].update(rows=1),
     "no beta": lambda found: found[0]["check"].pop("beta"),
     "fewer curvatures than rows": lambda found: found[0]["check"].update(beta=[0.1]),
     "a box of another dimension": lambda found: found[0]["check"]["domain"].update(lower=[-1.0]),

@@ -149,7 +149,8 @@ def test_a_snapshot_that_the_rounds_do_not_lead_to_is_found(path):
 
 
 def test_another_rule_is_found_at_the_first_action_that_it_changes(path, monkeypatch):
-    written(path, "certified")
+    with kernel.engine("python"):
+        written(path, "certified")
     kind = type(PLAYERS["certified"].algorithm)
     real = kind.step
 

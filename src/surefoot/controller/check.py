@@ -32,7 +32,7 @@ ROUND = (
     "kind round time cost_gradient proposal constraint_value constraint_subgradient cost_value "
     "value_error within played missing how why breaches next certificate digest"
 )
-KEYS = {"round": ROUND, "check": "kind noise domain delay copies late G_g beta"}
+KEYS = {"round": ROUND, "check": "kind noise domain delay copies late G_g beta rows"}
 KEYS["errors"] = "value slope drift evaluation"
 CONSTANT = {"hull": "G_g", "length": "G_g", "rows": "beta", "other": "noise"}
 
@@ -103,7 +103,7 @@ class Life:
         facts, errors = table(record.get("check"), "check"), table(record.get("errors"), "errors")
         self.kind = facts["kind"]
         constants = facts[CONSTANT[self.kind]]
-        constants = constants if isinstance(constants, list) else [constants]
+        constants = constants if isinstance(constants, list) else [constants] * facts.get("rows", 1)
         self.constants = [number(part, "a constant") for part in constants]
         # A slope error of None is that of slopes that do not count.
         told = (errors["value"], errors["slope"] or 0, errors["drift"], facts["noise"])

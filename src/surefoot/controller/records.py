@@ -103,9 +103,11 @@ def facts_of(run: Run) -> dict[str, Any]:
     elif isinstance(knowledge, CertifiedLength):
         facts |= {"kind": "length", "G_g": knowledge.G_g}
     elif isinstance(knowledge, Curvature):
-        facts |= {"kind": "rows", "beta": [knowledge.beta]}
+        facts |= {"kind": "rows", "beta": knowledge.beta}
     elif isinstance(knowledge, CurvatureRows):
-        facts |= {"kind": "rows", "beta": knowledge.each.beta[:, 0].tolist()}
+        beta = knowledge.beta
+        facts |= {"kind": "rows", "rows": knowledge.rows}
+        facts["beta"] = list(beta) if isinstance(beta, tuple) else beta
     noise = float(knowledge.noise(len(run.start)))
     domain = encode(player.domain, leave_out=True, name="domain")
     return facts | {"noise": noise, "domain": domain}
