@@ -38,6 +38,7 @@ from benchmarks.findings import (
 from benchmarks.timing import Effort
 
 PARTS = {
+    "step": "One certified step by the compiled kernel, against Python and QP solvers",
     "update": "One round of one run, against steps by hand",
     "batch": "Many runs in NumPy, a round of a run, against a program batched by hand",
     "scan": "Many runs compiled, a round of a run, against a JAX scan by hand",
