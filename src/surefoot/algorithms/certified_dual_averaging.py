@@ -25,7 +25,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, maximum, norm, number_like, sqrt, where
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import count, positive, rounds
-from surefoot.core.types import Array, Feedback, Info, Number, Source
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import (
     Curvature,
@@ -162,6 +162,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
         array([0.      , 0.414214])
     """
 
+    needs = Needs(numpy_only=True, one_run=True)  # where g has several rows
     source = Source("Surefoot", "derived here")
     parts = (Averaging, (Curvature, CurvatureRows))
 

@@ -21,7 +21,7 @@ from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import count
-from surefoot.core.types import Array, Number, Source
+from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, CurvatureRows, curvature_of
 
@@ -57,6 +57,7 @@ class CertifiedOGD(NameWithKnowledge):
         array([0.223607, 0.396424])
     """
 
+    needs = Needs(numpy_only=True, one_run=True)  # where g has several rows
     source = Source("Surefoot", "derived here")
     parts = (Descent, (Curvature, CurvatureRows))
 
