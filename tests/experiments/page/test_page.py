@@ -22,6 +22,7 @@ from surefoot.experiments.page.verdicts import pairs_of, summarise_pairs, word_o
 from surefoot.experiments.page.words import number
 from surefoot.experiments.page.write import compact_svg
 from surefoot.experiments.record import VerdictFacts
+from surefoot.experiments.typed import to_plain
 
 from . import _pages as pages
 
@@ -318,7 +319,7 @@ def test_findings_say_who_stayed_inside_who_was_best_and_what_was_not_reproduced
         settings=(("as written", "the constants of the text"),),
         link="https://example.org/paper",
     )
-    notes = {"claims": pages.CLAIMS, "story": told.to_plain()}
+    notes = {"claims": pages.CLAIMS, "story": to_plain(told)}
     made = read(pages.made_page(sample, tmp_path / "p", notes=notes))
     said = made.text[: made.text.index("What was published")]
     for words in (

@@ -12,6 +12,7 @@ pytest.importorskip("jinja2")
 from surefoot.experiments import Results, StoreError, figures, report
 from surefoot.experiments.notes import Panels, PanelSetting, Shown, claims_of, panels_of
 from surefoot.experiments.report import write_report
+from surefoot.experiments.typed import to_plain
 
 from . import _pages as pages
 
@@ -37,7 +38,7 @@ def quick(monkeypatch):
 def reproduction(sample, tmp_path):
     """A file with the notes of a reproduction, open."""
     path = tmp_path / "results.sqlite"
-    sample.write(path, notes={"panels": PANELS.to_plain(), "claims": pages.CLAIMS})
+    sample.write(path, notes={"panels": to_plain(PANELS), "claims": pages.CLAIMS})
     with Results.open(path) as results:
         yield results
 
@@ -89,7 +90,7 @@ def test_rows_that_were_gathered_are_not_read_again(results, rows, tmp_path, qui
 
 def test_notes_come_back_as_they_were_written(reproduction):
     assert panels_of(reproduction) == PANELS
-    assert [claim.to_plain() for claim in claims_of(reproduction)] == pages.CLAIMS
+    assert [to_plain(claim) for claim in claims_of(reproduction)] == pages.CLAIMS
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_notes_come_back_as_they_were_written(reproduction):
         ),
         ({"panels": []}, r"panels must be a table, got \[\]"),
         (
-            {"panels": PANELS.to_plain() | {"settings": [["as plotted"]]}},
+            {"panels": to_plain(PANELS) | {"settings": [["as plotted"]]}},
             r"panels.settings\[0\] must be a list of 2, got \['as plotted'\]",
         ),
     ],
