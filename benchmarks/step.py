@@ -6,6 +6,7 @@ gradient descent would go to, which a round of its user needs where that is outs
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,7 @@ def _measure(
         A, b = problem.constraint.A, problem.constraint.b
         for solver in SOLVERS:
             if solver.name in QUICK and solver.is_installed:
-                project = solver.make(A, b)
-                works[solver.name] = lambda project=project: [project(y) for y in ends]
+                works[solver.name] = partial(_project_all, solver.make(A, b), ends)
     times = {n: taken / len(seen) for n, taken in take_turns(works, effort).items()}
     case = f"{name}, d = {len(start.x)}, m = {len(problem.constraint.b)}"
     rows = [
@@ -78,12 +78,14 @@ def _measure(
         bar = 0.1 if len(start.x) > 2 else None
         best = min(rivals, key=lambda n: float(np.median(times[n])))
         rows += [
-            compared(
-                "step", case, times, LIVE, n, bar=0.1 if n == best and len(start.x) > 2 else None
-            )
-            for n in rivals
+            compared("step", case, times, LIVE, n, bar=bar if n == best else None) for n in rivals
         ]
     return rows
+
+
+def _project_all(project: Any, points: list[Any]) -> None:
+    for point in points:
+        project(point)
 
 
 def _works(player: Any, start: Any, seen: list[Feedback]) -> dict[str, Work]:

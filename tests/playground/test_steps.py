@@ -172,9 +172,11 @@ def test_a_step_into_a_region_is_python_s(kind):
     take = takes.get(kind, kind.partition(" ")[0])
     found = by_node("filter", rounds, kind=take, constants=constants)
     alike, alarms = [], 0
+    # Several rows are searched by another method here, and both end when they are near enough.
+    near = 1e-5 if apart else 1e-12
     for got, (x, bound, words) in zip(found, expected, strict=True):
-        assert np.abs(np.array(got["x"]) - x).max() <= 1e-12
-        assert abs(got["bound"] - bound) <= 1e-12
+        assert np.abs(np.array(got["x"]) - x).max() <= near
+        assert abs(got["bound"] - bound) <= near
         alarms += bool(got["contradictions"])
         if words is not None:
             alike.append(tidy([got["text"], *got["contradictions"]]) == tidy(words))
