@@ -124,6 +124,8 @@ static inline int sf_holds_at(const sf_region *region, const double *point, sf_w
     return sf_curved_bound(region, point, 0.5625, &row, work) <= 0;
 }
 
+static inline int sf_curved_contains(const sf_region *region, const double *w, sf_work work);
+
 /* The memory with a round in which something was read; old: as it was before. */
 static inline int sf_observe_curved(const sf_rule *rule, double *block, const double *old,
                                     const double *x, const double *g, const double *s,
@@ -141,12 +143,12 @@ static inline int sf_observe_curved(const sf_rule *rule, double *block, const do
         sf_work more = work;
         const sf_region region = sf_curved_region(rule, old, errors, when, &more);
         double *v = sf_take(&more, d);
-        int row = 0;
         const int stayed = !sf_differ(x, past.x, d);
         sf_minus(v, x, past.x, d);
-        if (stayed || sf_curved_bound(&region, x, 0.5, &row, more) <= 0) {
+        if (stayed || sf_curved_contains(&region, x, more)) {
             for (int i = 0; i < m; i++) {
-                const double known = stayed ? region.level[i] : sf_row_at(&region, i, v, 0.5);
+                const double bound = sf_min(sf_row_at(&region, i, v, 0.5), 0.0);
+                const double known = stayed ? region.level[i] : bound;
                 memory.upper[i] = sf_min(memory.upper[i], known);
             }
         }
@@ -187,6 +189,28 @@ static inline int sf_observe_curved(const sf_rule *rule, double *block, const do
     memory.numbers[SF_CURVED_DEPTH] = sf_max(memory.numbers[SF_CURVED_DEPTH], region.radius);
     memory.numbers[SF_CURVATURE_SEEN] = seen;
     return SF_OK;
+}
+
+/* Whether an action may be outside, as far as was read: the first action is inside. */
+static inline int sf_may_be_outside(const sf_rule *rule, const double *block)
+{
+    const sf_curved memory = sf_curved_at(rule, block);
+    double highest = -HUGE_VAL;
+    for (int i = 0; i < rule->rows; i++) {
+        highest = sf_max(highest, memory.upper[i]);
+    }
+    return highest > 0.0;
+}
+
+/* What was read where an action may be outside certifies nothing: keep what was known before. */
+static inline void sf_keep_inside(const sf_rule *rule, double *block, const double *old)
+{
+    if (sf_may_be_outside(rule, block)) {
+        const double rounds = block[SF_CURVED_ROUNDS], seen = block[SF_CURVATURE_SEEN];
+        sf_copy(block, old, (int)sf_curved_memory(SF_DIM(rule), rule->rows));
+        block[SF_CURVED_ROUNDS] = rounds;
+        block[SF_CURVATURE_SEEN] = seen;
+    }
 }
 
 /* A certified point, and how it was found. */
@@ -435,6 +459,9 @@ static inline unsigned sf_curved_alarms(const sf_rule *rule, const double *befor
         upper = sf_max(upper, g[i] + errors.value + fresh.margin[i]);
     }
     unsigned alarms = sf_far_alarm(rule, x, upper);
+    if (sf_may_be_outside(rule, after) && !sf_curved_contains(&old, x, work)) {
+        return alarms; /* outside of the feasible set the curvature may be any */
+    }
     sf_minus(v, now.x, past.x, d);
     const double length = sf_norm(v, d), squared = length * length;
     for (int i = 0; i < m && before[SF_CURVED_ROUNDS] > 0 && squared > 0; i++) {

@@ -173,6 +173,13 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
     if (status != SF_OK) {
         return status;
     }
+    if (kind == SF_CURVATURE && seen->g) {
+        const double *after = holds ? memory : old;
+        info->alarms = sf_curved_alarms(rule, old, after, x, seen->g, errors, age, work);
+        if (holds && old[0] > 0.0) {
+            sf_keep_inside(rule, memory, old);
+        }
+    }
     sf_region region;
     region.rule = rule;
     region.memory = memory;
@@ -209,7 +216,6 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
         info->alarms = g ? sf_length_alarms(rule, old, after, x, *g, s, errors, age) : 0;
     } else {
         sf_certify_curved(&region, state, info, work);
-        info->alarms = g ? sf_curved_alarms(rule, old, after, x, g, errors, age, work) : 0;
     }
     return sf_all_finite(state, d) ? SF_OK : SF_RANGE;
 }
