@@ -99,7 +99,7 @@ def test_it_asks_for_the_constraints_at_the_action_played_only():
     costs = Linear(np.random.default_rng(5).normal(size=(50, 2)))
     g = Affine(SLOPES, [0.5, 0.25, 1.0])
     problem = Problem.of(costs, g, Ball(3.0), X, outside=True)
-    plain = play(PLAYER, problem)
+    plain = play(PLAYER, problem, engine="loop")
     guarded = play(PLAYER, replace(problem, constraint=PlayedOnly(g)), engine="loop")
     assert np.array_equal(guarded.actions, plain.actions)
 

@@ -63,8 +63,8 @@ def test_the_base_is_told_the_value_and_rho_and_everything_else_as_it_is(g, rho)
 def test_it_plays_as_the_base_does_with_the_shifted_constraint(rho):
     problem = adversarial_cube("corners", horizon=200)
     shifted = replace(problem, constraint=shift(problem.constraint, rho))
-    a = play(Tighten(base=SCALAR, rho=rho), problem)
-    b = play(SCALAR, shifted)
+    a = play(Tighten(base=SCALAR, rho=rho), problem, engine="loop")
+    b = play(SCALAR, shifted, engine="loop")
     assert np.array_equal(a.actions, b.actions)
     # The tightened constraint less the plain one is rho at every call, to the rounding of g + rho.
     assert np.array_equal(b.constraint, a.constraint + rho)
@@ -74,8 +74,8 @@ def test_every_row_is_tightened():
     problem = adversarial_cube("corners", horizon=200)
     rows = Affine([[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0], [0.0, -1.0]], [0.5, 1.0, 0.25, 0.5])
     base = DPP(V=2.0, alpha=5.0, rows=4, domain=Ball(1.0))
-    a = play(Tighten(base=base, rho=0.125), replace(problem, constraint=rows))
-    b = play(base, replace(problem, constraint=shift(rows, 0.125)))
+    a = play(Tighten(base=base, rho=0.125), replace(problem, constraint=rows), engine="loop")
+    b = play(base, replace(problem, constraint=shift(rows, 0.125)), engine="loop")
     assert np.array_equal(a.actions, b.actions)
 
 

@@ -155,7 +155,7 @@ def test_what_an_honest_limit_shows_contradicts_nothing(seed):
 @pytest.mark.parametrize("margin", [True, False])
 def test_full_length_steps_stay_feasible_with_the_margin_and_do_not_without(margin, monkeypatch):
     if not margin:
-        for name in ("_noise", "_lost", "_rounding"):
+        for name in ("noise", "_lost", "_rounding"):
             monkeypatch.setattr(LipschitzHull, name, lambda self, dimension: 0.0)
     rng, outside = np.random.default_rng(3), 0
     for _ in range(40):
@@ -242,7 +242,7 @@ def test_the_margin_is_at_least_the_derived_bound_on_rounding(d, error):
     delta = max(16 * (d + 4) * unit, Fraction(error) + 8 * unit)
     lost = 2 * delta / Fraction(G_g) + 16 * (d + 8) * u * Fraction(M)
     tight = 1 - 4 * u
-    assert delta * tight <= Fraction(known._noise(d)) <= 1.001 * delta
+    assert delta * tight <= Fraction(known.noise(d)) <= 1.001 * delta
     assert lost * tight <= Fraction(known._lost(d)) <= 1.001 * lost
     x = np.zeros(d)
     region = see(known, known.init(x), x, -0.5, x + 1.0)[1]

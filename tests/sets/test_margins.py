@@ -28,7 +28,7 @@ def test_entries_that_are_far_below_do_not_overflow():
 
 def test_the_error_of_a_projection_counts_the_rounding_of_its_rows():
     poly = Polytope([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [1.0, 1.0, 1.0, 1.0])
-    found = poly._certified(np.array([2.0, 0.0]), np.array([1.0, 0.0]), np.array([1.0, 0, 0, 0]))
+    found = poly._certify(np.array([2.0, 0.0]), np.array([1.0, 0.0]), np.array([1.0, 0, 0, 0]))
     gap = poly._rounding(found.point)[0] - poly._excess(found.point)[0]
     assert found.error >= math.sqrt(2 * gap)
 

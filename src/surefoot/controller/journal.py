@@ -101,7 +101,7 @@ def seal(digest: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
     """Return a record as a line, and its digest.
 
     >>> line, digest = seal("", {"kind": "note", "text": "hello"})
-    >>> line[:30], len(digest), line == seal("", json.loads(line[:-79] + b"}"))[0]
+    >>> line[:30], len(digest), line == seal("", json.loads(line[:-78] + b"}"))[0]
     (b'{"kind":"note","text":"hello",', 64, True)
     """
     body = json.dumps(record, separators=(",", ":"), allow_nan=False)[:-1]

@@ -317,6 +317,8 @@ def describe(data: Data) -> str:
 
 def records_in(value: object) -> dict[str, type]:
     """Return the named tuples of a state by name: what :func:`decode` needs for a rule of yours."""
+    if hasattr(value, "unpacked"):  # a state of the kernel
+        value = value.unpacked()
     if not isinstance(value, tuple):
         return {}
     kind = type(value)
