@@ -375,7 +375,8 @@ class Controller:
             if at is not None:
                 decision, at = self._write_round(run, loop, seen, decision, at)
             self._now = (run, decision.loop, at)
-        sound(decision.alarms, self.on_alarm)
+        if decision.alarms:
+            sound(decision.alarms, self.on_alarm)
         if decision.error is not None:
             raise decision.error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -79,33 +80,35 @@ class Explanation:
         return facts_html(repr(self)[1:].partition(";")[0], {"why": str(self)})
 
     def __str__(self) -> str:
-        parts = [self._step()]
+        return "; ".join([*self._doubts(), *self._reasons(), *self._notices()])
+
+    def _doubts(self) -> Iterator[str]:
         losing = [b for b in self.broken if b.affects != "regret"]
         if losing and not self.is_proven:
-            parts.insert(
-                0, f"not proved: round {losing[0].round} contradicted {losing[0].constant}"
-            )
+            yield f"not proved: round {losing[0].round} contradicted {losing[0].constant}"
+
+    def _reasons(self) -> Iterator[str]:
+        yield self._step()
         if self.certificate is None and self.bound is not None:
-            parts.append(f"the next g is at most {self.bound:.3g}")
+            yield f"the next g is at most {self.bound:.3g}"
         if self.errors is not None:
-            parts.append(f"this {self.errors}")
+            yield f"this {self.errors}"
         if self.guarantee is not None:
-            parts.append(str(self.guarantee))
+            yield str(self.guarantee)
         if self.regret_bound is not None:
-            parts.append(f"regret so far at most {self.regret_bound:.4g}")
-        if self.broken:
-            parts += [b.sentence for b in self.broken]
-        elif self.guarantee is not None or self.certificate is not None:
-            parts.append("the data contradict nothing")
-        else:
-            parts.append("no guarantee was given")
+            yield f"regret so far at most {self.regret_bound:.4g}"
+
+    def _notices(self) -> Iterator[str]:
+        yield from (b.sentence for b in self.broken)
+        if not self.broken:
+            has_reason = self.guarantee is not None or self.certificate is not None
+            yield "the data contradict nothing" if has_reason else "no guarantee was given"
         if self.uncovered is not None:
-            parts.append(f"{self.uncovered}, which no regret bound covers")
+            yield f"{self.uncovered}, which no regret bound covers"
         if self.visit is not None:
-            parts.append(f"the anchor is visited in round {self.visit}")
+            yield f"the anchor is visited in round {self.visit}"
         if self.halted is not None:
-            parts.append(f"halted until resumed: {self.halted}")
-        return "; ".join(parts)
+            yield f"halted until resumed: {self.halted}"
 
     def _step(self) -> str:
         told = self.round - 1
