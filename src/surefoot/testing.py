@@ -213,9 +213,9 @@ def must(good: bool, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
-def leaves(tree: object) -> list[Array]:
+def leaves(tree: Any) -> list[Array]:
     """Return the entries of a state or a feedback."""
-    if isinstance(tree, tuple):
+    if isinstance(tree, tuple) or hasattr(tree, "_fields"):  # also a state of the kernel
         return [leaf for part in tree for leaf in leaves(part)]
     return [] if tree is None else [tree]
 
