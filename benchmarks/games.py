@@ -65,7 +65,7 @@ def cases(tiny: bool) -> list[Case]:
         Case(PFS.tuned, cube_toy(2, 20_000, 30), (*scan, "batch")),
         Case(PFS.tuned, rows_toy(100, 200, 300, 30), (*scan, "batch")),
         Case(certified, rows_toy(2, 4, 2_000, 30), (*scan, "batch")),
-        Case(leader, rows_toy(2, 4, 4_000, 1), ("loop",), bar=700e-9),
+        Case(leader, rows_toy(2, 4, 20_000, 1), (), bar=700e-9),
         Case(leader, rows_toy(2, 4, 400, 30), ("loop",), bar=700e-9),
         Case(leader, rows_toy(20, 60, 300, 30), ("loop",), bar=2.5e-6),
         Case(leader, rows_toy(100, 200, 200, 30), ("loop",), bar=20e-6),
