@@ -107,6 +107,9 @@ bench: $(VENV)/bench.stamp ## measure speed against hand-written code, C, JAX an
 	$(BIN)/python -m benchmarks
 
 soak: $(VENV)/demo.stamp ## attack certified rules for 10^8 rounds: none may violate (minutes)
+	mkdir -p build
+	$(CC) -O2 -std=c99 -ffp-contract=off -Isrc/surefoot/kernel/c benchmarks/soak_kernel.c -o build/soak_kernel -lm
+	build/soak_kernel 1e8
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_regions.py
