@@ -70,14 +70,24 @@ def journal(
         )
         if path is not None
     }
-    if json:
-        data = _summary(record) | {"written": written}
-        if rounds:
-            data["table"] = [_data(row) for row in record.rounds]
-        if one is not None:
-            data["round"] = _data(one) | {"explanation": str(one)}
-        say_json(data)
-        return
+    show = _show_json if json else _show
+    show(record, one, rounds, written)
+
+
+def _show_json(
+    record: JournalRecord, one: JournalRound | None, rounds: bool, written: dict[str, Path]
+) -> None:
+    data = _summary(record) | {"written": written}
+    if rounds:
+        data["table"] = [_data(row) for row in record.rounds]
+    if one is not None:
+        data["round"] = _data(one) | {"explanation": str(one)}
+    say_json(data)
+
+
+def _show(
+    record: JournalRecord, one: JournalRound | None, rounds: bool, written: dict[str, Path]
+) -> None:
     if one is not None:
         say(*one.sentences())
     elif rounds:

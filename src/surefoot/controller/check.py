@@ -172,15 +172,26 @@ class Checker:
         here = [min(row) + life.v for row in zip(*levels, strict=True)] if levels else None
         self.judge(vector(record["next"], self.d, "next"), record, (self.actions[t], here))
 
+    def values_in(self, record):
+        """Return the values of a record, one for each constant."""
+        g = record["constraint_value"]
+        g = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
+        if self.life.kind != "other" and len(g) != len(self.life.constants):
+            raise WrongError("constraint_value must have an entry per constant")
+        return g
+
+    def slopes_in(self, record):
+        """Return the slopes of a record, one for each value; None where there are none."""
+        s = record.get("constraint_subgradient")
+        if s is None:
+            return None
+        s = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
+        return [vector(row, self.d, "constraint_subgradient") for row in s]
+
     def take_reading(self, record, i):
         """Keep what was read, as the least of it and of what was proved before."""
-        life, g, s = self.life, record["constraint_value"], record.get("constraint_subgradient")
-        g = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
-        if life.kind != "other" and len(g) != len(life.constants):
-            raise WrongError("constraint_value must have an entry per constant")
-        if s is not None:
-            s = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
-            s = [vector(row, self.d, "constraint_subgradient") for row in s]
+        life = self.life
+        g, s = self.values_in(record), self.slopes_in(record)
         error = number(record.get("value_error", float(life.nu)), "value_error") + life.noise
         raw, low = [part + error for part in g], [part - error for part in g]
         before = self.bounds.get(i, raw)
