@@ -90,7 +90,7 @@ class Fleet:
         ...     constraint_subgradient=[[1.0], [1.0], [1.0]],
         ... )
         >>> fleet.ask().round(6).tolist(), fleet.explain(2).is_proven
-        ([[0.5], [0.2], [0.0]], False)
+        ([[0.4], [0.2], [0.0]], False)
     """
 
     __slots__ = ("_asked", "_journal", "_lock", "_now", "_rule", "_run", "on_alarm")

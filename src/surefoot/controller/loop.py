@@ -22,7 +22,7 @@ from surefoot.algorithms import (
 from surefoot.algorithms.compiled import Compiled
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
-from surefoot.core.algorithm import errors_of, observer_of
+from surefoot.core.algorithm import Algorithm, errors_of, observer_of
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.types import (
     Array,
@@ -97,12 +97,13 @@ class Run:
     @cached_property
     def engine(self) -> str:
         """What takes its steps: "kernel" or "python"."""
-        return self.algorithm.engine if isinstance(self.algorithm, Certified) else "python"
+        return self.algorithm.engine if isinstance(self.algorithm, Algorithm) else "python"
 
     @cached_property
     def compiled(self) -> Compiled | None:
         """The player in the kernel; None where Python takes its steps."""
-        return self.algorithm.compiled if self.engine == "kernel" else None
+        in_kernel = isinstance(self.algorithm, Certified) and self.engine == "kernel"
+        return self.algorithm.compiled if in_kernel else None
 
     @cached_property
     def needs(self) -> Needs:

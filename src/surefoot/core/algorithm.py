@@ -109,6 +109,12 @@ class Algorithm(Declared):
         """Return the state after a round alone."""
         return self.step(state, feedback)[0]
 
+    @property
+    def engine(self) -> str:
+        """What takes its steps: "python", or the engine of the algorithm that it is around."""
+        base = getattr(self, "base", None)
+        return base.engine if isinstance(base, Algorithm) else "python"
+
     def observer(self) -> Any:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
         return None
