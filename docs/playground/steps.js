@@ -341,6 +341,7 @@ const Surefoot = (() => {
     }
 
     get contradictions() {
+      if (this.read) return this.read.contradictions; // of what was read, and is not kept
       const before = this.before;
       if (before.rounds === 0) return [];
       const v = minus(this.x, before.x);
@@ -348,6 +349,8 @@ const Surefoot = (() => {
       if (!(squared > 0)) return [];
       const old = new RowsRegion(this.known, before, before);
       const t = before.rounds + 1;
+      // Outside of the feasible set the curvature may be any.
+      if (this.g.some((v) => v > 0) && !old.holds(this.x)) return [];
       const found = [];
       this.g.forEach((g, i) => {
         const rise = this.low[i] - before.g[i] - dot(before.s[i], v);
@@ -395,6 +398,11 @@ const Surefoot = (() => {
       const region = new RowsRegion(this, after, memory);
       if (memory.rounds === 0 && !upper.every((v, i) => v + region.margin[i] < 0)) {
         throw new Refused(START);
+      }
+      if (memory.rounds > 0 && upper.some((v) => v > 0)) {
+        // From an action that may be outside nothing is certified: what was known before is kept.
+        const kept = { ...memory, rounds: after.rounds };
+        return [kept, Object.assign(new RowsRegion(this, kept, memory), { read: region })];
       }
       return [after, region];
     }

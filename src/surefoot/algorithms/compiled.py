@@ -195,6 +195,9 @@ class Rule:
         self.out = OUT + 3 * self.d + self.rows
         self.learner, self.normals = self.d + _lengths(fields)[0], head
 
+    def __reduce__(self) -> Any:
+        return make_rule, (self.player, self.d)
+
     def block_of(self, state: Any) -> Array | None:
         """Return a state as a block of its own; None where it has what the kernel has not."""
         if type(state) is KernelState and state.rule.layout == self.layout:
@@ -300,6 +303,12 @@ class Rule:
         cuts = Cuts(normals, offsets, inverses, weights)
         numbers = (energy, inverse_eta, depth, deepened, bool(careful))
         return LeaderState(start, reach, start_value, cuts, Z, (), gradients, *numbers)
+
+
+def make_rule(player: Certified, d: int) -> Rule | None:
+    """Return the rule of a pair in a dimension; None where Python plays."""
+    rule: Rule | None = player.compiled.rule(player, np.zeros(d))
+    return rule
 
 
 class KernelState:
