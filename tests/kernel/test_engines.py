@@ -81,6 +81,10 @@ BAD = {
     "a row": (SEEN._replace(constraint_subgradient=np.ones((1, 2))), "constraint_subgradient"),
     "a negative error": (SEEN._replace(value_error=-1.0), "value_error"),
     "a negative age": (SEEN._replace(age=-1), "age"),
+    "a hidden number": (
+        SEEN._replace(constraint_subgradient=np.ma.array([1.0, 0.0], mask=[True, False])),
+        "masked",
+    ),
     "single precision": (
         SEEN._replace(constraint_subgradient=np.ones(2, dtype=np.float32)),
         "constraint_subgradient",

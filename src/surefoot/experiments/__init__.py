@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surefoot.core.errors import StoreError
     from surefoot.experiments.driver import Estimate, Outcome, estimate, run
     from surefoot.experiments.executors import RunError
     from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from surefoot.experiments.record import CellResult, Facts, Place, Status
     from surefoot.experiments.rows import Row, gather, mean_std
     from surefoot.experiments.specification import Spec, build_spec
-    from surefoot.experiments.store import DamagedCellError, Results, StoreError
+    from surefoot.experiments.store import DamagedCellError, Results
     from surefoot.experiments.sweep import Event
     from surefoot.experiments.toml import dump_spec, parse_spec, read_spec
 

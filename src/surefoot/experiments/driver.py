@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.errors import DamagedError, StoreError
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.cache import TOLERANCE
 from surefoot.experiments.cells import Job, cells_of
@@ -28,7 +29,7 @@ from surefoot.experiments.plugins import loaded
 from surefoot.experiments.problems import build_problem
 from surefoot.experiments.record import FILE_NAME, CellResult, Place, Status, time_now
 from surefoot.experiments.specification import Spec
-from surefoot.experiments.store import DamagedError, Results, StoreError
+from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import FINISHED, Event, Stop, Sweep, first_few
 from surefoot.experiments.toml import dump_spec
 from surefoot.kernel.games import is_available

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from surefoot.core.errors import InvalidValueError
-from surefoot.experiments.store import DamagedError
+from surefoot.core.errors import DamagedError, InvalidValueError
 from surefoot.experiments.typed import from_plain
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from surefoot.core.display import PROMISES, result_cells
+from surefoot.core.errors import StoreError
 from surefoot.experiments.record import (
     VERDICTS,
     BreachFacts,
@@ -19,7 +20,7 @@ from surefoot.experiments.record import (
     Place,
     axes_of,
 )
-from surefoot.experiments.store import DamagedCellError, StoreError
+from surefoot.experiments.store import DamagedCellError
 
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
 from surefoot.experiments.record import CellResult, Facts, Place, Status, misshapen
 from surefoot.experiments.typed import from_plain, to_plain
 
@@ -37,14 +37,6 @@ _SCHEMA = (
 _STATUSES = get_args(Status)
 _NUMBERS = re.compile("[<|][biuf][1248]")
 """The types of arrays that a cell may have."""
-
-
-class StoreError(SurefootError):
-    """A file of results that cannot be used, read or written; the message says which and why."""
-
-
-class DamagedError(StoreError):
-    """A file that does not hold what was written."""
 
 
 class DamagedCellError(DamagedError):

@@ -195,6 +195,8 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
             number[i] = PyFloat_AsDouble(value);
             vector[i] = &number[i];
             status = i >= 7 && i <= 9 ? SF_OK : i == 3 && m == 1 ? SF_OK : SF_ELSEWHERE;
+        } else if (Py_TYPE(value) != Py_TYPE(args[1])) {
+            status = SF_ELSEWHERE; /* a masked array, say, whose numbers are hidden */
         } else if (sizes[i] && look(value, &views[held], sizes[i], i == 4 && m > 1 ? (int)m : 0,
                                     i == 1 || i == 10 ? PyBUF_WRITABLE : 0)) {
             vector[i] = views[held++].buf;
