@@ -120,6 +120,14 @@ WRONG = {
     ),
     "nothing": (lambda t: t.update(constraint_value=None), "constraint_value must be"),
     "words": (lambda t: t.update(constraint_value=["a"] * N), "constraint_value must be"),
+    "a rounded value": (
+        lambda t: t.update(constraint_value=t["constraint_value"].astype(np.float32)),
+        "constraint_value.dtype must be float64, got float32",
+    ),
+    "rounded slopes": (
+        lambda t: t.update(constraint_subgradient=np.ones((N, D), dtype=np.float16)),
+        "constraint_subgradient.dtype must be float64, got float16",
+    ),
     "a proposal": (lambda t: t.update(proposal=np.zeros((N, D))), "must be told cost_gradient"),
     "infinite": (lambda t: t["constraint_value"].__setitem__(2, np.inf), "finite or NaN, got memb"),
     "no gradient": (

@@ -298,6 +298,8 @@ class Fleet:
             part = np.array(checks.to_numbers(told.get(name), name, f"an array of shape {shape}"))
             if part.shape != shape:
                 raise InvalidValueError(f"{name}.shape must be {shape}, got {part.shape}")
+            if name.startswith("constraint"):
+                part = checks.to_exact(part, name)
             seen[name] = part.astype(np.float64)
         measured = np.isfinite(seen["constraint_value"])
         if (np.isinf(seen["constraint_value"])).any():
