@@ -34,9 +34,8 @@ from surefoot.regions import (
     list_causes,
     pull_share,
 )
-from surefoot.regions.certificates import check_reach
+from surefoot.regions.checks import check_reach, check_start
 from surefoot.regions.quadratic import curvature_margin
-from surefoot.regions.region import check_start
 
 __all__ = ["Measuring", "ValuesAndCurvature", "ValuesAveraging"]
 

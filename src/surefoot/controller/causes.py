@@ -10,7 +10,7 @@ import numpy as np
 from surefoot.core.arrays import norm
 from surefoot.core.types import Array, Feedback, Info
 from surefoot.regions import Anchor, Knowledge
-from surefoot.regions.certificates import BALL_TOO_SMALL
+from surefoot.regions.checks import BALL_TOO_SMALL
 
 __all__ = ["Cause", "Evidence", "causes_of", "evidence_of"]
 

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surefoot.core.arrays import norm
-from surefoot.core.types import Array
-from surefoot.regions.errors import Errors, describe_errors, list_causes
+from surefoot.regions.errors import Errors, describe_errors
 
 __all__ = [
-    "BALL_TOO_SMALL",
     "CurvatureCertificate",
     "HullCertificate",
+    "PointCertificate",
     "PullCertificate",
     "StepCertificate",
-    "check_quadratic",
-    "check_reach",
 ]
-
-BALL_TOO_SMALL = "the ball around the feasible set is too small"
-"""How a sentence on a feasible action ends that is outside of what was said to hold all of them."""
 
 
 class HullCertificate(NamedTuple):
@@ -115,30 +108,6 @@ class CurvatureCertificate(NamedTuple):
         )
 
 
-def check_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]:
-    """Return a sentence if an action is feasible, and longer than any feasible point can be.
-
-    Args:
-        t: the round.
-        x: the action that was played.
-        upper: what g is at most there.
-        reach: the largest norm of a feasible point, as it was told.
-
-    Example:
-        >>> import numpy as np
-        >>> print(*check_reach(2, np.array([0.6, 0.8]), -0.1, 0.5))
-        round 2: |x| = 1 and g is at most -0.1, but no feasible point is longer than 0.5: the ball
-        around the feasible set is too small
-    """
-    size = float(norm(x))
-    if not (upper <= 0 and size > reach * (1 + 1e-12)):
-        return ()
-    return (
-        f"round {t}: |x| = {size:.6g} and g is at most {upper:.3g}, but no feasible point is "
-        f"longer than {reach:.6g}: {BALL_TOO_SMALL}",
-    )
-
-
 class PullCertificate(NamedTuple):
     """Why a point on the way back to the anchor is feasible: g is convex.
 
@@ -168,39 +137,6 @@ class PullCertificate(NamedTuple):
             f"where round {self.anchor_round} was{describe_errors(self.errors)}, and it is convex: "
             f"{self.share:.3g} of the way back the next g is at most {self.bound:.3g}"
         )
-
-
-def check_quadratic(
-    t: int,
-    g: float,
-    length: float,
-    over: float,
-    beta: float,
-    noise: float,
-    errors: Errors,
-    name: str = "g",
-) -> tuple[str, ...]:
-    """Return a sentence if one of two readings is above the quadratic bound of the other.
-
-    Args:
-        t: the round of the newer.
-        g: its value.
-        length: how far apart they are.
-        over: by how much one is above the linear bound of the other, their errors taken off.
-        beta: the curvature.
-        noise: their rounding.
-        errors: what was allowed for.
-        name: of the constraint.
-    """
-    squared = length * length
-    if not over > 0.5 * beta * squared + noise or not squared > 0:
-        return ()
-    return (
-        f"round {t}: {name} = {g:.6g} is above its quadratic bound "
-        f"{g - (over - 0.5 * beta * squared):.6g}: the curvature is at least "
-        f"{2 * (over - noise) / squared:.6g}, more than "
-        + list_causes(errors, f"beta = {beta:.6g}", convex=False).replace("or g ", f"or {name} "),
-    )
 
 
 class StepCertificate(NamedTuple):
@@ -244,5 +180,29 @@ class StepCertificate(NamedTuple):
         return (
             f"round {self.round}: {why}{describe_errors(self.errors)}: "
             f"certified length {max(self.length, 0.0):.3g}, {step}; "
+            f"the next g is at most {self.bound:.3g}"
+        )
+
+
+class PointCertificate(NamedTuple):
+    """Why the one action that is left is feasible.
+
+    Attributes:
+        round: the round that was played.
+        reason: in words.
+        bound: the next g is at most this.
+        cut: whether something else was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    reason: str
+    bound: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        return (
+            f"round {self.round}: {self.reason}{describe_errors(self.errors)}; "
             f"the next g is at most {self.bound:.3g}"
         )

@@ -59,11 +59,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import (
     dot,
@@ -82,7 +81,8 @@ from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import reach_of, snap_inside
 from surefoot.core.types import Array, Number, Solving
 from surefoot.core.types import Region as Set
-from surefoot.regions.certificates import StepCertificate, check_reach
+from surefoot.regions.certificates import StepCertificate
+from surefoot.regions.checks import check_reach, check_start, check_wish
 from surefoot.regions.errors import EmptyRegionError, Errors, is_zero, list_causes
 from surefoot.regions.region import Knowledge, Reading, Region
 from surefoot.sets import Ball, Box, project_halfspace
@@ -228,7 +228,9 @@ class CertifiedLength(Knowledge):
             fresh = first | _same(x, anchor) | (-upper > slack)
             slack = where(fresh, maximum(slack, -upper), slack)
         if is_number(g) and not slack > 0:
-            self._refuse_slack(memory, g, slack, errors)
+            if memory.rounds:  # the anchor is used up
+                raise EmptyRegionError.of_drift(t, anchor, -slack, errors.drift)
+            check_start(g, -slack, 0.0)
         seen_slack = where(fresh, slack, memory.slack)
         anchor, since = where(fresh, x, anchor), where(fresh, when + zero, since)
         rho = self.tightening(t, slack)
@@ -295,17 +297,6 @@ class CertifiedLength(Knowledge):
         gap = maximum(gap, 0.0 * gap) + 32 * (p.shape[-1] + 8) * _UNIT * self.reach * norm(way)
         more = maximum(2.0 * gap - dot(way, way), 0.0 * gap)
         return q, lambda distance: sqrt(distance * distance + more)
-
-    def _refuse_slack(
-        self, memory: LengthMemory, g: float, slack: float, errors: Errors
-    ) -> NoReturn:
-        """Refuse a start that is not feasible, and under drift an anchor that is used up."""
-        if memory.rounds:
-            t, drift = memory.rounds + 1.0, errors.drift
-            raise EmptyRegionError.of_drift(t, memory.anchor, -slack, drift)
-        raise InvalidValueError(
-            f"the start must be strictly feasible, by more than the error of g, got g(x_1) = {g:g}"
-        )
 
     def _slack(self, memory: LengthMemory, t: Number, errors: Errors) -> Number:
         """Return the slack of the anchor in a round, rounded down."""
@@ -487,11 +478,8 @@ class LengthRegion(Region):
         """Return where a step to w ends: no longer than certified, then half-space and domain."""
         way = w - self.x
         size = norm(way)
-        if is_number(size) and not size < math.inf:
-            checks.refuse_unfinite(w, "the wanted action")
-            raise InvalidValueError(
-                f"the wanted action must have a finite distance from x, got {size!r}"
-            )
+        if is_number(size):
+            check_wish(w, self.x)
         room = maximum(self.longest, 0.0)
         y = self.x + minimum(room / where(size > 0, size, 1.0), 1.0) * way
         y = where(size <= room, w, y)

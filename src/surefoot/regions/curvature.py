@@ -62,7 +62,6 @@ from surefoot.core.arrays import (
     norm,
     number_like,
     sqrt,
-    squared_and_norm,
     to_numpy,
     where,
 )
@@ -72,19 +71,13 @@ from surefoot.core.points import all_entries, nan_where_invalid, reach_of
 from surefoot.core.types import Array, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, pull_share
-from surefoot.regions.certificates import (
-    CurvatureCertificate,
-    PullCertificate,
-    check_quadratic,
-    check_reach,
-)
+from surefoot.regions.certificates import CurvatureCertificate, PullCertificate
+from surefoot.regions.checks import check_quadratic, check_reach, check_start, check_wish
 from surefoot.regions.errors import EmptyRegionError, Errors, is_zero
-from surefoot.regions.known_set import WithinBall
-from surefoot.regions.nearest import KnownSets
-from surefoot.regions.quadratic import Quadratic, curvature_margin
+from surefoot.regions.nearest import EVERYWHERE, KnownSets
+from surefoot.regions.quadratic import Quadratic, curvature_margin, search_lengths
 from surefoot.regions.quadratics import Bounds
-from surefoot.regions.region import Knowledge, Projection, Reading, Region, check_start
-from surefoot.regions.slope_error import nonempty_lengths, search_lengths
+from surefoot.regions.region import Knowledge, Projection, Reading, Region, WithinBall
 from surefoot.sets import Ball
 
 __all__ = ["Curvature", "CurvatureMemory", "CurvatureRegion"]
@@ -336,20 +329,20 @@ class CurvatureRegion(Region):
         """Return where a step to w ends; see :meth:`find_cut`."""
         return self.find_cut(w).point
 
-    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point with its multiplier; in sets, without."""
-        if known is not None:
+        if known:
             return super().find_nearest(w, known)
         return self._find(self._reachable(w), Quadratic.find_nearest)
 
-    def find_cut(self, w: Array, known: KnownSets | None = None) -> Projection:
+    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         r"""Return where a step to w ends that is drawn back along the slope, not to the nearest.
 
         Descent by such cuts loses a constant to that by projections onto the known set
         (Theorem C of docs/certified.md). The step must be at most :math:`\nu/(2\beta)` long, or
         nothing may move.
         """
-        if known is not None:
+        if known:
             return super().find_cut(w, known)
         return self._find(self._reachable(w), Quadratic.find_cut)
 
@@ -357,9 +350,7 @@ class CurvatureRegion(Region):
         """Return a wish; one run is refused where the way there has no finite square."""
         if not is_number(self.level):
             return nan_where_invalid(w)
-        if not squared_and_norm(w - self.x)[0] < math.inf:
-            checks.refuse_unfinite(to_numpy(w), "the wanted action")
-            raise InvalidValueError("the wanted action must have a finite distance from x")
+        check_wish(w, self.x)
         return w
 
     def _find(self, w: Array, search: Any) -> Projection:
@@ -411,11 +402,6 @@ class CurvatureRegion(Region):
         tau: Number = self.slope_error
         ball = self.ball
         return ball._replace(beta=ball.beta + tau / length, level=ball.level + 0.5 * tau * length)
-
-    def lengths(self) -> tuple[Number, Number]:
-        """Return between which lengths :meth:`ball_of` has a point."""
-        ball = self.ball
-        return nonempty_lengths(ball.up, ball.squared, ball.beta, self.slope_error)
 
     def _pull(self) -> tuple[Array, Number]:
         """Return the point towards the anchor where convexity bounds g by 0, and its share."""

@@ -43,9 +43,10 @@ from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor
-from surefoot.regions.certificates import HullCertificate, check_reach
+from surefoot.regions.certificates import HullCertificate
+from surefoot.regions.checks import check_one_run, check_reach, check_start
 from surefoot.regions.errors import EmptyRegionError, Errors, list_causes
-from surefoot.regions.region import Knowledge, Reading, Region, check_one_run, check_start
+from surefoot.regions.region import Knowledge, Reading, Region
 
 __all__ = ["HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
 

@@ -25,16 +25,6 @@ from surefoot.sets import Ball, Box
 if TYPE_CHECKING:
     from surefoot.regions.region import Region
 
-__all__ = [
-    "KnownSets",
-    "cut_by",
-    "draw_back",
-    "find_certified",
-    "project_onto_both",
-    "reflect_in_turn",
-    "take_certified",
-]
-
 _UNIT = 2.0**-53
 SWEEPS = 60
 REFLECTIONS = 200
@@ -60,6 +50,9 @@ class KnownSets:
                 raise InvalidValueError(f"within must be a set with a projection, got {known!r}")
         self.sets = sets
 
+    def __bool__(self) -> bool:
+        return bool(self.sets)
+
     def contains(self, x: Array) -> bool:
         """Return whether a point is in every set."""
         return all(bool(known.contains(x)) for known in self.sets)
@@ -72,8 +65,8 @@ class KnownSets:
 
     def project(self, x: Array) -> Array:
         """Return nearly the nearest point of all of them."""
-        if len(self.sets) == 1:
-            point: Array = self.sets[0].project(x)
+        if len(self.sets) < 2:
+            point: Array = self.sets[0].project(x) if self else x
             return point
         cut = partial(self.cut, x, norm(x), 0.0)
         return x + project_onto_bounds(0.0 * x, self.bounds(x, 0.0), cut)[0]
@@ -109,6 +102,10 @@ class KnownSets:
             elif not isinstance(known, Ball):
                 found = found.join(cut_by(known.project, origin, reach, inwards, q))
         return found
+
+
+EVERYWHERE = KnownSets()
+"""No set: every point is in it."""
 
 
 def cut_by(onto: Onto, origin: Array, reach: float, inwards: float, q: Array) -> Bounds:
@@ -154,7 +151,7 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
 
 
 def reflect_in_turn(
-    projections: Sequence[Onto], known: KnownSets | None, holds: Test, start: Array
+    projections: Sequence[Onto], known: KnownSets, holds: Test, start: Array
 ) -> Array | None:
     """Return a point that holds, by way of several sets in turn; None if none is found.
 
@@ -163,7 +160,7 @@ def reflect_in_turn(
 
     Args:
         projections: onto each set.
-        known: sets that hold the point, too; None for none.
+        known: sets that hold the point, too.
         holds: whether a point is what is looked for.
         start: where to begin.
     """
@@ -171,27 +168,27 @@ def reflect_in_turn(
     for _ in range(REFLECTIONS):
         for onto in projections:
             point = point + 1.95 * (onto(point) - point)
-        point = point if known is None else known.settle(known.project(point))
+        point = known.settle(known.project(point))
         if holds(point):
             return point
     return None
 
 
-def find_certified(region: Region, known: KnownSets | None, w: Array) -> Array:
+def find_certified(region: Region, known: KnownSets, w: Array) -> Array:
     """Return the point of a region and of sets nearest to w; always one of both."""
-    holds, settle = _checks(region, known)
+    holds = partial(_holds, region, known)
     if holds(w):
         return w
-    end = settle(region.seek(w, known))
+    end = known.settle(region.seek(w, known))
     return end if holds(end) else take_certified(region, known, end)
 
 
-def take_certified(region: Region, known: KnownSets | None, end: Array) -> Array:
+def take_certified(region: Region, known: KnownSets, end: Array) -> Array:
     """Return the last point that is certified and in the sets on the way to one that is not.
 
     The way begins at a point that the region knows, or at one that is near the last action.
     """
-    holds, _ = _checks(region, known)
+    holds = partial(_holds, region, known)
     inside = next((point for point in region.insides if holds(point)), None)
     if inside is None:
         inside = region.find_inside(known, holds)
@@ -201,16 +198,14 @@ def take_certified(region: Region, known: KnownSets | None, end: Array) -> Array
     return inside if best is None else best
 
 
-def _checks(region: Region, known: KnownSets | None) -> tuple[Test, Onto]:
-    """Return whether a point is certified and in the sets, and what takes rounding back."""
-    if known is None:
-        return lambda p: bool(region.contains(p)), lambda p: p
-    return lambda p: known.contains(p) and bool(region.contains(p)), known.settle
+def _holds(region: Region, known: KnownSets, point: Array) -> bool:
+    """Return whether a point is certified and in the sets."""
+    return known.contains(point) and bool(region.contains(point))
 
 
-def _explain_empty(region: Region, known: KnownSets | None) -> EmptyRegionError:
+def _explain_empty(region: Region, known: KnownSets) -> EmptyRegionError:
     """Return the error for a round in which nothing is certified, or nothing in the sets."""
-    if known is None:
+    if not known:
         return region.explain_empty()
     *others, last = known.sets
     part = region if not others else region.within(*others)
@@ -222,7 +217,7 @@ def _explain_empty(region: Region, known: KnownSets | None) -> EmptyRegionError:
     return EmptyRegionError.of_set(last, near, float(norm(last.project(near) - near)))
 
 
-def draw_back(holds: Test, known: KnownSets | None, inside: Array, outside: Array) -> Array | None:
+def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> Array | None:
     """Return the last point that holds on the way from one that does; None where none is found.
 
     Most often only a rounding is missing, so that the search begins at the far end; the beginning
@@ -230,15 +225,14 @@ def draw_back(holds: Test, known: KnownSets | None, inside: Array, outside: Arra
 
     Args:
         holds: what is looked for, in a convex set.
-        known: sets that rounding is to be kept out of; None for none.
+        known: sets that rounding is to be kept out of.
         inside: a point that holds, as a rule.
         outside: one that does not.
     """
     way = outside - inside
 
     def at(share: float) -> Array | None:
-        point = inside + share * way
-        point = point if known is None else known.settle(point)
+        point = known.settle(inside + share * way)
         return point if holds(point) else None
 
     high = 1.0

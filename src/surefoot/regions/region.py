@@ -28,23 +28,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.algorithm import start_in
-from surefoot.core.arrays import norm
+from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
+from surefoot.regions.certificates import PointCertificate
 from surefoot.regions.errors import EmptyRegionError, Errors
 from surefoot.regions.nearest import (
+    EVERYWHERE,
+    HALVINGS,
     KnownSets,
     find_certified,
     project_onto_both,
     reflect_in_turn,
 )
 from surefoot.regions.quadratics import Bounds
+from surefoot.sets import Ball
 
-__all__ = ["Knowledge", "Projection", "Reading", "Region", "check_one_run", "check_start"]
+__all__ = ["Knowledge", "OnePoint", "Projection", "Reading", "Region", "Within"]
 
 
 class Reading(NamedTuple):
@@ -220,29 +223,27 @@ class Region:
         """Return where a step to w, a descent's, is cut off; the nearest point unless defined."""
         return self.nearest(w)
 
-    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point with its multipliers, for proposers whose bounds need these.
 
         Args:
             w: the wanted action.
             known: sets that hold the point, too; one NumPy run.
         """
-        point = self.nearest(w) if known is None else find_certified(self, known, w)
+        point = find_certified(self, known, w) if known else self.nearest(w)
         far = norm(point - w)
         return Projection(point, 0.0 * far, far)
 
-    def find_cut(self, w: Array, known: KnownSets | None = None) -> Projection:
+    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return where a step to w is cut off with its multipliers."""
         point = self.cut(w)
-        if known is not None and not known.contains(point):
+        if not known.contains(point):
             point = find_certified(self, known, point)
         far = norm(point - w)
         return Projection(point, 0.0 * far, far)
 
     def within(self, *sets: Set) -> Region:
         """Return the part of the region that is in sets, as those announced for the next round."""
-        from surefoot.regions.known_set import Within
-
         return Within(self, KnownSets(*sets))
 
     @property
@@ -256,15 +257,15 @@ class Region:
         """Return the region as bounds relative to x; None where it is known by its projection."""
         return None
 
-    def seek(self, w: Array, known: KnownSets | None) -> Array:
+    def seek(self, w: Array, known: KnownSets) -> Array:
         """Return nearly the point of the region and of sets nearest to w; it is not checked."""
         point = self.nearest(w)
-        if known is None or known.contains(point):
+        if known.contains(point):
             return point
         size = norm(point - self.x) + max(float(self.depth), 0.0)
         return project_onto_both(self.nearest, known.project, w, self.x, size)
 
-    def find_inside(self, known: KnownSets | None, holds: Callable[[Array], bool]) -> Array | None:
+    def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
         """Return a point of the region and of sets, near the last action; None for none found.
 
         Args:
@@ -289,17 +290,143 @@ class Region:
         return EmptyRegionError.of_drift(self.round, self.x, worst, drift)
 
 
-def check_one_run(x1: Array, domain: Set | None) -> None:
-    """Raise unless a start is one NumPy vector, of the domain where there is one."""
-    if not isinstance(x1, np.ndarray) or x1.ndim != 1:
-        raise InvalidValueError(f"x1 must be one NumPy vector, got {repr_line(x1)}")
-    if domain is not None:
-        start_in(domain, x1)
+class Within(Region):
+    """The points of a region that are in sets.
+
+    Args:
+        part: the region.
+        known: the sets.
+    """
+
+    def __init__(self, part: Region, known: KnownSets) -> None:
+        self.part, self.known = part, known
+        self.round, self.x, self.upper, self.errors = part.round, part.x, part.upper, part.errors
+        self.radius, self.depth, self.longest = part.radius, part.depth, part.longest
+        self.steepness, self.noise, self.reach = part.steepness, part.noise, part.reach
+        self.curvature_seen, self.from_start = part.curvature_seen, part.from_start
+        self.visit_due = part.visit_due
+
+    @property
+    def base(self) -> Any:
+        """The region without the sets."""
+        return self.part.base
+
+    def contains(self, w: Array) -> Any:
+        """Return whether a point is certified and in the sets."""
+        return self.known.contains(w) and bool(self.part.contains(w))
+
+    def certificate(self, x: Array, cut: bool = False) -> Any:
+        """Return why a point is feasible: the region's own reason."""
+        return self.part.certificate(x, cut)
+
+    def nearest(self, w: Array) -> Array:
+        """Return the point of both nearest to w; always one of both."""
+        return w if self.contains(w) else self.find_nearest(w).point
+
+    def cut(self, w: Array) -> Array:
+        """Return where the region cuts a step off, or the nearest point of both to that."""
+        return self.find_cut(w).point
+
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
+        """Return the nearest point with its multipliers."""
+        return self.part.find_nearest(w, self.known)
+
+    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
+        """Return where a step to w is cut off with its multipliers."""
+        return self.part.find_cut(w, self.known)
+
+    def within(self, *sets: Set) -> Region:
+        """Return the part that is in further sets."""
+        return Within(self.part, KnownSets(*self.known.sets, *sets))
 
 
-def check_start(g: float, upper: float, margin: float) -> None:
-    """Raise unless a start is strictly feasible, by more than the error of g."""
-    if not upper + margin < 0.0:
-        raise InvalidValueError(
-            f"the start must be strictly feasible, by more than the error of g, got g(x_1) = {g:g}"
-        )
+class WithinBall(Within):
+    """The points of a region that are in a ball, for a batch and every backend, too.
+
+    A ball that is known to hold the feasible set changes nothing: then every certified point is in
+    it. Where one is not, its projection is taken, which is certified, but not always the nearest.
+    """
+
+    def __init__(self, part: Region, ball: Ball) -> None:
+        super().__init__(part, KnownSets(ball))
+        self.ball = ball
+
+    def contains(self, w: Array) -> Any:
+        """Return whether a point is certified and in the ball; a column of answers for a batch."""
+        return self.ball.contains(w) & self.part.contains(w)
+
+    def nearest(self, w: Array) -> Array:
+        """Return the region's nearest point, drawn into the ball."""
+        return self._draw(self.part.nearest(w))
+
+    def cut(self, w: Array) -> Array:
+        """Return the same where the step to w is cut off."""
+        return self._draw(self.part.cut(w))
+
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
+        """Return the nearest point with its multipliers."""
+        return self._draw_found(self.part.find_nearest(w))
+
+    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
+        """Return where a step to w is cut off with its multipliers."""
+        return self._draw_found(self.part.find_cut(w))
+
+    def _draw_found(self, found: Projection) -> Projection:
+        point = self._draw(found.point)
+        return found._replace(point=point, drawn=found.drawn + norm(point - found.point))
+
+    def _draw(self, point: Array) -> Array:
+        """Return a certified point of the ball for a certified one."""
+        good = self.ball.contains(point)
+        return if_any(good ^ True, lambda: self._draw_in(point, good), lambda: point)
+
+    def _draw_in(self, point: Array, good: Any) -> Array:
+        """Return points that are not good as their projections, where these are certified.
+
+        Where one is not, it is the last point that is on the way there from the action; all of
+        that way is in the ball.
+        """
+        there, x = self.ball.project(point), self.x
+        way = there - x
+
+        def halve(k: Any, share: Any) -> Any:
+            more = share + 0.5 ** (k + 1.0)
+            return where(self.contains(x + more * way), more, share)
+
+        between = x + loop_in_turn(HALVINGS, halve, 0.0 * norm(way)) * way
+        best = where(self.contains(there), there, between)
+        fine = good | self.contains(best)
+        if fine is False:
+            raise EmptyRegionError.of_set(self.ball, point, float(norm(there - point)))
+        return where(good, point, where(fine, best, 0.0 * best + math.nan))
+
+
+class OnePoint(Region):
+    """One point, for a reason of its own.
+
+    Args:
+        t: the round that was played.
+        x: the point.
+        bound: g there is at most this in the next round.
+        errors: what the bound allows for.
+        reason: in words.
+    """
+
+    radius = depth = longest = noise = 0.0
+    steepness = math.inf
+
+    def __init__(self, t: float, x: Array, bound: float, errors: Errors, reason: str) -> None:
+        self.round, self.x, self.upper, self.errors, self.reason = t, x, bound, errors, reason
+        self.reach = norm(x)
+
+    def nearest(self, w: Array) -> Array:
+        """Return the point."""
+        return self.x
+
+    def contains(self, w: Array) -> bool:
+        """Return whether a point is this one."""
+        return bool((w == self.x).all())
+
+    def certificate(self, x: Array, cut: bool = False) -> PointCertificate:
+        """Return why the point is feasible."""
+        return PointCertificate(int(self.round), self.reason, self.upper, cut, self.errors)

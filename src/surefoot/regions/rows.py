@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import dot, norm, squared_and_norm
+from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, count, positive, projectable
@@ -30,31 +30,22 @@ from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, pull_share
-from surefoot.regions.certificates import (
-    CurvatureCertificate,
-    PullCertificate,
-    check_quadratic,
-    check_reach,
-)
-from surefoot.regions.curvature import (
-    Curvature,
-    CurvatureMemory,
-    CurvatureRegion,
-    least_curvature,
-)
+from surefoot.regions.certificates import CurvatureCertificate, PullCertificate
+from surefoot.regions.checks import check_one_run, check_quadratic, check_reach, check_wish
+from surefoot.regions.curvature import Curvature, CurvatureMemory, CurvatureRegion, least_curvature
 from surefoot.regions.errors import EmptyRegionError, Errors
-from surefoot.regions.nearest import KnownSets, draw_back, take_certified
+from surefoot.regions.nearest import EVERYWHERE, KnownSets, draw_back, take_certified
 from surefoot.regions.quadratics import Bounds, project_onto_bounds
-from surefoot.regions.region import Knowledge, Projection, Reading, Region, check_one_run
+from surefoot.regions.region import Knowledge, Projection, Reading, Region
 from surefoot.sets import Ball
 
-__all__ = ["CurvatureRows", "RowsRegion", "curvature_of", "read_rows"]
+__all__ = ["CurvatureRows", "RowsRegion", "curvature_of"]
 
 REFINED = 4
 """How often half-spaces are moved again by the length of the step that they led to, within sets."""
 INWARDS = (0.0, 1e-13, 1e-10, 1e-7, 1e-4)
 """How far inside of everything a common point is sought, relative to the reach."""
-Search = Callable[[Array, "KnownSets | None"], tuple[Array, Array]]
+Search = Callable[[Array, KnownSets], tuple[Array, Array]]
 
 # A wish at the end of float64 has squares beyond it; what comes of them is compared, and not taken.
 _QUIETLY = np.errstate(over="ignore", invalid="ignore")
@@ -255,12 +246,9 @@ class RowsRegion(Region):
     def bounds(self, point: Array) -> Array:
         """Return the certified bound on each row at a point: U_i(p) and half of the margin."""
         q = point - self.x
-        return self._values(q, self.level + 0.5 * self.margin, norm(q))
-
-    def _values(self, q: Array, up: Array, length: float) -> Array:
-        """Return each row's bound at q, relative to x, from bounds at x."""
+        length = norm(q)
         bent = self.slope_error * length + 0.5 * self.beta * (length * length)
-        return up + self.s @ q + bent
+        return self.level + 0.5 * self.margin + self.s @ q + bent
 
     def holds(self, point: Array) -> bool:
         """Return whether a point passes the check of every row."""
@@ -278,7 +266,7 @@ class RowsRegion(Region):
     @_QUIETLY
     def nearest(self, w: Array) -> Array:
         """Return the point of the region nearest to w; w itself where it is in the region."""
-        self._check_wish(w)
+        check_wish(w, self.x)
         return w if self.contains(w) else self.find_nearest(w).point
 
     def cut(self, w: Array) -> Array:
@@ -286,12 +274,12 @@ class RowsRegion(Region):
         return self.find_cut(w).point
 
     @_QUIETLY
-    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point and its multipliers."""
         return self._find(w, known, self._project)
 
     @_QUIETLY
-    def find_cut(self, w: Array, known: KnownSets | None = None) -> Projection:
+    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         r"""Return where a step to w ends that is cut by half-spaces, not by balls.
 
         The half-spaces are :math:`h_i + s_i^\top q + \tau P + \frac{\beta_i}2P^2 \le 0`, with P the
@@ -300,14 +288,9 @@ class RowsRegion(Region):
         """
         return self._find(w, known, self._cut_by_halfspaces)
 
-    def _check_wish(self, w: Array) -> None:
-        if not squared_and_norm(w - self.x)[0] < math.inf:
-            checks.refuse_unfinite(w, "the wanted action")
-            raise InvalidValueError("the wanted action must have a finite distance from x")
-
-    def _find(self, w: Array, known: KnownSets | None, search: Search) -> Projection:
+    def _find(self, w: Array, known: KnownSets, search: Search) -> Projection:
         """Return what a search finds; else a certified point on the way there."""
-        self._check_wish(w)
+        check_wish(w, self.x)
         if self._is_in(w, known):
             return Projection(w, np.zeros(len(self.level)), 0.0)
         q, weights = search(w - self.x, known)
@@ -319,40 +302,31 @@ class RowsRegion(Region):
             end = take_certified(self, known, end)
         return Projection(end, weights, norm(end - self.x - q))
 
-    def _is_in(self, point: Array, known: KnownSets | None) -> bool:
-        return self.contains(point) and (known is None or known.contains(point))
+    def _is_in(self, point: Array, known: KnownSets) -> bool:
+        return self.contains(point) and known.contains(point)
 
-    def _settle(self, q: Array, known: KnownSets | None) -> Array:
-        return self.x + q if known is None else known.settle(self.x + q)
+    def _settle(self, q: Array, known: KnownSets) -> Array:
+        return known.settle(self.x + q)
 
-    def _project(
-        self, v: Array, known: KnownSets | None, inwards: float = 0.0
-    ) -> tuple[Array, Array]:
+    def _project(self, v: Array, known: KnownSets, inwards: float = 0.0) -> tuple[Array, Array]:
         """Return the point of the balls and of sets nearest to v, relative to x; multipliers."""
         up = self.level + self.margin + inwards * self.each.steepness[:, 0]
         return self._solve(v, up, self.beta, self.slope_error, known, inwards)
 
     def _solve(
-        self,
-        v: Array,
-        up: Array,
-        beta: Array,
-        tau: float,
-        known: KnownSets | None,
-        inwards: float = 0.0,
+        self, v: Array, up: Array, beta: Array, tau: float, known: KnownSets, inwards: float = 0.0
     ) -> tuple[Array, Array]:
         """Return the nearest point of bounds and of sets, and the bounds' multipliers."""
-        bounds, cut = Bounds(up, self.s, beta, np.full(len(up), tau), 0.25 * self.margin), None
-        if known is not None:
-            bounds = bounds.join(known.bounds(self.x, inwards))
-            cut = partial(known.cut, self.x, self.reach, inwards)
+        bounds = Bounds(up, self.s, beta, np.full(len(up), tau), 0.25 * self.margin)
+        bounds = bounds.join(known.bounds(self.x, inwards))
+        cut = partial(known.cut, self.x, self.reach, inwards)
         q, multipliers = project_onto_bounds(v, bounds, cut)
         return q, multipliers[: len(up)]
 
-    def _cut_by_halfspaces(self, v: Array, known: KnownSets | None) -> tuple[Array, Array]:
+    def _cut_by_halfspaces(self, v: Array, known: KnownSets) -> tuple[Array, Array]:
         """Return a step cut by half-spaces that are moved by the length of what they lead to."""
         up, squared, flat = self.level + self.margin, dot(v, v), np.zeros(len(self.level))
-        most = 2 if known is None else REFINED
+        most = REFINED if known else 2
         best: tuple[Array, Array] | None = None
         failed: tuple[Array, Array] | None = None
         for turn in range(most + 1):
@@ -362,10 +336,10 @@ class RowsRegion(Region):
             if not self._is_in(self._settle(found[0], known), known):
                 # The step was longer than what the half-spaces were moved for.
                 failed = failed or found
-                squared = 1.02 * squared if turn or known is not None else squared
+                squared = 1.02 * squared if turn or known else squared
                 continue
             best = found
-            near = known is not None and abs(before - squared) <= 1e-3 * before
+            near = known and abs(before - squared) <= 1e-3 * before
             # Where nothing bends no length moves the half-spaces: the first answer is the last.
             straight = not self.beta.any() and not self.slope_error
             if failed or near or turn + 1 >= most or straight:
@@ -381,11 +355,6 @@ class RowsRegion(Region):
         """Return from which share of the way to the anchor on convexity bounds all rows by 0."""
         return float(pull_share(self.each.ball.up, self.each.anchor_level).max())
 
-    @property
-    def _rounding(self) -> float:
-        """What rounding does to a mean of two points."""
-        return 8.0 * (len(self.x) + 8) * 2.0**-53 * float(self.reach)
-
     def _is_on_way_back(self, w: Array) -> bool:
         """Return whether a point is on the way to the anchor, where convexity certifies it."""
         assert self.anchor is not None
@@ -395,9 +364,10 @@ class RowsRegion(Region):
             return False
         along = dot(w - self.x, way) / length
         off = norm(w - self.x - (along / length) * way)
-        return bool(max(off, share * length - along, along - length) <= self._rounding)
+        rounding = 8.0 * (len(w) + 8) * 2.0**-53 * self.reach
+        return bool(max(off, share * length - along, along - length) <= rounding)
 
-    def find_inside(self, known: KnownSets | None, holds: Callable[[Array], bool]) -> Array | None:
+    def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
         """Return a point near the last action; else where convexity certifies one.
 
         That is on the way to the anchor, all of it from where all rows are bounded by 0, since the

@@ -21,12 +21,12 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, projectable
 from surefoot.core.types import Array, Feedback
 from surefoot.core.types import Region as Set
-from surefoot.regions.certificates import BALL_TOO_SMALL
+from surefoot.regions.certificates import PointCertificate
+from surefoot.regions.checks import BALL_TOO_SMALL, check_one_run
 from surefoot.regions.errors import EmptyRegionError, Errors
-from surefoot.regions.nearest import KnownSets, cut_by, find_certified, reflect_in_turn
-from surefoot.regions.one_point import PointCertificate
+from surefoot.regions.nearest import EVERYWHERE, KnownSets, cut_by, find_certified, reflect_in_turn
 from surefoot.regions.quadratics import Bounds, project_onto_bounds
-from surefoot.regions.region import Knowledge, Projection, Reading, Region, check_one_run
+from surefoot.regions.region import Knowledge, Projection, Reading, Region
 from surefoot.regions.rows import read_rows
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
@@ -204,7 +204,7 @@ class TogetherRegion(Region):
         checks.refuse_unfinite(w, "the wanted action")
         return self.find_nearest(w).point
 
-    def find_nearest(self, w: Array, known: KnownSets | None = None) -> Projection:
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point; several kinds of regions have no multipliers in common."""
         try:
             point = find_certified(self, known, w)
@@ -217,14 +217,13 @@ class TogetherRegion(Region):
             point = find_certified(region, known, w)
         return Projection(point, 0.0, norm(point - w))
 
-    def find_inside(self, known: KnownSets | None, holds: Callable[[Array], bool]) -> Array | None:
+    def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
         """Return a point of all regions and of sets, near the last action."""
         return reflect_in_turn([row.nearest for row in self.rows], known, holds, self.x)
 
-    def seek(self, w: Array, known: KnownSets | None) -> Array:
+    def seek(self, w: Array, known: KnownSets) -> Array:
         """Return nearly the point of all regions and of sets that is nearest to w."""
-        at, sets, others = (self.x, float(self.reach), 0.0), known or KnownSets(), []
-        bounds = sets.bounds(self.x, 0.0)
+        at, bounds, others = (self.x, float(self.reach), 0.0), known.bounds(self.x, 0.0), []
         for row in self.rows:
             own = row.as_bounds()
             if own is not None and bool((row.x == self.x).all()):
@@ -233,7 +232,7 @@ class TogetherRegion(Region):
                 others.append(row)
 
         def cut(q: Array) -> Bounds:
-            found = sets.cut(*at, q)
+            found = known.cut(*at, q)
             for row in others:
                 found = found.join(cut_by(row.nearest, *at, q))
             return found

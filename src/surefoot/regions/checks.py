@@ -1,0 +1,98 @@
+"""What a region refuses, and what a reading says that is impossible if the constants are right."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.algorithm import start_in
+from surefoot.core.arrays import norm, squared_and_norm, to_numpy
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
+from surefoot.core.types import Region as Set
+from surefoot.regions.errors import Errors, list_causes
+
+BALL_TOO_SMALL = "the ball around the feasible set is too small"
+"""How a sentence on a feasible action ends that is outside of what was said to hold all of them."""
+
+
+def check_one_run(x1: Array, domain: Set | None) -> None:
+    """Raise unless a start is one NumPy vector, of the domain where there is one."""
+    if not isinstance(x1, np.ndarray) or x1.ndim != 1:
+        raise InvalidValueError(f"x1 must be one NumPy vector, got {checks.repr_line(x1)}")
+    if domain is not None:
+        start_in(domain, x1)
+
+
+def check_start(g: float, upper: float, margin: float) -> None:
+    """Raise unless a start is strictly feasible, by more than the error of g."""
+    if not upper + margin < 0.0:
+        raise InvalidValueError(
+            f"the start must be strictly feasible, by more than the error of g, got g(x_1) = {g:g}"
+        )
+
+
+def check_wish(w: Array, x: Array) -> None:
+    """Raise unless a wanted action has a finite distance from x; one run."""
+    if not squared_and_norm(w - x)[0] < math.inf:
+        checks.refuse_unfinite(to_numpy(w), "the wanted action")
+        raise InvalidValueError("the wanted action must have a finite distance from x")
+
+
+def check_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]:
+    """Return a sentence if an action is feasible, and longer than any feasible point can be.
+
+    Args:
+        t: the round.
+        x: the action that was played.
+        upper: what g is at most there.
+        reach: the largest norm of a feasible point, as it was told.
+
+    Example:
+        >>> import numpy as np
+        >>> print(*check_reach(2, np.array([0.6, 0.8]), -0.1, 0.5))
+        round 2: |x| = 1 and g is at most -0.1, but no feasible point is longer than 0.5: the ball
+        around the feasible set is too small
+    """
+    size = float(norm(x))
+    if not (upper <= 0 and size > reach * (1 + 1e-12)):
+        return ()
+    return (
+        f"round {t}: |x| = {size:.6g} and g is at most {upper:.3g}, but no feasible point is "
+        f"longer than {reach:.6g}: {BALL_TOO_SMALL}",
+    )
+
+
+def check_quadratic(
+    t: int,
+    g: float,
+    length: float,
+    over: float,
+    beta: float,
+    noise: float,
+    errors: Errors,
+    name: str = "g",
+) -> tuple[str, ...]:
+    """Return a sentence if one of two readings is above the quadratic bound of the other.
+
+    Args:
+        t: the round of the newer.
+        g: its value.
+        length: how far apart they are.
+        over: by how much one is above the linear bound of the other, their errors taken off.
+        beta: the curvature.
+        noise: their rounding.
+        errors: what was allowed for.
+        name: of the constraint.
+    """
+    squared = length * length
+    if not over > 0.5 * beta * squared + noise or not squared > 0:
+        return ()
+    return (
+        f"round {t}: {name} = {g:.6g} is above its quadratic bound "
+        f"{g - (over - 0.5 * beta * squared):.6g}: the curvature is at least "
+        f"{2 * (over - noise) / squared:.6g}, more than "
+        + list_causes(errors, f"beta = {beta:.6g}", convex=False).replace("or g ", f"or {name} "),
+    )
