@@ -12,7 +12,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.core.types import Array, Feedback, Info
-from surefoot.experiments.comparison import Comparison
+from surefoot.experiments.compare import Comparison
 from surefoot.problems.constraints import FunctionConstraint
 from surefoot.problems.costs import Quadratic
 

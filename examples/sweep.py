@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import surefoot as sf
-from surefoot.experiments.comparison import Comparison
+from surefoot.experiments.compare import Comparison
 from surefoot.problems.constraints import Affine
 from surefoot.problems.costs import Quadratic
 from surefoot.sets import Ball

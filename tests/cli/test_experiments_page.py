@@ -14,8 +14,8 @@ from surefoot.cli import _exit
 from surefoot.cli.app import app
 from surefoot.core.parameters import parameters_of
 from surefoot.experiments import Spec
+from surefoot.experiments.build import PROBLEMS
 from surefoot.experiments.cells import cells_of
-from surefoot.experiments.problems import PROBLEMS
 from surefoot.experiments.specification import AlgorithmRow, Amount, ProblemKeys, Recording
 from surefoot.experiments.toml import parse_spec
 

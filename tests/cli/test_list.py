@@ -1,8 +1,8 @@
 import pytest
 
 from surefoot.algorithms import ALGORITHMS
-from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
-from surefoot.experiments.problems import PROBLEMS
+from surefoot.experiments.build import PROBLEMS
+from surefoot.experiments.paper.related import BIBLIOGRAPHY
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
 AGENTS = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex"]

@@ -16,7 +16,7 @@ def no_figures(monkeypatch):
         (folder / "report.html").write_text("a page")
         return folder / "report.html", []
 
-    monkeypatch.setattr("surefoot.experiments.report.write_report", write)
+    monkeypatch.setattr("surefoot.experiments.page.write_report", write)
 
 
 def test_the_table_and_the_paths_are_printed_and_nothing_is_played(desk, no_figures):

@@ -1,8 +1,8 @@
 import pytest
 
 from surefoot.experiments import build_spec
-from surefoot.experiments.notes import Claim
 from surefoot.experiments.paper import reproduction
+from surefoot.experiments.record import Claim
 
 OTHER = "reproduced only with other constants than stated"
 
@@ -58,7 +58,7 @@ def small(monkeypatch):
     monkeypatch.setattr(reproduction, "specification", lambda: spec)
     monkeypatch.setattr(reproduction, "claims", lambda cells: [Claim(**c) for c in CLAIMS])
     monkeypatch.setattr(
-        "surefoot.experiments.report.write_report", lambda results, folder, _, **__: (folder, [])
+        "surefoot.experiments.page.write_report", lambda results, folder, _, **__: (folder, [])
     )
 
 
@@ -77,7 +77,7 @@ def test_json_has_the_claims(desk, small):
 
 def test_the_report_of_a_reproduction_has_its_verdicts(desk, small, monkeypatch):
     monkeypatch.setattr(
-        "surefoot.experiments.report.write_report", lambda results, folder, _, **__: (folder, [])
+        "surefoot.experiments.page.write_report", lambda results, folder, _, **__: (folder, [])
     )
     desk.do("reproduce --workers 0")
     assert desk.do("report out/reproduction").out.startswith(TABLE)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import _results
-from surefoot.experiments import CellResult, Estimate, Results, driver, play_cell
+from surefoot.experiments import CellResult, Estimate, Results, cells, sweep
 
 run_module = importlib.import_module("surefoot.cli.run")
 
@@ -226,7 +226,7 @@ def test_a_full_disk_is_said_and_what_was_done_is_kept(desk, monkeypatch):
         results._rows(f"PRAGMA max_page_count = {room}")
         return results
 
-    monkeypatch.setattr(driver.Results, "write", write_little)
+    monkeypatch.setattr(sweep.Results, "write", write_little)
     code, out, err = desk.run()
     assert (code, out) == (1, "")
     assert "the disk is full" in err
@@ -255,16 +255,16 @@ def failing(address, spec):
     return played(address, spec)
 
 
-played = play_cell.play_cell
+played = cells.play_cell
 
 
 def test_a_failed_cell_is_named_and_ends_with_3(desk, monkeypatch):
-    monkeypatch.setattr(play_cell, "play_cell", failing)
+    monkeypatch.setattr(cells, "play_cell", failing)
     code, out, err = desk.run()
     assert code == 3
     assert err == "surefoot: a corner: PFS.anytime, T = 80: failed: no luck\n"
     assert "4 cells: 3 played, 1 failed" in out
-    monkeypatch.setattr(play_cell, "play_cell", played)
+    monkeypatch.setattr(cells, "play_cell", played)
     assert "1 played, 3 in the file already" in desk.run().out  # and is tried again
 
 
@@ -312,7 +312,7 @@ def test_an_unexpected_error_is_one_sentence_and_with_debug_a_traceback(desk, mo
     def broken(*args, **kwargs):
         raise KeyError("lost")
 
-    monkeypatch.setattr(driver, "run", broken)
+    monkeypatch.setattr(sweep, "run", broken)
     code, out, err = desk.run()
     assert (code, out) == (1, "")
     assert err.startswith("surefoot: unexpected KeyError: 'lost' (this is a bug")

@@ -64,7 +64,7 @@ def test_a_report_that_cannot_be_made_is_said_after_the_table(tmp_path, capsys, 
     def broken(results, folder, rows, **_):
         raise StoreError("the note 'claims' is damaged")
 
-    monkeypatch.setattr("surefoot.experiments.report.write_report", broken)
+    monkeypatch.setattr("surefoot.experiments.page.write_report", broken)
     with Results.write(tmp_path / "results.sqlite") as results:
         results.set_plan([Place(address="c", problem="p", algorithm="a", horizon=5, block=0)])
         results.put(CellResult(address="c", spec={}, status="refused", note="no"))

@@ -4,9 +4,8 @@ import sys
 
 import pytest
 
-from surefoot.experiments import plugins
-from surefoot.experiments.players import ALGORITHMS_BY_NAME, FULL_NAMES
-from surefoot.experiments.problems import PROBLEMS
+from surefoot.experiments import build
+from surefoot.experiments.build import ALGORITHMS_BY_NAME, FULL_NAMES, PROBLEMS
 
 CODE = '''\
 """A depot, and a rule that decides by an if."""
@@ -78,7 +77,7 @@ tuning = "anytime"
 @pytest.fixture
 def forgetful():
     """Let a test load plugins, and forget them afterwards."""
-    tables = (PROBLEMS, ALGORITHMS_BY_NAME, FULL_NAMES, plugins._LOADED)
+    tables = (PROBLEMS, ALGORITHMS_BY_NAME, FULL_NAMES, build._LOADED)
     before, path, modules = [dict(t) for t in tables], list(sys.path), set(sys.modules)
     yield
     for table, old in zip(tables, before, strict=True):

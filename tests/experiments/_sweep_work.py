@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.experiments import Results, build_spec, run
-from surefoot.experiments.play_cell import play_cells
+from surefoot.experiments.cells import play_cells
 
 POISON, SLOW, BROKEN = 13, 17, 19
 

@@ -13,7 +13,7 @@ from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
 from surefoot.algorithms import RECOO
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Info
-from surefoot.experiments import Results, extras, gather
+from surefoot.experiments import Results, gather, sweep
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
 
@@ -109,8 +109,8 @@ def test_a_missing_extra_is_told_before_a_round_is_played(monkeypatch):
         for module in [m for m in sys.modules if m.split(".")[0] == name]:
             monkeypatch.delitem(sys.modules, module)
         monkeypatch.setitem(sys.modules, name, None)
-    find = extras.find_spec
-    monkeypatch.setattr(extras, "find_spec", lambda n: None if n in extras._SOLVERS else find(n))
+    find = sweep.find_spec
+    monkeypatch.setattr(sweep, "find_spec", lambda n: None if n in sweep._SOLVERS else find(n))
     box = problems.rotated_box(3, horizon=20, trials=2)
     played = []
     with pytest.raises(MissingExtraError, match=r"surefoot\[solve\].*OGD.fixed on rotated box"):

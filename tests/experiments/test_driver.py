@@ -17,17 +17,15 @@ from surefoot.experiments import (
     Event,
     Results,
     StoreError,
-    driver,
     estimate,
     executors,
     record,
     run,
     sweep,
 )
-from surefoot.experiments.driver import pending
+from surefoot.experiments.cells import play_cells
 from surefoot.experiments.executors import RunError
-from surefoot.experiments.play_cell import play_cells
-from surefoot.experiments.sweep import Sweep
+from surefoot.experiments.sweep import Sweep, pending
 
 HERE = Path(__file__).parent
 
@@ -236,7 +234,7 @@ def test_a_second_driver_is_told_and_leaves_the_first_alone(work, folder):
 @pytest.mark.slow
 def test_a_full_disk_ends_the_run_with_one_sentence_and_loses_nothing(work, folder, monkeypatch):
     made = work.spec(horizons=range(400, 404), recording={"every": 1})
-    monkeypatch.setattr(driver.Results, "write", work.small_file(Results.write, 60))
+    monkeypatch.setattr(sweep.Results, "write", work.small_file(Results.write, 60))
     with pytest.raises(StoreError, match="the disk is full"):
         run(made, folder, workers=0)
     monkeypatch.undo()
@@ -310,7 +308,7 @@ def test_few_are_in_flight_and_no_list_of_results_is_held(work, folder, monkeypa
         if event.done in (100, 500):
             levels.append(tracemalloc.get_traced_memory()[0])
 
-    monkeypatch.setattr(driver, "make_workers", lambda *a, **k: pool)
+    monkeypatch.setattr(sweep, "make_workers", lambda *a, **k: pool)
     monkeypatch.setattr(sweep, "wait", wait)
     made = work.spec(horizons=range(2, 152), etas=[0.1, 0.2, 0.3, 0.4])
     tracemalloc.start()
@@ -357,7 +355,7 @@ class Mortal(executors.InProcess):
 
 def test_a_cell_that_was_alone_with_two_deaths_is_set_aside(work, folder, monkeypatch):
     pool = Mortal(work)
-    monkeypatch.setattr(driver, "make_workers", lambda *a, **k: pool)
+    monkeypatch.setattr(sweep, "make_workers", lambda *a, **k: pool)
     made = work.spec(horizons=[11, work.POISON, 23], etas=[0.1])
     outcome = run(made, folder)
     assert (outcome.done, outcome.set_aside, outcome.failed) == (2, 1, 0)
@@ -368,7 +366,7 @@ def test_a_cell_that_was_alone_with_two_deaths_is_set_aside(work, folder, monkey
 
 def test_a_chunk_that_fails_is_tried_cell_by_cell(work, folder, monkeypatch):
     pool = Mortal(work)
-    monkeypatch.setattr(driver, "make_workers", lambda *a, **k: pool)
+    monkeypatch.setattr(sweep, "make_workers", lambda *a, **k: pool)
     made = work.spec(horizons=[11, work.BROKEN, 23], etas=[0.1])
     outcome = run(made, folder, _work=work.deadly)
     assert (outcome.done, outcome.failed) == (2, 1)

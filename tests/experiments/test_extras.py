@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from surefoot.experiments import estimate, extras, parse_spec, run
+from surefoot.experiments import estimate, parse_spec, run, sweep
+from surefoot.experiments.cells import play_cell
 from surefoot.experiments.executors import RunError
-from surefoot.experiments.extras import missing_extras
 from surefoot.experiments.paper import reproduction
-from surefoot.experiments.play_cell import play_cell
-from surefoot.experiments.starter import starter
+from surefoot.experiments.sweep import missing_extras
+from surefoot.experiments.toml import starter
 
 SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp", "clarabel")
 POLYTOPE = """\
@@ -39,7 +39,7 @@ def bare(monkeypatch):
     def block(*names):
         find = importlib.util.find_spec
         monkeypatch.setattr(
-            extras, "find_spec", lambda n: None if n.split(".")[0] in names else find(n)
+            sweep, "find_spec", lambda n: None if n.split(".")[0] in names else find(n)
         )
         for name in [m for m in sys.modules if m.split(".")[0] in names]:
             monkeypatch.delitem(sys.modules, name)
@@ -79,13 +79,13 @@ def test_a_scan_that_was_asked_for_without_jax_is_told_too(bare):
 
 
 def test_with_everything_installed_nothing_is_tried(monkeypatch):
-    monkeypatch.setattr(extras, "build_problem", None)
+    monkeypatch.setattr(sweep, "build_problem", None)
     assert missing_extras(parse_spec(POLYTOPE)) == []
 
 
 def test_an_extra_that_is_missing_in_a_worker_is_no_result_of_the_cell(monkeypatch):
     def parts(spec):
-        return extras.need("nowhere_at_all", "solve", "a test")
+        return sweep.need("nowhere_at_all", "solve", "a test")
 
     with pytest.raises(ImportError, match="a test needs nowhere_at_all"):
         play_cell("a", {"horizon": 3}, parts)

@@ -6,8 +6,8 @@ import pytest
 
 from surefoot.experiments import build_spec
 from surefoot.experiments import cells as cells_module
+from surefoot.experiments.build import BLOCK
 from surefoot.experiments.cells import cells_of, rounds_of
-from surefoot.experiments.problems import BLOCK
 
 DATA = {
     "name": "x",

@@ -6,12 +6,9 @@ import pytest
 
 from surefoot import play
 from surefoot.algorithms import Theorem1
-from surefoot.experiments import cache
-from surefoot.experiments import play_cell as playing
-from surefoot.experiments.cells import stream_seed
-from surefoot.experiments.play_cell import play_cell, play_cells
-from surefoot.experiments.players import ALGORITHMS_BY_NAME, build_player
-from surefoot.experiments.problems import PROBLEMS, build_problem
+from surefoot.experiments import cells as playing
+from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, build_player, build_problem
+from surefoot.experiments.cells import play_cell, play_cells, stream_seed
 from surefoot.experiments.record import ComparatorFacts, Facts
 from surefoot.games import violations
 
@@ -191,9 +188,9 @@ def test_bits_do_not_depend_on_the_company():
 
 def test_neighbours_share_streams_and_comparator_up_to_a_limit(monkeypatch):
     made = []
-    keep = cache.build_problem
-    monkeypatch.setattr(cache, "build_problem", lambda *a: made.append(a[1]) or keep(*a))
-    monkeypatch.setattr(cache, "_problems", cache.Recent(4_096 + 60 * 3 * 2 * 8))
+    keep = playing.build_problem
+    monkeypatch.setattr(playing, "build_problem", lambda *a: made.append(a[1]) or keep(*a))
+    monkeypatch.setattr(playing, "_problems", playing.Recent(4_096 + 60 * 3 * 2 * 8))
     other = {"name": "PFS", "parameters": {"eta": 0.2, "rho": 0.01}}
     play_cells([("a", spec()), ("b", spec(algorithm=other))])
     assert made == [60]
@@ -213,7 +210,7 @@ def test_neighbours_share_streams_and_comparator_up_to_a_limit(monkeypatch):
 def test_cells_with_other_streams_share_nothing(change):
     inside = {"name": "paper_toy", "arguments": {"published": None}}
     one, other = spec(inside), spec(**{"problem": inside} | change)
-    streams = [cache.problem_of(s).costs for s in (one, other, one)]
+    streams = [playing.problem_of(s).costs for s in (one, other, one)]
     assert streams[0] is streams[2]
     assert streams[0] != streams[1]
     for cell, costs in zip((one, other), streams, strict=False):
@@ -232,8 +229,8 @@ def test_a_regret_beyond_its_bound_fails_the_promise(monkeypatch):
 def test_compiled_games_of_all_lengths_have_streams_for_one_program(name):
     given = {"adversary": "corners"} if name == "adversarial_cube" else {}
     problem = {"name": name, "arguments": PROBLEMS[name].complete(given)}
-    short = cache.problem_of(spec(problem, horizon=50))
-    long = cache.problem_of(spec(problem, horizon=50, engine="scan"))
+    short = playing.problem_of(spec(problem, horizon=50))
+    long = playing.problem_of(spec(problem, horizon=50, engine="scan"))
     # Constraints that change have a length of their own, and such games a program each.
     extended = 50 if name == "changing_halfspaces" else 2_048
     assert (short.costs.horizon, long.costs.horizon) == (50, extended)

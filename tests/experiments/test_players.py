@@ -7,8 +7,13 @@ from surefoot import problems
 from surefoot.algorithms import PFS, ScalarDPP, Tighten, Tuned
 from surefoot.core.algorithm import constructors_of
 from surefoot.experiments import parse_spec
-from surefoot.experiments.players import ALGORITHMS_BY_NAME, amount_at, build_player
-from surefoot.experiments.problems import PROBLEMS, build_problem
+from surefoot.experiments.build import (
+    ALGORITHMS_BY_NAME,
+    PROBLEMS,
+    amount_at,
+    build_player,
+    build_problem,
+)
 from surefoot.sets import Ball, Box, Intersection, Polytope
 
 NAMES = sorted(PROBLEMS)

@@ -9,10 +9,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from _plugin import CODE, SPEC, forgetful  # noqa: F401  a fixture
 
-from surefoot.experiments import Results, SpecError, gather, parse_spec, plugins, run
+from surefoot.experiments import Results, SpecError, build, gather, parse_spec, run
+from surefoot.experiments.build import PluginError, load_plugin
 from surefoot.experiments.cells import cells_of
-from surefoot.experiments.plugins import PluginError, load_plugin
-from surefoot.experiments.starter import starter_with
+from surefoot.experiments.toml import starter_with
 
 pytestmark = pytest.mark.usefixtures("forgetful")
 
@@ -65,7 +65,7 @@ def test_only_cells_that_use_the_plugin_have_its_source_in_their_address(mine):
 def hash_of(folder, name="mine"):
     for known in [m for m in sys.modules if m.split(".")[0] in (name, "helper", "far", "pack")]:
         del sys.modules[known]
-    plugins._LOADED.clear()
+    build._LOADED.clear()
     return load_plugin(name, folder).digest
 
 

@@ -11,8 +11,7 @@ import pytest
 from surefoot.core.algorithm import constructors_of
 from surefoot.core.parameters import parameters_of
 from surefoot.experiments import Spec, SpecError, build_spec
-from surefoot.experiments.players import ALGORITHMS_BY_NAME, plain_parameters_of
-from surefoot.experiments.problems import PROBLEMS
+from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, plain_parameters_of
 from surefoot.experiments.specification import AlgorithmRow, Amount, Recording
 
 
@@ -144,7 +143,7 @@ for name in ("pydantic", "typer", "rich"):
     sys.modules[name] = None
 from surefoot.experiments import parse_spec
 from surefoot.experiments.cells import cells_of
-from surefoot.experiments.starter import starter
+from surefoot.experiments.toml import starter
 list(cells_of(parse_spec(starter("x"))))
 print(*sorted({"jax", "scipy", "matplotlib", "dask"} & set(sys.modules)))
 """

@@ -3,10 +3,8 @@
 import re
 from dataclasses import replace
 
-from surefoot.experiments.cells import cells_of, rounds_of
-from surefoot.experiments.play_cell import play_cell
-from surefoot.experiments.starter import starter
-from surefoot.experiments.toml import parse_spec
+from surefoot.experiments.cells import cells_of, play_cell, rounds_of
+from surefoot.experiments.toml import parse_spec, starter
 
 STARTER = starter("first")
 

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from surefoot.core.parameters import parameters_of
 from surefoot.experiments import Spec, SpecError, build_spec, dump_spec, parse_spec, read_spec
-from surefoot.experiments.players import ALGORITHMS_BY_NAME
-from surefoot.experiments.problems import PROBLEMS
-from surefoot.experiments.starter import starter
-from surefoot.experiments.toml import _line_of, _lines
+from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS
+from surefoot.experiments.toml import _line_of, _lines, starter
 
 STARTER = starter("first")
 TOP = 'name = "x"\nhorizons = [30, 700]\n'

@@ -4,7 +4,7 @@ import pytest
 
 from surefoot.algorithms import ALGORITHMS, NetworkPenalty, source_of
 from surefoot.algorithms.related import offline
-from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
+from surefoot.experiments.paper.related import BIBLIOGRAPHY
 
 BY_NAME = {kind.__name__: kind for kind in ALGORITHMS}
 

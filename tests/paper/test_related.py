@@ -9,8 +9,7 @@ from benchmarks.related import _line, agents_on_a_ring, measure
 
 from surefoot.experiments import dump_spec, parse_spec
 from surefoot.experiments.paper import related
-from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
-from surefoot.experiments.paper.related import specification
+from surefoot.experiments.paper.related import BIBLIOGRAPHY, specification
 from surefoot.experiments.record import VerdictFacts
 
 

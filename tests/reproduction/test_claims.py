@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from surefoot.experiments import CellResult, Place
-from surefoot.experiments.paper.claims import (
+from surefoot.experiments.paper.reproduction import (
     CURVES,
     OTHER_CONSTANTS,
     REPRODUCED,

@@ -6,10 +6,10 @@ import pytest
 from surefoot.algorithms import ALGORITHMS
 from surefoot.core.types import needs_of
 from surefoot.experiments import Results, run
+from surefoot.experiments.build import build_player
 from surefoot.experiments.cells import cells_of
-from surefoot.experiments.notes import claims_of
 from surefoot.experiments.paper.reproduction import REGRET, VIOLATION, panels, specification
-from surefoot.experiments.players import build_player
+from surefoot.experiments.record import claims_of
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
 
 

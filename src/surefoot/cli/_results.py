@@ -123,8 +123,8 @@ def finish(
 def make_report(folder: Path, rows: Sequence[Row]) -> tuple[Path | None, list[Path], str]:
     """Write figures and page of saved results; return where they are, or why there are none."""
     from surefoot.experiments import Results
+    from surefoot.experiments.page import write_report
     from surefoot.experiments.record import FILE_NAME
-    from surefoot.experiments.report import write_report
 
     try:
         with stage("making the figures and the page"), Results.open(folder / FILE_NAME) as results:

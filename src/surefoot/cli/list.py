@@ -61,10 +61,8 @@ def _select(
 ) -> dict[str, Any]:
     """Return what is asked for, as plain data."""
     from surefoot.algorithms import NetworkPenalty
-    from surefoot.experiments.mistakes import unknown
-    from surefoot.experiments.players import ALGORITHMS_BY_NAME
-    from surefoot.experiments.problems import PROBLEMS
-    from surefoot.experiments.specification import YOUR_OWN
+    from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS
+    from surefoot.experiments.specification import YOUR_OWN, unknown
 
     rules = {**ALGORITHMS_BY_NAME, "NetworkPenalty": NetworkPenalty}
     if settings and problem is None:
@@ -121,8 +119,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 def _of_plugins() -> list[dict[str, Any]]:
     from surefoot.algorithms import feedback_words
     from surefoot.core.types import needs_of
-    from surefoot.experiments.players import ALGORITHMS_BY_NAME
-    from surefoot.experiments.plugins import loaded
+    from surefoot.experiments.build import ALGORITHMS_BY_NAME, loaded
 
     return [
         {
@@ -178,7 +175,7 @@ _SOME: dict[str, Any] = {
 
 
 def _literature() -> list[dict[str, Any]]:
-    from surefoot.experiments.paper.bibliography import BIBLIOGRAPHY
+    from surefoot.experiments.paper.related import BIBLIOGRAPHY
 
     return [
         {"work": cited.work, "here": list(cited.here), "as": cited.standing, "note": cited.note}
@@ -187,7 +184,7 @@ def _literature() -> list[dict[str, Any]]:
 
 
 def _problem(name: str) -> dict[str, Any]:
-    from surefoot.experiments.problems import PROBLEMS
+    from surefoot.experiments.build import PROBLEMS
 
     entry = PROBLEMS[name]
     arguments = [
@@ -201,7 +198,7 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
     from surefoot.algorithms import source_of
     from surefoot.core.algorithm import constructors_of
     from surefoot.core.parameters import parameters_of
-    from surefoot.experiments.players import FULL_NAMES, plain_parameters_of
+    from surefoot.experiments.build import FULL_NAMES, plain_parameters_of
 
     promises = {entry.name: entry.promise for entry in (*_theorems(), *_theorems_of_agents())}
     tunings = [

@@ -73,13 +73,15 @@ def new(
 
 def _text(like: Like, name: str) -> str:
     """Return a specification with the name of its file."""
-    from surefoot.experiments import dump_spec, plugins, starter
+    from surefoot.experiments import dump_spec
+    from surefoot.experiments.build import loaded
     from surefoot.experiments.paper import related, reproduction, table1
+    from surefoot.experiments.toml import starter, starter_with
 
-    if like is Like.starter and plugins.loaded():
-        return starter.starter_with(name, plugins.loaded())
+    if like is Like.starter and loaded():
+        return starter_with(name, loaded())
     if like is Like.starter:
-        return starter.starter(name)
+        return starter(name)
     made = {
         Like.table1: table1.specification,
         Like.reproduction: reproduction.specification,

@@ -51,7 +51,7 @@ def load_plugins(modules: Sequence[str] | None) -> list[str]:
         The words of a command that does it again.
     """
     if modules:
-        from surefoot.experiments.plugins import PluginError, load_plugin
+        from surefoot.experiments.build import PluginError, load_plugin
 
         try:
             for module in modules:
@@ -70,8 +70,8 @@ def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int)
         horizon: number of rounds.
     """
     from surefoot.experiments import SpecError, build_spec
+    from surefoot.experiments.build import build_problem
     from surefoot.experiments.cells import stream_seed
-    from surefoot.experiments.problems import build_problem
 
     try:
         # A whole specification, so that the mistakes are those that a file would be told.

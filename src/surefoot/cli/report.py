@@ -49,7 +49,7 @@ def report(
       surefoot report out/limits --export csv --export netcdf
     """
     from surefoot.experiments import Results, gather
-    from surefoot.experiments.notes import claims_of
+    from surefoot.experiments.record import claims_of
 
     file = _find_file(folder)
     with Results.open(file) as results:

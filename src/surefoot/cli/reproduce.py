@@ -15,7 +15,7 @@ from surefoot.cli.options import Force, Workers
 from surefoot.core.display import paint
 
 if TYPE_CHECKING:
-    from surefoot.experiments.notes import Claim
+    from surefoot.experiments.record import Claim
 
 SHORT = "with other constants"
 """The middle verdict on a figure, where a table has no room for all of it."""
@@ -43,7 +43,7 @@ def reproduce(
       surefoot reproduce --out out/reproduction
     """
     from surefoot.experiments.paper import reproduction
-    from surefoot.experiments.typed import to_plain
+    from surefoot.experiments.record import to_plain
 
     folder = check_output_folder(out)
     with progress() as tell:
@@ -82,7 +82,7 @@ def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:
-    from surefoot.experiments.notes import OTHER_CONSTANTS
+    from surefoot.experiments.record import OTHER_CONSTANTS
 
     verdict = SHORT if claim.verdict == OTHER_CONSTANTS else claim.verdict
     numbers = _values(claim.published), _values(claim.measured)

@@ -90,10 +90,10 @@ def run(
         _ask_before_a_long_run(described, folder, workers)
     if report and (why := unreportable()):
         warn(f"surefoot: there will be no report: {why}")
-    from surefoot.experiments import driver
+    from surefoot.experiments import sweep
 
     with progress() as tell:
-        outcome = driver.run(
+        outcome = sweep.run(
             described,
             folder,
             text=text,

@@ -1,16 +1,13 @@
-"""Exports: tidy tables as CSV and Parquet, labelled arrays as xarray and netCDF.
-
-A table has one row per problem, algorithm, horizon and trial: every number of the trial, and every
-fact of its cell under a dotted name (``constants.G_f``, ``guarantee.regret_bound``). Paths and
-actions are in the labelled arrays only. Cells that were not played, or are damaged, have no rows.
-"""
+"""Write a file whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -20,8 +17,25 @@ import numpy as np
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.experiments.files import write_whole
 from surefoot.experiments.record import CellResult, Place, axes_of
+
+
+@contextlib.contextmanager
+def write_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a draft to write to, which gets the path's name when all of it is on the disk.
+
+    Whatever happens in the block, the path has the whole new file or what was there before.
+    """
+    path = Path(os.fspath(path))
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield draft
+        with draft.open("r+b") as file:
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 class Played(Protocol):

@@ -1,20 +1,162 @@
-"""The record of a cell: the axes of its arrays, its facts as types, the words of a verdict.
-
-Writers build these records and readers use them; plain data exist only in the file. Nothing here
-needs the code that played the cell.
-"""
+"""Typed records as plain data and back: what JSON can hold, checked against the annotations."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
 from surefoot.core.display import Word
-from surefoot.experiments.typed import from_plain, to_plain
+from surefoot.core.errors import DamagedError, InvalidValueError
+
+if TYPE_CHECKING:
+    from surefoot.experiments.store import Results
+
+
+R = TypeVar("R")
+
+_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def to_plain(data: Any) -> Any:
+    """Return records as tables, lists, texts and numbers; a float that is not finite as None.
+
+    Raises:
+        InvalidValueError: something in it is neither.
+    """
+    if isinstance(data, np.generic):
+        data = data.item()
+    if data is None or isinstance(data, str | bool | int):
+        return data
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if is_dataclass(data):
+        return {f.name: to_plain(getattr(data, f.name)) for f in fields(data)}
+    if isinstance(data, Mapping):
+        if strangers := [key for key in data if not isinstance(key, str)]:
+            raise InvalidValueError(
+                f"keys of data to be stored must be texts, got {strangers[0]!r}"
+            )
+        return {key: to_plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [to_plain(value) for value in data]
+    raise InvalidValueError(
+        f"data to be stored must be plain (texts, numbers, lists, dicts), got {data!r}"
+    )
+
+
+def read_value(kind: Any, data: object, name: str) -> Any:
+    """Return a value of a file as its annotation says: a list as a tuple, 1 for a float as 1.0.
+
+    Raises:
+        InvalidValueError: it is of another type.
+    """
+    return data if kind is None else _read(kind, data, name)
+
+
+def from_plain(kind: type[R], data: Any, name: str) -> R:
+    """Return the record that plain data describe; keys that it does not have are left out.
+
+    Args:
+        kind: a dataclass.
+        data: as :func:`to_plain` returns them.
+        name: what to call the data in an error.
+
+    Raises:
+        InvalidValueError: a value is missing, or is not what the annotation says.
+    """
+    return _read(kind, data, name)  # type: ignore[no-any-return]
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _read(kind: Any, data: Any, name: str) -> Any:
+    if kind is object:
+        return data
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return _read_union(parts, data, name)
+    if origin is Literal:
+        if data in parts and not isinstance(data, bool):
+            return data
+        words = ", ".join(map(repr, parts))
+        raise InvalidValueError(f"{name} must be one of {words}, got {data!r}")
+    if issubclass(origin or kind, tuple):
+        return _read_tuple(kind, data, name)
+    if is_dataclass(kind) or origin is dict:
+        if not isinstance(data, dict):
+            raise InvalidValueError(f"{name} must be a table, got {data!r}")
+        if origin is dict:
+            return {key: _read(parts[1], value, f"{name}.{key}") for key, value in data.items()}
+        return _read_record(kind, data, name)
+    if not _fits(kind, data):
+        raise InvalidValueError(f"{name} must be {_NAMES[kind]}, got {data!r}")
+    return float(data) if kind is float else data
+
+
+def _read_union(kinds: tuple[Any, ...], data: Any, name: str) -> Any:
+    if any(_fits(kind, data) for kind in kinds):
+        return data
+    kinds = tuple(kind for kind in kinds if kind is not NoneType)
+    if len(kinds) == 1:
+        return _read(kinds[0], data, name)
+    words = " or ".join(_NAMES[kind] for kind in kinds)
+    raise InvalidValueError(f"{name} must be {words}, got {data!r}")
+
+
+def _fits(kind: Any, data: Any) -> bool:
+    """Return whether a value is of a simple type; true is no number, a whole number is a float."""
+    if kind is NoneType:
+        return data is None
+    if isinstance(data, bool):
+        return kind is bool
+    if kind is float:
+        return isinstance(data, int | float) and math.isfinite(data)
+    return kind in _NAMES and isinstance(data, kind)
+
+
+def _read_record(kind: Any, data: dict[str, Any], name: str) -> Any:
+    for f in fields(kind):
+        if f.name not in data and f.default is MISSING and f.default_factory is MISSING:
+            raise InvalidValueError(f"{name} must have '{f.name}', got {sorted(data)}")
+    read = {n: _read(h, data[n], f"{name}.{n}") for n, h in _hints(kind).items() if n in data}
+    return kind(**read)
+
+
+def _read_tuple(kind: Any, data: Any, name: str) -> Any:
+    if not isinstance(data, list | tuple):
+        raise InvalidValueError(f"{name} must be a list, got {data!r}")
+    if get_origin(kind) is tuple and get_args(kind)[-1] is ...:
+        part = get_args(kind)[0]
+        return tuple(_read(part, value, f"{name}[{i}]") for i, value in enumerate(data))
+    # The types of a pair, or the fields of a named tuple.
+    parts = dict(enumerate(get_args(kind))) or _hints(kind)
+    if len(data) != len(parts):
+        raise InvalidValueError(f"{name} must be a list of {len(parts)}, got {data!r}")
+    values = zip(parts.items(), data, strict=True)
+    read = [_read(part, value, f"{name}.{key}") for (key, part), value in values]
+    return kind(*read) if isinstance(kind, type) else tuple(read)
+
 
 FILE_NAME = "results.sqlite"
 """What the results file of an experiment is called in its folder."""
@@ -292,3 +434,119 @@ class Place:
     algorithm: str
     horizon: int
     block: int
+
+
+REPRODUCED = "reproduced"
+OTHER_CONSTANTS = "reproduced only with other constants than stated"
+NOT_REPRODUCED = "not reproduced"
+CLAIM_WORDS = (NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED)
+"""The verdicts on a published figure, the gravest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A claim of a publication, with what was measured.
+
+    Attributes:
+        figure: which figure of the publication.
+        statement: what it shows.
+        settings: the label of the row that was compared.
+        published: values by horizon.
+        measured: values by horizon; None for one that is not finite.
+        verdict: one of :data:`CLAIM_WORDS`.
+        reason: the numbers behind the verdict.
+    """
+
+    figure: str
+    statement: str
+    settings: str = ""
+    published: dict[str, float | None] = field(default_factory=dict)
+    measured: dict[str, float | None] = field(default_factory=dict)
+    verdict: str = ""
+    reason: str = ""
+
+
+class Shown(NamedTuple):
+    """A row by its label, and the name that a figure shows for it."""
+
+    label: str
+    name: str
+
+
+class PanelSetting(NamedTuple):
+    """The rows that stand for a publication's curves in one setting of the constants."""
+
+    name: str
+    rows: tuple[Shown, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panels:
+    """Which rows are which curves of a published figure.
+
+    Attributes:
+        problem: label of the problem of the regret.
+        violation_problem: label of the problem of the violations.
+        settings: for each setting its name, and labels with the names to show for them.
+        published: values by measure, shown name and horizon.
+        every: which rounds a figure of actions shows.
+    """
+
+    problem: str
+    violation_problem: str
+    settings: tuple[PanelSetting, ...] = ()
+    published: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    every: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What a reproduction is about, for the first screen of its page.
+
+    Attributes:
+        paper: authors, title, venue and year.
+        question: what the experiment asks.
+        settings: name and meaning of each setting of the constants.
+        link: where the paper is.
+    """
+
+    paper: str
+    question: str
+    settings: tuple[tuple[str, str], ...] = ()
+    link: str = ""
+
+
+def claims_of(results: Results) -> list[Claim]:
+    """Return the claims of a reproduction; of any other experiment there are none.
+
+    Raises:
+        DamagedError: the note is there and is not a list of claims.
+    """
+    return list(_read_note(results, "claims", tuple[Claim, ...]) or ())
+
+
+def panels_of(results: Results) -> Panels | None:
+    """Return the layout of a reproduction's figures; None for any other experiment.
+
+    Raises:
+        DamagedError: the note is there and is not a layout.
+    """
+    return _read_note(results, "panels", Panels)
+
+
+def story_of(results: Results) -> Story | None:
+    """Return what a reproduction is about; None for any other experiment.
+
+    Raises:
+        DamagedError: the note is there and is not a story.
+    """
+    return _read_note(results, "story", Story)
+
+
+def _read_note(results: Results, key: str, kind: type[R]) -> R | None:
+    data = results.notes().get(key)
+    try:
+        return None if data is None else from_plain(kind, data, key)
+    except InvalidValueError as error:
+        told = f"the note '{key}' of results '{results.path}' is damaged: {error}"
+        raise DamagedError(told) from error

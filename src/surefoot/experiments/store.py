@@ -24,8 +24,15 @@ from urllib.parse import quote
 import numpy as np
 
 from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
-from surefoot.experiments.record import CellResult, Facts, Place, Status, misshapen
-from surefoot.experiments.typed import from_plain, to_plain
+from surefoot.experiments.record import (
+    CellResult,
+    Facts,
+    Place,
+    Status,
+    from_plain,
+    misshapen,
+    to_plain,
+)
 
 _ID, _FORMAT = 0x53465253, 3  # "SFRS"
 _SCHEMA = (

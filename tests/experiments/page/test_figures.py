@@ -22,8 +22,6 @@ from surefoot.experiments.figures import (  # noqa: E402
     action_figure,
     cost_figure,
     instant_figure,
-    paper_actions,
-    paper_figure,
     path_figure,
     rate_figure,
     regret_figure,
@@ -31,11 +29,16 @@ from surefoot.experiments.figures import (  # noqa: E402
     save_figures,
     violation_figure,
 )
-from surefoot.experiments.figures._sheet import pick_horizon, thin  # noqa: E402
-from surefoot.experiments.figures.style import COLOURS, look_of, paper_style  # noqa: E402
-from surefoot.experiments.rates import fit_rates  # noqa: E402
+from surefoot.experiments.figures.paper import paper_figure  # noqa: E402
+from surefoot.experiments.figures.plane import paper_actions  # noqa: E402
+from surefoot.experiments.figures.sheet import COLOURS, look_of, paper_style, pick_horizon, thin  # noqa: E402
 from surefoot.experiments.record import Sourced, VerdictFacts  # noqa: E402
-from surefoot.experiments.rows import Row, algorithms, mean_std  # noqa: E402
+from surefoot.experiments.rows import (  # noqa: E402
+    Row,
+    algorithms,
+    fit_rates,
+    mean_std,
+)
 
 EVERY_FIGURE = {
     name: getattr(figures, f"{name.removesuffix('s')}_figure")
@@ -480,7 +483,7 @@ def test_one_horizon_is_the_longest_that_all_have(rows):
 def test_every_figure_there_is_data_for_is_saved_as_pdf_and_png(results, tmp_path, monkeypatch):
     # What is in the files is the next test's matter: all of them take seconds to render.
     monkeypatch.setattr(
-        figures.files, "render_figure", lambda figure, formats: dict.fromkeys(formats, b"")
+        figures, "render_figure", lambda figure, formats: dict.fromkeys(formats, b"")
     )
     paths = save_figures(gather(results), tmp_path / "figures")
     stems = [f"paper-toy-{name}" for name in EVERY_FIGURE]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from surefoot.experiments import CellResult, Facts, Place, StoreError
-from surefoot.experiments.rates import fit_rates
 from surefoot.experiments.record import BreachFacts, ComparatorFacts
 from surefoot.experiments.rows import (
     Row,
     algorithms,
     arrange,
+    fit_rates,
     gather,
     mean_std,
     problems,

@@ -16,13 +16,9 @@ from setuptools import Distribution
 
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments import Facts, Place, Results, Row, gather
-from surefoot.experiments.notes import Story
-from surefoot.experiments.page import write, write_page
-from surefoot.experiments.page.verdicts import pairs_of, summarise_pairs, word_of
-from surefoot.experiments.page.words import number
-from surefoot.experiments.page.write import compact_svg
-from surefoot.experiments.record import VerdictFacts
-from surefoot.experiments.typed import to_plain
+from surefoot.experiments.page import _environment, compact_svg, write_page
+from surefoot.experiments.page.findings import number, pairs_of, summarise_pairs, word_of
+from surefoot.experiments.record import Story, VerdictFacts, to_plain
 
 from . import _pages as pages
 
@@ -185,7 +181,7 @@ def test_a_write_that_fails_leaves_the_page_that_was_there(results, rows, tmp_pa
 
 
 def test_without_jinja_there_is_one_sentence_and_no_page(results, rows, tmp_path, monkeypatch):
-    write._environment.cache_clear()
+    _environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"report page needs jinja2.*surefoot\[plot\]"):
         write_page(results, tmp_path / "report.html", rows, {})

@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from surefoot.experiments import Results, StoreError, figures, report
-from surefoot.experiments.notes import Panels, PanelSetting, Shown, claims_of, panels_of
-from surefoot.experiments.report import write_report
-from surefoot.experiments.typed import to_plain
+from surefoot.experiments import Results, StoreError, figures
+from surefoot.experiments import page as page_module
+from surefoot.experiments.page import write_report
+from surefoot.experiments.record import Panels, PanelSetting, Shown, claims_of, panels_of, to_plain
 
 from . import _pages as pages
 
@@ -30,7 +30,7 @@ PAPER = {f"paper-as-plotted{end}.{kind}" for end in ("", "-actions") for kind in
 def quick(monkeypatch):
     """Figures are laid out and not rendered, which takes seconds."""
     monkeypatch.setattr(
-        figures.files, "render_figure", lambda _, formats: dict.fromkeys(formats, b"<svg></svg>")
+        figures, "render_figure", lambda _, formats: dict.fromkeys(formats, b"<svg></svg>")
     )
 
 
@@ -64,7 +64,7 @@ def at_once(most):
 def test_every_cell_is_read_once_for_figures_panels_and_page(
     reproduction, tmp_path, quick, monkeypatch, pools
 ):
-    monkeypatch.setattr(report, "FEW", 1)
+    monkeypatch.setattr(page_module, "FEW", 1)
     read, reads = Results._cell, Counter()
 
     def counted(self, address, row):

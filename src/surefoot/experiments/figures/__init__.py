@@ -2,7 +2,8 @@
 
 Each function takes rows and a selection and returns a Matplotlib figure that no window and no
 global list holds: when the last reference goes, it goes. :func:`save_figures` writes all that the
-rows have data for. Every figure takes these arguments:
+rows have data for, each file complete or absent; those of the paper are in
+:mod:`surefoot.experiments.figures.paper`. Every figure takes these arguments:
 
 - ``rows``: from :func:`surefoot.experiments.gather`;
 - ``problem``: a label; the first problem unless given;
@@ -11,27 +12,152 @@ rows have data for. Every figure takes these arguments:
 - ``width``: "column" for one column of a paper, "page" for both.
 """
 
-from surefoot.experiments.figures._sheet import MOST, NothingToDraw
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from surefoot.core.errors import InvalidValueError
+from surefoot.experiments.export import write_whole
 from surefoot.experiments.figures.cost import cost_figure
-from surefoot.experiments.figures.files import save_figure, save_figures
-from surefoot.experiments.figures.paper import paper_figure, save_panels
-from surefoot.experiments.figures.plane import action_figure, paper_actions
+from surefoot.experiments.figures.plane import action_figure
 from surefoot.experiments.figures.regret import path_figure, rate_figure, regret_figure
+from surefoot.experiments.figures.sheet import NothingToDraw, in_style
 from surefoot.experiments.figures.violation import instant_figure, violation_figure
+from surefoot.experiments.rows import Row
+from surefoot.experiments.rows import problems as problems_of
 
 __all__ = [
-    "MOST",
+    "FIGURES",
     "NothingToDraw",
     "action_figure",
     "cost_figure",
     "instant_figure",
-    "paper_actions",
-    "paper_figure",
     "path_figure",
     "rate_figure",
     "regret_figure",
     "save_figure",
     "save_figures",
-    "save_panels",
     "violation_figure",
 ]
+
+FIGURES: dict[str, Callable[..., Any]] = {
+    "regret": regret_figure,
+    "path": path_figure,
+    "rate": rate_figure,
+    "violation": violation_figure,
+    "instant": instant_figure,
+    "actions": action_figure,
+    "cost": cost_figure,
+}
+"""All figures, by the end of their file's name."""
+
+# What would make two files of the same figure differ.
+_METADATA: dict[str, dict[str, Any]] = {
+    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+    "png": {"Software": None},
+    "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
+}
+
+
+def save_figures(
+    rows: Sequence[Row],
+    folder: Path | str,
+    algorithms: Sequence[str] | None = None,
+    formats: Sequence[str] = ("pdf", "png"),
+    stems: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Write every figure for which the rows have data, and return the files.
+
+    Args:
+        rows: from :func:`surefoot.experiments.gather`.
+        folder: created if missing; a file of the same name is replaced, whole.
+        algorithms: labels; the first eight of the plan unless given.
+        formats: some of "pdf", "svg", "png".
+        stems: how the file names of each problem begin; :func:`file_names` of all unless given.
+    """
+    saved = []
+    for problem, stem in (file_names(problems_of(rows)) if stems is None else stems).items():
+        for kind, draw in FIGURES.items():
+            try:
+                figure = draw(rows, problem, algorithms)
+            except NothingToDraw:
+                continue
+            saved += save_figure(figure, Path(folder) / f"{stem}-{kind}", formats)
+    return saved
+
+
+def save_figure(
+    figure: Any, path: Path | str, formats: Sequence[str] = ("pdf", "png")
+) -> list[Path]:
+    """Write one figure in several formats, each file whole or not at all.
+
+    Args:
+        figure: of this module.
+        path: without its ending.
+        formats: some of "pdf", "svg", "png".
+    """
+    for ending in formats:
+        if ending not in _METADATA:
+            raise InvalidValueError(
+                f"formats must be some of {', '.join(_METADATA)}, got {ending!r}"
+            )
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    saved = []
+    for ending, data in render_figure(figure, formats).items():
+        target = path.with_name(f"{path.name}.{ending}")
+        with write_whole(target) as draft:
+            draft.write_bytes(data)
+        saved.append(target)
+    return saved
+
+
+@in_style
+def render_figure(figure: Any, formats: Sequence[str]) -> dict[str, bytes]:
+    """Return one figure in several formats, by their names."""
+    engine = figure.get_layout_engine()
+    rendered = {}
+    with warnings.catch_warnings():
+        # A label in a script that no font here has is drawn as boxes: no reason to stop.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)  # found once, good for all formats
+        try:
+            for ending in formats:
+                buffer = io.BytesIO()
+                figure.savefig(buffer, format=ending, metadata=_METADATA[ending])
+                rendered[ending] = buffer.getvalue()
+        finally:
+            figure.set_layout_engine(engine)
+    return rendered
+
+
+def file_name(label: str) -> str:
+    """Return a label as part of a file name.
+
+    >>> file_name("as plotted"), file_name("../..")
+    ('as-plotted', 'problem')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", label.lower())[:60].strip("-") or "problem"
+
+
+def file_names(problems: Sequence[str]) -> dict[str, str]:
+    """Return a file name for each problem: letters, digits and dashes, no two the same.
+
+    >>> file_names(["Paper toy", "paper-toy", "../.."])
+    {'Paper toy': 'paper-toy', 'paper-toy': 'paper-toy-2', '../..': 'problem'}
+    """
+    names: dict[str, str] = {}
+    for problem in problems:
+        stem = file_name(problem)
+        name, n = stem, 1
+        while name in names.values():
+            n += 1
+            name = f"{stem}-{n}"
+        names[problem] = name
+    return names

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from surefoot.experiments.figures import _sheet as sheet
-from surefoot.experiments.figures._sheet import Width, in_style
-from surefoot.experiments.figures.style import INK, look_of
+from surefoot.experiments.figures import sheet
+from surefoot.experiments.figures.sheet import INK, Width, in_style, look_of
 from surefoot.experiments.record import OracleFacts
 from surefoot.experiments.rows import Row
 

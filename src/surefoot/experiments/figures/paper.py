@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.experiments.figures import _sheet as sheet
-from surefoot.experiments.figures._sheet import in_style
-from surefoot.experiments.figures.files import file_name, save_figure
+from surefoot.experiments.figures import file_name, save_figure, sheet
 from surefoot.experiments.figures.plane import paper_actions
-from surefoot.experiments.figures.style import look_of
+from surefoot.experiments.figures.sheet import in_style, look_of
 from surefoot.experiments.figures.violation import MEASURES, draw_instants
-from surefoot.experiments.notes import Panels
+from surefoot.experiments.record import Panels
 from surefoot.experiments.rows import Row
 
 Published: TypeAlias = Mapping[str, Mapping[int, float]]

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
-from surefoot.experiments.figures import _sheet as sheet
-from surefoot.experiments.figures._sheet import Width, in_style
-from surefoot.experiments.figures.style import FILL, INK, look_of
+from surefoot.experiments.figures import sheet
+from surefoot.experiments.figures.sheet import FILL, INK, Width, in_style, look_of
 from surefoot.experiments.rows import Row
 
 DOTS = 40

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.experiments.figures import _sheet as sheet
-from surefoot.experiments.figures._sheet import Width, in_style
-from surefoot.experiments.figures.style import look_of
-from surefoot.experiments.rates import Fit, fit_rates
-from surefoot.experiments.rows import Row
+from surefoot.experiments.figures import sheet
+from surefoot.experiments.figures.sheet import Width, in_style, look_of
+from surefoot.experiments.rows import Fit, Row, fit_rates
 
 WIDE = 20.0
 """The ratio of the largest to the smallest value from which an axis is logarithmic."""

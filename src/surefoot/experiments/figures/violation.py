@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.experiments.figures import _sheet as sheet
-from surefoot.experiments.figures._sheet import Width, in_style
-from surefoot.experiments.figures.style import look_of
+from surefoot.experiments.figures import sheet
+from surefoot.experiments.figures.sheet import Width, in_style, look_of
 from surefoot.experiments.rows import Row
 
 MEASURES = {"soft": r"$[\Sigma_t\, g(x_t)]_+$", "hard": r"$\Sigma_t\, [g(x_t)]_+$"}

@@ -1,5 +1,339 @@
-"""One page per experiment: a single file that opens anywhere, offline."""
+"""Write one page per experiment: a single file that opens anywhere, offline."""
 
-from surefoot.experiments.page.write import write_page
+from __future__ import annotations
 
-__all__ = ["write_page"]
+import base64
+import hashlib
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from surefoot.core.optional import need
+from surefoot.experiments.export import write_whole
+from surefoot.experiments.figures import (
+    FIGURES,
+    NothingToDraw,
+    file_names,
+    render_figure,
+    save_figures,
+)
+from surefoot.experiments.figures.paper import save_panels
+from surefoot.experiments.page.findings import (
+    SUMS,
+    clean,
+    find_findings,
+    number,
+    pairs_of,
+    summarise_pairs,
+)
+from surefoot.experiments.page.tables import (
+    claims_table,
+    find_used,
+    rates_table,
+    results_table,
+    verdict_table,
+)
+from surefoot.experiments.record import claims_of, panels_of, story_of
+from surefoot.experiments.rows import Row, fit_rates, gather, problems
+from surefoot.experiments.store import Results
+
+if TYPE_CHECKING:
+    from surefoot.experiments.store import Results
+
+
+Drawings: TypeAlias = Mapping[str, Mapping[str, bytes]]
+"""Figures as SVG, by problem and by the kind of the figure."""
+
+DRAWN = 4
+"""Problems whose figures are on the page; the folder ``figures`` has all."""
+
+_CAPTIONS = {
+    "regret": "Regret against the horizon",
+    "path": "Regret against the rounds",
+    "violation": "Violation, summed over the rounds",
+    "instant": "Violation, round by round",
+    "actions": "Actions in the plane",
+}
+"""What is on the page; rates and times are there as tables."""
+
+
+def write_page(
+    results: Results,
+    path: str | Path,
+    rows: Sequence[Row] | None = None,
+    drawings: Drawings | None = None,
+) -> Path:
+    """Write the report of an experiment: one HTML file without a reference to anything outside.
+
+    First what was found, one figure and the verdicts; then claims, figures, tables, every constant
+    with its origin, and the commands to repeat the experiment. The same results give the same
+    bytes.
+
+    Args:
+        results: the open file; nothing is played.
+        path: of the page; its folder is created if missing. An existing page is replaced in one
+            step, or kept as it is if anything goes wrong.
+        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
+        drawings: the figures, if they have been drawn already.
+
+    Returns:
+        The path.
+    """
+    rows = gather(results) if rows is None else rows
+    drawings = draw_figures(rows) if drawings is None else drawings
+    return write_template(Path(path), "page.html", **_fill(results, rows, drawings))
+
+
+def draw_figures(rows: Sequence[Row]) -> dict[str, dict[str, bytes]]:
+    """Return the figures of a page: those of its first problems, as SVG."""
+    drawn: dict[str, dict[str, bytes]] = {}
+    for problem in problems(rows)[:DRAWN]:
+        drawn[problem] = {}
+        for kind in _CAPTIONS:
+            try:
+                figure = FIGURES[kind](rows, problem)
+                drawn[problem][kind] = render_figure(figure, ("svg",))["svg"]
+            except NothingToDraw:
+                continue
+    return drawn
+
+
+def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str, Any]:
+    """Return what stands on the page, by the names of the template."""
+    header, claims, plan = results.header(), claims_of(results), results.places()
+    pairs, shown = pairs_of(rows, plan), problems(rows)
+    first, *more = find_findings(rows, claims)
+    groups = [
+        (problem, [(kind, said, own[kind]) for kind, said in _CAPTIONS.items() if kind in own])
+        for problem in shown[:DRAWN]
+        if (own := drawings.get(problem))
+    ]
+    front = _pick_front(groups[0][1], rows) if groups else None
+    return {
+        "name": header.get("name") or "experiment",
+        "story": story_of(results),
+        "finding": first,
+        "findings": more,
+        "front": front,
+        "summary": summarise_pairs(pairs),
+        "verdicts": verdict_table(pairs),
+        "sums": any(pair.row is not None and pair.row.promised in SUMS for pair in pairs),
+        "claims": claims_table(claims),
+        "figures": [(p, [d for d in own if d is not front]) for p, own in groups],
+        "not_drawn": max(0, len(shown) - DRAWN),
+        "comparator": _describe_comparator(rows),
+        "results": results_table(rows),
+        "rates": rates_table(fit_rates(rows), rows),
+        "used": find_used(rows),
+        "call": (header.get("data") or {}).get("call"),
+        "commands": _list_commands(header, reproduction=bool(claims)),
+        "specification": str(header.get("specification") or "").strip("\n"),
+        "provenance": _list_provenance(header, rows),
+    }
+
+
+def _pick_front(drawings: Sequence[Any], rows: Sequence[Row]) -> Any:
+    """Return the drawing of the first screen: regret, along what there is more than one of."""
+    several = len({row.horizon for row in rows}) > 1
+    order = ("regret", "path") if several else ("path", "regret")
+    by_kind = {drawing[0]: drawing for drawing in drawings}
+    return next((by_kind[kind] for kind in order if kind in by_kind), drawings[0])
+
+
+# --- the frame -----------------------------------------------------------------------------------
+
+
+def write_template(target: Path, template: str, **values: Any) -> Path:
+    """Write a page from a template of this folder, whole or not at all."""
+    script = _read("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
+    text = _environment().get_template(template).render(script=script, digest=digest, **values)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with write_whole(target) as draft:
+        draft.write_bytes(text.encode("utf-8"))
+    return target
+
+
+@cache
+def _environment() -> Any:
+    jinja2 = need("jinja2", "plot", "the report page")
+
+    def finish(value: Any) -> Any:
+        return clean(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_read),
+        autoescape=True,
+        finalize=finish,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    mark = need("markupsafe", "plot", "the report page").Markup
+    environment.globals["style"] = mark(_read("page.css"))
+    environment.filters |= {
+        "svg": lambda data: mark(compact_svg(data)),
+        "code": mark,
+        "coded": lambda text: base64.b64encode(clean(text).encode("utf-8")).decode(),
+    }
+    return environment
+
+
+def _read(name: str) -> str:
+    return files("surefoot.experiments.page").joinpath(name).read_text(encoding="utf-8")
+
+
+_GROUPED = re.compile(r'(<g clip-path="[^"]*">)<use [^>]*/></g>(?:\1<use [^>]*/></g>)+')
+_REMOVED = re.compile(
+    r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>|<style .*?</style>"
+    r"""|; font-family: '[^;"]*| id="[A-Za-z.]+2?d?[A-Za-z]*_\d+"|xlink:(?=href)""",
+    flags=re.DOTALL,
+)
+_LONG = re.compile(r"-?\d+\.\d\d+")
+
+
+def compact_svg(data: bytes) -> str:
+    """Return Matplotlib's SVG for the inside of a page: a third as long, and no ids."""
+    text = _REMOVED.sub("", data.decode("utf-8"))
+    text = re.sub(r' d="M ([L0-9.\s-]+)(z)?\s*"', _step_by_step, text)
+    text = re.sub(r"<[^>]*>", lambda tag: _LONG.sub(_round, tag[0]), text)
+    text = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", text)).strip()
+    text = re.sub(r'style="(fill|font-size): ([^;"]*)"', r'\1="\2"', text)
+    return _GROUPED.sub(lambda m: m[0].replace(f"</g>{m[1]}", ""), text)
+
+
+def _round(match: re.Match[str]) -> str:
+    return f"{float(match[0]):.1f}".removesuffix(".0")
+
+
+def _step_by_step(path: re.Match[str]) -> str:
+    """Return lines as steps from point to point, which are shorter to write."""
+    tenths = [round(10 * float(part)) for part in path[1].replace("L", " ").split()]
+    steps = [b - a for a, b in zip(tenths, tenths[2:], strict=False)]
+    words = " ".join(f"{n / 10:g}".replace("0.", ".", 1 if abs(n) < 10 else 0) for n in steps)
+    return f' d="M{tenths[0] / 10:g} {tenths[1] / 10:g}l{words}{path[2] or ""}"'
+
+
+# --- the parts that are not tables ---------------------------------------------------------------
+
+
+def _describe_comparator(rows: Sequence[Row]) -> str:
+    """Return what regret is measured against, and how exactly that is known."""
+    known = [row.facts.comparator for row in rows if row.facts.comparator is not None]
+    said = "Regret is the cost beyond that of the best fixed feasible action in hindsight"
+    if not known:
+        return f"{said}."
+    if all(c.exact for c in known):
+        return f"{said}, which is known exactly here: its gap is 0."
+    gaps = [float(c.gap) for c in known if not c.exact and c.gap is not None]
+    exact = sum(bool(c.exact) for c in known)
+    largest = number(max(gaps), 3) if gaps else "not known"
+    return (
+        f"{said}. It is known exactly for {exact:,} of {len(known):,} rows; for the others its "
+        f"cost is within a certified gap of the best, at most {largest}, and regret is given at "
+        "the upper end of what that leaves open."
+    )
+
+
+def _list_commands(header: Mapping[str, Any], *, reproduction: bool) -> list[str]:
+    """Return the commands that make the same numbers and this page again."""
+    if reproduction:
+        return ["surefoot reproduce"]
+    file = f"{clean(header.get('name') or 'experiment')}.toml"
+    plugins = [word for name in header.get("plugins") or () for word in ("--plugin", str(name))]
+    return [shlex.join(["surefoot", "run", file, *plugins]), "surefoot report ."]
+
+
+def _list_provenance(header: Mapping[str, Any], rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Return versions, machine and times."""
+    made = Counter(
+        (*_list_versions(row.provenance), str(row.provenance.get("platform", "–")))
+        for row in rows
+        if row.provenance
+    )
+    played = f"{sum(row.horizon * row.trials for row in rows):,}"
+    items = [("Seed", str(header.get("seed", "–"))), ("Rounds played", played)]
+    for which, count in made.most_common():
+        title = f"{count:,} of {sum(made.values()):,} rows" if len(made) > 1 else "Played with"
+        items.append((title, ", ".join(which)))
+    finished = sorted(str(r.provenance["finished"]) for r in rows if r.provenance.get("finished"))
+    if finished:
+        items.append(("Finished", f"{finished[0]} to {finished[-1]}"))
+    for key, value in sorted(header.items()):
+        if key not in ("name", "seed", "specification") and not isinstance(value, dict | list):
+            items.append((key.replace("_", " ").capitalize(), str(value)))
+    return items
+
+
+def _list_versions(provenance: Mapping[str, Any]) -> tuple[str, ...]:
+    versions = provenance.get("versions") or {}
+    return tuple(f"{name} {version}" for name, version in sorted(versions.items()) if version)
+
+
+FEW = 2
+"""Problems up to which starting processes, each with its own Matplotlib, takes longer."""
+
+_FORMATS = ("pdf", "png", "svg")
+
+Pools: TypeAlias = Callable[[int], Executor]
+"""Makes a pool of at most so many processes."""
+
+
+def write_report(
+    results: Results,
+    folder: Path,
+    rows: Sequence[Row] | None = None,
+    *,
+    pools: Pools | None = None,
+) -> tuple[Path, list[Path]]:
+    """Write figures and page of saved results.
+
+    Args:
+        results: the open file.
+        folder: for ``report.html`` and the folder ``figures``.
+        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
+        pools: makes the processes that draw where there are many problems; this process draws
+            everything unless given.
+
+    Returns:
+        Where the page is, and where the figures are.
+    """
+    rows = gather(results) if rows is None else rows
+    panels, *_ = panels_of(results), claims_of(results), story_of(results)  # nothing drawn before
+    figures = folder / "figures"
+    stems = file_names(problems(rows))
+    if pools is None or len(stems) <= FEW:
+        drawn = save_figures(rows, figures, formats=_FORMATS, stems=stems)
+        drawn += [] if panels is None else save_panels(rows, panels, figures)
+    else:
+        with pools(len(stems)) as pool:
+            futures = []
+            if panels is not None:
+                shown = [r for r in rows if r.problem in (panels.problem, panels.violation_problem)]
+                futures.append(pool.submit(save_panels, shown, panels, figures))
+            for problem, stem in stems.items():
+                own = [row for row in rows if row.problem == problem]
+                job = partial(save_figures, own, figures, formats=_FORMATS, stems={problem: stem})
+                futures.append(pool.submit(job))
+            drawn = [path for future in futures for path in future.result()]
+    page = write_page(results, folder / "report.html", rows, _read_drawings(drawn, stems))
+    return page, drawn
+
+
+def _read_drawings(drawn: Iterable[Path], stems: Mapping[str, str]) -> dict[str, dict[str, bytes]]:
+    """Return the files that are SVG, by problem and kind."""
+    files = {path.stem: path for path in drawn if path.suffix == ".svg"}
+    return {
+        problem: {
+            kind: files[f"{stem}-{kind}"].read_bytes()
+            for kind in FIGURES
+            if f"{stem}-{kind}" in files
+        }
+        for problem, stem in stems.items()
+    }

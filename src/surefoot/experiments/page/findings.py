@@ -1,14 +1,236 @@
-"""What was found, in sentences: who stayed inside, who was best, what was not reproduced."""
+"""Numbers, times and lists in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from surefoot.experiments.notes import CLAIM_WORDS, Claim
-from surefoot.experiments.page.words import enumerate_words, mean_and_spread, number
+from surefoot.experiments.record import CLAIM_WORDS, Claim, Place
 from surefoot.experiments.rows import Row, mean_std, problems
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# What HTML does not allow in a document in any form: C0 and C1 controls but tab and newline. A
+# carriage return is one, too: parsers turn it into a newline.
+_CONTROLS = {c: "\ufffd" for c in (*range(32), *range(127, 160)) if c not in (9, 10)}
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Return a number with the digits that matter; in words if it is not finite.
+
+    >>> number(0.00251), number(20_000), number(-61.2345), number(1.5e-9), number(float("nan"))
+    ('0.00251', '20,000', '−61.23', '1.5×10⁻⁹', 'not a number')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool | str):
+        return str(value)
+    x = float(value)
+    if not math.isfinite(x):
+        return "not a number" if math.isnan(x) else "infinite" if x > 0 else "minus infinity"
+    if x == int(x) and abs(x) < 1e7:
+        return f"{int(x):,}".replace("-", "−")
+    if not 1e-4 <= abs(x) < 1e7:
+        mantissa, _, power = f"{x:.{digits - 1}e}".partition("e")
+        text = f"{_trim(mantissa)}×10{str(int(power)).translate(_SUPERSCRIPTS)}"
+        return text.replace("-", "−")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(x))))
+    return _trim(f"{x:,.{decimals}f}").replace("-", "−")
+
+
+def _trim(digits: str) -> str:
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def mean_and_spread(mean: float, spread: float | None) -> str:
+    """Return a mean with its standard deviation over the trials, where they differ.
+
+    >>> mean_and_spread(61.2345, 2.345), mean_and_spread(61.2345, None)
+    ('61.23 ± 2.3', '61.23')
+    """
+    if not spread or not math.isfinite(mean) or not math.isfinite(spread):
+        return number(mean)
+    return f"{number(mean)} ± {number(spread, 2)}"
+
+
+def seconds(value: float | None) -> str:
+    """Return a time in a convenient unit.
+
+    >>> seconds(0.0042), seconds(12.3), seconds(4000)
+    ('4.2 ms', '12.3 s', '1 h 7 min')
+    """
+    if value is None or not math.isfinite(float(value)):
+        return number(value)
+    s = float(value)
+    if s < 1:
+        return f"{number(1000 * s, 3)} ms"
+    if s < 60:
+        return f"{number(s, 3)} s"
+    minutes = round(s / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if s >= 3600 else f"{number(s / 60, 3)} min"
+
+
+def horizons(values: Iterable[int]) -> str:
+    """Return a list of horizons.
+
+    >>> horizons([2000, 20000])
+    'T = 2,000, 20,000'
+    """
+    return "T = " + ", ".join(f"{T:,}" for T in values)
+
+
+def enumerate_words(parts: Sequence[str]) -> str:
+    """Return parts with commas between them, and an "and" before the last.
+
+    >>> enumerate_words(["1a", "1b", "2"])
+    '1a, 1b and 2'
+    """
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def clean(text: Any) -> str:
+    """Return text without control characters and lone surrogates."""
+    kept = str(text).replace("\r\n", "\n").translate(_CONTROLS)
+    return kept.encode("utf-8", "replace").decode("utf-8")
+
+
+BADGES = {
+    "failed": "PROMISE NOT KEPT",
+    "error": "ended by an error",
+    "set aside": "set aside",
+    "stopped": "stopped",
+    "premise broken": "premise broken",
+    "not checked": "not checked",
+    "missing": "not played yet",
+    "refused": "refused",
+    "not claimed": "no promise",
+    "held": "promise kept",
+}
+"""What can become of a cell, the gravest first, and what the page calls it."""
+
+SUMS = ("cumulative", "hard", "squared")
+"""Kinds of promises about a sum over the rounds, which single rounds may exceed."""
+
+_ORDER = list(BADGES)
+_PHRASES = {
+    "failed": "the promise was NOT KEPT for {} although no premise broke",
+    "held": "the promise was kept for {}",
+    "premise broken": "a premise broke for {}",
+    "not checked": "a promise could not be checked for {}",
+    "not claimed": "nothing is promised for {}",
+    "refused": "{} {was} refused",
+    "stopped": "{} stopped",
+    "error": "{} ended by an error",
+    "set aside": "{} {was} set aside",
+    "missing": "{} {is_} not played yet",
+}
+
+
+class Pair(NamedTuple):
+    """An algorithm on a problem.
+
+    Attributes:
+        problem: the problem's label.
+        algorithm: the algorithm's label.
+        word: the gravest word of its horizons, a key of :data:`BADGES`.
+        row: of the longest horizon with that word; None if its cells are not in the file.
+        horizon: of that row.
+        sentence: why.
+        others: what became of the horizons, where that is not the same for all.
+    """
+
+    problem: str
+    algorithm: str
+    word: str
+    row: Row | None = None
+    horizon: int = 0
+    sentence: str = ""
+    others: str = ""
+
+    @property
+    def badge(self) -> str:
+        """The word for a reader, with the round if a premise broke."""
+        words = BADGES.get(self.word, self.word)
+        breaches = () if self.row is None else self.row.facts.breaches
+        rounds = [breach.round for breach in breaches if breach.round]
+        if self.word == "premise broken" and rounds:
+            return f"{words} at round {min(rounds):,}"
+        return words
+
+
+def word_of(row: Row) -> str:
+    """Return what became of a row, a key of :data:`BADGES`."""
+    if row.status != "done":
+        return "error" if row.status == "failed" else row.status
+    return row.verdict or "not claimed"
+
+
+def pairs_of(rows: Sequence[Row], plan: Iterable[Place]) -> list[Pair]:
+    """Return every pair of the plan, in its order, whether or not anything of it was played."""
+    found = {(row.problem, row.algorithm, row.horizon): row for row in rows}
+    planned: dict[tuple[str, str], dict[int, Row | None]] = {}
+    for place in plan:
+        key = place.problem, place.algorithm
+        planned.setdefault(key, {})[place.horizon] = found.get((*key, place.horizon))
+    return [_join_horizons(*key, dict(sorted(own.items()))) for key, own in planned.items()]
+
+
+def _join_horizons(problem: str, algorithm: str, rows: Mapping[int, Row | None]) -> Pair:
+    words = {T: "missing" if row is None else word_of(row) for T, row in rows.items()}
+    word = min(words.values(), key=_rank)
+    at = max(T for T in words if words[T] == word)
+    groups: dict[str, list[int]] = {}
+    for T, each in sorted(words.items(), key=lambda item: (_rank(item[1]), item[0])):
+        groups.setdefault(each, []).append(T)
+    parts = [f"{BADGES.get(w, w)}: {horizons(Ts)}" for w, Ts in groups.items()]
+    others = "; ".join(parts) if len(groups) > 1 else ""
+    return Pair(problem, algorithm, word, rows[at], at, _say_why(rows[at]), others)
+
+
+def _say_why(row: Row | None) -> str:
+    """Return why a row has its verdict."""
+    if row is None:
+        return "its cells are not in the file: run the same command again to play them"
+    if row.status != "done":
+        return row.note
+    said = "" if row.facts.verdict is None else row.facts.verdict.sentence
+    said = said.removeprefix("premise broken, ")  # as the badge beside it says
+    if row.blocks > 1:
+        said += f" (one of {row.blocks} blocks of trials)"
+    return "; ".join(part for part in (said, row.note) if part)
+
+
+def _rank(word: str) -> int:
+    return _ORDER.index(word) if word in BADGES else len(_ORDER)
+
+
+def summarise_pairs(pairs: Sequence[Pair]) -> str:
+    """Return all pairs in a sentence.
+
+    >>> held = Pair("toy", "PFS", "held")
+    >>> summarise_pairs([held, held._replace(word="refused")])
+    'Every promise whose premises held was kept: of 2 pairs of a problem and an algorithm, the promise was kept for 1 and 1 was refused.'
+    """  # noqa: E501
+    if not pairs:
+        return "Nothing was planned: there is no verdict to give."
+    counts = Counter(pair.word for pair in pairs)
+    parts = [
+        text.format(n, was="was" if n == 1 else "were", is_="is" if n == 1 else "are")
+        for word, text in _PHRASES.items()
+        if (n := counts[word])
+    ]
+    many = f"of {len(pairs)} pairs of a problem and an algorithm"
+    of = many if len(pairs) > 1 else "of one problem and one algorithm"
+    failed = counts["failed"]
+    if failed:
+        head = f"{failed} promise{'s were' if failed > 1 else ' was'} NOT KEPT"
+    elif counts["held"] + counts["premise broken"] + counts["not checked"]:
+        head = "Every promise whose premises held was kept"
+    else:
+        head = "No promise was put to the test"
+    return f"{head}: {of}, {enumerate_words(parts)}."
+
 
 _MOST = 4
 """Problems of which the page says a sentence; the tables have all."""
@@ -97,7 +319,7 @@ def judge_figures(claims: Sequence[Claim]) -> str:
     gravest: dict[str, str] = {}
     for claim in claims:
         known = gravest.setdefault(claim.figure, claim.verdict)
-        gravest[claim.figure] = min(known, claim.verdict, key=_gravity)
+        gravest[claim.figure] = min(known, claim.verdict, key=_claim_gravity)
     groups: dict[str, list[str]] = {}
     for figure, verdict in gravest.items():
         groups.setdefault(verdict, []).append(figure)
@@ -105,11 +327,11 @@ def judge_figures(claims: Sequence[Claim]) -> str:
     parts = [
         f"Figure{'s' * (len(figures) > 1)} {enumerate_words(figures)} "
         f"{'are' if len(figures) > 1 else 'is'} {verdict}"
-        for verdict, figures in sorted(groups.items(), key=lambda item: -_gravity(item[0]))
+        for verdict, figures in sorted(groups.items(), key=lambda item: -_claim_gravity(item[0]))
     ]
     return f"{enumerate_words(parts)}." if parts else ""
 
 
-def _gravity(verdict: str) -> int:
+def _claim_gravity(verdict: str) -> int:
     """Return 0 for the gravest; a word of another version is as good as any."""
     return CLAIM_WORDS.index(verdict) if verdict in CLAIM_WORDS else len(CLAIM_WORDS)

@@ -8,10 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.experiments.figures._sheet import add_legend, in_style, label_rounds, new_sheet
-from surefoot.experiments.figures.files import render_figure
-from surefoot.experiments.figures.style import COLOURS, INK
-from surefoot.experiments.page.write import write_template
+from surefoot.experiments.figures import render_figure
+from surefoot.experiments.figures.sheet import (
+    COLOURS,
+    INK,
+    add_legend,
+    in_style,
+    label_rounds,
+    new_sheet,
+)
+from surefoot.experiments.page import write_template
 
 _BINS = 300
 """Parts of a curve, of which the extremes are drawn."""

@@ -8,12 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.experiments.notes import NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED, Claim
-from surefoot.experiments.page.verdicts import BADGES, SUMS, Pair, word_of
-from surefoot.experiments.page.words import horizons, mean_and_spread, number, seconds
-from surefoot.experiments.rates import Fit
-from surefoot.experiments.record import Facts, Sourced
-from surefoot.experiments.rows import Row, mean_std, problems
+from surefoot.experiments.page.findings import (
+    BADGES,
+    SUMS,
+    Pair,
+    horizons,
+    mean_and_spread,
+    number,
+    seconds,
+    word_of,
+)
+from surefoot.experiments.record import (
+    NOT_REPRODUCED,
+    OTHER_CONSTANTS,
+    REPRODUCED,
+    Claim,
+    Facts,
+    Sourced,
+)
+from surefoot.experiments.rows import Fit, Row, mean_std, problems
 
 NONE = "–"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot.core.types import needs_of
 from surefoot.experiments import Spec, build_spec
-from surefoot.experiments.players import ALGORITHMS_BY_NAME
+from surefoot.experiments.build import ALGORITHMS_BY_NAME
 
 HORIZONS = (1_000, 3_162, 10_000, 31_623, 100_000)
 SOLVER_HORIZON, SOLVER_TRIALS = 10_000, 5

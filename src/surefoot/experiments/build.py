@@ -1,0 +1,618 @@
+"""The problems that a specification may name: functions, whose arguments are those of the file.
+
+A specification consists of names and numbers. Only the names listed here are known, and those of
+the plugins that a person has given, so nothing in a file can import, open or run anything. What an
+argument may be is said by the function alone: its signature, its docstring, and its own checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import math
+import re
+import sys
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache, partial
+from modulefinder import ModuleFinder
+from pathlib import Path
+from types import ModuleType, NoneType, UnionType
+from typing import Any, Literal, NamedTuple, TypeAlias, get_type_hints
+
+import numpy as np
+
+from surefoot import problems
+from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
+from surefoot.core.algorithm import is_algorithm_class
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.parameters import Parameter, parameters_of
+from surefoot.core.types import needs_of
+from surefoot.experiments.record import read_value
+from surefoot.problems import Problem
+
+BLOCK = 30
+"""Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not
+depend on how many other trials a file asks for."""
+
+GIVEN = ("horizon", "trials", "streams", "block")
+"""Arguments of a problem that the cell gives."""
+
+
+class Argument(NamedTuple):
+    """An argument of a problem.
+
+    Attributes:
+        default: what it is unless given; ... where it must be given.
+        kind: its annotation.
+        about: what the docstring says of it.
+    """
+
+    default: Any
+    kind: Any
+    about: str
+
+
+class ProblemEntry(NamedTuple):
+    """A problem that a specification may name.
+
+    Attributes:
+        name: by which cells know it.
+        make: the function.
+        hidden: arguments that a specification does not give.
+        plugin: name and hash of the module that it is from; empty for the library's own.
+    """
+
+    name: str
+    make: Callable[..., Problem]
+    hidden: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def text(self) -> str:
+        """A sentence that describes the problem."""
+        first = (inspect.getdoc(self.make) or f"{self.name}.").split("\n")[0]
+        said = first.removeprefix("Return ")
+        return said[0].upper() + said[1:]
+
+    def arguments(self) -> dict[str, Argument]:
+        """Return its arguments by name."""
+        return _arguments(self.make, self.hidden)
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all of its arguments as plain data, those that are not given by their defaults."""
+        values = {
+            name: read_value(a.kind, given[name], name) if name in given else a.default
+            for name, a in self.arguments().items()
+        }
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+    def build(
+        self, arguments: Mapping[str, Any], horizon: int, trials: int, streams: int, block: int = 0
+    ) -> Problem:
+        """Return the problem with the streams of one block of trials.
+
+        Args:
+            arguments: its own, plain data.
+            horizon: rounds.
+            trials: how many of the block's runs.
+            streams: seed of the block's streams.
+            block: which block, from 0; only the published streams need to know.
+
+        Raises:
+            InvalidValueError: the function refuses its arguments, or returns no such problem.
+        """
+        given = {"horizon": horizon, "trials": trials, "streams": streams, "block": block}
+        wanted = inspect.signature(self.make).parameters
+        own = {n: read_value(a.kind, arguments[n], n) for n, a in self.arguments().items()}
+        made = self.make(**own, **{n: v for n, v in given.items() if n in wanted})
+        problem = check_problem(made, self.name, trials)
+        if problem.costs.horizon < horizon:
+            raise InvalidValueError(
+                f"{self.name} must return costs of {horizon} rounds, got {problem.costs.horizon}"
+            )
+        return problem
+
+
+@cache
+def _arguments(make: Callable[..., Problem], hidden: tuple[str, ...]) -> dict[str, Argument]:
+    about = dict(re.findall(r"^\s+(\w+): (.+)$", inspect.getdoc(make) or "", re.MULTILINE))
+    hints = get_type_hints(make)
+    return {
+        name: Argument(
+            ... if p.default is p.empty else p.default,
+            hints.get(name),
+            about.get(name, "").rstrip("."),
+        )
+        for name, p in inspect.signature(make).parameters.items()
+        if name not in GIVEN and name not in hidden
+    }
+
+
+def check_problem(made: object, title: str, trials: int) -> Problem:
+    """Return what a function of the user's has made, if it is a problem of so many trials."""
+    if not isinstance(made, Problem):
+        raise InvalidValueError(f"{title} must return a Problem, got {type(made).__name__}")
+    if (made.costs.runs or 1) != trials:
+        raise InvalidValueError(
+            f"{title} must return costs of {trials} runs, an axis behind that of the rounds, "
+            f"got {made.costs.runs or 'none'}"
+        )
+    return made
+
+
+# --- the paper's toy, on its own streams too ------------------------------------------------------
+
+
+def paper_toy(
+    horizon: int, trials: int, streams: int, block: int, published: int | None = None
+) -> Problem:
+    """Return the paper's toy: quadratic costs around random targets, a square, the best inside.
+
+    Args:
+        horizon: rounds.
+        trials: runs.
+        streams: seed of the targets, unless the published ones are wanted.
+        block: of how many trials before these.
+        published: 0 or 1: the streams of the published regret or violation script, 20,000 rounds.
+    """
+    return _toy(problems.paper_toy, horizon, trials, streams, block, published)
+
+
+def binding_toy(
+    horizon: int, trials: int, streams: int, block: int, published: int | None = None
+) -> Problem:
+    """Return the paper's toy with its targets moved: the best action is a corner of the square.
+
+    Args:
+        horizon: rounds.
+        trials: runs.
+        streams: seed of the targets, unless the published ones are wanted.
+        block: of how many trials before these.
+        published: 0 or 1: the streams of the published regret or violation script, 20,000 rounds.
+    """
+    return _toy(problems.binding_toy, horizon, trials, streams, block, published)
+
+
+def _toy(
+    make: Callable[..., Problem],
+    horizon: int,
+    trials: int,
+    streams: int,
+    block: int,
+    published: int | None,
+) -> Problem:
+    if published is None:
+        return make(horizon, trials, streams=streams)
+    if published not in (0, 1):
+        raise InvalidValueError(f"published must be 0 or 1, got {published}")
+    longest = max(problems.HORIZONS)
+    if horizon > longest:
+        raise InvalidValueError(
+            f"published must not be given for more than {longest} rounds, which its streams have, "
+            f"got {published} for {horizon}"
+        )
+    # One generator draws trial after trial: a later block is what comes after the earlier ones.
+    first = BLOCK * block
+    whole = make(horizon, first + trials, published)
+    return replace(whole, costs=whole.costs.run(slice(first, first + trials)))
+
+
+PROBLEMS: dict[str, ProblemEntry] = {
+    entry.name: entry
+    for entry in (
+        ProblemEntry("paper_toy", paper_toy),
+        ProblemEntry("binding_toy", binding_toy),
+        ProblemEntry("random_polytope", problems.random_polytope),
+        ProblemEntry("rotated_box", problems.rotated_box),
+        ProblemEntry("ellipsoid", problems.ellipsoid),
+        ProblemEntry("spectral_ball", problems.spectral_ball),
+        ProblemEntry("fair_logistic", problems.fair_logistic),
+        # Their seed is that of the streams alone, which the specification has.
+        ProblemEntry("adversarial_cube", problems.adversarial_cube, hidden=("seed",)),
+        ProblemEntry("crawl", problems.crawl),
+        ProblemEntry("thin_box", problems.thin_box, hidden=("seed",)),
+        ProblemEntry("portfolio", problems.portfolio),
+        ProblemEntry("changing_halfspaces", problems.changing_halfspaces),
+    )
+}
+"""By name; a new problem joins here."""
+
+
+def build_problem(
+    problem: Mapping[str, Any], horizon: int, trials: int, streams: int, block: int
+) -> Problem:
+    """Return a problem that a cell names, with the streams of one block of trials.
+
+    Args:
+        problem: ``name`` and ``arguments``, plain data, all arguments given.
+        horizon: rounds.
+        trials: how many of the block's runs.
+        streams: seed of the block's streams (:func:`surefoot.experiments.cells.stream_seed`).
+        block: which block, from 0.
+
+    Example:
+        >>> toy = {"name": "paper_toy", "arguments": {"published": 0}}
+        >>> build_problem(toy, 2, 1, streams=7, block=0).costs.targets[0, 0].round(4)
+        array([-0.363 , -0.0476])
+    """
+    return PROBLEMS[problem["name"]].build(problem["arguments"], horizon, trials, streams, block)
+
+
+ALGORITHMS_BY_NAME: dict[str, type[Any]] = {
+    rule.__name__: rule for rule in ALGORITHMS if not needs_of(rule).agents
+}
+"""The algorithms that play a problem by themselves, by name; those of plugins join them."""
+
+FULL_NAMES: dict[str, str] = {}
+"""The names of plugins' algorithms with their module, ``mine:Momentum``, by the short ones."""
+
+Parameters: TypeAlias = dict[str, tuple[float | str, str]]
+"""Every number of an algorithm, with its origin."""
+
+
+def plain_parameters_of(rule: type[Any]) -> dict[str, Parameter]:
+    """Return the parameters of an algorithm that a file may give; ``rows`` may be left out.
+
+    Example:
+        >>> {n: p.rule for n, p in plain_parameters_of(ALGORITHMS_BY_NAME["PFS"]).items()}
+        {'eta': 'a finite number > 0', 'rho': 'a finite number >= 0'}
+    """
+    return {
+        name: parameter._replace(default=None) if name == "rows" else parameter
+        for name, parameter in parameters_of(rule).items()
+        if parameter.is_plain and name not in ("domain", "base")
+    }
+
+
+def takes_base(rule: type[Any], tuning: str | None) -> bool:
+    """Return whether a rule, or one of its tuned constructors, has an algorithm inside."""
+    if tuning is None:
+        return "base" in parameters_of(rule)
+    return "base" in inspect.signature(getattr(rule, tuning)).parameters
+
+
+def amount_at(value: Any, horizon: int) -> Any:
+    """Return an amount at a horizon: ``times * T^power`` within ``at_least`` and ``at_most``.
+
+    A number, a word or a switch is itself at every horizon.
+
+    Example:
+        >>> amount_at({"times": 9.0, "power": -0.5, "at_most": 0.45}, 2_500)
+        0.18
+    """
+    if not isinstance(value, Mapping):
+        return value
+    times, power = value.get("times", 1.0), value.get("power", 0.0)
+    try:
+        found = times * float(horizon) ** power
+    except OverflowError:
+        found = math.copysign(math.inf, times)
+    most, least = value.get("at_most"), value.get("at_least")
+    if most is not None:
+        found = min(found, most)
+    return found if least is None else max(found, least)
+
+
+def build_player(
+    algorithm: Mapping[str, Any], problem: Problem, horizon: int
+) -> tuple[Any, Parameters, Constants]:
+    """Return an algorithm for a problem, every number that went into it, and its constants.
+
+    Args:
+        algorithm: ``name`` with ``tuning`` and ``options``, or with ``parameters``; ``base`` where
+            it has one, and ``constants`` to replace some of the problem's. Plain data.
+        problem: what it will play.
+        horizon: rounds.
+
+    Returns:
+        The player, with its guarantee where a theorem tunes it; its parameters, each with its
+        origin: the theorem's name, "specification", "default" or "problem"; and the constants, in
+        which those that the specification replaced have the origin "given".
+
+    Raises:
+        InvalidValueError: a theorem or a constructor says no, in its own words.
+
+    Example:
+        >>> from surefoot.problems import paper_toy
+        >>> toy = paper_toy(horizon=100, trials=1)
+        >>> row = {"name": "PFS", "parameters": {"eta": {"power": -0.5}, "rho": 0.25}}
+        >>> player, parameters, _ = build_player(row, toy, 100)
+        >>> parameters["eta"], parameters["domain.radius"]
+        ((0.1, 'specification'), (1.0, 'problem'))
+    """
+    constants = problem.constants
+    if algorithm.get("constants"):
+        constants = constants.with_origin("given", **algorithm["constants"])
+    player, parameters = _build_player(algorithm, problem, constants, horizon)
+    return player, parameters, constants
+
+
+def _build_player(
+    algorithm: Mapping[str, Any], problem: Problem, constants: Constants, horizon: int
+) -> tuple[Any, Parameters]:
+    rule = ALGORITHMS_BY_NAME[algorithm["name"]]
+    place = domain_of(rule, problem.domain, problem.benchmark.region, algorithm.get("tuning"))
+    if algorithm.get("tuning") is not None:
+        tuned: Tuned[Any] = constructor_of(algorithm, horizon)(constants, horizon, place)
+        parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)
+        # What the file gave is the file's; the theorem's name stands for the rest.
+        return tuned, parameters | _given(algorithm, horizon)
+    given = plain_values(algorithm.get("parameters") or {}, plain_parameters_of(rule), horizon)
+    origins = dict.fromkeys(given, "specification")
+    settled: dict[str, Any] = {}
+    parameters = {}
+    for name in parameters_of(rule):
+        if name == "domain":
+            settled["domain"] = place
+        elif name == "base":
+            inner, theirs = _build_player(algorithm["base"], problem, constants, horizon)
+            settled["base"] = inner.algorithm if isinstance(inner, Tuned) else inner
+            parameters = {f"base.{n}": v for n, v in theirs.items()}
+        elif name == "rows" and "rows" not in given:
+            settled["rows"] = problem.constraint.rows
+            origins["rows"] = "problem"
+    player = rule(**settled, **given)
+    own = numbers_of(player, "default", skip=("base",))
+    # A pair has its parameters in its parts.
+    return player, parameters | {
+        n: (v, origins.get(n.rpartition(".")[2], o)) for n, (v, o) in own.items()
+    }
+
+
+def constructor_of(algorithm: Mapping[str, Any], horizon: int) -> Callable[..., Tuned[Any]]:
+    """Return a theorem-tuned constructor with its options at a horizon put in."""
+    rule, tuning = ALGORITHMS_BY_NAME[algorithm["name"]], algorithm["tuning"]
+    make, base = getattr(rule, tuning), algorithm.get("base")
+    options = plain_values(algorithm.get("options") or {}, parameters_of(make), horizon)
+    if base is not None:
+        options["base"] = constructor_of(base, horizon)
+    return partial(make, **options)
+
+
+def plain_values(
+    given: Mapping[str, Any], wanted: Mapping[str, Parameter], horizon: int
+) -> dict[str, Any]:
+    """Return values as a constructor takes them, amounts at a horizon."""
+
+    def read(name: str, value: Any) -> Any:
+        at = amount_at(value, horizon)
+        whole = isinstance(at, float) and (isinstance(value, Mapping) or at.is_integer())
+        return int(at) if whole and wanted[name].form == "whole" else at
+
+    return {name: read(name, value) for name, value in given.items()}
+
+
+def _given(algorithm: Mapping[str, Any], horizon: int) -> Parameters:
+    """Return the options of a tuned row and of its base."""
+    options = algorithm.get("options") or {}
+    mine = {n: (_number(amount_at(v, horizon)), "specification") for n, v in options.items()}
+    if algorithm.get("base") is None:
+        return mine
+    return mine | {f"base.{n}": v for n, v in _given(algorithm["base"], horizon).items()}
+
+
+def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
+    """Return the numbers in a dataclass and those inside it; a domain's are the problem's."""
+    found: Parameters = {}
+    for f in fields(owner):
+        value = getattr(owner, f.name)
+        if value is None or f.name in skip or not f.repr:
+            continue
+        source = "problem" if f.name == "domain" else origin
+        if is_dataclass(value):
+            found[f.name] = (type(value).__name__, source)
+            found |= {f"{f.name}.{n}": v for n, v in numbers_of(value, source).items()}
+        else:
+            found[f.name] = (_number(value), source)
+    return found
+
+
+def _number(value: Any) -> float | str:
+    """Return a number, or words for what is not one."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float, np.number)):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        shape = " x ".join(map(str, value.shape))
+        return f"{shape} numbers from {value.min():g} to {value.max():g}"
+    return str(value)
+
+
+class PluginError(SurefootError, ValueError):
+    """A plugin that cannot be used; the message says what is wrong with it."""
+
+
+class Plugin(NamedTuple):
+    """A module whose problems and algorithms can be named.
+
+    Attributes:
+        name: of the module.
+        folder: that it is imported from.
+        digest: hash of its files, in hexadecimal.
+        problems: names of its problems.
+        algorithms: names of its algorithms.
+    """
+
+    name: str
+    folder: str
+    digest: str
+    problems: tuple[str, ...]
+    algorithms: tuple[str, ...]
+
+    @property
+    def mark(self) -> str:
+        """Name and hash, as the cells that use the plugin have them."""
+        return f"{self.name} {self.digest[:16]}"
+
+
+_LOADED: dict[str, Plugin] = {}
+
+
+def loaded() -> tuple[Plugin, ...]:
+    """Return the plugins of this process, in the order in which they were loaded."""
+    return tuple(_LOADED.values())
+
+
+def mark_of(name: str) -> str:
+    """Return name and hash of the plugin that a full name begins with; empty without one.
+
+    >>> mark_of("paper_toy")
+    ''
+    """
+    module, colon, _ = name.rpartition(":")
+    return _LOADED[module].mark if colon else ""
+
+
+def load_plugin(module: str, folder: str | Path = ".") -> Plugin:
+    """Import a module and make its problems and algorithms known by their names.
+
+    Args:
+        module: its dotted name, the path of its file, or an import string such as
+            ``"mine:Momentum"``.
+        folder: where its file is looked for beside what is installed.
+
+    Raises:
+        PluginError: it cannot be found or imported, or has nothing to name.
+    """
+    module, _, wanted = module.partition(":") if ":" in Path(module).name else (module, "", "")
+    if (path := Path(module)).suffix == ".py":
+        folder, module = path.parent, path.stem
+    if module not in _LOADED:
+        _LOADED[module] = _load(module, Path(folder).resolve())
+    plugin = _LOADED[module]
+    if wanted and wanted not in (*plugin.problems, *plugin.algorithms):
+        have = ", ".join((*plugin.problems, *plugin.algorithms))
+        raise PluginError(f"plugin '{module}' has no {wanted!r}: it has {have}")
+    return plugin
+
+
+def _load(name: str, folder: Path) -> Plugin:
+    module = _import(name, folder)
+    exported = getattr(module, "__all__", None)
+    public = {
+        n: value
+        for n, value in vars(module).items()
+        if (n in exported if exported else _is_own(value, module) and n[0] != "_")
+    }
+    rules = {
+        n: value
+        for n, value in public.items()
+        if inspect.isclass(value) and is_dataclass(value) and is_algorithm_class(value)
+    }
+    made = {n: value for n, value in public.items() if _returns_problem(value)}
+    file = Path(str(module.__file__))
+    if not made and not rules:
+        raise PluginError(
+            f"plugin '{name}' must have a problem (a function with horizon, trials and streams "
+            "that is annotated to return a Problem) or an algorithm (a dataclass with init and "
+            f"step), got neither in '{file}'"
+        )
+    home = file.resolve().parents[name.count(".") + (file.name == "__init__.py")]
+    plugin = Plugin(name, str(home), _hash_files(name, home), tuple(made), tuple(rules))
+    for short, function in made.items():
+        _check_arguments(function, f"{name}.{short}")
+        entry = ProblemEntry(f"{name}:{short}", function, plugin=plugin.mark)
+        PROBLEMS[entry.name] = entry
+        PROBLEMS.setdefault(short, entry)
+    for short, rule in rules.items():
+        ALGORITHMS_BY_NAME[f"{name}:{short}"] = rule
+        if ALGORITHMS_BY_NAME.setdefault(short, rule) is rule:
+            FULL_NAMES[short] = f"{name}:{short}"
+    return plugin
+
+
+def _import(name: str, folder: Path) -> ModuleType:
+    """Return the module in a folder, or else the installed one, of a dotted name."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise PluginError(f"a plugin must be the name of a module or a file of it, got {name!r}")
+    place = folder.joinpath(*name.split("."))
+    file = next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file()), None)
+    # Behind what is installed: a file here that is called like a module of another library must
+    # not stand in its way.
+    if file is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.split(".")[0] == error.name.split(".")[0]:
+            raise PluginError(f"there is no module '{name}' in '{folder}' or installed") from error
+        raise PluginError(f"plugin '{name}' cannot be imported: {error}") from error
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise PluginError(f"plugin '{name}' cannot be imported: {told}") from error
+    if module.__file__ is None:
+        raise PluginError(f"plugin '{name}' must be a module with a file, got {module!r}")
+    if file is not None and Path(module.__file__).resolve() != file:
+        raise PluginError(
+            f"plugin '{file}' must be called otherwise: '{name}' is a module that is in use"
+        )
+    return module
+
+
+def _hash_files(name: str, folder: Path) -> str:
+    """Return a hash of a module's file, and of those in its folder that it imports."""
+    installed = {"site-packages", "dist-packages"} & set(folder.parts)
+    finder = ModuleFinder(path=[] if installed else [str(folder)])
+    if not installed:
+        finder.import_hook(name)
+    found: Iterable[Any] = finder.modules.values()
+    files = {str(module.__file__) for module in found if module.__file__}
+    digest = hashlib.sha256()
+    for path in sorted(files | {str(sys.modules[name].__file__)}):
+        data = Path(path).read_bytes()
+        digest.update(f"{Path(path).name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
+
+
+# --- what a module has ----------------------------------------------------------------------------
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    return getattr(value, "__module__", None) == module.__name__
+
+
+def _returns_problem(value: object) -> bool:
+    if not inspect.isfunction(value):
+        return False
+    try:
+        return typing.get_type_hints(value).get("return") is Problem
+    except (NameError, TypeError, AttributeError):
+        return False  # a name that only type checkers know
+
+
+def _check_arguments(make: Any, title: str) -> None:
+    """Refuse a problem whose arguments a file cannot give."""
+    arguments, hints = inspect.signature(make).parameters, typing.get_type_hints(make)
+    if missing := [given for given in GIVEN[:3] if given not in arguments]:
+        raise PluginError(f"problem {title} must have the argument {missing[0]!r}")
+    for name, argument in arguments.items():
+        if name in GIVEN:
+            continue
+        if name in ("name", "label") or argument.kind not in (
+            argument.KEYWORD_ONLY,
+            argument.POSITIONAL_OR_KEYWORD,
+        ):
+            raise PluginError(
+                f"the arguments of problem {title} must be keywords other than name and label, "
+                f"got {str(argument)!r}"
+            )
+        if not _is_plain(hints.get(name)):
+            raise PluginError(
+                f"{name} of problem {title} must be annotated as int, float, bool, str or "
+                f"a Literal of these, got {str(argument)!r}"
+            )
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return whether an annotation stands for what a TOML file has."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return all(isinstance(part, (int, str)) for part in parts)
+    if origin in (typing.Union, UnionType):
+        return all(part is NoneType or _is_plain(part) for part in parts)
+    return kind in (int, float, bool, str)
