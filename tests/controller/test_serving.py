@@ -10,9 +10,9 @@ import pytest
 
 from surefoot import Ball, Controller, replay
 from surefoot.algorithms import OGD, CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
-from surefoot.controller import read_journal
+from surefoot.controller import Fleet, read_journal
 from surefoot.controller.configuring import player_from
-from surefoot.controller.serve import LONGEST, PROTOCOL, Service
+from surefoot.controller.serve import LONGEST, PROTOCOL, FleetService, Service
 from surefoot.regions import LipschitzHull
 from surefoot.sets import Box
 
@@ -141,18 +141,9 @@ HOSTILE = {
     b'{"do": "ask", "do": "ask"}': 'got "do" twice',
     b'{"do": "ask", "id": 1.5}': "id must be a text or a whole number, got 1.5",
     b'{"do": "ask", "id": true}': "id must be",
-    b'{"do": "note", "text": 3}': "text must be a text, got 3",
-    b'{"do": "note", "text": "\\ud800"}': "half of a character",
     b'{"do": "tell", "cost_gradient": [NaN, 1]}': "a number must be finite, got NaN",
     b'{"do": "tell", "cost_gradient": [-Infinity, 1]}': "a number must be finite, got -Infinity",
-    b'{"do": "tell", "cost_gradient": [1e999, 1]}': "cost_gradient must be finite, got Infinity",
-    b'{"do": "tell", "cost_gradient": "no"}': 'cost_gradient must be a list of numbers, got "no"',
-    b'{"do": "tell", "cost_gradient": [true, 1]}': "cost_gradient must be a number, got true",
-    b'{"do": "tell", "cost_gradient": [[1], 1]}': "cost_gradient must be a number, got a list",
-    b'{"do": "tell", "missing": 1}': "missing must be true or false, got 1",
     b'{"do": "tell", "gradient": [1]}': "tell takes action, constraint_subgradient",
-    b'{"do": "tell", "constraint_subgradient": [[1, 2], [1]]}': "rows of one length",
-    b'{"do": "tell", "cost_value": ' + b"9" * 400 + b"}": "must be finite, got a whole number of",
     b'{"do": "tell", "cost_value": ' + b"9" * 9_000 + b"}": "at most 4300 digits",
     b"[" * 200_000: "nested too deeply",
     b'{"a":' * 90_000: "nested too deeply",
@@ -177,6 +168,16 @@ def test_a_hostile_line_is_refused_in_one_sentence_and_changes_nothing(service, 
         ({"constraint_value": [0.1, 0.2]}, "constraint_value"),
         ({"constraint_subgradient": [0, 0], "constraint_value": 1}, "must not be 0"),
         ({"proposal": [1.0, 2.0]}, "proposal"),
+        ({"cost_gradient": "no"}, "cost_gradient must be an array of shape (2,)"),
+        ({"cost_gradient": [True, 1]}, "cost_gradient must be an array of shape (2,)"),
+        ({"cost_gradient": [[1], 1]}, "cost_gradient must be an array of shape (2,)"),
+        ({"cost_gradient": {}}, "cost_gradient must be an array of shape (2,)"),
+        ({"constraint_subgradient": [[1, 2], [1]]}, "constraint_subgradient must be an array"),
+        ({"cost_value": 10**400}, "cost_value must be one number, got 1000"),
+        ({"cost_value": "x"}, "cost_value must be one number, got 'x'"),
+        ({"value_error": -1.0}, "value_error must be finite and at least 0"),
+        ({"missing": 1}, "missing must be True or False, got 1"),
+        ({"missing": True}, "missing must be told alone"),
     ],
 )
 def test_what_the_controller_refuses_is_told_in_its_words(service, change, words):
@@ -186,6 +187,33 @@ def test_what_the_controller_refuses_is_told_in_its_words(service, change, words
     assert words in found["error"]
     assert len(found["error"]) <= 1_000
     assert said(service, TOLD)["ok"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b'{"do": "tell", "cost_gradient": [1e999, 1]}', "finite, got inf at index 0"),
+        (b'{"do": "note", "text": 3}', "text must be a str, got 3"),
+        (b'{"do": "note", "text": "\\ud800"}', "text must be text that can be stored"),
+        (b'{"do": "hold"}', "reason must be a str, got None"),
+        (b'{"do": "retreat", "reason": "x", "speed": [1]}', "speed must be"),
+    ],
+)
+def test_what_an_order_lacks_is_told_in_its_words(service, line, words):
+    said(service, {"do": "ask"})
+    found = said(service, line)
+    assert (found["ok"], found["kind"], found["round"]) == (False, "invalid", 1)
+    assert words in found["error"]
+    assert said(service, TOLD)["ok"]
+
+
+@pytest.mark.parametrize("members", [None, 3, "a", [2], [True], [[0]]])
+def test_a_fleet_is_ordered_by_members(members):
+    service = FleetService(Fleet(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1), [[0.0], [0.0]]))
+    found = said(service, {"do": "hold", "reason": "x", "members": members})
+    assert (found["ok"], found["kind"]) == (False, "invalid")
+    assert said(service, {"do": "hold", "reason": "x", "members": [1]})["ok"]
+    assert said(service, {"do": "status"})["halted"] == {"1": "x"}
 
 
 def test_tell_before_ask_and_twice_is_refused(service):

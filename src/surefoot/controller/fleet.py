@@ -443,6 +443,8 @@ class Fleet:
 
     def _enter(self, kind: str, reason: str, members: Iterable[int]) -> None:
         check_text(reason, "reason")
+        if not isinstance(members, Iterable):
+            raise InvalidValueError(f"members must be a list of them, got {members!r}")
         record: dict[str, Any] = {"kind": kind, "reason": reason}
         record["members"] = [self._member(i) for i in members]
         with self._lock:

@@ -10,11 +10,8 @@ import json
 import logging
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, TypeAlias
-
-import numpy as np
 
 from surefoot import __version__, sets
 from surefoot.algorithms import PremiseError
@@ -33,7 +30,8 @@ PROTOCOL = 1
 LONGEST = 1_000_000
 """Bytes of a request, its end of line not counted."""
 
-_WORDS = 1_000  # characters of a sentence, of an id and of a note: an answer is one short line
+_WORDS = 1_000  # characters of a sentence and of an id: an answer is one short line
+_TOLD = ("cost_gradient", "constraint_value", "constraint_subgradient", "proposal")
 
 Answer: TypeAlias = dict[str, Any]
 
@@ -60,22 +58,23 @@ class Service:
     """
 
     longest: ClassVar[int] = LONGEST
+    commands: ClassVar[dict[str, dict[str, Any]]] = {
+        "hello": {},
+        "ask": {},
+        "tell": dict.fromkeys(("action", "cost_value", "missing", "value_error", "within", *_TOLD)),
+        "explain": {},
+        "note": {"text": None},
+        "status": {},
+        "hold": {"reason": None},
+        "retreat": {"reason": None, "speed": None},
+        "resume": {"reason": "resumed"},
+    }
+    """What each command takes, and what is meant by what is left out."""
 
     def __init__(self, controller: Controller | Fleet) -> None:
         self._controller: Any = controller
         self._alarms: list[Alarm] = []
         self._listener, controller.on_alarm = controller.on_alarm, self._hear
-        self._commands: dict[str, tuple[Callable[[dict[str, Any]], Answer], frozenset[str]]] = {
-            "hello": (self._hello, frozenset()),
-            "ask": (self._ask, frozenset()),
-            "tell": (self._tell, frozenset(_TOLD)),
-            "explain": (self._explain, frozenset()),
-            "note": (self._note, frozenset({"text"})),
-            "status": (self._status, frozenset()),
-            "hold": (self._hold, frozenset({"reason"})),
-            "retreat": (self._retreat, frozenset({"reason", "speed"})),
-            "resume": (self._resume, frozenset({"reason"})),
-        }
 
     def answer(self, line: bytes) -> str:
         """Return the answer to a line, without an end of line; it never raises for what it says."""
@@ -138,13 +137,18 @@ class Service:
 
     def _served(self, request: dict[str, Any]) -> Answer:
         name = request.pop("do", None)
-        if not isinstance(name, str) or name not in self._commands:
-            _refuse(f"do must be one of {', '.join(self._commands)}, got {_shown(name)}")
-        serve, keys = self._commands[name]
-        if strangers := sorted(set(request) - keys):
+        if not isinstance(name, str) or name not in self.commands:
+            _refuse(f"do must be one of {', '.join(self.commands)}, got {_shown(name)}")
+        keys = self.commands[name]
+        if strangers := sorted(set(request) - set(keys)):
             known = ", ".join(sorted(keys)) or "nothing but id"
             _refuse(f"{name} takes {known}, got {_shown(strangers[0])}")
-        return serve(request)
+        serve = getattr(self, f"_{name}", None)
+        if serve is not None:
+            answer: Answer = serve(request)
+            return answer
+        getattr(self._controller, name)(**keys | request)  # an order: hold, retreat, resume, note
+        return {"round": self._controller.round}
 
     # --- the commands ----------------------------------------------------------------------------
 
@@ -153,7 +157,7 @@ class Service:
             "protocol": PROTOCOL,
             "surefoot": __version__,
             "longest": self.longest,
-            "commands": list(self._commands),
+            "commands": list(self.commands),
             **self._status(request),
         }
 
@@ -162,8 +166,9 @@ class Service:
         return {"round": self._controller.round, "action": action.tolist()}
 
     def _tell(self, request: dict[str, Any]) -> Answer:
-        told = {name: _TOLD[name](value, name) for name, value in request.items()}
-        self._controller.tell(**told)
+        if "within" in request:
+            request["within"] = _set(request["within"], "within")
+        self._controller.tell(**request)
         return {"round": self._controller.round}
 
     def _explain(self, request: dict[str, Any]) -> Answer:
@@ -182,23 +187,6 @@ class Service:
             "broken": [b.sentence for b in why.broken],
         }
 
-    def _note(self, request: dict[str, Any]) -> Answer:
-        self._controller.note(_text(request.get("text"), "text"))
-        return {"round": self._controller.round}
-
-    def _hold(self, request: dict[str, Any]) -> Answer:
-        self._controller.hold(_text(request.get("reason"), "reason"))
-        return {"round": self._controller.round}
-
-    def _retreat(self, request: dict[str, Any]) -> Answer:
-        speed = None if request.get("speed") is None else _one(request["speed"], "speed")
-        self._controller.retreat(_text(request.get("reason"), "reason"), speed)
-        return {"round": self._controller.round}
-
-    def _resume(self, request: dict[str, Any]) -> Answer:
-        self._controller.resume(reason=_text(request.get("reason", "resumed"), "reason"))
-        return {"round": self._controller.round}
-
 
 class FleetService(Service):
     """Answers requests with a fleet: actions and feedback are lists, one entry per member.
@@ -216,25 +204,22 @@ class FleetService(Service):
     """
 
     longest: ClassVar[int] = 100 * LONGEST
-
-    def __init__(self, fleet: Fleet) -> None:
-        super().__init__(fleet)
-        ordered = frozenset({"reason", "members"})
-        self._commands = {
-            "hello": (self._hello, frozenset()),
-            "ask": (self._ask, frozenset()),
-            "tell": (self._tell, frozenset(_TOLD_FLEET)),
-            "explain": (self._explain, frozenset({"member"})),
-            "status": (self._status, frozenset()),
-            "hold": (partial(self._order, fleet.hold), ordered),
-            "retreat": (partial(self._order, fleet.retreat), ordered),
-            "resume": (partial(self._order, fleet.resume), ordered),
-        }
+    commands: ClassVar[dict[str, dict[str, Any]]] = {
+        "hello": {},
+        "ask": {},
+        "tell": dict.fromkeys(_TOLD),
+        "explain": {"member": None},
+        "status": {},
+        "hold": {"reason": None, "members": None},
+        "retreat": {"reason": None, "members": None},
+        "resume": {"reason": "resumed", "members": None},
+    }
 
     def _tell(self, request: dict[str, Any]) -> Answer:
-        told = {name: _TOLD_FLEET[name](value, name) for name, value in request.items()}
-        self._controller.tell(**told)
-        return {"round": self._controller.round}
+        values = request.get("constraint_value")
+        if isinstance(values, list):  # null where nothing was measured
+            request["constraint_value"] = [math.nan if v is None else v for v in values]
+        return super()._tell(request)
 
     def _explain(self, request: dict[str, Any]) -> Answer:
         return _explained(self._controller.explain(request.get("member")))
@@ -243,13 +228,6 @@ class FleetService(Service):
         fleet = self._controller
         halted = {str(i): reason for i, reason in fleet.halted.items()}
         return {"round": fleet.round, "fleet": repr(fleet), "members": len(fleet), "halted": halted}
-
-    def _order(self, order: Callable[[str, Any], None], request: dict[str, Any]) -> Answer:
-        members = request.get("members")
-        if not isinstance(members, list):
-            _refuse(f"members must be a list of numbers, got {_shown(members)}")
-        order(_text(request.get("reason"), "reason"), members)
-        return {"round": self._controller.round}
 
 
 def _explained(why: Explanation) -> Answer:
@@ -318,90 +296,12 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        _refuse(f"{name} must be a text, got {_shown(value)}")
-    if len(value) > _WORDS:
-        _refuse(f"{name} must have at most {_WORDS} characters, got {len(value)}")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        _refuse(f"{name} must be text that UTF-8 can hold, got half of a character")
-    return value
-
-
-def _one(value: Any, name: str) -> float:
-    """Return a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        _refuse(f"{name} must be a number, got {_shown(value)}")
-    try:
-        found = float(value)
-    except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
-        _refuse(f"{name} must be finite, got {_shown(value)}")
-    return found
-
-
-def _vector(value: Any, name: str) -> np.ndarray:
-    if not isinstance(value, list):
-        _refuse(f"{name} must be a list of numbers, got {_shown(value)}")
-    return np.array([_one(v, name) for v in value])
-
-
-def _one_or_more(value: Any, name: str) -> Any:
-    return _vector(value, name) if isinstance(value, list) else _one(value, name)
-
-
-def _vector_or_rows(value: Any, name: str) -> np.ndarray:
-    if not (isinstance(value, list) and value and isinstance(value[0], list)):
-        return _vector(value, name)
-    rows = [_vector(row, name) for row in value]
-    if len({len(row) for row in rows}) > 1:
-        _refuse(f"{name} must have rows of one length, got several")
-    return np.array(rows)
-
-
 def _set(value: Any, name: str) -> Any:
     """Return the set that an object names in the way of the service's file."""
     if isinstance(value, dict) and value.get("class") in sets.__all__:
         return build(value, name)
     example = '{"class": "Box", "lower": [0], "upper": [1]}'
     _refuse(f"{name} must be a set such as {example}, got {_shown(value)}")
-
-
-def _switch(value: Any, name: str) -> bool:
-    if not isinstance(value, bool):
-        _refuse(f"{name} must be true or false, got {_shown(value)}")
-    return value
-
-
-_TOLD: dict[str, Callable[[Any, str], Any]] = {
-    "action": _vector,
-    "constraint_subgradient": _vector_or_rows,
-    "constraint_value": _one_or_more,
-    "cost_gradient": _vector,
-    "cost_value": _one,
-    "missing": _switch,
-    "proposal": _vector,
-    "value_error": _one,
-    "within": _set,
-}
-
-
-def _values(value: Any, name: str) -> np.ndarray:
-    """Return one number per member; null where nothing was measured."""
-    if not isinstance(value, list):
-        _refuse(f"{name} must be a list of numbers, got {_shown(value)}")
-    return np.array([math.nan if v is None else _one(v, name) for v in value])
-
-
-_TOLD_FLEET: dict[str, Callable[[Any, str], Any]] = {
-    "constraint_subgradient": _vector_or_rows,
-    "constraint_value": _values,
-    "cost_gradient": _vector_or_rows,
-    "proposal": _vector_or_rows,
-}
 
 
 # --- what goes out -------------------------------------------------------------------------------
