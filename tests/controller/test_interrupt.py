@@ -11,6 +11,7 @@ import pytest
 import surefoot
 from surefoot import Controller
 from surefoot.controller import StoreError, replay
+from surefoot.controller.journal import Reader
 from surefoot.controller.records import encode_loop
 from surefoot.controller.replaying import restore
 
@@ -66,7 +67,7 @@ def agrees(controller, path):
     _, loop, at = controller._now
     copy = path.with_name("copy")
     copy.write_bytes(path.read_bytes()[: at.size])
-    end = restore([copy], {})
+    end = restore(Reader(copy), {})
     return end.at.digest == at.digest and encode_loop(end.loop) == encode_loop(loop)
 
 

@@ -26,6 +26,7 @@ from surefoot.controller import (
     read_journal,
     replay,
 )
+from surefoot.controller.journal import Journal
 from surefoot.core.types import Info
 from surefoot.regions import CurvatureRows, LipschitzHull
 from surefoot.sets import Box
@@ -670,7 +671,8 @@ def test_a_line_of_another_journal_is_noticed(path, tmp_path):
     refused(path, "is not what was written; the last round that is certain is 4$")
 
 
-def test_a_process_that_ended_between_two_files_goes_on_in_the_second(path, monkeypatch):
+@pytest.mark.parametrize("call", ["_write", "_sync"])
+def test_a_process_that_ended_between_two_files_goes_on(path, monkeypatch, call):
     player = PLAYERS["certified"]
     controller = Controller(player, START, journal=path, rotate=3)
     drive(controller, player, 3)
@@ -680,7 +682,8 @@ def test_a_process_that_ended_between_two_files_goes_on_in_the_second(path, monk
 
     right = seen_at(player, 4, controller.ask())
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", stop)
+        # Before the first says that it is continued, or after.
+        patch.setattr(Journal, call, stop)
         with pytest.raises(KeyboardInterrupt):
             controller.tell(**right)
     files = files_of(path)

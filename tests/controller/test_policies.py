@@ -339,7 +339,7 @@ def test_a_file_that_another_continues_is_not_written_to(tmp_path):
     path, player = tmp_path / "run.jsonl", MOVABLE["hull filter"]
     with Controller(player, START, journal=path, rotate=3) as controller:
         drive(controller, player, 8)
-    with pytest.raises(RuntimeError, match=r"goes on in 'run.jsonl.3': open '.*run.jsonl'$"):
+    with pytest.raises(RuntimeError, match=r"is part 2 of a run: open '.*run.jsonl'$"):
         Controller.open(tmp_path / "run.jsonl.2")
 
 

@@ -172,14 +172,13 @@ class Controller:
         """Continue from a journal, where what it plays is the same, with other policies."""
         for name, policy in policies.items():
             checks.one_of(POLICIES[name], **{name: policy})
-        journal, paths = Journal.open(path)
+        journal, reader = Journal.open(path)
         self = cls.__new__(cls)
         try:
-            end = restore(paths, given, at_least)
+            end = restore(reader, given, at_least)
             if mine is not None:
                 _check_same(path, end.run, end.first, mine)
             run = end.run.with_policies(**policies)
-            journal.name_last(paths[-1])
             options = Options(journal.rotate, journal.durable_every)
             self._set_up(run, end.loop, journal, end.at, options, on_alarm)
             self._say_opened(end)

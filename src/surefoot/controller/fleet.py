@@ -20,6 +20,7 @@ from surefoot.controller.feedback import NOTHING, Told, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, now
 from surefoot.controller.loop import LoopState, Run, check_text
 from surefoot.controller.records import Options, encode_loop, header_of, loop_from, run_from
+from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError, warn_caller
@@ -151,19 +152,16 @@ class Fleet:
             on_alarm: as for a new fleet.
             given: what could not be stored, as for :meth:`Controller.open`.
         """
-        path = Path(os.fspath(journal)) / FILE
-        written, (path, *_) = Journal.open(path, fleet=True)
+        written, reader = Journal.open(Path(os.fspath(journal)) / FILE, fleet=True)
         self = cls.__new__(cls)
         try:
-            reader = Reader(path)
-            header = reader.header
-            run = run_from(reader.name, header, given, reader.size, str(header.get("surefoot")))
+            header, tail = reader.header, read_tail(reader)
+            run = run_from(reader.name, header, given, tail.size, str(header.get("surefoot")))
             self._set_up(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
-            since, size = self._follow(reader)
-            if reader.damage is not None:
-                raise reader.damaged(reader.damage, self._now[0].round - 1)
+            for record in (tail.state, *map(reader.parse, tail.after)):
+                self._take(reader, record)
             rounds = self._now[0].round - 1
-            at = Position(1, reader.size, reader.digest, rounds, reader.size - since, 10 * size)
+            at = reader.position(tail.since, tail.size)
             self._journal, self._now = written, (self._now[0], at)
             if reader.torn:
                 written.take_off(at)
@@ -172,23 +170,6 @@ class Fleet:
             written.close(None)
             raise
         return self
-
-    def _follow(self, reader: Reader) -> tuple[int, int]:
-        """Do again what the lines of a journal say, from its last snapshot.
-
-        Returns:
-            Where the lines after the last snapshot begin, and the bytes of that.
-        """
-        since, size = reader.size, reader.size
-        before = 0  # lines before the last snapshot
-        for n, line in enumerate(Reader(reader.path), start=1):
-            before = n if line.startswith(b'{"kind":"snapshot"') else before
-        for n, line in enumerate(reader, start=1):
-            if n >= before:
-                self._take(reader, reader.parse(line))
-            if n == before:
-                since, size = reader.size + len(line), len(line)
-        return since, size
 
     def _take(self, reader: Reader, record: Mapping[str, Any]) -> None:
         """Do again what a line says."""
@@ -203,7 +184,7 @@ class Fleet:
             state, _ = self._decide(state, self._read(state, told))
             recorded = np.array(record["next"])
             if not np.allclose(recorded, state.actions, rtol=1e-12, atol=1e-12):
-                raise reader.damaged("what it tells leads elsewhere", state.round - 2)
+                raise reader.damaged("what it tells leads elsewhere")
         elif record["kind"] in _ORDERS:
             state, _ = self._order(state, record)
         self._now = (state, None)

@@ -49,10 +49,11 @@ try:
 except ImportError:  # elsewhere nothing keeps a second process from writing
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Journal", "LostRoundsError", "Position", "Reader", "parts_of", "read_header", "seal"]
+__all__ = ["Journal", "LostRoundsError", "Position", "Reader", "seal"]
 
 FORMAT = 1
 HEAD = b'{"kind":"journal","format":'
+_CONTINUED = b'{"kind":"continued"'
 _LARGEST_HEAD = 1 << 26
 _PAGE = 4096
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -125,27 +126,46 @@ def now() -> str:
 
 
 class Reader:
-    """The lines of one file of a journal, compared with their digests while they are read.
+    """The lines of a journal, of all its files, compared with their digests while they are read.
 
-    Iterating yields the records, as bytes, up to the first that is not what was written.
+    Iterating yields the lines as bytes, the first line of each file among them, and raises at the
+    first that is not what was written.
 
     Args:
-        path: of the file.
+        path: of the first file, or of a later one, to read from there.
 
     Attributes:
         header: the first record.
-        size: the bytes of the lines that are right so far.
-        digest: of the last of them.
-        torn: the bytes after them that an interrupted write has left.
-        damage: what is wrong with the next line; None if nothing is.
+        begin: of which file it is.
+        part: which file is read.
+        size: the bytes of its lines so far.
+        told: how many of them are rounds.
+        digest: of the last line.
+        rounds: how many rounds were told in all files so far.
+        torn: the bytes after the last line that an interrupted write has left.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.name, self.torn = path, f"journal '{path}'", 0
-        self.damage: str | None = None
-        with _open(path) as file:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.first, self.part = Path(os.fspath(path)).absolute(), 1
+        self.told = self.rounds = self.torn = 0
+        with _open(self.first) as file:
             line = file.readline(_LARGEST_HEAD)
-        self.header = self._read_head(line)
+        self.header, self.size = self._read_head(line), len(line)
+        self.begin = part = self.header.get("part", 1)
+        if part != 1 and self.first.name.endswith(f".{part}"):  # read from there
+            self.first, self.part = self.first.with_name(self.first.name[: -len(f".{part}")]), part
+        elif part != 1:
+            raise StoreError(f"{self.name} is part {part} of a run, and not called so")
+
+    @property
+    def path(self) -> Path:
+        """Of the file that is read."""
+        return part_of(self.first, self.part)
+
+    @property
+    def name(self) -> str:
+        """The file in a sentence."""
+        return f"journal '{self.path}'"
 
     def _read_head(self, line: bytes) -> dict[str, Any]:
         if not line.startswith(HEAD):
@@ -161,26 +181,52 @@ class Reader:
                 f"{self.name} was written by {newer}: its format is {version}, and this one reads "
                 f"up to {FORMAT}"
             )
-        digest = None if head is None else open_line(str(head.get("after", "")), line)
-        if head is None or digest is None:
+        if head is None or open_line(str(head.get("after", "")), line) is None:
             raise DamagedError(f"{self.name} is damaged: its first line is not what was written")
-        self.size, self.digest = len(line), digest
         return head
 
     def __iter__(self) -> Iterator[bytes]:
-        with _open(self.path) as file:
-            file.seek(self.size)
-            for line in file:
-                digest = open_line(self.digest, line)
-                if digest is None:
-                    rest = line + file.read()
-                    if _is_torn(self.size, rest, int(self.header["durable_every"])):
-                        self.torn = len(rest)
-                    else:
-                        self.damage = f"the line at byte {self.size} is not what was written"
-                    return
-                yield line
-                self.size, self.digest = self.size + len(line), digest
+        self.part, self.digest = self.begin - 1, str(self.header.get("after", ""))
+        self.rounds, self.torn, line = 0, 0, _CONTINUED
+        while line.startswith(_CONTINUED):
+            beyond = part_of(self.first, self.part + 1)
+            if not os.path.lexists(beyond):
+                raise self.damaged("the file that continues it is missing")
+            self.part, self.size, self.told = self.part + 1, 0, 0
+            with _open(beyond) as file:
+                for line in file:
+                    digest = open_line(self.digest, line)
+                    if digest is None:
+                        self._find_torn(line + file.read())
+                        line = b""
+                        break
+                    yield line
+                    is_round = line.startswith(b'{"kind":"round"')
+                    self.size, self.digest = self.size + len(line), digest
+                    self.told, self.rounds = self.told + is_round, self.rounds + is_round
+                if not self.size:
+                    raise self.damaged("it is empty")
+        self._check_end()
+
+    def _find_torn(self, rest: bytes) -> None:
+        """Take what follows the last line as the rest of an interrupted write, or refuse it."""
+        if not self.size:
+            raise self.damaged("it does not continue the file before it")
+        if not _is_torn(self.size, rest, int(self.header["durable_every"])):
+            raise self.damaged(f"the line at byte {self.size} is not what was written")
+        self.torn = len(rest)
+
+    def _check_end(self) -> None:
+        """Raise where a file follows that has more than an interrupted call has left of it."""
+        beyond = part_of(self.first, self.part + 1)
+        if not os.path.lexists(beyond):
+            return
+        with _open(beyond) as file:
+            head, more = _parse(file.readline(_LARGEST_HEAD)), file.read(1)
+        rounds = 0 if head is None else head.get("rounds")
+        is_left = not more and isinstance(rounds, int) and rounds <= self.rounds
+        if not is_left and self.path.stat().st_size == self.size + self.torn:  # not written since
+            raise self.damaged("its end is missing, and another file follows it")
 
     def parse(self, line: bytes) -> dict[str, Any]:
         """Return a record; its digest is right, but whoever writes a file may write anything."""
@@ -189,10 +235,20 @@ class Reader:
             raise DamagedError(f"{self.name} is damaged: the line at byte {self.size} is no record")
         return found
 
-    def damaged(self, why: str, certain: int) -> LostRoundsError:
+    def position(self, since: int, snapshot: int) -> Position:
+        """Return where the next line goes.
+
+        Args:
+            since: where in its file the lines after the last snapshot begin.
+            snapshot: the bytes of that.
+        """
+        part, least = self.part, _SHARE * snapshot
+        return Position(part, self.size, self.digest, self.told, self.size - since, least)
+
+    def damaged(self, why: str) -> LostRoundsError:
         """Return the error to raise when what was read is impossible."""
-        words = f"{self.name} is damaged: {why}; the last round that is certain is {certain}"
-        return LostRoundsError(words, certain)
+        words = f"{self.name} is damaged: {why}; the last round that is certain is {self.rounds}"
+        return LostRoundsError(words, self.rounds)
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -256,18 +312,12 @@ def part_of(first: Path, part: int) -> Path:
     return first if part == 1 else first.with_name(f"{first.name}.{part}")
 
 
-def parts_of(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the paths of all files of a run, the first of which is given."""
-    first = Path(os.fspath(path)).absolute()
-    found = [first]
-    while os.path.lexists(beyond := part_of(first, len(found) + 1)):
-        found.append(beyond)
-    return found
-
-
-def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the first line of a journal says, as plain data."""
-    return Reader(Path(os.fspath(path)).absolute()).header
+def _last_part(first: Path) -> int:
+    """Return how many files a run has, by their last lines."""
+    part = 1
+    while _ends_continued(part_of(first, part)) and os.path.lexists(part_of(first, part + 1)):
+        part += 1
+    return part
 
 
 def sync(file: int) -> None:
@@ -351,9 +401,7 @@ class Journal:
         return journal, Position(1, len(line), digest, 0, 0, _SHARE * len(line))
 
     @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], *, fleet: bool = False
-    ) -> tuple[Journal, list[Path]]:
+    def open(cls, path: str | os.PathLike[str], *, fleet: bool = False) -> tuple[Journal, Reader]:
         """Lock a journal for writing; nothing is written yet.
 
         Args:
@@ -361,36 +409,31 @@ class Journal:
             fleet: whether it must be that of a fleet.
 
         Returns:
-            The writer at the last file, and the paths of all files; the last may be one that has
-            no name yet, see :meth:`name_last`.
+            The writer at the last file, and the reader of all of them.
         """
-        paths = parts_of(path)
-        header = Reader(paths[0]).header
-        _refuse_later_part(header, paths[0])
+        reader = Reader(path)
+        first, header = reader.first, reader.header
         if ("fleet" in header) != fleet:
             what = "that of a fleet: open its folder with Fleet.open"
             what = "no journal of a fleet" if fleet else what
-            raise StoreError(f"journal '{paths[0]}' is {what}")
-        draft = _next_draft(paths[0], len(paths))
-        known = list(paths)
-        if draft.exists() and _ends_continued(paths[-1]):
-            # The process ended before the next file had its name; it gets it with the first write.
-            paths.append(draft)
+            raise StoreError(f"journal '{first}' is {what}")
+        if reader.begin != 1:
+            raise StoreError(f"{reader.name} is part {reader.begin} of a run: open '{first}'")
+        part = _last_part(first)
         try:
-            file = os.open(paths[-1], os.O_RDWR | os.O_APPEND)
+            file = os.open(part_of(first, part), os.O_RDWR | os.O_APPEND)
         except OSError as error:
             raise StoreError(
-                f"journal '{paths[0]}' cannot be opened for writing: {error.strerror}"
+                f"journal '{first}' cannot be opened for writing: {error.strerror}"
             ) from error
         try:
-            _lock(file, paths[0])
-            if parts_of(path) != known:
-                raise StoreError(f"journal '{paths[0]}' is in use by another process")
+            _lock(file, first)
+            if _last_part(first) != part:
+                raise StoreError(f"journal '{first}' is in use by another process")
         except BaseException:
             os.close(file)
             raise
-        journal = cls(paths[0], len(paths), file, header["durable_every"], header["rotate"])
-        return journal, paths
+        return cls(first, part, file, header["durable_every"], header["rotate"]), reader
 
     def append(
         self, at: Position, records: Sequence[Mapping[str, Any]], *, durable: bool = True
@@ -422,12 +465,6 @@ class Journal:
             return Position(at.part, size, digest, total, 0, _SHARE * snapshot)
         return Position(at.part, size, digest, total, at.since + len(data), at.least)
 
-    def name_last(self, path: Path) -> None:
-        """Give the last file of the run its name, where the process ended before it had one."""
-        if path != (named := part_of(self.first, self._checked().part)):
-            path.rename(named)
-            sync_folder(named)
-
     def take_off(self, at: Position) -> None:
         """Take off what an interrupted write has left after a position."""
         file = self._checked()
@@ -454,20 +491,17 @@ class Journal:
         path = part_of(self.first, part)
         end, after = seal(at.digest, {"kind": "continued", "file": path.name, "time": now()})
         line, digest = seal(after, {**header, "part": part, "after": after})
-        draft = _next_draft(self.first, at.part)
-        with _explain_making(path, draft):
-            _make(draft, line)
-            sync_folder(draft)  # before the old file says that it continues there
-            number = os.open(draft, os.O_RDWR | os.O_APPEND)
+        with _explain_making(path, path):
+            _make(path, line)
+            sync_folder(path)  # before the old file says that it continues there
+            number = os.open(path, os.O_RDWR | os.O_APPEND)
         try:
             _lock(number, path)
             self._write(before, at.size, end)
             self._sync(before, at.size)
-            draft.rename(path)
         except BaseException:
             os.close(number)
             raise
-        sync_folder(path)
         self._file = _File.of(number, part)
         before.close()
         return Position(part, len(line), digest, 0, 0, _SHARE * len(line))
@@ -599,23 +633,8 @@ def _identity(file: int) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _next_draft(first: Path, part: int) -> Path:
-    """Return the name of the file after a part, before the part says that it continues there."""
-    return first.with_name(f".{first.name}.{part + 1}-next")
-
-
 def _ends_continued(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - _PAGE, 0))
-        return b'{"kind":"continued"' in file.read().rstrip(b"\n").rpartition(b"\n")[2]
-
-
-def _refuse_later_part(header: Mapping[str, Any], path: Path) -> None:
-    part = int(header.get("part", 1))
-    if part == 1:
-        return
-    first = path.with_name(path.name.removesuffix(f".{part}"))
-    beyond = part_of(first, part + 1)
-    if os.path.lexists(beyond):
-        raise StoreError(f"journal '{path}' goes on in '{beyond.name}': open '{first}'")
-    raise StoreError(f"journal '{path}' is part {part} of a run: open '{first}'")
+        last: bytes = file.read().rpartition(b"\n")[0].rpartition(b"\n")[2]
+        return last.startswith(_CONTINUED)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.algorithms import Breach
-from surefoot.controller.journal import HEAD, Reader, parts_of
+from surefoot.controller.journal import HEAD, Reader
 from surefoot.controller.records import OWN, certificate_from, unreadable
 from surefoot.core import checks
 from surefoot.core.errors import StoreError
@@ -323,21 +323,15 @@ def read_journal(
     for name, value in (("first", first), ("last", last), ("latest", latest)):
         if value is not None:
             checks.positive_int(value, name)
-    rows = _Rows(first, last, latest)
-    paths = parts_of(path)
-    for one in paths:
-        reader = Reader(one)
-        rows.begin(reader)
-        for line in reader:
-            try:
-                rows.add(reader.parse(line))
-            except StoreError:
-                raise
-            except Exception as error:  # whoever writes a file can put anything into it
-                raise unreadable(reader.name, f"line at byte {reader.size}", error) from error
-        if reader.damage is not None:
-            raise reader.damaged(reader.damage, len(rows.g))
-    return rows.record(paths[0])
+    rows, reader = _Rows(first, last, latest), Reader(path)
+    for line in reader:
+        try:
+            rows.add(reader.parse(line))
+        except StoreError:
+            raise
+        except Exception as error:  # whoever writes a file can put anything into it
+            raise unreadable(reader.name, f"line at byte {reader.size}", error) from error
+    return rows.record(reader.first)
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
@@ -369,22 +363,15 @@ class _Rows:
         self.run: dict[str, Any] = {}
         self.missing, self.is_open = 0, True
 
-    def begin(self, reader: Reader) -> None:
-        """Take the first line of a file."""
-        header = reader.header
-        try:
-            if not self.run:
-                self.run = _run_in(header)
-                self.action: Array = np.array(header["loop"]["state"]["x"], dtype=np.float64)
-            self.errors_told = header["errors"]
-        except Exception as error:
-            raise unreadable(reader.name, "player", error) from error
-
     def add(self, record: Mapping[str, Any]) -> None:
         """Take a line."""
         kind = record["kind"]
         self.is_open = kind != "closed"
-        if kind == "round":
+        if kind == "journal":
+            self.run = self.run or _run_in(record)
+            self.errors_told = record["errors"]
+            self.action: Array = np.array(record["loop"]["state"]["x"], dtype=np.float64)
+        elif kind == "round":
             self._add_round(record)
         elif kind == "note":
             self.notes.append(JournalNote(record["round"], record["text"]))

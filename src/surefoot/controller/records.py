@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from surefoot import __version__
@@ -13,7 +12,7 @@ from surefoot.algorithms import Breach, Certified, Delayed, Probing
 from surefoot.algorithms.compiled import KernelState
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import NOTHING, Told, read_feedback
-from surefoot.controller.journal import now, read_header
+from surefoot.controller.journal import Reader, now
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
@@ -228,9 +227,8 @@ def run_from(
 
 def read_run(path: str | os.PathLike[str], **given: object) -> Run:
     """Return what a journal plays, from its first line: to be exported, or served again."""
-    header, size = read_header(path), Path(os.fspath(path)).stat().st_size
-    name, writer = f"journal '{os.fspath(path)}'", str(header.get("surefoot"))
-    return run_from(name, header, given, size, writer)
+    reader = Reader(path)
+    return run_from(reader.name, reader.header, given, reader.size, str(reader.header["surefoot"]))
 
 
 def _given_in(data: object) -> set[str]:

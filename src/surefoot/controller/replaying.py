@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.controller.decide import decide, order, resume
-from surefoot.controller.journal import Position, Reader, parts_of, read_header
+from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.records import (
     OWN,
@@ -29,7 +29,7 @@ from surefoot.core.errors import StoreError, SurefootError, first_line
 from surefoot.core.plain import decode
 from surefoot.core.types import Array
 
-__all__ = ["Difference", "Ending", "Part", "Replay", "Shadow", "replay", "restore", "scan"]
+__all__ = ["Difference", "Ending", "Part", "Replay", "read_tail", "replay", "restore"]
 
 Part: TypeAlias = Literal["action", "row", "update", "certificate", "state"]
 """The next action; anything else of its line; the step itself, which refused what was told; the
@@ -119,103 +119,72 @@ class Ending(NamedTuple):
     engine: str
 
 
-class Scan(NamedTuple):
-    """One file of a journal, read from end to end.
+class Tail(NamedTuple):
+    """What of a journal its end follows from.
 
     Attributes:
-        reader: of the file.
-        player: the newest line that says what is played, and its bytes.
-        state: the newest line with a state, and its bytes.
-        after: the lines after that one.
-        since: where they begin.
-        rounds: how many rounds the file has.
-        is_continued: whether it says that another follows.
-        engine: what took its last steps.
+        player: the newest line that says what is played.
+        state: the newest line with a state.
+        size: the bytes of that line.
+        since: where in its file the lines after it begin.
+        after: these lines.
+        engine: what took the last steps.
     """
 
-    reader: Reader
-    player: tuple[dict[str, Any], int]
-    state: tuple[dict[str, Any], int]
-    after: list[bytes]
+    player: dict[str, Any]
+    state: dict[str, Any]
+    size: int
     since: int
-    rounds: int
-    is_continued: bool
+    after: list[bytes]
     engine: str
 
 
-_STATES = (b'{"kind":"snapshot"', b'{"kind":"rebuilt"', b'{"kind":"engine"')
+_STATES = tuple(b'{"kind":"%s"' % k for k in (b"journal", b"snapshot", b"rebuilt", b"engine"))
 
 
-def scan(path: Path) -> Scan:
-    """Read a file of a journal; every digest is compared, also of what is not looked at."""
-    reader = Reader(path)
-    player = state = (reader.header, reader.size)
-    after: list[bytes] = []
-    since, rounds, line, engine = reader.size, 0, b"", str(reader.header.get("engine"))
+def read_tail(reader: Reader) -> Tail:
+    """Read a journal to its end; every digest is compared, also of what is not looked at."""
+    tail = Tail(reader.header, reader.header, 0, 0, [], "")
     for line in reader:
-        rounds += line.startswith(b'{"kind":"round"')
-        if line.startswith(b'{"kind":"resume"') and b',"player":' in line:
-            player = state = (reader.parse(line), len(line))
-        elif line.startswith(_STATES):
-            state = (reader.parse(line), len(line))
-            engine = str(state[0].get("engine", engine))
-        else:
-            after.append(line)
+        is_other = line.startswith(b'{"kind":"resume"') and b',"player":' in line
+        if not is_other and not line.startswith(_STATES):
+            tail.after.append(line)
             continue
-        after, since = [], reader.size + len(line)
-    is_continued = line.startswith(b'{"kind":"continued"')
-    return Scan(reader, player, state, after, since, rounds, is_continued, engine)
+        record = reader.parse(line)
+        player = record if "player" in record else tail.player
+        engine = str(record.get("engine", tail.engine))
+        tail = Tail(player, record, len(line), reader.size + len(line), [], engine)
+    return tail
 
 
-def restore(paths: list[Path], given: Mapping[str, object], at_least: int = 0) -> Ending:
+def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> Ending:
     """Read all files of a journal, and derive the state at its end from the last snapshot.
 
     Args:
-        paths: of its files.
+        reader: of the journal.
         given: what could not be stored.
         at_least: so many rounds were told, as the caller knows.
 
     Raises:
         DamagedError: something is not what was written; the files are as they were.
     """
-    told, digest, scans = 0, "", [scan(path) for path in paths]
-    for part, one in enumerate(scans, start=1):
-        if part > 1 and one.reader.header.get("after") != digest:
-            raise one.reader.damaged("it does not continue the file before it", told)
-        told, digest = told + one.rounds, one.reader.digest
-        if one.reader.damage is not None:
-            raise one.reader.damaged(one.reader.damage, told)
-        if one.is_continued and part == len(scans):
-            raise one.reader.damaged("the file that continues it is missing", told)
-        if not one.is_continued and part < len(scans):
-            raise one.reader.damaged("its end is missing, and another file follows it", told)
-    if told < at_least:
-        raise scans[-1].reader.damaged(f"round {at_least}, which was told, is missing", told)
-    return _follow(scans[0], scans[-1], given, told, len(paths))
-
-
-def _follow(begin: Scan, end: Scan, given: Mapping[str, object], told: int, part: int) -> Ending:
-    """Return where a journal ends, from its first and its last file."""
-    reader = end.reader
-    writer = str(reader.header.get("surefoot"))
-    data, _ = end.player
-    run = run_from(reader.name, data, given, end.state[1], writer)
+    tail = read_tail(reader)
+    if reader.rounds < at_least:
+        raise reader.damaged(f"round {at_least}, which was told, is missing")
+    name, writer = reader.name, str(reader.header.get("surefoot"))
+    run = run_from(name, tail.player, given, tail.size, writer)
     first = run
-    if data is not begin.reader.header:
-        header = begin.reader.header
-        first = run_from(begin.reader.name, header, given, end.state[1], writer)
-    loop = loop_from(reader.name, end.state[0].get("loop"), run)
-    shadow = Shadow(reader, given, run, loop, _CLOSE)
-    for line in end.after:
+    if tail.player is not reader.header:
+        first = run_from(name, reader.header, given, tail.size, writer)
+    shadow = Shadow(reader, given, run, loop_from(name, tail.state.get("loop"), run), _CLOSE)
+    for line in tail.after:
         difference = shadow.take(reader.parse(line), len(line))
         if difference is not None:
-            raise reader.damaged(f"what it tells leads elsewhere ({difference})", told)
-    if shadow.loop.round - 1 != told:
-        raise reader.damaged(f"round {told} is missing", shadow.loop.round - 1)
-    at = Position(
-        part, reader.size, reader.digest, end.rounds, reader.size - end.since, 10 * end.state[1]
-    )
-    return Ending(shadow.run, first, shadow.loop, at, reader.torn, shadow.is_rebuilt, end.engine)
+            raise reader.damaged(f"what it tells leads elsewhere ({difference})")
+    if shadow.loop.round - 1 != reader.rounds:
+        raise reader.damaged(f"its {reader.rounds} rounds end in round {shadow.loop.round - 1}")
+    at = reader.position(tail.since, tail.size)
+    return Ending(shadow.run, first, shadow.loop, at, reader.torn, shadow.is_rebuilt, tail.engine)
 
 
 class Shadow:
@@ -348,45 +317,24 @@ def replay(path: str | os.PathLike[str], **given: object) -> Replay:
     Returns:
         What was found: the number of rounds and the first difference.
     """
-    header = read_header(path)
-    known = kernel.engines()
-    with kernel.engine(header["engine"]) if header.get("engine") in known else nullcontext():
-        return _replay(path, given)
+    reader = Reader(path)
+    engine = reader.header.get("engine")
+    with kernel.engine(engine) if engine in kernel.engines() else nullcontext():
+        shadow, difference = _compare(reader, given)
+    rounds = shadow.loop.round - 1
+    return Replay(reader.first, rounds, difference, reader.torn > 0, shadow.tolerance)
 
 
-def _replay(path: str | os.PathLike[str], given: Mapping[str, object]) -> Replay:
-    shadow: Shadow | None = None
-    digest, paths, difference, is_torn = "", parts_of(path), None, False
-    for part, one in enumerate(paths, start=1):
-        reader = Reader(one)
-        shadow = _shadow_in(reader, given, shadow)
-        if part > 1 and reader.header.get("after") != digest:
-            difference = Difference(shadow.loop.round, "row", reader.header.get("after"), digest)
-            break
-        difference = _compare(reader, shadow)
-        digest = reader.digest
-        if difference is not None:
-            break
-        is_torn = reader.torn > 0
-    assert shadow is not None
-    return Replay(paths[0], shadow.loop.round - 1, difference, is_torn, shadow.tolerance)
-
-
-def _shadow_in(reader: Reader, given: Mapping[str, object], before: Shadow | None) -> Shadow:
-    """Return the shadow at the beginning of a file."""
-    if before is not None:
-        before.reader = reader
-        return before
-    header, size = reader.header, reader.size
-    run = run_from(reader.name, header, given, size, str(header.get("surefoot")))
-    return Shadow(reader, given, run, loop_from(reader.name, header.get("loop"), run))
-
-
-def _compare(reader: Reader, shadow: Shadow) -> Difference | None:
-    """Follow a file to its end, or to the first difference."""
-    for line in reader:
-        if (found := shadow.take(reader.parse(line), len(line))) is not None:
-            return found
-    if reader.damage is not None:
-        return Difference(shadow.loop.round, "row", reader.damage, None)
-    return None
+def _compare(reader: Reader, given: Mapping[str, object]) -> tuple[Shadow, Difference | None]:
+    """Follow a journal to its end, or to the first difference."""
+    header, difference = reader.header, None
+    run = run_from(reader.name, header, given, reader.size, str(header.get("surefoot")))
+    shadow = Shadow(reader, given, run, loop_from(reader.name, header.get("loop"), run))
+    try:
+        for line in reader:
+            difference = shadow.take(reader.parse(line), len(line))
+            if difference is not None:
+                break
+    except LostRoundsError as error:
+        difference = Difference(shadow.loop.round, "row", str(error), None)
+    return shadow, difference
