@@ -396,7 +396,11 @@ def test_the_way_out_of_an_equality_works():
             [1.0, 2.0],
             "A must have no zero row, got zeros in row 0",
         ),
-        (sparse.csr_array((0, 3)), [1.0], "A must not be empty, got shape (0, 3)"),
+        (
+            sparse.csr_array((0, 3)),
+            [1.0],
+            "A.shape must be that of a matrix that is not empty, got (0, 3)",
+        ),
         ([1.0, 2.0], [1.0], "A.shape must be that of a matrix that is not empty, got (2,)"),
     ],
 )

@@ -202,6 +202,30 @@ def to_matrix(value: Array, name: str) -> np.ndarray:
     return _to_frozen(value, name, 2)
 
 
+def to_rows(value: Array, name: str) -> Array:
+    """Return a finite, read-only matrix without a zero row, dense or SciPy's sparse as given."""
+    if is_sparse(value):
+        A = value.tocsr().astype(np.float64, copy=True)
+        if len(A.shape) != 2 or 0 in A.shape:
+            raise invalid(f"{name}.shape", "that of a matrix that is not empty", A.shape)
+        A.sum_duplicates()  # a row is read off entry by entry
+        A.eliminate_zeros()
+        bad = np.flatnonzero(~np.isfinite(A.data))
+        if len(bad):
+            i, j = np.searchsorted(A.indptr, bad[0], side="right") - 1, A.indices[bad[0]]
+            found = A.data[bad[0]].item()
+            raise InvalidValueError(f"{name} must be finite, got {found!r} at index ({i}, {j})")
+        for part in (A.data, A.indices, A.indptr):
+            part.setflags(write=False)
+        filled = np.diff(A.indptr) > 0
+    else:
+        A = to_matrix(value, name)
+        filled = A.any(axis=1)
+    if not filled.all():
+        raise InvalidValueError(f"{name} must have no zero row, got zeros in row {filled.argmin()}")
+    return A
+
+
 def to_symmetric(value: Array, name: str) -> np.ndarray:
     """Return a finite, read-only, square and symmetric matrix."""
     M = _to_frozen(value, name, 2, largest=LARGEST**2)  # of a square form

@@ -20,13 +20,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias, dataclass_transform
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import shape_of
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number, Player, Region
@@ -34,6 +36,8 @@ from surefoot.core.types import Array, Number, Player, Region
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
 """What plain data a parameter is given as; "any" is a field without a declaration."""
 
+
+T = TypeVar("T")
 
 Read: TypeAlias = Callable[[str, Any], object]
 """From the name and a value to the value that is kept; raises if it breaks the rule."""
@@ -191,6 +195,11 @@ def normal(*, default: object = MISSING) -> Declaration:
 def matrix(*, default: object = MISSING) -> Declaration:
     """Declare an array of two axes."""
     return _array("a matrix", checks.to_matrix, default)
+
+
+def rows(*, default: object = MISSING) -> Declaration:
+    """Declare a matrix without a zero row, dense or SciPy's sparse."""
+    return _array("a matrix without a zero row", checks.to_rows, default)
 
 
 def symmetric(*, default: object = MISSING) -> Declaration:
@@ -363,6 +372,7 @@ class ArrayFields:
         vector,
         matrix,
         symmetric,
+        rows,
         normal,
         projectable,
         minimising,
@@ -387,6 +397,13 @@ class Declared(ArrayFields):
         dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
 
 
+def replace_unchecked(owner: T, **parts: object) -> T:
+    """Return the same object with parts of its fields, which were checked when it was made."""
+    made = copy(owner)
+    vars(made).update(parts)
+    return made
+
+
 def _field_values(owner: Any) -> list[tuple[Field[object], object]]:
     return [(f, getattr(owner, f.name)) for f in fields(owner)]
 
@@ -395,6 +412,8 @@ def _is_same(a: Array, b: Array) -> bool:
     """Return whether two values of a field are equal: arrays by value, tuples part by part."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_is_same, a, b))
+    if is_sparse(a) and is_sparse(b):
+        return a.shape == b.shape and not (a != b).nnz
     return a is b or bool(np.array_equal(a, b))
 
 

@@ -16,6 +16,7 @@ from surefoot.core.parameters import Declared
 from surefoot.core.points import diameter_of, dimension_of
 from surefoot.core.types import Array, ArrayLike, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.problems.costs import Costs
 from surefoot.problems.hindsight import Comparator, best_action
 from surefoot.sets import Ball
 
@@ -119,7 +120,7 @@ class Problem(Declared):
     @property
     def benchmark(self) -> Constraint:
         """The constraint that the best action in hindsight must meet: of all rounds at once."""
-        return _benchmark(self.constraint)
+        return benchmark_of(self.constraint)
 
     @classmethod
     def of(
@@ -159,15 +160,19 @@ class Problem(Declared):
         """
         _check_parts(costs, constraint, domain)
         x1 = checks.to_vector(start, "start", length=costs.dimension)
-        benchmark = _benchmark(constraint)
+        benchmark = benchmark_of(constraint)
         _check_start(constraint, domain, x1, outside)
         _check_domain(benchmark.region, domain, x1)
         known = benchmark.constants(domain, x1, epsilon)
+        if isinstance(costs, Costs):
+            known = known.with_origin(
+                "derived",
+                G_f=costs.gradient_bound(domain) if G_f is None else None,
+                strong_convexity=costs.strong_convexity or None,
+                cost_bound=_cost_bound(costs, domain),
+            )
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
-        else:
-            stream: Any = costs  # the library's have a bound
-            known = known.with_origin("derived", G_f=stream.gradient_bound(domain))
         known = known.with_origin(
             "derived",
             R=known.R,
@@ -176,8 +181,6 @@ class Problem(Declared):
             # Of each round's constraint: that of all rounds at once has other rows and values.
             D_g=constraint.value_bound(domain, x1),
             rows=constraint.rows,
-            strong_convexity=getattr(costs, "strong_convexity", 0.0) or None,
-            cost_bound=_cost_bound(costs, domain),
             beta=_curvature(constraint, domain),
             evaluation_error=benchmark.evaluation_error(_with_centre(domain, x1)),
         )
@@ -236,7 +239,7 @@ def _check_start(
     if isinstance(constraint, ConstraintStream):
         g = float(constraint.query(0, x1)[0])
     else:
-        g = float(_benchmark(constraint).value(x1))
+        g = float(benchmark_of(constraint).value(x1))
     if g > 0 and not outside:
         raise InvalidValueError(
             f"start must be feasible, that is g <= 0, got g = {g:g}: outside=True allows it, for "
@@ -292,16 +295,15 @@ def _with_centre(domain: Ball, x1: Array) -> Ball:
     return domain if domain.centre is not None else Ball(domain.radius, 0.0 * x1)
 
 
-def _benchmark(constraint: Constraint | ConstraintStream) -> Constraint:
+def benchmark_of(constraint: Constraint | ConstraintStream) -> Constraint:
+    """Return the constraint that an action must meet in all rounds, free to be asked anywhere."""
     if isinstance(constraint, ConstraintStream):
         return constraint.worst()
     return constraint.constraint if isinstance(constraint, PlayedOnly) else constraint
 
 
-def _cost_bound(costs: Any, domain: Ball) -> float | None:
+def _cost_bound(costs: Costs, domain: Ball) -> float | None:
     """Return a bound on the values of the costs, where they know one that is a number."""
-    if not hasattr(costs, "value_bound"):
-        return None
     with np.errstate(over="ignore"):
-        bound = float(costs.value_bound(domain))
-    return bound if 0 < bound < np.inf else None
+        bound = costs.value_bound(domain)
+    return bound if bound is not None and 0 < bound < math.inf else None

@@ -9,7 +9,6 @@ its distance from the true projection is bounded by multipliers that only need t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import is_sparse
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.parameters import Declared, rows, vector
 from surefoot.core.points import UNIT, check_length, clean, nan_where_invalid, to_dense
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
@@ -42,9 +42,7 @@ class Nearest(NamedTuple):
     error: float
 
 
-# No slots: what is solved for once is kept in the instance.
-@dataclass(frozen=True)
-class Polytope:
+class Polytope(Declared, kw_only=False):
     r"""The polytope :math:`\{x : Ax \le b\}`, with an interior; NumPy only.
 
     Projection and linear minimisation need the extra ``solve``; ``contains`` does not.
@@ -63,39 +61,12 @@ class Polytope:
         True
     """
 
-    A: Array
-    b: Array
+    A: Array = rows()
+    b: Array = vector()
 
     def __post_init__(self) -> None:
-        A = self.A
-        if is_sparse(A):
-            A = A.tocsr().astype(np.float64, copy=True)
-            A.sum_duplicates()
-            A.eliminate_zeros()
-            bad = np.flatnonzero(~np.isfinite(A.data))
-            if len(bad):
-                i, j = np.searchsorted(A.indptr, bad[0], side="right") - 1, A.indices[bad[0]]
-                value = A.data[bad[0]].item()
-                raise InvalidValueError(f"A must be finite, got {value!r} at index ({i}, {j})")
-            if 0 in A.shape:
-                raise InvalidValueError(f"A must not be empty, got shape {A.shape}")
-            A.data.setflags(write=False)
-            zero = np.flatnonzero(np.diff(A.indptr) == 0)
-        else:
-            A = checks.to_matrix(A, "A")
-            zero = np.flatnonzero(~A.any(axis=1))
-        if len(zero):
-            raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
-        object.__setattr__(self, "A", A)
-        object.__setattr__(self, "b", checks.to_vector(self.b, "b", length=A.shape[0]))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Polytope) or self.A.shape != other.A.shape:
-            return False
-        different = self.A != other.A  # sparse if both are, else dense
-        return bool(np.array_equal(self.b, other.b)) and not (
-            different.nnz if is_sparse(different) else different.any()
-        )
+        super().__post_init__()
+        checks.to_vector(self.b, "b", length=self.A.shape[0])
 
     @property
     def dimension(self) -> int:

@@ -1,5 +1,6 @@
 """Lower bounds from a log: never above the truth, and never called a guarantee."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -80,10 +81,11 @@ def test_a_long_log_is_drawn_from_and_says_so():
 
 
 def test_a_record_of_a_journal_is_a_log():
+    row = partial(SimpleNamespace, played=None)
     rounds = [
-        SimpleNamespace(action=np.array([0.0]), g=-1.0, constraint_subgradient=np.array([0.5])),
-        SimpleNamespace(action=np.array([1.0]), g=None, constraint_subgradient=None),
-        SimpleNamespace(action=np.array([0.5]), g=-0.7, constraint_subgradient=np.array([0.8])),
+        row(action=np.array([0.0]), g=-1.0, constraint_subgradient=np.array([0.5])),
+        row(action=np.array([1.0]), g=None, constraint_subgradient=None),
+        row(action=np.array([0.5]), g=-0.7, constraint_subgradient=np.array([0.8])),
     ]
     found = from_log(SimpleNamespace(rounds=rounds))
     assert (found.rows, found.G_g) == (2, 0.8)

@@ -5,8 +5,6 @@
 from surefoot.problems.calibration.from_log import *
 from surefoot.problems.calibration.from_problem import *
 from surefoot.problems.calibration.offers import *
-from surefoot.problems.calibration.probes import *
-from surefoot.problems.calibration.report import *
 from surefoot.problems.calibration.slopes import *
 
 # The classes and functions imported above, and no submodule.

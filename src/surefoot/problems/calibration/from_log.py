@@ -231,8 +231,7 @@ def _columns(
                 "g must be given with the actions, or a record of a journal with rounds, "
                 f"got {type(x).__name__} alone"
             )
-        played = [getattr(row, "played", None) for row in told]
-        x = [row.action if p is None else p for row, p in zip(told, played, strict=True)]
+        x = [row.action if row.played is None else row.played for row in told]
         g = [row.g for row in told]
         rows = [row.constraint_subgradient for row in told]
         s = rows if all(v is not None and np.ndim(v) == 1 for v in rows) else None

@@ -1,34 +1,26 @@
-"""Calibrate from a problem and a strictly feasible point, or from constants alone."""
+"""Calibrate from a problem and a strictly feasible point, or from constants alone.
+
+The constraint is asked around the point without leaving the feasible set.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.arrays import to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, CostStream, Number, Region
-from surefoot.problems import Problem
-from surefoot.problems.calibration.offers import Conditions, offers_for
-from surefoot.problems.calibration.probes import (
-    Probe,
-    QueryErrors,
-    ask,
-    certified_radius,
-    find_contradiction,
-    look_around,
-)
-from surefoot.problems.calibration.report import Calibration
-from surefoot.problems.constraints import (
-    Constraint,
-    ConstraintStream,
-    PlayedOnly,
-)
+from surefoot.problems.calibration.offers import Calibration, Conditions, Probe, offers_for
+from surefoot.problems.constraints import Constraint, ConstraintStream
+from surefoot.problems.problem import Problem, benchmark_of
+from surefoot.regions import Errors, LipschitzHull, Reading
 from surefoot.sets import Ball
 
 __all__ = ["calibrate", "calibrate_constants"]
@@ -43,10 +35,10 @@ class _Case(NamedTuple):
     start: Array
     domain: Ball
     known: Constants
-    constraint: Constraint | None
-    changing: bool
-    gradients: Callable[[Array], list[Array]] | None
-    horizon: int | None
+    constraint: Constraint | None = None
+    changing: bool = False
+    gradients: Callable[[Array], list[Array]] | None = None
+    horizon: int | None = None
 
     def conditions(self, horizon: int) -> Conditions:
         g = self.constraint
@@ -124,7 +116,7 @@ def calibrate(
     _check_within(within, case.start)
     if cost_gradient is not None:
         checks.function(cost_gradient=cost_gradient)
-        case = case._replace(gradients=partial(_one_gradient, cost_gradient))
+        case = case._replace(gradients=lambda x: [cost_gradient(x)])
     chance = _allow_for(noise, repeats, delta, probes + 1)
     rounds = case.horizon if horizon is None else horizon
     if rounds is None:
@@ -134,7 +126,7 @@ def calibrate(
     query = partial(ask, case.query, repeats=repeats)
     first = query(case.start)
     known = _add_start(case, first, given, chance)
-    errors = QueryErrors((known.value_error or 0.0) + chance, known.slope_error or 0.0)
+    errors = Errors(value=(known.value_error or 0.0) + chance, slope=known.slope_error or 0.0)
     radius = certified_radius(first, known, case.domain, errors)
     seen = [first]
     if radius > 0:
@@ -170,10 +162,6 @@ def _drop_slack(known: Constants) -> Constants:
     return known.with_origin("derived", start_slack=0.0, **gone)
 
 
-def _one_gradient(cost_gradient: Callable[[Array], Array], x: Array) -> list[Array]:
-    return [cost_gradient(x)]
-
-
 def calibrate_constants(known: Constants, horizon: int) -> Calibration:
     """Return which guarantees the given constants allow, without a problem to query.
 
@@ -207,23 +195,19 @@ def _read_case(
             f"given must name constants other than R, got {', '.join(strangers)}"
         )
     if isinstance(problem, Problem):
-        whole = problem.benchmark
-        x1 = problem.start if start is None else checks.to_vector(start, "start")
-        ball = problem.domain if domain is None else domain
-        known = problem.constants
-        if x1 is not problem.start or ball is not problem.domain:
-            parts = problem.costs, problem.constraint, ball, x1
-            known = Problem.of(*parts, outside=True).constants
-        return _Case(
-            whole.query,
-            x1,
-            ball,
-            known,
-            whole,
-            isinstance(problem.constraint, ConstraintStream),
-            _stream_gradients(problem.costs),
-            problem.costs.horizon,
+        costs, constraint, x1, ball = (
+            problem.costs,
+            problem.constraint,
+            problem.start,
+            problem.domain,
         )
+        if start is not None or domain is not None:
+            x1 = x1 if start is None else checks.to_vector(start, "start")
+            ball = ball if domain is None else domain
+            problem = Problem.of(costs, constraint, ball, x1, outside=True)
+        whole, changing = problem.benchmark, isinstance(constraint, ConstraintStream)
+        query, known, gradients = whole.query, problem.constants, _stream_gradients(costs)
+        return _Case(query, x1, ball, known, whole, changing, gradients, costs.horizon)
     if start is None or not isinstance(domain, Ball):
         raise InvalidValueError(
             "start and domain must be given where there is no Problem: a strictly feasible point "
@@ -231,15 +215,13 @@ def _read_case(
         )
     x1 = checks.to_vector(start, "start")
     if isinstance(problem, (Constraint, ConstraintStream)):
-        whole = problem.worst() if isinstance(problem, ConstraintStream) else problem
-        whole = whole.constraint if isinstance(whole, PlayedOnly) else whole
+        whole = benchmark_of(problem)
         known = whole.constants(domain, x1)
         known = known.with_origin("derived", D_g=problem.value_bound(domain, x1), rows=problem.rows)
         changing = isinstance(problem, ConstraintStream)
-        return _Case(whole.query, x1, domain, known, whole, changing, None, None)
+        return _Case(whole.query, x1, domain, known, whole, changing)
     checks.function(problem=problem)
-    known = Constants(R=float(domain.radius))
-    return _Case(problem, x1, domain, known, None, False, None, None)
+    return _Case(problem, x1, domain, Constants(R=float(domain.radius)))
 
 
 def _stream_gradients(costs: CostStream) -> Callable[[Array], list[Array]]:
@@ -252,8 +234,7 @@ def _stream_gradients(costs: CostStream) -> Callable[[Array], list[Array]]:
 def _allow_for(noise: float | None, repeats: int, delta: float, points: int) -> float:
     """Return by how much the means at so many points may err; 0 without noise."""
     checks.positive_int(repeats, "repeats")
-    if not 0 < delta < 1:
-        raise InvalidValueError(f"delta must be strictly between 0 and 1, got {delta!r}")
+    checks.between(0, 1, delta=delta)
     if noise is None:
         return 0.0
     checks.nonnegative(noise=noise)
@@ -300,7 +281,7 @@ def _add_estimates(
 
 
 def _notes(
-    known: Constants, probes: list[Probe], radius: float, errors: QueryErrors, delta: float | None
+    known: Constants, probes: list[Probe], radius: float, errors: Errors, delta: float | None
 ) -> list[str]:
     slack = -probes[0].value - errors.value
     notes = []
@@ -327,3 +308,107 @@ def _notes(
             f"a start at {deepest.point} would have slack {deep:.3g} instead of {slack:.3g}"
         )
     return notes
+
+
+def ask(query: Callable[[Array], tuple[Number, Array]], point: Array, repeats: int = 1) -> Probe:
+    """Query the constraint and return the mean of the answers; raise if one is not valid."""
+    answers = [_answer(query, point) for _ in range(repeats)]
+    value = math.fsum(probe.value for probe in answers) / repeats
+    return Probe(point, value, np.mean([probe.subgradient for probe in answers], axis=0))
+
+
+def _answer(query: Callable[[Array], tuple[Number, Array]], point: Array) -> Probe:
+    answer = query(point)
+    try:
+        value, subgradient = answer
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(
+            f"the constraint must answer with g and one subgradient, got {answer!r}"
+        ) from error
+    g = checks.to_number(to_numpy(value), point, "g")
+    if not math.isfinite(g):
+        raise InvalidValueError(f"g must be finite, got {g!r} at {point!r}")
+    s = checks.to_vector(subgradient, "subgradient", length=len(point))
+    return Probe(point, g, s)
+
+
+def certified_radius(start: Probe, constants: Constants, domain: Ball, errors: Errors) -> float:
+    r"""Return the radius :math:`\alpha/G_g` of a ball around the start that is certainly feasible.
+
+    It is the radius of the first certified ball, rounding margin and all, from the largest value
+    that g may have at the start. 0 where the start is not strictly feasible by more than rounding
+    and errors, or G_g is not known or only an estimate.
+    """
+    G_g, highest = constants.G_g, start.value + errors.value
+    if G_g is None or constants.origins["G_g"] == "estimated" or not highest < 0:
+        return 0.0
+    hull = LipschitzHull(G_g=G_g, domain=domain)
+    reading = Reading(start.point, highest, None, hull.errors)
+    try:
+        memory = hull.observe(hull.init(start.point), reading)
+    except ValueError:
+        return 0.0
+    return max(float(hull.region(memory, hull.errors).radius), 0.0)
+
+
+def look_around(
+    query: Callable[[Array], Probe],
+    start: Array,
+    radius: float,
+    count: int,
+    seed: int,
+    within: Region | None = None,
+) -> list[Probe]:
+    """Query opposite pairs of random points on the sphere of that radius around the start.
+
+    What is not in the set is projected onto it, which takes no point farther from the start: that
+    is in the set itself, and projections do not expand.
+    """
+    rng = np.random.default_rng(seed)
+    found: list[Probe] = []
+    way = np.zeros(len(start))
+    for k in range(count):
+        if k % 2 == 0:
+            way = rng.normal(size=len(start))
+            way /= np.linalg.norm(way)
+        else:
+            way = -way
+        found.append(query(_inside(within, start, start + radius * way)))
+    return found
+
+
+def _inside(within: Region | None, start: Array, point: Array) -> Array:
+    """Return the nearest point of a set that holds the start, rounding taken care of."""
+    if within is None or within.contains(point):
+        return point
+    # Half of a part in 2^40 towards the start outweighs the rounding of the projection.
+    nearest = start + (1 - 2.0**-40) * (np.asarray(within.project(point)) - start)
+    while not within.contains(nearest) and (nearest != start).any():
+        nearest = start + 0.5 * (nearest - start)
+    return nearest
+
+
+def find_contradiction(probes: Sequence[Probe], constants: Constants, errors: Errors) -> str | None:
+    """Return what the answers prove wrong about constants or constraint; None if nothing."""
+    G_g, slack = constants.G_g, constants.start_slack
+    if slack is not None and slack > -probes[0].value + errors.value + 1e-12 * abs(slack):
+        return f"g = {probes[0].value:.6g} at the start leaves no start_slack = {slack:.6g}"
+    if G_g is not None and constants.origins["G_g"] != "estimated":
+        steepest = max(probes, key=lambda probe: probe.steepness)
+        if steepest.steepness > G_g * (1 + 1e-12) + errors.slope:
+            return (
+                f"|s| = {steepest.steepness:.6g} at {steepest.point} exceeds G_g = {G_g:.6g}: "
+                "no step would be safe"
+            )
+    for a in probes:
+        for b in probes:
+            way = b.point - a.point
+            below = a.value + float(a.subgradient @ way) - b.value
+            below -= 2 * errors.value + errors.slope * float(np.linalg.norm(way))
+            size = abs(a.value) + abs(b.value) + a.steepness * float(np.linalg.norm(way))
+            if below > 1e-9 * size:
+                return (
+                    f"g = {b.value:.6g} at {b.point} is below the {b.value + below:.6g} that the "
+                    f"subgradient at {a.point} allows: g is not convex or s no subgradient of it"
+                )
+    return None

@@ -5,16 +5,10 @@
 from surefoot.problems.constraints.affine import *
 from surefoot.problems.constraints.base import *
 from surefoot.problems.constraints.combine import *
-from surefoot.problems.constraints.cone import *
 from surefoot.problems.constraints.cvar import *
 from surefoot.problems.constraints.functions import *
-from surefoot.problems.constraints.guard import *
 from surefoot.problems.constraints.norms import *
 from surefoot.problems.constraints.quadratic import *
-from surefoot.problems.constraints.shift import *
-from surefoot.problems.constraints.simplex import *
-from surefoot.problems.constraints.sparse import *
-from surefoot.problems.constraints.spectral import *
 from surefoot.problems.constraints.start import *
 from surefoot.problems.constraints.stream import *
 

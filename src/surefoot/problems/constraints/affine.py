@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import field
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import convert_like, find_largest, namespace, take_rows
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, matrix, vector
+from surefoot.core.arrays import (
+    convert_like,
+    find_largest,
+    is_one_run,
+    is_sparse,
+    namespace,
+    take_rows,
+)
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.parameters import Declared, count, positive, rows, vector
 from surefoot.core.types import Array, ArrayLike, Number, Region
 from surefoot.problems.constraints.base import Constraint, bound_above, gamma, level_below, point
-from surefoot.sets import Ball, Box, Halfspace, Polytope
+from surefoot.sets import Ball, Box, Halfspace, Polytope, Simplex
 
-__all__ = ["Affine"]
+__all__ = ["Affine", "SimplexRows", "SparseAffine"]
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class LinearRows(Constraint):
@@ -134,7 +146,7 @@ class Affine(LinearRows, Declared, kw_only=False):
         (-1.0, array([1., 0.]))
     """
 
-    A: Array = matrix()
+    A: Array = rows()
     b: Array = vector()
 
     if TYPE_CHECKING:  # what a caller may give, beside what is kept
@@ -144,9 +156,6 @@ class Affine(LinearRows, Declared, kw_only=False):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.A, np.ndarray):
-            zero = np.flatnonzero(~self.A.any(axis=1))
-            if len(zero):
-                raise InvalidValueError(f"A must have no zero row, got zeros in row {zero[0]}")
             checks.to_vector(self.b, "b", length=len(self.A))
 
     @property
@@ -233,6 +242,130 @@ class Affine(LinearRows, Declared, kw_only=False):
         lost = len(classes) * _largest_cosine(self.A, classes) + 2.0**-50
         sigma = float(1 / np.sqrt((shortest**-2.0).sum())) * (1 - lost)
         return sigma, level_below(depth, epsilon)
+
+
+@final
+class SimplexRows(LinearRows, Declared, kw_only=False):
+    r"""Shares of a total: :math:`g(x) = \max(\max_i -x_i,\ \sum_i x_i - s)`.
+
+    The total is met up to the rounding of a sum, as :class:`surefoot.sets.Simplex` has it, so that
+    its points are feasible as computed. Shares may add up to less; methods that work on the simplex
+    itself, such as entropic ones, always spend all.
+
+    Args:
+        dimension: d, the number of shares.
+        total: s > 0.
+
+    Example:
+        >>> SimplexRows(2).query(np.array([0.75, 0.5]))[1]
+        array([1., 1.])
+    """
+
+    dimension: int = count()
+    total: float = positive(default=1.0)
+    A: Array = field(init=False, repr=False, compare=False)
+    b: Array = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        d = self.dimension
+        # The total plus the rounding of a sum of d shares.
+        limit = self.total * (1 + (2 * d + 8) * 2.0**-53)
+        object.__setattr__(self, "A", np.vstack([-np.eye(d), np.ones((1, d))]))
+        object.__setattr__(self, "b", np.append(np.zeros(d), limit))
+
+    @property
+    def region(self) -> Simplex:
+        """The simplex on which the whole total is spent."""
+        return Simplex(self.dimension, self.total)
+
+    @property
+    def interior(self) -> Array:
+        """Equal shares of half the total."""
+        return np.full(self.dimension, 0.5 * self.total / self.dimension)
+
+
+class SparseAffine(LinearRows, Declared, kw_only=False):
+    r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`, A sparse.
+
+    As :class:`~surefoot.problems.constraints.Affine`, at a cost per query that grows with the
+    entries of A that are not 0 and with d, not with m d. NumPy actions only; needs the extra
+    ``solve``.
+
+    Sigma is the local one; ``Affine(A.toarray(), b)`` knows its own for few rows.
+
+    Args:
+        A: rows :math:`a_i`, a SciPy sparse matrix or array ``(m, d)``, no row without entries.
+        b: :math:`b_i`, ``(m,)``.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> g = SparseAffine(csr_array([[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]), [1.0, 1.0])
+        >>> g.query(np.array([0.5, 9.0, 0.75]))
+        (0.5, array([0., 0., 2.]))
+    """
+
+    A: csr_array = rows()
+    b: Array = vector()
+
+    def __post_init__(self) -> None:
+        need("scipy.sparse", "solve", "a sparse constraint")
+        from surefoot.problems.constraints._csr import Rows
+
+        if not is_sparse(self.A):
+            raise InvalidValueError(
+                f"A must be a SciPy sparse matrix, got {type(self.A).__name__}: "
+                "a dense one is for Affine"
+            )
+        super().__post_init__()
+        object.__setattr__(self, "A", Rows(self.A))
+        checks.to_vector(self.b, "b", length=self.A.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self.A.shape[1])
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return the largest row's value, and that row as a dense vector."""
+        x = point(x, self.dimension)
+        value, index = find_largest(self._values(x))
+        rows = self.A[[index] if is_one_run(x) else index].toarray()
+        return value, rows[0] if is_one_run(x) else rows
+
+    def query_all(self, x: Array) -> tuple[Array, Array]:
+        """Return all values and rows: A itself, sparse, for one action; dense for a batch."""
+        x = point(x, self.dimension)
+        if is_one_run(x):
+            return self._values(x), self.A
+        return self._values(x), np.broadcast_to(self.A.toarray(), (len(x), *self.A.shape))
+
+    def _values(self, x: Array) -> Array:
+        if not isinstance(x, np.ndarray):
+            raise InvalidTypeError(
+                f"SparseAffine must be given NumPy actions, got {type(x).__name__}: play with "
+                "the engine 'loop' or 'batch', or take Affine(A.toarray(), b)"
+            )
+        return self.A @ x - self.b if x.ndim == 1 else (self.A @ x.T).T - self.b
+
+    def norms(self) -> Array:
+        """Return the norm of each row."""
+        return np.sqrt(np.add.reduceat(self.A.data**2, self.A.indptr[:-1]))
+
+    def terms(self) -> int:
+        """Return the number of entries of the fullest row."""
+        return int(np.diff(self.A.indptr).max())
+
+    def normalize(self) -> SparseAffine:
+        """Return the same feasible set with rows of norm 1."""
+        A, norms = self.A.copy(), self.norms()
+        A.data = A.data / np.repeat(norms, np.diff(A.indptr))
+        return SparseAffine(A, self.b / norms)
+
+    @property
+    def region(self) -> Polytope:
+        """The polytope."""
+        return Polytope(self.A, self.b)
 
 
 def row_errors(norms: Array, b: Array, domain: Ball, terms: int) -> Array:

@@ -70,7 +70,7 @@ class FunctionConstraint(_Told, Declared, kw_only=False):
         """Return the value and subgradient of the given functions, as float64."""
         x = point(x, None)
         value, s = self.value_of(x), self.subgradient_of(x)
-        if type(x) is not np.ndarray:
+        if not isinstance(x, np.ndarray):
             return checks.to_number(value, x, "value_of(x)"), s
         # Rounded to less than float64 only where you say by how much.
         convert = checks.to_exact if self.error is None else checks.to_array
@@ -114,7 +114,7 @@ class JaxConstraint(_Told, Declared, kw_only=False):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value and the derivative, compiled, in float64; JAX actions stay in JAX."""
-        if type(x) is not np.ndarray:
+        if not isinstance(x, np.ndarray):
             if type(x).__module__.split(".")[0] not in ("jax", "jaxlib"):
                 raise InvalidTypeError(
                     f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"

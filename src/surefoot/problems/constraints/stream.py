@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self, TypeVar, final
+from typing import Self, final
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import convert_like, find_largest, is_one_run, namespace, take_rows
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, instance_of, vector
+from surefoot.core.parameters import Declared, instance_of, replace_unchecked, vector
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Index, Number
 from surefoot.problems.constraints.affine import Affine, row_errors
 from surefoot.problems.constraints.base import Constraint, point
-from surefoot.problems.constraints.shift import shift
+from surefoot.problems.constraints.combine import shift
 from surefoot.sets import Ball
 
 __all__ = ["AffineStream", "ConstraintStream", "Drifting"]
-
-S = TypeVar("S", bound="ConstraintStream")
 
 
 class ConstraintStream(Declared, ABC, kw_only=False):
@@ -145,9 +143,7 @@ class Drifting(ConstraintStream, kw_only=False):
 
     def rounds(self, start: int, stop: int) -> Drifting:
         """Return the stream of the rounds from start to stop - 1."""
-        return _replace_unchecked(
-            self, constraint=self.constraint, offsets=self.offsets[start:stop]
-        )
+        return replace_unchecked(self, offsets=self.offsets[start:stop])
 
     def worst(self) -> Constraint:
         """Return the constraint at its tightest."""
@@ -240,7 +236,7 @@ class AffineStream(ConstraintStream, kw_only=False):
 
     def rounds(self, start: int, stop: int) -> AffineStream:
         """Return the stream of the rounds from start to stop - 1."""
-        return _replace_unchecked(self, A=self.A[start:stop], b=self.b[start:stop])
+        return replace_unchecked(self, A=self.A[start:stop], b=self.b[start:stop])
 
     def worst(self) -> Affine:
         """Return all rows of all rounds as one; of rows that differ only in b, the tightest."""
@@ -248,11 +244,3 @@ class AffineStream(ConstraintStream, kw_only=False):
         b = np.full(len(A), np.inf)
         np.minimum.at(b, which.ravel(), self.b.ravel())
         return Affine(A, b)
-
-
-def _replace_unchecked(stream: S, **parts: Array) -> S:
-    """Return the same stream with parts of already checked arrays."""
-    made = object.__new__(type(stream))
-    for name, value in parts.items():
-        object.__setattr__(made, name, value)
-    return made
