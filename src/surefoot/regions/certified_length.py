@@ -478,7 +478,7 @@ class LengthRegion(Region):
         """Return where a step to w ends: no longer than certified, then half-space and domain."""
         way = w - self.x
         size = norm(way)
-        if is_number(size):
+        if is_number(size) and not size < math.inf:
             check_wish(w, self.x)
         room = maximum(self.longest, 0.0)
         y = self.x + minimum(room / where(size > 0, size, 1.0), 1.0) * way
