@@ -24,6 +24,7 @@ from surefoot.algorithms import (
     LevyKrause,
     Mahdavi,
     MahdaviLinear,
+    MovingBalls,
     ScalarDPP,
     ScheduledPFS,
     SinhaVaze,
@@ -74,6 +75,8 @@ CASES = [
         [0.2, 0.4],
     ),
     (CertifiedDualAveraging(knowledge=Curvature(beta=2.0, reach=1.5), radius=1.0), [0.4]),
+    (MovingBalls(knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), eta=0.4), [0.2, 0.4]),
+    (MovingBalls(knowledge=Curvature(beta=2.0, reach=1.5, convex=False), eta=0.3), [0.4]),
     (LBSGD(weight=0.05, beta=1.0, cost_curvature=1.5), [0.2, 0.4]),
     (ScheduledPFS(rho=0.1, step_size=2.0, domain=Ball(0.5)), [0.2, 0.4]),
     (

@@ -41,6 +41,7 @@ from surefoot.algorithms.probing import *
 from surefoot.algorithms.certified_pfs import *
 from surefoot.algorithms.certified_ogd import *
 from surefoot.algorithms.certified_dual_averaging import *
+from surefoot.algorithms.moving_balls import *
 from surefoot.algorithms.related.lb_sgd import *
 from surefoot.algorithms.filters import *
 from surefoot.algorithms.measuring import *

@@ -88,6 +88,8 @@ class Averaged(Wrapper):
         True
     """
 
+    rests_on_convexity: ClassVar[bool] = True
+
     sigma: Number = positive()
     failure: float = share(default=0.01)
     longest: int = count(default=1024)

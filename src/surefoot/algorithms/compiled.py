@@ -125,7 +125,8 @@ def _knowledge(knowledge: Any) -> dict[str, Any] | None:
     if isinstance(knowledge, LipschitzHull):
         return fields | {"G_g": knowledge.G_g, "keep_start": int(knowledge.keep_start)}
     if isinstance(knowledge, Curvature):
-        one = isinstance(knowledge.beta, float)
+        # The kernel pulls towards the anchor under drift, which rests on convexity.
+        one = isinstance(knowledge.beta, float) and (knowledge.convex or not errors.drift)
         return fields | {"beta": np.array([knowledge.beta])} if one else None
     sigma = 0.0 if knowledge.sigma is None else knowledge.sigma
     length = {"G_g": knowledge.G_g, "rho": knowledge.rho, "sigma": sigma}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import EveryRound, Guarantee, Premise, Tuned
+from surefoot.algorithms.guarantee import ConstraintForm, EveryRound, Guarantee, Premise, Tuned
 from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
 from surefoot.core import checks
 from surefoot.core.algorithm import rest
@@ -205,6 +205,11 @@ class InTurns(EveryRound):
     def changing(self) -> bool:
         """Whether the constraint may differ from round to round."""
         return self.each.changing
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """The form that the theorem of one copy needs."""
+        return self.each.constraint_form
 
     @property
     def regret_exponent(self) -> float | None:

@@ -74,6 +74,7 @@ class SafetyFilter(Name):
             rho=margin(constants),
             decreasing=True,
             errors=Errors.of(constants),
+            convex=constants.convex,
         )
 
 
@@ -125,5 +126,6 @@ class RegionFilter(Name):
             G_g=G_g,
             domain=Ball(constants.R) if domain is None else domain,
             errors=Errors.of(constants),
+            convex=constants.convex,
         )
         return Certified(proposer=Proposals(), knowledge=hull)

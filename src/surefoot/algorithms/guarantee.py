@@ -81,7 +81,7 @@ Measure: TypeAlias = Literal["round", "soft", "hard", "squared", "rows"]
 """What a bound speaks of after t rounds: g(x_t) itself; the sums of g, of [g]_+, of [g]_+^2; and
 the largest of the constraints' own sums."""
 
-ConstraintForm: TypeAlias = Literal["convex", "linear"]
+ConstraintForm: TypeAlias = Literal["any", "convex", "linear"]
 """The constraints that a theorem is about."""
 
 
@@ -115,6 +115,11 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         """Check the constants, the parameters, and that all is known that the theorem needs."""
         as_constants(self.constants)
         super().__post_init__()
+        if not self.constants.convex and self.constraint_form != "any":
+            raise InvalidValueError(
+                f"{self.name} rests on the convexity of g, got convex = False: MovingBalls and "
+                "regions by curvature do not"
+            )
         each = (vars(kind).get("needed", ()) for kind in reversed(type(self).__mro__))
         self.constants.require(*dict.fromkeys(name for own in each for name in own), by=self.name)
 
@@ -283,6 +288,7 @@ class NoClaim(PossibleHorizon):
     kind: ClassVar[Kind] = "none"
     violation_exponent: ClassVar[None] = None
     changing: ClassVar[bool] = True
+    constraint_form: ClassVar[ConstraintForm] = "any"
     premises: ClassVar[tuple[Premise, ...]] = ()
 
     name: str = "no claim"

@@ -107,6 +107,8 @@ class Measuring(Wrapper):
             least :math:`10^{-4}` of the largest norm of a feasible point, unless given.
     """
 
+    rests_on_convexity: ClassVar[bool] = True
+
     start_slope: float = positive()
     share: float = positive(default=0.1)
     length: float | None = positive(default=None)

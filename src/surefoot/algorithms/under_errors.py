@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, final
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import Guarantee, Premise, Tuned
+from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Premise, Tuned
 from surefoot.core.parameters import flag, rounds
 from surefoot.core.types import Region
 from surefoot.regions import Errors
@@ -52,6 +52,11 @@ class TheoremN(StrictStart):
     def changing(self) -> bool:
         """Whether the constraint may differ from round to round: where it drifts."""
         return (self.constants.drift or 0.0) > 0
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """Convex where the certificate rests on G_g, and any where it rests on curvature."""
+        return "convex" if self.slopes else "any"
 
     @property
     def premises(self) -> tuple[Premise, ...]:

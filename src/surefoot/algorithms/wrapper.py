@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from surefoot.algorithms.guarantee import Guarantee, unpack
 from surefoot.core import checks
@@ -25,8 +25,17 @@ class Wrapper(Algorithm):
     """
 
     source = Source("Surefoot", "derived here")
+    rests_on_convexity: ClassVar[bool] = False
 
     base: Any = algorithm()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rests_on_convexity and not getattr(self.knowledge, "convex", True):
+            raise InvalidValueError(
+                f"{type(self).__name__} rests on the convexity of g, got knowledge with "
+                "convex = False"
+            )
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]

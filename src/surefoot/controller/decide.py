@@ -282,7 +282,7 @@ EVENTS: dict[Event, Callable[[Run, LoopState, Told], Decision]] = {
 def _spot(run: Run, loop: LoopState, bound: float, anchor: Anchor | None, reason: str) -> Spot:
     """Return where the next action is looked for after a round."""
     drift = run.errors.drift
-    return Spot(loop.round, loop.x, risen(bound, drift), anchor, drift, reason)
+    return Spot(loop.round, loop.x, risen(bound, drift), anchor, drift, reason, run.convex)
 
 
 def _stand(
@@ -477,7 +477,13 @@ def _deviation(loop: LoopState, played: Array, upper: float | None) -> Breach:
 def order(run: Run, loop: LoopState, reason: str, how: How, speed: float | None) -> Decision:
     """Return what follows an operator's order to hold or to retreat."""
     # Nothing is known where a round was refused.
-    spot = Spot(loop.round - 1, loop.x, loop.bound(run), loop.anchor, run.errors.drift, reason)
+    if speed is not None and not run.convex:
+        raise InvalidValueError(
+            "speed rests on the convexity of g: between here and the anchor nothing is known, "
+            f"got {speed!r} and convex = False"
+        )
+    bound, drift = loop.bound(run), run.errors.drift
+    spot = Spot(loop.round - 1, loop.x, bound, loop.anchor, drift, reason, run.convex)
     x, way = spot.held() if how == "held" else spot.back(speed)
     after = loop._replace(info=None, certificate=way, cut=False)
     if not (x == loop.x).all():

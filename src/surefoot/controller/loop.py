@@ -132,6 +132,11 @@ class Run:
         return None if self.certifies is None else self.algorithm.knowledge
 
     @cached_property
+    def convex(self) -> bool:
+        """Whether ways between two actions are feasible; nothing says otherwise without one."""
+        return self.knowledge is None or self.knowledge.convex
+
+    @cached_property
     def rows(self) -> int | None:
         """How many constraints are seen apart, if the player fixes it."""
         if self.knowledge is not None:

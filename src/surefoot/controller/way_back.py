@@ -12,7 +12,8 @@ measured: then for every share :math:`\theta \in [0, 1]`
 which is at most -c from :math:`\theta = (b+c)/(b+\alpha)` on, for :math:`c \le \alpha`: also from
 an x that is not feasible, at any speed, and without any constant. Under drift b and
 :math:`\alpha` age by v per round, each from the round that it was measured in, and nothing is
-proved when :math:`\alpha` is used up. If g is not convex the way back may leave the feasible set.
+proved when :math:`\alpha` is used up. If g is not convex the way back may leave the feasible set:
+where that is known, a itself is played at once, and no speed is accepted.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ class Spot(NamedTuple):
         anchor: the end of the way back, where there is one.
         drift: by which g may rise per round.
         reason: in words.
+        convex: whether g is; if not, nothing is known between here and the anchor.
     """
 
     t: int
@@ -126,6 +128,7 @@ class Spot(NamedTuple):
     anchor: Anchor | None
     drift: float
     reason: str
+    convex: bool = True
 
     def held(self, keep: float = 0.0) -> Stand:
         """Return x for the next round while its bound allows that, else the least way back.
@@ -139,7 +142,7 @@ class Spot(NamedTuple):
             return Stand(self.x, self._way("held", 0.0, bound))
         # Nothing is proved without slack: then the anchor is what is least wrong.
         share = 1.0
-        if bound < math.inf:
+        if bound < math.inf and self.convex:
             share = min(pull_share(bound, -slack, max(keep, _KEPT) * slack), 1.0)
         return self._at(self.anchor, share)
 

@@ -28,6 +28,7 @@ name                  paper             meaning
 ``mixing``            :math:`\lambda`   second largest singular value of a mixing matrix
 ====================  ================  ===========================================================
 
+``convex`` is False where g is not known to be convex: what rests on convexity is then refused.
 g itself has the curvature beta only where rows = 1; a rule that sees the maximum of several
 alone must not use it, one that sees all rows may.
 """
@@ -43,7 +44,7 @@ from typing import Literal, TypeAlias, get_args
 from surefoot.core import checks
 from surefoot.core.display import Table, facts_html
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
-from surefoot.core.parameters import Declared, nonnegative, number, positive, size
+from surefoot.core.parameters import Declared, flag, nonnegative, number, positive, size
 
 __all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
 
@@ -111,6 +112,7 @@ class Constants(Declared):
     rows_lipschitz: float | None = positive(default=None)
     cost_bound: float | None = positive(default=None)
     mixing: float | None = positive(default=None)
+    convex: bool = flag(default=True)
     # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
 
@@ -141,7 +143,7 @@ class Constants(Declared):
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the constants, in the order they are shown."""
-        return tuple(f.name for f in fields(cls) if f.name != "origins")
+        return tuple(f.name for f in fields(cls) if f.name not in ("origins", "convex"))
 
     @classmethod
     def from_slater(
@@ -211,7 +213,8 @@ class Constants(Declared):
         if known.G_g is not None and known.D_g is None and value is not None:
             fresh["D_g"] = abs(value) + known.G_g * reach
         known = known.with_origin("derived", **fresh)
-        if known.sigma is None and known.start_slack is not None and known.start_slack > 0:
+        if known.convex and known.sigma is None and (known.start_slack or 0.0) > 0:
+            assert known.start_slack is not None
             level = 0.5 * known.start_slack
             sigma = known.local_sigma(level)
             if known.G_g is not None:
@@ -261,12 +264,12 @@ class Constants(Declared):
         return _contraction(sigma, G_g)
 
     def __str__(self) -> str:
-        return ", ".join(
-            f"{name} = {vars(self)[name]:g} ({origin})" for name, origin in self.origins.items()
-        )
+        known = [f"{name} = {vars(self)[name]:g} ({o})" for name, o in self.origins.items()]
+        return ", ".join(known + ["g need not be convex"] * (not self.convex))
 
     def __repr__(self) -> str:
-        known = ((name, vars(self)[name]) for name in self.origins)
+        shown = (*self.origins, *["convex"] * (not self.convex))
+        known = ((name, vars(self)[name]) for name in shown)
         return f"Constants({', '.join(f'{name}={value!r}' for name, value in known)})"
 
     def _repr_html_(self) -> str:

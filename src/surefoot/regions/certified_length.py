@@ -148,6 +148,7 @@ class CertifiedLength(Knowledge):
     """
 
     is_one_run: ClassVar[bool] = False
+    rests_on_convexity: ClassVar[bool] = True
 
     G_g: Number = positive()
     domain: Set = projectable()

@@ -242,8 +242,8 @@ class Curvature(Knowledge):
         if not memory.rounds:
             return found
         old = CurvatureRegion(self, memory, t - age, errors)
-        if new.upper > 0 and not old.contains(x):
-            return found  # outside of the feasible set the curvature may be any
+        if (new.upper > 0 or not self.convex) and not old.contains(x):
+            return found  # on a way outside of the feasible set the curvature may be any
         length, over = new.excess_over(old)
         noise = old.noise + new.noise
         return found + check_quadratic(int(t), g, length, over, self.beta, noise, errors)
@@ -279,7 +279,11 @@ class CurvatureRegion(Region):
         self.upper, self.low = memory.last.value, memory.low
         self.level = memory.last.level(t, drift)
         self.slope_error, self.anchor = memory.slope_error, memory.anchor
-        self.anchor_level: Number = None if memory.anchor is None else memory.anchor.level(t, drift)
+        self.anchor_level: Number = None
+        if memory.anchor is not None:
+            # Without convexity nothing leads to the anchor, as if it were outside.
+            far = 0.0 if knowledge.convex else math.inf
+            self.anchor_level = memory.anchor.level(t, drift) + far
         squared = dot(s, s)
         self.steepness = sqrt(squared)
         self.noise = curvature_margin(

@@ -98,6 +98,7 @@ class LipschitzHull(Knowledge):
     """
 
     uses_slopes: ClassVar[bool] = False
+    rests_on_convexity: ClassVar[bool] = True
 
     G_g: float = positive()
     reach: Number = positive(default=None)

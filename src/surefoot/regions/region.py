@@ -31,7 +31,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything
+from surefoot.core.parameters import Declared, anything, flag
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import PointCertificate
@@ -73,6 +73,8 @@ class Knowledge(Declared):
 
     Attributes:
         errors: the bounds on errors and drift.
+        convex: whether g is known to be convex.
+        rests_on_convexity: whether certificates do; then they are refused for another g.
         row_count: how many constraints are seen, each by itself.
         reach: the largest norm of a feasible point.
         is_one_run: whether a memory is that of one NumPy run; batches are then played run by run.
@@ -80,7 +82,9 @@ class Knowledge(Declared):
     """
 
     errors: Errors = anything("the errors of readings", default=Errors())
+    convex: bool = flag(default=True)
 
+    rests_on_convexity: ClassVar[bool] = False
     row_count: ClassVar[int] = 1
     is_one_run: ClassVar[bool] = True
     uses_slopes: ClassVar[bool] = True
@@ -91,6 +95,11 @@ class Knowledge(Declared):
             raise InvalidValueError(f"errors must be Errors(...), got {repr_line(self.errors)}")
         if self.uses_slopes and isinstance(self.errors.slope, float):
             checks.nonnegative(slope_error=self.errors.slope)
+        if self.rests_on_convexity and not self.convex:
+            raise InvalidValueError(
+                f"{type(self).__name__} rests on the convexity of g, got convex = False: Curvature "
+                "and CurvatureRows do not"
+            )
 
     @abstractmethod
     def init(self, x1: Array) -> Any:

@@ -106,7 +106,7 @@ class CurvatureRows(Knowledge):
     def each(self) -> Curvature:
         """What is known of each row by itself, as of those of a batch."""
         beta = np.broadcast_to(np.array(self.beta), (self.rows,))[:, None]
-        return Curvature(beta=beta, reach=self.reach, errors=self.errors)
+        return Curvature(beta=beta, reach=self.reach, errors=self.errors, convex=self.convex)
 
     @property
     def row_count(self) -> int:  # type: ignore[override]
@@ -192,8 +192,8 @@ class CurvatureRows(Knowledge):
         if not memory.rounds:
             return found
         old = RowsRegion(self, memory, t - age, errors)
-        if np.max(new.upper) > 0 and not old.contains(x):
-            return found  # outside of the feasible set the curvature may be any
+        if (np.max(new.upper) > 0 or not self.convex) and not old.contains(x):
+            return found  # on a way outside of the feasible set the curvature may be any
         length, over = new.excess_over(old.each)
         noise = old.each.noise + new.noise
         for i in np.flatnonzero(over > noise):
@@ -353,6 +353,8 @@ class RowsRegion(Region):
 
     def _share(self) -> float:
         """Return from which share of the way to the anchor on convexity bounds all rows by 0."""
+        if not self.knowledge.convex:
+            return math.inf
         return float(pull_share(self.each.ball.up, self.each.anchor_level).max())
 
     def _is_on_way_back(self, w: Array) -> bool:
@@ -464,7 +466,7 @@ def curvature_of(constants: Constants, domain: Set | None = None) -> Curvature |
     rows = int(constants.rows or 1)
     reach = R if domain is None else float(getattr(domain, "reach_from_origin", R))
     shared: dict[str, Any] = {"beta": beta, "reach": reach, "domain": domain}
-    shared["errors"] = Errors.of(constants)
+    shared |= {"errors": Errors.of(constants), "convex": constants.convex}
     if rows == 1 and (domain is None or isinstance(domain, Ball)):
         return Curvature(**shared)
     return CurvatureRows(rows=rows, **shared)

@@ -85,6 +85,9 @@ class Together(Knowledge):
         super().__post_init__()
         if self.errors != largest:
             rows = tuple(replace(row, errors=self.errors) for row in rows)
+        if not self.convex:
+            rows = tuple(replace(row, convex=False) for row in rows)
+        object.__setattr__(self, "convex", all(row.convex for row in rows))
         object.__setattr__(self, "rows", tuple(rows))
 
     @property

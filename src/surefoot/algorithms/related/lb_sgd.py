@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import Premise, Tuned
+from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
 from surefoot.core import checks
 from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm, rows_dot, where
@@ -135,6 +135,7 @@ class HalvedSlack(StrictStart):
     """
 
     name: ClassVar[str] = "LB-SGD (Usmanova, As, Kamgarpour and Krause 2024)"
+    constraint_form: ClassVar[ConstraintForm] = "any"
     needed: ClassVar[tuple[str, ...]] = ("beta",)
     horizon = None
 

@@ -1,0 +1,190 @@
+r"""Gradient steps into the ball that curvature certifies: limits and costs that are not convex.
+
+In the theorem, L bounds the curvature of every cost and F the norm of its gradients on the feasible
+set X, :math:`\Delta` is the most that the first cost can fall on X, and
+:math:`\nu_* > 0` has :math:`\|s\|^2 + 2\beta|g| \ge \nu_*^2` on X: no slope is 0 on the boundary.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StrictStart, as_floats
+from surefoot.algorithms.certified import Certified, NameWithKnowledge, Proposer, Wish
+from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
+from surefoot.algorithms.under_errors import under_errors
+from surefoot.core import checks
+from surefoot.core.algorithm import tuning
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Feedback, Needs, Number, Source
+from surefoot.core.types import Region as Set
+from surefoot.regions import Curvature, CurvatureRows, Region, curvature_of
+
+__all__ = ["MovingBalls", "Stationarity"]
+
+
+class GradientSteps(Proposer):
+    r"""Wishes :math:`x_t - \eta\nabla_t`, from the action that was played.
+
+    Args:
+        eta: :math:`\eta`.
+    """
+
+    eta: Number = positive()
+
+    def init(self, x1: Array) -> tuple[()]:
+        """Return nothing: nothing is learnt."""
+        return ()
+
+    def propose(
+        self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
+    ) -> tuple[tuple[()], Wish]:
+        """Return the end of the step; the action itself where no gradient was seen."""
+        if feedback.cost_gradient is None:
+            return learner, Wish(x)
+        return learner, Wish(x - self.eta * checks.read_gradient(x, feedback))
+
+
+class MovingBalls(NameWithKnowledge):
+    r"""A gradient step, taken to the nearest point that curvature certifies.
+
+    .. math::
+        x_{t+1} = \text{the point of } \{p : g_t + s_t^\top(p - x_t)
+                  + \tfrac\beta2\|p-x_t\|^2 \le 0\} \text{ nearest to } x_t - \eta\nabla_t
+
+    Neither g nor the costs need be convex: every action is feasible, and the actions come to where
+    no direction that keeps the limit lowers the cost (:class:`Stationarity`). A concave limit (a
+    least level, a pressure, an over-voltage) has :math:`\beta = 0`: its tangent certifies.
+
+    The parameters are ``eta`` and ``knowledge``: the curvature of one constraint, or of several, a
+    known set, and the errors and drift to allow for.
+
+    Example:
+        >>> from surefoot import Feedback
+        >>> known = Curvature(beta=2.0, reach=1.0, convex=False)
+        >>> player = MovingBalls(knowledge=known, eta=1.0)
+        >>> state = player.init(np.array([0.5]))  # g(x) = x^2 - 1
+        >>> player.update(state, Feedback(np.array([-1.0]), -0.75, np.array([1.0]))).x.round(6)
+        array([1.])
+
+    Reference: the moving balls of Auslender, Shefi and Teboulle, SIAM J. Optim. 2010, with a step.
+    """
+
+    needs = Needs(numpy_only=True, one_run=True)  # where g has several rows
+    source = Source("Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "as recalled")
+    parts = (GradientSteps, (Curvature, CurvatureRows))
+
+    @classmethod
+    @tuning(listed=False, cost_curvature=positive(), least_slope=positive())
+    def default(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Set | None = None,
+        *,
+        cost_curvature: float,
+        least_slope: float | None = None,
+    ) -> Tuned[Certified]:
+        r"""Return the rule with :math:`\eta = 1/L`, and what it promises.
+
+        Args:
+            constants: need beta and start_slack; F and G_f for the bounds, ``convex=False`` where g
+                is not convex.
+            horizon: not used.
+            domain: a known set that holds every action.
+            cost_curvature: L.
+            least_slope: :math:`\nu_*`, where it is known.
+        """
+        theorem = Stationarity(constants, cost_curvature, least_slope)
+        knowledge = curvature_of(constants, domain)
+        return Tuned(cls.pair(knowledge=knowledge, eta=theorem.eta), under_errors(theorem))
+
+
+@final
+class Stationarity(StrictStart):
+    r"""Moving balls: feasible in every round, and the steps die out; nothing need be convex.
+
+    With :math:`d_t = x_{t+1} - x_t` and :math:`\eta = 1/L`, for one cost f,
+
+    .. math:: \frac1T\sum_t\|d_t\|^2 \le \frac{2\Delta}{LT} ,
+
+    and for one constraint without a known set there are multipliers
+    :math:`0 \le \mu_t \le F/\nu_*` with
+
+    .. math::
+        \frac1T\sum_t\|\nabla f(x_t) + \mu_ts_t\|^2
+            &\le \Big(L + \frac{\beta F}{\nu_*}\Big)^2\frac{2\Delta}{LT}, \\
+        \mu_t|g_t| &\le \frac F{\nu_*}\Big(\|s_t\|\|d_t\| + \tfrac\beta2\|d_t\|^2\Big) .
+
+    For costs that change, :math:`\Delta` grows by
+    :math:`V_T = \sum_{t\ge2}\sup_X|f_t - f_{t-1}|`.
+
+    *Proof.* Feasible: :mod:`surefoot.regions.curvature`, where convexity is not used. The set
+    :math:`\{U_t \le 0\}` is convex and holds :math:`x_t`, so with :math:`y = x_t - \eta\nabla f`
+    the nearest point has :math:`(y-x_{t+1})^\top(x_t-x_{t+1}) \le 0`, which says
+    :math:`\nabla f^\top d_t \le -\|d_t\|^2/\eta`. The way from :math:`x_t` to :math:`x_{t+1}` is in
+    X, where f curves by at most L: :math:`f(x_{t+1}) \le f(x_t) - (1/\eta - L/2)\|d_t\|^2`. Add up;
+    where costs change, :math:`f_{t+1}(x_{t+1}) - f_t(x_{t+1})` is a part of :math:`V_T`. That is
+    the first line, for every convex region that holds :math:`x_t`. For one constraint
+    :math:`y - x_{t+1} = \eta\mu_t(s_t + \beta d_t)`, that is
+    :math:`\nabla f + \mu_ts_t = -(1/\eta + \mu_t\beta)d_t`. Where :math:`\mu_t > 0`,
+    :math:`U_t(x_{t+1}) = 0`: then :math:`|g_t| \le \|s_t\|\|d_t\| + \frac\beta2\|d_t\|^2`, and
+    :math:`\|s_t + \beta d_t\|^2 = \|s_t\|^2 - 2\beta g_t \ge \nu_*^2`; so
+    :math:`\mu_t\nu_* \le \|y-x_{t+1}\|/\eta \le \|y-x_t\|/\eta \le F`. ∎
+
+    Args:
+        constants: needs R, beta and start_slack; uses F as :math:`\Delta`, and G_f as F.
+        cost_curvature: L.
+        least_slope: :math:`\nu_*`; without it only the steps are bounded.
+
+    Example:
+        >>> known = Constants(R=1.0, F=3.0, G_f=2.0, beta=2.0, start_slack=0.5, convex=False)
+        >>> promise = Stationarity(known, 4.0, 1.0)
+        >>> promise.multiplier_bound, float(promise.step_bound(100))
+        (2.0, 0.015)
+        >>> round(float(promise.residual_bound(100)), 6)
+        0.96
+    """
+
+    name: ClassVar[str] = "Stationarity (moving balls)"
+    needed: ClassVar[tuple[str, ...]] = ("R", "beta")
+    constraint_form: ClassVar[ConstraintForm] = "any"
+    horizon = None
+
+    cost_curvature: float = positive()
+    least_slope: float | None = positive(default=None)
+
+    @property
+    def eta(self) -> float:
+        """The step size, 1/L."""
+        return 1 / self.cost_curvature
+
+    @property
+    def multiplier_bound(self) -> float:
+        r"""What no multiplier exceeds, :math:`F/\nu_*`; inf where one of them is not known."""
+        G_f = self.constants.G_f
+        return np.inf if G_f is None or self.least_slope is None else G_f / self.least_slope
+
+    def step_bound(self, t: Number, variation: Number = 0.0) -> Array:
+        """Return what the mean squared step of t rounds does not exceed.
+
+        Args:
+            t: a number of rounds, or an array of them.
+            variation: by how much the costs change in all these rounds.
+        """
+        fall = np.inf if self.constants.F is None else self.constants.F
+        return 2 * (fall + variation) / (self.cost_curvature * as_floats(t))
+
+    def residual_bound(self, t: Number, variation: Number = 0.0) -> Array:
+        """Return what the mean squared residual of t rounds does not exceed, as above."""
+        (beta,) = self.constants.require("beta", by=self.name)
+        curved = beta * self.multiplier_bound if beta > 0 else 0.0
+        return (self.cost_curvature + curved) ** 2 * self.step_bound(t, variation)
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start; feasibility rests on nothing else that can be seen."""
+        return (Premise("start", "the slack counted on", self._slack),)
