@@ -1,11 +1,14 @@
+import re
 from types import SimpleNamespace
 
 import pytest
 
-from surefoot import calibrate
+from surefoot import Constants, calibrate
 from surefoot.cli.calibrate import _as_data
 from surefoot.cli.options import build_named_problem
 from surefoot.problems import paper_toy
+
+MINE = "--constant R=0.9 --constant G_g=1.45 --constant start_slack=0.4"
 
 
 def test_a_problem_gets_the_report_that_the_library_has(desk):
@@ -15,14 +18,14 @@ def test_a_problem_gets_the_report_that_the_library_has(desk):
 
 
 def test_numbers_alone_are_enough(desk):
-    code, out, err = desk.do("calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --horizon 2000")
+    code, out, err = desk.do(f"calibrate {MINE} --horizon 2000")
     assert (code, err) == (0, "")
     assert out.startswith("for T = 2000; from the constants alone: g was not queried\n")
     assert "CertifiedPFS.default" in out.split("that apply")[1].split("do not")[0]
 
 
 def test_json_has_constants_with_their_origins_and_what_is_missing(desk):
-    found = desk.do("calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --json").data
+    found = desk.do(f"calibrate {MINE} --json").data
     assert found["constants"]["G_g"] == {"value": 1.45, "origin": "given"}
     assert found["constants"]["sigma"]["origin"] == "local"
     best = found["proved"][0]
@@ -48,24 +51,42 @@ def test_the_problem_has_as_many_rounds_as_were_asked_for():
     assert build_named_problem("paper_toy", [], 250).costs.horizon == 250
 
 
+def test_arguments_of_the_problem_count(desk):
+    found = desk.do("calibrate random_polytope --set dimension=2 --set rows=5 --json").data
+    assert found["constants"]["rows"]["value"] == 5
+    assert "PFS.tuned" not in {m["name"] for m in found["missing"]}
+
+
+def test_the_help_names_every_constant_that_it_lists_as_the_library_does(desk):
+    listed = re.findall(r"^ {4}(\w+)  +[a-z]", desk.do("calibrate --help").out, re.MULTILINE)
+    assert len(listed) == 15
+    assert set(listed) <= set(Constants.names())
+
+
 def test_a_given_constant_replaces_the_problem_s(desk):
-    found = desk.do("calibrate paper_toy --horizon 500 --G-f 3.5 --json").data
+    found = desk.do("calibrate paper_toy --horizon 500 --constant G_f=3.5 --json").data
     assert found["constants"]["G_f"] == {"value": 3.5, "origin": "given"}
 
 
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("calibrate", "name a problem (`surefoot list problems` has them), or give numbers"),
-        ("calibrate --G-g 2", "or give numbers, --R among them"),
-        ("calibrate --R -1", "R must be"),
-        ("calibrate --R 1 --sigma 0.3", "sigma must come with the level epsilon"),
-        ("calibrate --R inf", "R must be"),
-        ("calibrate paper_toy --R 2", "given must name constants other than R"),
-        ("calibrate paper_toy --G-g 0.9", "what is given is contradicted"),
+        ("calibrate", "name a problem (`surefoot list problems` has them), or give constants"),
+        ("calibrate --constant G_g=2", "or give constants, R among them"),
+        ("calibrate --constant R=-1", "R must be"),
+        ("calibrate --constant R", "--constant must be NAME=VALUE, got 'R'"),
+        ("calibrate --constant R=one", "R must be"),
+        ("calibrate --constant R=1 --constant Gg=1", "must have the fields of Constants"),
+        ("calibrate --constant R=1 --constant sigma=0.3", "sigma must come with the level epsilon"),
+        ("calibrate --constant R=inf", "R must be"),
+        ("calibrate paper_toy --constant R=2", "given must name constants other than R"),
+        ("calibrate paper_toy --constant G_g=0.9", "what is given is contradicted"),
         ("calibrate paper_tony", "did you mean 'paper_toy'?"),
         ("calibrate --set rows=3", "--set needs a problem"),
         ("calibrate paper_toy --horizon 30000 --set published=0", "for more than 20000 rounds"),
+        ("calibrate rotated_box --set dimension", "--set must be NAME=VALUE, got 'dimension'"),
+        ("calibrate rotated_box --set dimension=0", "must be a whole number >= 1, got 0"),
+        ("calibrate rotated_box --set dimensions=3", "did you mean 'dimension'?"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(desk, line, sentence):

@@ -91,9 +91,10 @@ def test_a_service_ends_with_its_input_or_on_a_signal_and_goes_on_from_its_journ
         assert controller.round == 24
 
 
-def test_a_player_can_be_named_by_options_alone(desk, monkeypatch):
-    words = "--constant R=1.5 --constant G_g=1.1 --constant start_slack=0.2 --start 0.2,0.2"
-    code, _, err = desk.do(f"serve --player LeaderFollower {words} --journal j.db")
+def test_the_journal_of_the_command_replaces_that_of_the_file(desk):
+    (desk.folder / "c.toml").write_text(CONFIG)
+    code, _, err = desk.do("serve c.toml --journal j.db")
+    assert not (desk.folder / "machines.db").exists()
     assert (code, err) == (0, "")  # the input is at its end at once
     assert read_journal(desk.folder / "j.db").player.startswith(
         "Certified(proposer=Leader(domain=Ball("
@@ -102,7 +103,8 @@ def test_a_player_can_be_named_by_options_alone(desk, monkeypatch):
 
 def test_a_journal_of_another_player_is_refused_unless_it_was_resumed_with(desk):
     (desk.folder / "c.toml").write_text(CONFIG)
-    wider = "serve c.toml --constant G_g=1.3"
+    (desk.folder / "wider.toml").write_text(CONFIG.replace("G_g = 1.1", "G_g = 1.3"))
+    wider = "serve wider.toml"
     assert desk.do("serve c.toml").code == 0
     assert desk.do("serve c.toml").code == 0
     code, _, err = desk.do(wider)
@@ -123,11 +125,10 @@ def test_a_journal_of_another_player_is_refused_unless_it_was_resumed_with(desk)
         (("1.1", "-1.1"), "serve c.toml", "G_g must be"),
         (("[player]", "[player"), "serve c.toml", "'c.toml' cannot be read"),
         (("", ""), "serve d.toml", "no such file"),
-        (("", ""), "serve", "player and start must be given"),
-        (("", ""), "serve c.toml --constant R", "--constant must be NAME=NUMBER, got 'R'"),
-        (("", ""), "serve c.toml --start a,b", "--start must be given numbers, got 'a'"),
-        (("", ""), "serve --tuning default", "--tuning needs --player"),
-        (("", ""), "serve c.toml --start 0.2,0.2,9.9 --tuning never", "player.tuning must be"),
+        (("start = ", "# "), "serve c.toml", "'c.toml' must have start"),
+        (("R = 1.5", 'R = "one"'), "serve c.toml", "R must be"),
+        (("0.2, 0.2", '"a", "b"'), "serve c.toml", "start must be"),
+        (('"LeaderFollower"', '"OGD"\ntuning = "never"'), "serve c.toml", "player.tuning must be"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_one_sentence(desk, change, line, words):

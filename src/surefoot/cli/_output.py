@@ -9,7 +9,8 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
 
 import typer
@@ -118,32 +119,15 @@ def _blocks(
                 yield f"  {name.ljust(width)}  {paint_text(cell, paint.get(cell))}"
 
 
-def number(value: float) -> str:
-    """Return a count in few characters.
-
-    >>> number(950), number(12_300), number(9_900_000), number(2e9)
-    ('950', '12.3k', '9.9M', '2G')
-    """
-    for power, letter in ((9, "G"), (6, "M"), (3, "k")):
-        if value >= 0.9995 * 10**power:
-            return f"{value / 10**power:.3g}{letter}"
-    return f"{value:.3g}"
-
-
 def duration(seconds: float) -> str:
     """Return a time in few characters.
 
     >>> duration(0.31), duration(42.4), duration(192), duration(7_500)
-    ('0.3 s', '42 s', '3:12 min', '2:05 h')
+    ('0.3 s', '42 s', '0:03:12', '2:05:00')
     """
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60}:{whole % 60:02} min"
-    return f"{whole // 3600}:{whole % 3600 // 60:02} h"
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return str(timedelta(seconds=round(seconds)))
 
 
 # --- progress, on standard error ------------------------------------------------------------------
@@ -193,13 +177,8 @@ def _bar() -> Iterator[Callable[[Event], None]]:
         yield report
 
 
-@contextmanager
-def stage(what: str) -> Iterator[None]:
+def stage(what: str) -> AbstractContextManager[object]:
     """Show in a terminal what is being done, where no rate is known."""
-    if not sys.stderr.isatty():
-        yield
-        return
     from rich.console import Console
 
-    with Console(file=sys.stderr).status(what):
-        yield
+    return Console(file=sys.stderr).status(what)

@@ -8,6 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
 
 COLOURS = {
     **dict.fromkeys(("held", "reproduced"), "32"),
-    **dict.fromkeys(("premise broken", "not checked", "refused"), "33"),
-    **dict.fromkeys(
-        ("with other constants", "reproduced only with other constants than stated"), "yellow"
-    ),
+    **dict.fromkeys(("premise broken", "not checked", "refused", "with other constants"), "33"),
+    "reproduced only with other constants than stated": "33",
     **dict.fromkeys(("failed", "stopped", "set aside", "not reproduced"), "31"),
 }
 """The colours of verdicts, as ANSI numbers them."""
@@ -37,15 +36,9 @@ _FACTS = ("verdict", "guarantee", "regret_share", "parameters", "constants", "br
 
 def check_output_folder(folder: Path) -> Path:
     """Return the folder if results can be written there; it need not exist yet."""
-    if os.path.lexists(folder) and not folder.is_dir():
-        raise UsageError(f"'{folder}' is not a folder: give another one with --out")
-    ground = folder
-    while not os.path.lexists(ground):
-        ground = ground.parent
+    ground = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
     if not ground.is_dir():
-        raise UsageError(
-            f"'{folder}' cannot be created: '{ground}' is not a folder; give another one with --out"
-        )
+        raise UsageError(f"'{ground}' is not a folder: give another one with --out")
     if not os.access(ground, os.W_OK | os.X_OK):
         raise UsageError(
             f"'{ground}' cannot be written to: give another folder with --out, or get permission"
@@ -85,24 +78,17 @@ def finish(
     code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
     code = INTERRUPTED if outcome.interrupted else code
     if json:
+        counts = asdict(outcome)
+        counts["present"] = counts.pop("skipped")
         say_json(
             {
                 **more,
+                **counts,
                 "exit_code": code,
-                "folder": outcome.folder,
                 "results": file,
                 "report": page,
                 "figures": figures,
-                "cells": outcome.cells,
-                "done": outcome.done,
-                "present": outcome.skipped,
-                "refused": outcome.refused,
-                "failed": outcome.failed,
-                "set_aside": outcome.set_aside,
-                "seconds": outcome.seconds,
-                "interrupted": outcome.interrupted,
                 "again": shlex.join(again) if outcome.interrupted else None,
-                "notes": outcome.notes,
                 "rows": rows_as_data(rows),
             }
         )

@@ -89,5 +89,5 @@ for _command, _short in (
         _name,
         help=_help(_command),
         short_help=_short,
-        no_args_is_help=_name in ("run", "report", "journal", "export-c"),
+        no_args_is_help=_name in ("run", "report", "journal", "export-c", "serve"),
     )(_command)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
-from surefoot.cli.options import Plugins, Settings, build_named_problem, load_plugins
+from surefoot.cli.options import Plugins, Settings, build_named_problem, load_plugins, read_pair
 
 if TYPE_CHECKING:
     from surefoot.problems.calibration import Calibration, Offer
-
-
-Number: TypeAlias = float | None
-
-
-def _as(name: str, about: str) -> Any:
-    return option("NUMBER", about, name)
 
 
 def calibrate(
@@ -24,40 +17,11 @@ def calibrate(
         str | None, argument("PROBLEM", "A problem from `surefoot list problems`; optional.")
     ] = None,
     settings: Settings = None,
+    constants: Annotated[
+        list[str] | None,
+        option("NAME=NUMBER", "A constant, see above; may be given more than once.", "--constant"),
+    ] = None,
     horizon: Annotated[int, option("N", "Number of rounds.", min=1)] = 10_000,
-    R: Annotated[Number, _as("--R", "Radius of a ball that contains the feasible set.")] = None,
-    G_f: Annotated[Number, _as("--G-f", "Largest norm of a cost gradient.")] = None,
-    G_g: Annotated[Number, _as("--G-g", "Largest norm of a subgradient of g on the ball.")] = None,
-    start_slack: Annotated[Number, _as("--start-slack", "Lower bound on -g at the start.")] = None,
-    start_reach: Annotated[
-        Number, _as("--start-reach", "Largest distance from the start to a point of the ball.")
-    ] = None,
-    sigma: Annotated[
-        Number, _as("--sigma", "Smallest norm of a subgradient where g = -epsilon.")
-    ] = None,
-    epsilon: Annotated[
-        Number, _as("--epsilon", "The level epsilon in the definition of sigma.")
-    ] = None,
-    F: Annotated[Number, _as("--F", "Largest difference of a cost between two points.")] = None,
-    D_g: Annotated[
-        Number, _as("--D-g", "Largest absolute value of a constraint on the ball.")
-    ] = None,
-    rows: Annotated[
-        Number, _as("--rows", "Number of constraints of which g is the maximum.")
-    ] = None,
-    strong_convexity: Annotated[
-        Number, _as("--strong-convexity", "Modulus of strong convexity of the costs.")
-    ] = None,
-    beta: Annotated[
-        Number, _as("--beta", "Largest curvature of any one constraint; linear: 0.")
-    ] = None,
-    value_error: Annotated[Number, _as("--value-error", "Largest error of an observed g.")] = None,
-    slope_error: Annotated[
-        Number, _as("--slope-error", "Largest error of an observed subgradient.")
-    ] = None,
-    drift: Annotated[
-        Number, _as("--drift", "Largest change of g from a round to the next.")
-    ] = None,
     plugin: Plugins = None,
     json: Json = False,
     debug: Debug = False,
@@ -65,34 +29,33 @@ def calibrate(
     """Show which guarantees apply, before the first round is played.
 
     For a problem of the library: its constants with their origins, and what each theorem promises
-    with them; constants given as options replace the problem's own. Without a problem: from your
-    constants alone, of which --R is required, and --G-g and --start-slack are the most useful. For
-    each guarantee that does not apply, the output names the constants that are missing.
+    with them; given constants replace the problem's own. Without a problem: from your constants
+    alone, of which R is required, and G_g and start_slack are the most useful. For each guarantee
+    that does not apply, the output names the constants that are missing. The usual ones are
+
+      R                 radius of a ball that contains the feasible set
+      G_f               largest norm of a cost gradient
+      G_g               largest norm of a subgradient of g on the ball
+      start_slack       lower bound on -g at the start
+      start_reach       largest distance from the start to a point of the ball
+      sigma             smallest norm of a subgradient where g = -epsilon
+      epsilon           the level epsilon in the definition of sigma
+      F                 largest difference of a cost between two points
+      D_g               largest absolute value of a constraint on the ball
+      rows              number of constraints of which g is the maximum
+      strong_convexity  modulus of strong convexity of the costs
+      beta              largest curvature of any one constraint; linear: 0
+      value_error       largest error of an observed g
+      slope_error       largest error of an observed subgradient
+      drift             largest change of g from a round to the next
 
     Examples:
       surefoot calibrate paper_toy --horizon 20000
       surefoot calibrate random_polytope --set dimension=5 --set rows=12
-      surefoot calibrate --R 0.9 --G-g 1.45 --start-slack 0.4 --horizon 2000
+      surefoot calibrate --constant R=0.9 --constant G_g=1.45 --constant start_slack=0.4
     """
     load_plugins(plugin)
-    given = {
-        "R": R,
-        "G_f": G_f,
-        "G_g": G_g,
-        "sigma": sigma,
-        "epsilon": epsilon,
-        "start_slack": start_slack,
-        "start_reach": start_reach,
-        "F": F,
-        "D_g": D_g,
-        "rows": rows,
-        "strong_convexity": strong_convexity,
-        "beta": beta,
-        "value_error": value_error,
-        "slope_error": slope_error,
-        "drift": drift,
-    }
-    numbers: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    numbers = dict(read_pair("--constant", pair) for pair in constants or [])
     try:
         found = _found(problem, settings, horizon, numbers)
     except ValueError as error:
@@ -106,8 +69,8 @@ def calibrate(
 def _found(
     problem: str | None, settings: list[str] | None, horizon: int, numbers: dict[str, Any]
 ) -> Calibration:
-    from surefoot import Constants
     from surefoot import calibrate as calibrate_problem
+    from surefoot.core.plain import build
     from surefoot.problems.calibration import calibrate_constants
 
     if problem is not None:
@@ -118,9 +81,9 @@ def _found(
         raise UsageError("--set needs a problem")
     if "R" not in numbers:
         raise UsageError(
-            "name a problem (`surefoot list problems` has them), or give numbers, --R among them"
+            "name a problem (`surefoot list problems` has them), or give constants, R among them"
         )
-    return calibrate_constants(Constants(**numbers), horizon)
+    return calibrate_constants(build({"class": "Constants", **numbers}, "constants"), horizon)
 
 
 def _as_data(found: Calibration) -> dict[str, Any]:

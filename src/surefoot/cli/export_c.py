@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json as json_
 import re
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from surefoot.cli._exit import Debug, UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
-from surefoot.core.errors import first_line
+from surefoot.cli._player import read_player
 
 _MARK = "written by `surefoot export-c`"
-_LARGEST = 100_000  # bytes of a description
 
 
 def export_c(
@@ -29,9 +26,6 @@ def export_c(
         str | None,
         typer.Option(help="What every name in it begins with; that of the file unless given."),
     ] = None,
-    dimension: Annotated[
-        int | None, option("D", "Length of an action, where no start tells it.", min=1)
-    ] = None,
     vectors: Annotated[
         Path | None, option("FILE", "Rounds and the bits that follow, for a test.", "--vectors")
     ] = None,
@@ -43,7 +37,7 @@ def export_c(
     The header holds the text of the compiled kernel with the player's constants: an init and a
     step that allocate nothing, the bound on the next g before it is played, and a status code for
     refused input. Its numbers are the kernel's bit for bit, if compiled with -ffp-contract=off. The
-    player comes from the journal of a controller, or from a file such as
+    player comes from the journal of a controller, or from a file as `surefoot serve` takes, such as
 
       start = [0.0, 0.0]
       [player]
@@ -57,10 +51,12 @@ def export_c(
       surefoot export-c player.toml --out limiter.h --vectors limiter_vectors.h
       surefoot export-c plant.journal --name plant
     """
+    import numpy as np
+
     from surefoot.controller.export import c_header, c_vectors
 
-    player, d, start = _read(source, dimension)
-    name = _name(out) if name is None else name
+    player, start, *_ = read_player(source)
+    name, d = _name(out) if name is None else name, np.size(start)
     text = c_header(player, d, name=name, start=start)
     if vectors is not None:
         _write(vectors, c_vectors(player, d, name=name, start=start))
@@ -72,47 +68,6 @@ def export_c(
         say(text.rstrip("\n"))
     else:
         say(f"wrote {out}; compile with -std=c99 -ffp-contract=off, link with -lm")
-
-
-def _read(source: Path, dimension: int | None) -> tuple[Any, int, Any]:
-    """Return the player, the length of its action, and the start if it is known."""
-    from surefoot.controller.journal import HEAD
-    from surefoot.controller.records import read_run
-    from surefoot.core.plain import build
-
-    with source.open("rb") as file:
-        data = file.read(_LARGEST + 1)
-    if data.startswith(HEAD):
-        run = read_run(source)
-        return run.algorithm, len(run.start), run.start
-    table = _table(source, data)
-    strangers = sorted(set(table) - {"player", "start", "dimension"})
-    if strangers or not isinstance(table.get("player"), dict):
-        got = ", ".join(strangers) or "no player"
-        raise UsageError(
-            f"'{source}' must have a table player, and may have start and dimension, got {got}"
-        )
-    start = table.get("start")
-    d = table.get("dimension", dimension)
-    if d is None and isinstance(start, list):
-        d = len(start)
-    if d is None:
-        raise UsageError(f"'{source}' says no dimension: add a start to it, or give --dimension")
-    return build(table["player"], "player"), d, start
-
-
-def _table(source: Path, data: bytes) -> dict[str, Any]:
-    if len(data) > _LARGEST:
-        raise UsageError(f"'{source}' must have at most {_LARGEST:,} bytes, and has more")
-    reader, kind = (json_, "JSON") if source.suffix == ".json" else (tomllib, "TOML")
-    try:
-        found = reader.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # what both readers, and decoding, raise
-        why = first_line(error)
-        raise UsageError(f"'{source}' is neither a journal nor {kind}: {why}") from error
-    if not isinstance(found, dict):
-        raise UsageError(f"'{source}' must have a table player, got {type(found).__name__}")
-    return found
 
 
 def _write(out: Path, text: str) -> None:

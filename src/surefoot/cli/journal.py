@@ -54,6 +54,7 @@ def journal(
       surefoot journal machines.jsonl --csv rounds.csv --page machines.html
     """
     from surefoot.controller import read_journal
+    from surefoot.experiments.export import columns_to_csv, columns_to_parquet
 
     if not file.is_file():
         raise UsageError(f"'{file}' is not a file: give the journal of a controller")
@@ -61,15 +62,14 @@ def journal(
         latest = SHOWN
     record = read_journal(file, first=first or 1, last=last, latest=latest)
     one = None if round_ is None else _round(file, round_, record)
-    written = {
-        name: write(record, path)
-        for name, write, path in (
-            ("csv", _to_csv, csv),
-            ("parquet", _to_parquet, parquet),
-            ("page", _to_page, page),
-        )
-        if path is not None
-    }
+    if csv is not None:
+        columns_to_csv(record.columns(), csv)
+    if parquet is not None:
+        columns_to_parquet(record.columns(), parquet, {"journal": str(record.path)})
+    if page is not None:
+        _write_page(record, page)
+    files = {"csv": csv, "parquet": parquet, "page": page}
+    written = {name: path for name, path in files.items() if path is not None}
     show = _show_json if json else _show
     show(record, one, rounds, written)
 
@@ -158,21 +158,7 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
     return (str(row.round), *numbers, action.replace("\n", ""), why)
 
 
-def _to_csv(record: JournalRecord, path: Path) -> Path:
-    from surefoot.experiments.export import columns_to_csv
-
-    columns_to_csv(record.columns(), path)
-    return path
-
-
-def _to_parquet(record: JournalRecord, path: Path) -> Path:
-    from surefoot.experiments.export import columns_to_parquet
-
-    columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
-    return path
-
-
-def _to_page(record: JournalRecord, path: Path) -> Path:
+def _write_page(record: JournalRecord, path: Path) -> None:
     from surefoot.experiments.page.journal import JournalPage, write_journal_page
 
     worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
@@ -193,4 +179,4 @@ def _to_page(record: JournalRecord, path: Path) -> Path:
         head=_HEAD,
         rows=[_cells(row) for row in record.rounds[:-51:-1]],
     )
-    return write_journal_page(page, path)
+    write_journal_page(page, path)

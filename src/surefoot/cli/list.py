@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from surefoot.cli._exit import Debug, UsageError
-from surefoot.cli._output import Json, argument, option, say, say_json, table
-from surefoot.cli.options import Plugins, Settings, build_named_problem, load_plugins
+from surefoot.cli._output import Json, argument, say, say_json, table
+from surefoot.cli.options import Plugins, load_plugins
 
 if TYPE_CHECKING:
     from surefoot.algorithms import Entry
     from surefoot.core.parameters import Parameter
+
+Facts: TypeAlias = dict[str, Any]
+"""What is known of one thing, as plain data."""
 
 HORIZON = 10**12
 """So long that every theorem has begun to hold; rates do not depend on it."""
@@ -25,11 +28,6 @@ def list_(
             "algorithms|problems|literature|NAME", "What to list, or the name of one to describe."
         ),
     ] = None,
-    problem: Annotated[
-        str | None, option("NAME", "Show for each algorithm whether it applies to this problem.")
-    ] = None,
-    settings: Settings = None,
-    horizon: Annotated[int, option("N", "Number of rounds for --problem.", min=1)] = 10_000,
     plugin: Plugins = None,
     json: Json = False,
     debug: Debug = False,
@@ -38,44 +36,36 @@ def list_(
 
     For each algorithm and each of its theorems: the feedback needed per round, the promise (on the
     constraint and on the regret), the work per update, where it comes from, and whether its rule is
-    that of the source. With --problem also whether the theorem applies to that problem, and if not,
-    why not. For each problem: a description. For each work of the paper's bibliography: what runs
-    here. Give the name of one to see its tunings and parameters, or its arguments.
+    that of the source. For each problem: a description; `surefoot calibrate` shows which theorems
+    apply to it. For each work of the paper's bibliography: what runs here. Give the name of one to
+    see its tunings and parameters, or its arguments.
 
     Examples:
       surefoot list
       surefoot list PFS
-      surefoot list algorithms --problem paper_toy --horizon 20000
+      surefoot list algorithms
       surefoot list random_polytope --json
     """
     load_plugins(plugin)
-    found = _select(what, problem, settings, horizon)
+    found = _select(what)
     if json:
         say_json(found)
     else:
         say(*_as_text(found))
 
 
-def _select(
-    what: str | None, problem: str | None, settings: Sequence[str] | None, horizon: int
-) -> dict[str, Any]:
+def _select(what: str | None) -> Facts:
     """Return what is asked for, as plain data."""
     from surefoot.algorithms import NetworkPenalty
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS
     from surefoot.experiments.specification import YOUR_OWN, unknown
 
     rules = {**ALGORITHMS_BY_NAME, "NetworkPenalty": NetworkPenalty}
-    if settings and problem is None:
-        raise UsageError("--set needs --problem")
-    if problem is not None and what not in (None, "algorithms"):
-        raise UsageError(f"--problem is for algorithms, got '{what}' with it")
-    kinds: dict[str, Callable[[], list[dict[str, Any]]]] = {
-        "algorithms": lambda: _algorithms(problem, settings, horizon),
+    kinds: dict[str, Callable[[], list[Facts]]] = {
+        "algorithms": _algorithms,
         "problems": lambda: [_problem(name) for name in PROBLEMS if ":" not in name],
         "literature": _literature,
     }
-    if problem is not None:
-        what = "algorithms"
     if what is None:
         return {kind: make() for kind, make in kinds.items()}
     if what in kinds:
@@ -90,33 +80,17 @@ def _select(
 # --- what there is --------------------------------------------------------------------------------
 
 
-def _algorithms(
-    problem: str | None, settings: Sequence[str] | None, horizon: int
-) -> list[dict[str, Any]]:
-    from surefoot.algorithms import catalogue
-
-    agents, own = [_entry(entry) for entry in _theorems_of_agents()], _of_plugins()
-    found = [_entry(entry) for entry in _theorems()]
-    if problem is not None:
-        there = build_named_problem(problem, settings, horizon)
-        region = there.benchmark.region
-        applied = catalogue(there.constants, horizon, there.domain, region)
-        for row, entry in zip(found, applied, strict=True):
-            row |= {"applies": entry.tuned is not None, "because": entry.note}
-        for row in agents:
-            row |= {"applies": False, "because": "it is for agents on a network: play_network"}
-        for row in own:
-            row |= {"applies": True, "because": "its parameters are yours"}
-    return found + agents + own
+def _algorithms() -> list[Facts]:
+    return [*map(_entry, _theorems()), *_of_plugins()]
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: Entry) -> Facts:
     shown = ("name", "algorithm", "tuning", "feedback", "promise", "work")
     own = {name: getattr(entry, name) for name in shown}
     return own | {"from": entry.source.work, "rule": entry.source.rule}
 
 
-def _of_plugins() -> list[dict[str, Any]]:
+def _of_plugins() -> list[Facts]:
     from surefoot.algorithms import feedback_words
     from surefoot.core.types import needs_of
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, loaded
@@ -140,7 +114,8 @@ def _of_plugins() -> list[dict[str, Any]]:
 
 def _theorems() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
-    from surefoot.algorithms import ALGORITHMS, try_tuning
+    from surefoot.algorithms import ALGORITHMS, Entry, NetworkPenalty, source_of, try_tuning
+    from surefoot.core.algorithm import constructors_of
     from surefoot.core.constants import Constants
     from surefoot.core.types import needs_of
     from surefoot.sets import Ball, Box, Simplex
@@ -152,21 +127,14 @@ def _theorems() -> Iterator[Entry]:
         region = Ball(0.5, [0.0, 0.0]) if needs.smooth_queries else region
         for tuning in kind.tunings:
             yield try_tuning(kind, tuning, constants, HORIZON, Ball(1.0), region)
-
-
-def _theorems_of_agents() -> Iterator[Entry]:
-    """Yield the theorems of the rules for several agents, which a mixing matrix is needed for."""
-    from surefoot.algorithms import Entry, NetworkPenalty, source_of
-    from surefoot.core.constants import Constants
-
-    constants, both = Constants(**_SOME), [[0.5, 0.5], [0.5, 0.5]]
-    for tuning in ("trade_off", "strongly_convex"):
-        tuned = getattr(NetworkPenalty, tuning)(constants, HORIZON, mixing=both)
-        yield Entry("NetworkPenalty", tuning, tuned, "", source_of(NetworkPenalty))
+    agents = NetworkPenalty  # which a mixing matrix is needed for
+    for tuning in constructors_of(agents):
+        tuned = getattr(agents, tuning)(constants, HORIZON, mixing=[[0.5, 0.5], [0.5, 0.5]])
+        yield Entry(agents.__name__, tuning, tuned, "", source_of(agents))
 
 
 _ONES = ("R", "G_f", "G_g", "sigma", "start_reach", "D_g", "strong_convexity", "beta")
-_SOME: dict[str, Any] = {
+_SOME: Facts = {
     **dict.fromkeys((*_ONES, "cost_bound", "slater_cost"), 1.0),
     **dict.fromkeys(("epsilon", "start_slack", "slater_margin"), 0.5),
     **dict.fromkeys(("F", "rows"), 2),
@@ -174,7 +142,7 @@ _SOME: dict[str, Any] = {
 """Constants that every theorem applies to."""
 
 
-def _literature() -> list[dict[str, Any]]:
+def _literature() -> list[Facts]:
     from surefoot.experiments.paper.related import BIBLIOGRAPHY
 
     return [
@@ -183,24 +151,24 @@ def _literature() -> list[dict[str, Any]]:
     ]
 
 
-def _problem(name: str) -> dict[str, Any]:
+def _problem(name: str) -> Facts:
     from surefoot.experiments.build import PROBLEMS
 
     entry = PROBLEMS[name]
     arguments = [
-        {"name": n, **_default(argument.default), "about": argument.about}
-        for n, argument in entry.arguments().items()
+        {"name": n, **_default(one.default), "about": one.about}
+        for n, one in entry.arguments().items()
     ]
     return {"name": name, "about": entry.text, "arguments": arguments}
 
 
-def _algorithm(kind: type[Any]) -> dict[str, Any]:
+def _algorithm(kind: type[Any]) -> Facts:
     from surefoot.algorithms import source_of
     from surefoot.core.algorithm import constructors_of
     from surefoot.core.parameters import parameters_of
     from surefoot.experiments.build import FULL_NAMES, plain_parameters_of
 
-    promises = {entry.name: entry.promise for entry in (*_theorems(), *_theorems_of_agents())}
+    promises = {entry.name: entry.promise for entry in _theorems()}
     tunings = [
         {
             "name": tuning,
@@ -221,11 +189,11 @@ def _algorithm(kind: type[Any]) -> dict[str, Any]:
     }
 
 
-def _parameters(options: Mapping[str, Parameter]) -> list[dict[str, Any]]:
+def _parameters(options: Mapping[str, Parameter]) -> list[Facts]:
     return [{"name": n, "kind": p.form, **_default(p.default)} for n, p in options.items()]
 
 
-def _default(value: Any) -> dict[str, Any]:
+def _default(value: Any) -> Facts:
     return {"required": True} if value is ... else {"required": False, "default": value}
 
 
@@ -239,20 +207,20 @@ _HEADS = {"algorithms": "algorithm", "problems": "problem", "literature": "cited
 _HIDDEN = ("algorithm", "tuning")
 
 
-def _as_text(found: dict[str, Any]) -> Iterator[str]:
+def _as_text(found: Facts) -> Iterator[str]:
     for i, (kind, things) in enumerate(found.items()):
         yield from ("",) * bool(i)
         yield from _details(things) if isinstance(things, dict) else _table(_HEADS[kind], things)
 
 
-def _table(first: str, things: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _table(first: str, things: Sequence[Facts]) -> Iterator[str]:
     """Yield a table with a column for each key; the first has another name."""
     head = [name for name in things[0] if name not in _HIDDEN]
     rows = [[_word(thing[name]) for name in head] for thing in things]
-    yield from table([first, *head[1:]], rows, paint={"yes": "32", "no": "33"})
+    yield from table([first, *head[1:]], rows)
 
 
-def _details(one: dict[str, Any]) -> Iterator[str]:
+def _details(one: Facts) -> Iterator[str]:
     yield f"{one['name']}: {one['about']}"
     if "from" in one:
         yield f"from {one['from']}; the rule is {one['rule']}"
@@ -269,9 +237,7 @@ def _details(one: dict[str, Any]) -> Iterator[str]:
 
 
 def _word(value: Any) -> str:
-    """Return a value in words: yes or no, names with their defaults, a list with commas."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    """Return a value in words: names with their defaults, a list with commas."""
     return ", ".join(map(_named, value)) if isinstance(value, list) else str(value)
 
 
@@ -282,7 +248,7 @@ def _named(thing: Any) -> str:
     return f"{thing['name']} = {thing['default']}" if known else str(thing["name"])
 
 
-def _default_word(argument: dict[str, Any]) -> str:
+def _default_word(argument: Facts) -> str:
     if argument["required"]:
         return "required"
     return "none" if argument["default"] is None else str(argument["default"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Settings: TypeAlias = Annotated[
     list[str] | None,
     option(
-        "KEY=VALUE",
+        "NAME=VALUE",
         "Set an argument of the problem, as in a specification; may be given more than once.",
         "--set",
     ),
@@ -73,6 +73,7 @@ def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int)
     from surefoot.experiments.build import build_problem
     from surefoot.experiments.cells import stream_seed
 
+    arguments = dict(read_pair("--set", pair) for pair in settings or [])
     try:
         # A whole specification, so that the mistakes are those that a file would be told.
         spec = build_spec(
@@ -80,7 +81,7 @@ def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int)
                 "name": "one",
                 "trials": 1,
                 "horizons": [horizon],
-                "problems": [{"name": name, **dict(map(_read_setting, settings or []))}],
+                "problems": [{"name": name, **arguments}],
                 "algorithms": [{"name": "PFS", "tuning": "anytime"}],
             }
         )
@@ -94,11 +95,12 @@ def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int)
     return build_problem(named, horizon, 1, stream_seed(spec.seed, named, 0), 0)
 
 
-def _read_setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
+def read_pair(option: str, text: str) -> tuple[str, Any]:
+    """Return the name and the value of an option "name=value"; the value as TOML has it."""
+    name, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"--set must be KEY=VALUE, got {text!r}")
+        raise UsageError(f"{option} must be NAME=VALUE, got {text!r}")
     try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        return key.strip(), value.strip()  # a word, whose quotes the shell has taken
+        return name.strip(), value.strip()  # a word, whose quotes the shell has taken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,6 @@ from surefoot.cli._output import (
     Json,
     argument,
     duration,
-    number,
     option,
     progress,
     say,
@@ -27,9 +26,6 @@ from surefoot.cli.options import Force, Plugins, Workers, load_plugins
 
 if TYPE_CHECKING:
     from surefoot.experiments import Estimate, Spec
-
-LARGE = 3600.0
-"""Expected seconds above which a person at a terminal is asked first."""
 
 
 def run(
@@ -52,9 +48,6 @@ def run(
         ),
     ] = False,
     report: Annotated[bool, typer.Option(help="Make the figures and the page at the end.")] = True,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask for confirmation before a very long run.")
-    ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -77,21 +70,20 @@ def run(
       surefoot run mine.toml --plugin mine
       surefoot run limits.toml --cluster tcp://127.0.0.1:8786
     """
+    from surefoot.experiments import estimate, sweep
+
     plugins = load_plugins(plugin)
     described, text = _read(spec)
     folder = check_output_folder(out if out is not None else Path("out") / described.name)
     if cluster is not None and workers is not None:
         raise UsageError("--workers is for this machine: a cluster has workers of its own")
     if dry_run:
-        found = _estimate(described, folder, workers)
+        with stage("counting the cells"):
+            found = estimate(described, folder, workers=workers)
         _tell(found, described, folder, json, unreportable() if report else "")
         raise typer.Exit(RUNTIME if found.missing else OK)
-    if not yes:
-        _ask_before_a_long_run(described, folder, workers)
     if report and (why := unreportable()):
         warn(f"surefoot: there will be no report: {why}")
-    from surefoot.experiments import sweep
-
     with progress() as tell:
         outcome = sweep.run(
             described,
@@ -104,13 +96,9 @@ def run(
         )
     # Not --force: that would begin anew.
     again = ["surefoot", "run", str(spec), *plugins]
-    for name, value in (
-        ("--out", out),
-        ("--workers", workers),
-        ("--cluster", cluster),
-    ):
+    for name, value in (("--out", out), ("--workers", workers), ("--cluster", cluster)):
         again += [] if value is None else [name, str(value)]
-    switches = {"--no-report": not report, "--yes": yes, "--json": json}
+    switches = {"--no-report": not report, "--json": json}
     again += [name for name, on in switches.items() if on]
     raise typer.Exit(
         finish(
@@ -137,13 +125,6 @@ def _read(path: Path) -> tuple[Spec, str]:
 # --- what there is to do --------------------------------------------------------------------------
 
 
-def _estimate(described: Spec, folder: Path, workers: int | None) -> Estimate:
-    from surefoot.experiments import estimate
-
-    with stage("counting the cells"):
-        return estimate(described, folder, workers=workers)
-
-
 def unreportable() -> str:
     """Return why a report cannot be made with what is installed; empty if it can."""
     from importlib.util import find_spec
@@ -159,13 +140,9 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool, no_report:
     if json:
         say_json(
             {
+                **asdict(found),
                 "name": described.name,
                 "folder": folder,
-                "cells": found.cells,
-                "present": found.present,
-                "rounds": found.rounds,
-                "seconds": found.seconds,
-                "basis": found.basis,
                 "missing": [
                     {"needs": m.sentence, "rows": [list(row) for row in m.rows]}
                     for m in found.missing
@@ -174,39 +151,17 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool, no_report:
             }
         )
         return
+    time = f"about {duration(found.seconds)}, estimated from {found.basis}"
+    if found.present == found.cells:
+        time = "none: everything is in the file"
     lines = [
         ("cells", str(found.cells)),
         ("in the file already", str(found.present)),
         ("to play", str(found.cells - found.present)),
-        ("rounds to play", number(found.rounds)),
-        ("time", _time(found)),
+        ("rounds to play", f"{found.rounds:,}"),
+        ("time", time),
         ("folder", str(folder)),
         *(("not installed", str(missing)) for missing in found.missing),
         *([("no report", no_report)] if no_report else []),
     ]
     say(*table((described.name, ""), lines))
-
-
-def _time(found: Estimate) -> str:
-    if found.present == found.cells:
-        return "none: everything is in the file"
-    return f"about {duration(found.seconds)}, estimated from {found.basis}"
-
-
-def _ask_before_a_long_run(described: Spec, folder: Path, workers: int | None) -> None:
-    if not _a_person():
-        return
-    found = _estimate(described, folder, workers)
-    if found.seconds < LARGE:
-        return
-    warn(
-        f"{found.cells - found.present} cells, {number(found.rounds)} rounds: {_time(found)}; the "
-        "run can be interrupted and continued at any time"
-    )
-    if not typer.confirm("Start?", err=True):
-        raise typer.Exit(OK)
-
-
-def _a_person() -> bool:
-    """Return whether somebody can answer a question; a script cannot."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
