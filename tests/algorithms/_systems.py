@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.related.adaptive_gauge import AdaptiveGauge
-from surefoot.algorithms.related.bandit_frank_wolfe import BanditFrankWolfe
-from surefoot.algorithms.related.block_bandit import BlockBandit
+from surefoot.algorithms.related.gauge import AdaptiveGauge
+from surefoot.algorithms.related.bandit import BanditFrankWolfe
+from surefoot.algorithms.related.bandit import BlockBandit
 from surefoot.algorithms.related.cvv_pro import CVVPro
 from surefoot.algorithms.related.dpp import ScalarDPP
 from surefoot.algorithms.related.garber_kretzu import GarberKretzu
-from surefoot.algorithms.related.gauge_descent import GaugeDescent
-from surefoot.algorithms.related.gauge_newton import GaugeNewton
+from surefoot.algorithms.related.gauge import GaugeDescent
+from surefoot.algorithms.related.gauge import GaugeNewton
 from surefoot.algorithms.related.levy_krause import LevyKrause
-from surefoot.algorithms.related.penalised_blocks import PenalisedBlocks
+from surefoot.algorithms.related.garber_kretzu import PenalisedBlocks
 from surefoot.algorithms.related.primal_dual import PrimalDual
 from surefoot.algorithms.related.recoo import RECOO
 from surefoot.algorithms.related.separation_descent import SeparationDescent
-from surefoot.algorithms.related.tracking_blocks import TrackingBlocks
+from surefoot.algorithms.related.garber_kretzu import TrackingBlocks
 from surefoot.algorithms.related.yi import Yi
 from surefoot.algorithms.related.yu_neely import YuNeely
 from surefoot.core.constants import Constants

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import MahdaviLinear
-from surefoot.algorithms.related.mahdavi_linear import MahdaviLinearState
+from surefoot.algorithms.related.mahdavi import MahdaviLinearState
 from surefoot.problems.constraints import Affine, PlayedOnly
 from surefoot.problems.costs import Linear
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Constants, Feedback
-from surefoot.algorithms.related.adaptive_gauge import AdaptiveGauge
+from surefoot.algorithms.related.gauge import AdaptiveGauge
 from surefoot.algorithms.related.garber_kretzu import GarberKretzu, close_projection
-from surefoot.algorithms.related.gauge_descent import GaugeDescent
-from surefoot.algorithms.related.gauge_newton import GaugeNewton
+from surefoot.algorithms.related.gauge import GaugeDescent
+from surefoot.algorithms.related.gauge import GaugeNewton
 from surefoot.algorithms.related.levy_krause import LevyKrause
-from surefoot.algorithms.related.penalised_blocks import PenalisedBlocks
+from surefoot.algorithms.related.garber_kretzu import PenalisedBlocks
 from surefoot.algorithms.related.separation_descent import SeparationDescent
-from surefoot.algorithms.related.tracking_blocks import TrackingBlocks
+from surefoot.algorithms.related.garber_kretzu import TrackingBlocks
 from surefoot.core.errors import InvalidValueError
 from surefoot.sets import Box, Ellipsoid
 from surefoot.sets.gauge import BallGauge, BisectionGauge, RowsGauge, gauge_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import try_tuning
 from surefoot.algorithms.related.recoo import RECOO
-from surefoot.algorithms.related.tracking_penalty import TrackingPenalty
+from surefoot.algorithms.related.yi import TrackingPenalty
 from surefoot.algorithms.related.yi import Yi
 from surefoot.algorithms.related.yu_neely import YuNeely, YuNeelyTheorem
 from surefoot.core.errors import InvalidValueError

@@ -11,8 +11,6 @@ from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.types import Array, Feedback
 
-__all__ = ["ask_learner", "start_learner"]
-
 
 def start_learner(learner: Any, x1: Array, role: str) -> Any:
     """Return the first state of a learner.

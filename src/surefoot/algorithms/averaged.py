@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -373,7 +373,6 @@ def no_windows(dimension: int, longest: int) -> Windows:
     return Windows(0.0, empty, empty, 0.0, -math.inf)
 
 
-@final
 class WithProbability(Guarantee):
     r"""Feasible in every round with a probability, from noisy readings of g.
 

@@ -13,19 +13,6 @@ from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Number
 
-__all__ = [
-    "SHRINK",
-    "FromStart",
-    "StrictStart",
-    "StronglyConvex",
-    "as_floats",
-    "at_least",
-    "check_strict_start",
-    "first_horizon",
-    "harmonic",
-    "power_sum",
-]
-
 
 def as_floats(t: Number) -> Array:
     """Return a number of rounds, or an array of them, as floats."""

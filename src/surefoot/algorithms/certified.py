@@ -37,19 +37,6 @@ from surefoot.core.parameters import Declared, algorithm, anything, flag, parame
 from surefoot.core.types import Array, Feedback, Info, Needs, Source, needs_of
 from surefoot.regions import Errors, Knowledge, Reading, Region
 
-__all__ = [
-    "Certified",
-    "CertifiedState",
-    "Learner",
-    "Name",
-    "NameWithKnowledge",
-    "Proposals",
-    "Proposer",
-    "Wish",
-    "name_of",
-    "own_point",
-]
-
 
 class Wish(NamedTuple):
     """Where a proposer would like to be next.

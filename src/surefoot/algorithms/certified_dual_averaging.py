@@ -10,7 +10,7 @@ proofs.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -27,14 +27,7 @@ from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import count, positive, rounds
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Source
 from surefoot.core.types import Region as Set
-from surefoot.regions import (
-    Curvature,
-    CurvatureRows,
-    Knowledge,
-    Projection,
-    Region,
-    curvature_of,
-)
+from surefoot.regions import Curvature, CurvatureRows, Knowledge, Projection, Region, curvature_of
 
 __all__ = ["Averaging", "CertifiedDualAveraging", "ObservedAveraging", "TheoremK"]
 
@@ -253,7 +246,6 @@ class ObservedAveraging(NamedTuple):
         return 0.5 * D * D * self.inverse_eta + self.moves + self.pruned + self.last
 
 
-@final
 class TheoremK(StrictStart):
     r"""Dual averaging projected onto certified balls, its far point kept within F of the action.
 

@@ -9,7 +9,7 @@ certified ball. docs/certified.md has the proofs.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -78,7 +78,6 @@ class CertifiedOGD(NameWithKnowledge):
         return Tuned(cls.pair(knowledge=knowledge, radius=constants.R), under_errors(theorem))
 
 
-@final
 class TheoremC(StrictStart):
     r"""Descent with cuts along the slope: feasible in every round, and the price is a constant.
 

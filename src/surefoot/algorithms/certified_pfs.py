@@ -8,7 +8,7 @@ norm of the cost gradients up to round t. Both distances are at most ``start_rea
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -104,7 +104,6 @@ def margin(constants: Constants) -> float:
     return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D refuses such a slack
 
 
-@final
 class TheoremD(StrictStart):
     r"""Certified steps: feasible in every round, from G_g and a strictly feasible start alone.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -169,7 +169,6 @@ _NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction":
 """The part of feedback that is about the next action, and is never late."""
 
 
-@final
 class InTurns(EveryRound):
     r"""Feedback that is k rounds late: k + 1 copies that play in turn.
 

@@ -30,8 +30,6 @@ from surefoot.regions import (
     Region,
 )
 
-__all__ = ["Descent", "DescentNote", "DescentState", "square"]
-
 _ROOT_2 = math.sqrt(2.0)
 
 

@@ -23,7 +23,6 @@ from typing import (
     TypeAlias,
     TypeVar,
     dataclass_transform,
-    final,
 )
 
 import numpy as np
@@ -197,30 +196,25 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         """What must be true of the rounds played for the bounds to apply."""
 
     @property
-    @final
     def _G_f(self) -> float:
         return self.constants.require("G_f", by=self.name)[0]
 
     @property
-    @final
     def _G_g(self) -> float:
         return self.constants.require("G_g", by=self.name)[0]
 
-    @final
     def _and_horizon(self, *premises: Premise) -> tuple[Premise, ...]:
         """Return premises with that of the horizon, where there is one."""
         if self.horizon is None:
             return premises
         return (*premises, Premise("horizon", "the horizon", self.horizon))
 
-    @final
     def _at_worst(self, t: Number) -> Array:
         """Return :math:`2RG_ft`, by which the costs of feasible points differ; inf without G_f."""
         G_f = self.constants.G_f
         most = np.inf if G_f is None else 2 * self.constants.R * G_f
         return most * np.asarray(t, dtype=np.float64)
 
-    @final
     def __str__(self) -> str:
         rounds = "any number of rounds" if self.horizon is None else f"T = {self.horizon}"
         return f"{self.name} for {rounds} ({self.kind})"
@@ -244,7 +238,6 @@ class EveryRound(Guarantee):
     kind: ClassVar[Kind] = "every round"
     violation_exponent: ClassVar[None] = None
 
-    @final
     def _and_rest(self, *premises: Premise, only_regret: bool = True) -> tuple[Premise, ...]:
         """Return premises with those of G_f, where it is known, and of the horizon."""
         if self.constants.G_f is not None:
@@ -252,7 +245,6 @@ class EveryRound(Guarantee):
             premises = (*premises, cost)
         return self._and_horizon(*premises)
 
-    @final
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return 0 for every round."""
         return {"round": np.zeros_like(np.asarray(t, dtype=np.float64))}
@@ -270,7 +262,6 @@ class Summed(Guarantee):
         )
 
 
-@final
 class NoClaim(PossibleHorizon):
     """No promise: for a player that is only compared with others.
 

@@ -19,17 +19,6 @@ from surefoot.core.parameters import positive, projectable, size
 from surefoot.core.types import Array, Number, Real, Region
 from surefoot.sets.gauge import gauge_of
 
-__all__ = [
-    "Anytime",
-    "AroundBall",
-    "FixedStep",
-    "ForHorizon",
-    "Inside",
-    "OnBounded",
-    "Projecting",
-    "inner_radius_of",
-]
-
 
 class Projecting(CostsOnly[S]):
     """A rule with a step size that projects onto the feasible set and asks nothing else of it."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -366,7 +366,6 @@ class ValuesAveraging(NameWithKnowledge):
         return Tuned(cls.pair(knowledge=known, radius=R, start_slope=G_g), theorem)
 
 
-@final
 class ValuesAndCurvature(FromValues):
     r"""Values and a bound on curvature: feasible in every round for a convex g.
 

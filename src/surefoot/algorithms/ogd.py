@@ -1,17 +1,37 @@
-"""Online gradient descent with full projection (OGD), and its regret by Zinkevich."""
+"""Projections of a descent onto the whole feasible set: fixed, decaying and adaptive steps, RFTL.
+
+Each rule with its regret; :mod:`surefoot.algorithms.inside` has the notation.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Self, final
+import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple, Self
 
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import FixedStep, Projecting
+from surefoot.algorithms.inside import Anytime, FixedStep, Inside, Projecting
 from surefoot.core.algorithm import tuning
+from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.constants import Constants
+from surefoot.core.parameters import flag
 from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Number, Region, Source
 
-__all__ = ["OGD", "Zinkevich"]
+__all__ = [
+    "OGD",
+    "AdaGradNorm",
+    "AdaGradOGD",
+    "DecayingOGD",
+    "DecayingStep",
+    "DualAveraging",
+    "DualAveragingTheorem",
+    "StronglyConvexDescent",
+    "Zinkevich",
+]
 
 
 class OGDState(NamedTuple):
@@ -58,7 +78,6 @@ class OGD(Projecting[OGDState]):
         return Tuned.of(cls, Zinkevich(constants, horizon, bounded_diameter(domain)), domain)
 
 
-@final
 class Zinkevich(FixedStep):
     r"""Projected gradient descent with the fixed step :math:`\eta = D/(G_f\sqrt T)`.
 
@@ -86,3 +105,237 @@ class Zinkevich(FixedStep):
         distance to it by at most 2D times the move.
         """
         return self.regret_bound(t) + self.diameter * path / self.eta
+
+
+class DecayingOGDState(NamedTuple):
+    """The action to play, and how many rounds have been played."""
+
+    x: Array
+    rounds: Number = 0.0
+
+
+class DecayingOGD(Projecting[DecayingOGDState]):
+    r"""Online gradient descent with full projection and a step that decays.
+
+    .. math:: x_{t+1} = \Pi_X(x_t - \eta t^{-q} \nabla f_t(x_t)), \qquad q = \tfrac12 \text{ or } 1
+
+    Args:
+        eta: step size of the first round, :math:`\eta > 0`.
+        domain: the feasible set :math:`X`.
+        fast: whether q is 1, for strongly convex costs, instead of 1/2.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Feedback
+        >>> from surefoot.sets import Box
+        >>> player = DecayingOGD(eta=0.2, domain=Box([-1.0, -0.5], [1.0, 0.5]))
+        >>> state = DecayingOGDState(np.array([0.0, 0.4]), 3.0)  # the fourth round
+        >>> player.update(state, Feedback(np.array([-1.0, -3.0]), None, None)).x
+        array([0.1, 0.5])
+
+    Reference: Zinkevich, ICML 2003; Hazan, Agarwal and Kale, Machine Learning 2007.
+    """
+
+    state = DecayingOGDState
+    source = Source("Zinkevich, ICML 2003")
+    sources: ClassVar[Mapping[str, Source]] = {
+        "strongly_convex": Source("Hazan, Agarwal and Kale, Machine Learning 2007")
+    }
+
+    fast: bool = flag(default=False)
+
+    def next_state(self, state: DecayingOGDState, grad: Array) -> DecayingOGDState:
+        x, t = state.x, state.rounds + 1.0
+        eta = self.eta / (t if self.fast else sqrt(t))
+        return DecayingOGDState(self.domain.project(x - eta * grad), t)
+
+    @classmethod
+    @tuning
+    def anytime(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
+        r"""Step :math:`D/(G_f\sqrt t)`; the horizon is not used."""
+        return Tuned.of(cls, DecayingStep(constants, bounded_diameter(domain)), domain)
+
+    @classmethod
+    @tuning
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None, domain: Region
+    ) -> Tuned[Self]:
+        """Step 1/(Ht); the horizon is not used."""
+        return Tuned.of(cls, StronglyConvexDescent(constants), domain, fast=True)
+
+
+class DecayingStep(Anytime):
+    r"""Projected gradient descent with :math:`\eta_t = D/(G_f\sqrt t)`: any number of rounds.
+
+    .. math:: \mathrm{Reg}_t \le \tfrac32 D G_f \sqrt t
+
+    Proof: as :class:`~surefoot.algorithms.Zinkevich`, each round divided by its own
+    :math:`2\eta_t`; Abel summation leaves :math:`D^2/(2\eta_t) = DG_f\sqrt t/2`, and
+    :math:`\tfrac12\sum\eta_s G_f^2 \le \tfrac12 DG_f \cdot 2\sqrt t`.
+    """
+
+    name: ClassVar[str] = "Zinkevich 2003, decaying step"
+
+    @property
+    def eta(self) -> float:
+        r"""The step size of round 1, :math:`D/G_f`."""
+        return self.diameter / self._G_f
+
+    def regret_bound(self, t: Number) -> Array:
+        r"""Return :math:`\tfrac32 D G_f \sqrt t`."""
+        return 1.5 * self.diameter * self._G_f * np.sqrt(as_floats(t))
+
+
+class StronglyConvexDescent(StronglyConvex, Inside):
+    r"""Projected gradient descent with :math:`\eta_t = 1/(Ht)` on H-strongly convex costs.
+
+    .. math:: \mathrm{Reg}_t \le \frac{G_f^2}{2H}(1 + \ln t)
+
+    Proof: strong convexity takes :math:`\tfrac H2\|x_s-u\|^2` off every round, so that the
+    distances telescope to nothing: :math:`\frac1{\eta_s} - \frac1{\eta_{s-1}} - H = 0`. What is
+    left is :math:`\tfrac12\sum G_f^2/(Hs)`.
+    """
+
+    name: ClassVar[str] = "Hazan, Agarwal and Kale 2007, strongly convex"
+    regret_exponent: ClassVar[float] = 0.0
+
+    def regret_bound(self, t: Number) -> Array:
+        r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""
+        return 0.5 * self._G_f**2 * self.eta * harmonic(t)
+
+
+class AdaGradOGDState(NamedTuple):
+    """The action to play, and the sum of the squared norms of the gradients."""
+
+    x: Array
+    squares: Number = 0.0
+
+
+class AdaGradOGD(Projecting[AdaGradOGDState]):
+    r"""Online gradient descent with full projection and the AdaGrad-norm step.
+
+    .. math::
+        S_t &= S_{t-1} + \|\nabla f_t(x_t)\|^2 \\
+        x_{t+1} &= \Pi_X(x_t - (\eta/\sqrt{S_t}) \nabla f_t(x_t))
+
+    Before the first gradient that is not 0 nothing moves.
+
+    Args:
+        eta: :math:`\eta > 0`, a length.
+        domain: the feasible set :math:`X`.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Feedback
+        >>> from surefoot.sets import Box
+        >>> player = AdaGradOGD(eta=0.5, domain=Box([-1.0, -0.5], [1.0, 0.5]))
+        >>> state = player.init(np.array([0.0, 0.2]))
+        >>> player.update(state, Feedback(np.array([-3.0, 4.0]), None, None)).x.round(12)
+        array([ 0.3, -0.2])
+
+    Reference: Streeter and McMahan, 2010 (the scalar form of AdaGrad).
+    """
+
+    state = AdaGradOGDState
+    source = Source("Streeter and McMahan, 2010")
+
+    def next_state(self, state: AdaGradOGDState, grad: Array) -> AdaGradOGDState:
+        x = state.x
+        squares = state.squares + dot(grad, grad)
+        eta = self.eta / sqrt(where(squares > 0, squares, number_like(x, 1.0)))
+        return AdaGradOGDState(self.domain.project(x - eta * grad), squares)
+
+    @classmethod
+    @tuning
+    def adaptive(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
+        r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
+        return Tuned.of(cls, AdaGradNorm(constants, bounded_diameter(domain)), domain)
+
+
+class AdaGradNorm(Anytime):
+    r"""Projected gradient descent with :math:`\eta_t = D/\sqrt{2\sum_{s \le t}\|\nabla_s\|^2}`.
+
+    .. math:: \mathrm{Reg}_t \le \sqrt2 D\sqrt{\textstyle\sum_{s \le t}\|\nabla_s\|^2}
+              \le \sqrt2 D G_f\sqrt t
+
+    No constant but D is used. Proof: Abel summation leaves :math:`D^2/(2\eta_t)`, and
+    :math:`\tfrac12\sum\eta_s\|\nabla_s\|^2 \le \tfrac{D}{\sqrt2}\sqrt{S_t}` since
+    :math:`\sum a_s/\sqrt{A_s} \le 2\sqrt{A_t}` for sums :math:`A_s` of :math:`a`.
+    """
+
+    name: ClassVar[str] = "AdaGrad-norm (Streeter and McMahan 2010)"
+
+    @property
+    def eta(self) -> float:
+        r"""The step size times the root of the squared gradients, :math:`D/\sqrt2`."""
+        return self.diameter / math.sqrt(2)
+
+    def regret_bound(self, t: Number) -> Array:
+        r"""Return :math:`\sqrt2 D G_f\sqrt t`; with observed gradients it is tighter."""
+        return math.sqrt(2) * self.diameter * self._G_f * np.sqrt(as_floats(t))
+
+
+class DualAveragingState(NamedTuple):
+    """The action to play, the first one, and the sum of the gradients."""
+
+    x: Array
+    start: Array
+    gradients: Array
+
+
+class DualAveraging(Projecting[DualAveragingState]):
+    r"""Dual averaging: the projection of all gradients together, not of the last action.
+
+    .. math:: x_{t+1} = \Pi_X\Big(x_1 - \eta \sum_{s \le t} \nabla f_s(x_s)\Big)
+
+    On the whole space it is online gradient descent.
+
+    Args:
+        eta: step size, :math:`\eta > 0`.
+        domain: the feasible set :math:`X`.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Feedback
+        >>> from surefoot.sets import Box
+        >>> player = DualAveraging(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]))
+        >>> state = DualAveragingState(np.array([0.2, 0.5]), np.zeros(2), np.array([-2.0, -9.0]))
+        >>> player.update(state, Feedback(np.array([-1.0, 5.0]), None, None)).x
+        array([0.3, 0.4])
+
+    Reference: Shalev-Shwartz and Singer, Machine Learning 2007.
+    """
+
+    state = DualAveragingState
+    source = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
+
+    def first_state(self, x1: Array) -> DualAveragingState:
+        return DualAveragingState(x1, x1, 0.0 * x1)
+
+    def next_state(self, state: DualAveragingState, grad: Array) -> DualAveragingState:
+        gradients = state.gradients + grad
+        x = self.domain.project(state.start - self.eta * gradients)
+        return DualAveragingState(x, state.start, gradients)
+
+    @classmethod
+    @tuning
+    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
+        r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
+        theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))
+        return Tuned.of(cls, theorem, domain)
+
+
+class DualAveragingTheorem(FixedStep):
+    r"""Dual averaging, :math:`x_{t+1} = \Pi_X(x_1 - \eta\sum_{s\le t}\nabla_s)`.
+
+    .. math:: \mathrm{Reg}_t \le \frac{D^2}{2\eta} + \frac\eta2 G_f^2 t,
+              \qquad \eta = \frac{D}{G_f\sqrt T}
+
+    Proof: :math:`x_{t+1}` minimises :math:`\eta\langle\sum\nabla, x\rangle + \tfrac12\|x-x_1\|^2`,
+    which is 1-strongly convex; being the leader costs at most :math:`\tfrac12\|u-x_1\|^2/\eta`,
+    and not yet knowing :math:`\nabla_t` at most
+    :math:`\langle\nabla_t, x_t-x_{t+1}\rangle - \tfrac1{2\eta}\|x_t-x_{t+1}\|^2
+    \le \tfrac\eta2\|\nabla_t\|^2`.
+    """
+
+    name: ClassVar[str] = "Dual averaging (Shalev-Shwartz and Singer 2007)"

@@ -10,7 +10,7 @@ rounding.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from surefoot.core.types import Array, Number
 __all__ = ["BoundedNoise", "SlowDrift"]
 
 
-@final
 class BoundedNoise(KnownHorizon, FromStart):
     r"""Values of g off by at most :math:`\delta` and subgradients by at most :math:`\delta_s`.
 
@@ -143,7 +142,6 @@ class BoundedNoise(KnownHorizon, FromStart):
         return tuple(premises)
 
 
-@final
 class SlowDrift(KnownHorizon, StrictStart):
     r"""A constraint that moves by at most :math:`\nu` from round to round: feasible in each.
 

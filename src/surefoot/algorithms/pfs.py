@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -187,7 +187,6 @@ class PFS(Algorithm):
         return Tuned.of(cls, theorem, domain)
 
 
-@final
 class Theorem1(Guarantee):
     r"""Theorem 1: any :math:`\eta > 0` and :math:`\rho \in [0, \epsilon]`, any number of rounds.
 
@@ -335,7 +334,6 @@ class _Corollary(KnownHorizon):
         return self.theorem.premises
 
 
-@final
 class Corollary1(_Corollary):
     r"""Corollary 1: feasible in every round from a strictly feasible start.
 
@@ -373,7 +371,6 @@ class Corollary1(_Corollary):
         return SHRINK * self.constants.xi * self.rho / (self._G_f * self._G_g)
 
 
-@final
 class Corollary2(_Corollary):
     r"""Corollary 2: any start, feasible after O(log T) rounds.
 
@@ -435,7 +432,6 @@ class Corollary2(_Corollary):
         return math.sqrt(self.horizon) >= 4 * R * G_g / (epsilon * self.constants.xi)
 
 
-@final
 class Corollary3(_Corollary):
     r"""Corollary 3: the regret of OGD with full projection, violation O(1/sqrt T) in each round.
 

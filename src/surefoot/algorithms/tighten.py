@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -156,7 +156,6 @@ def tightened_constants(constants: Constants, rho: float) -> Constants:
     return constants.with_origin("derived", **changed)
 
 
-@final
 class Tightened(KnownHorizon, Summed):
     r"""The sum of g is at most 0 when a base algorithm plays with :math:`g + \rho`.
 

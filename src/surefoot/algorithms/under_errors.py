@@ -7,7 +7,7 @@ that allows for them; docs/noise.md has the proofs.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Premise, Tuned
@@ -18,7 +18,6 @@ from surefoot.regions import Errors
 __all__ = ["TheoremN", "tune_by_slope_bound", "under_errors"]
 
 
-@final
 class TheoremN(StrictStart):
     r"""Certified under errors: the *true* g is at most 0 in every round; no regret is promised.
 

@@ -14,8 +14,6 @@ from surefoot.core.parameters import algorithm
 from surefoot.core.types import Array, Feedback, Needs, Source, needs_of
 from surefoot.regions import Errors
 
-__all__ = ["Wrapper", "action_played", "check_every_round", "with_guarantee"]
-
 
 class Wrapper(Algorithm):
     """A rule that tells its base other feedback than it is told itself, or at other times.

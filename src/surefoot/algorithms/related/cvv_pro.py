@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -133,7 +133,6 @@ def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radiu
     return -gradient + scale * way[0]
 
 
-@final
 class CVVProTheorem(Guarantee):
     r"""Regret :math:`O(\sqrt T)`; violations :math:`O(1/\sqrt t)` where rows are smooth and fixed.
 

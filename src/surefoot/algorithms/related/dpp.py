@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -216,7 +216,6 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
         return Tuned.of(cls, theorem, domain)
 
 
-@final
 class DriftPlusPenalty(KnownHorizon, Lagrangian):
     r"""Drift plus penalty with :math:`V = \sqrt T` and :math:`\alpha = T`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
@@ -88,7 +88,6 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
         return Tuned.of(cls, theorem, domain)
 
 
-@final
 class EntropicTheorem(ForHorizon):
     r"""Exponentiated gradients on a simplex of total s.
 

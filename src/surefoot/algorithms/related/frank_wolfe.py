@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -110,7 +110,6 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
         return Tuned.of(cls, theorem, domain)
 
 
-@final
 class FrankWolfeTheorem(OnBounded):
     r"""Online Frank-Wolfe, in the form of the textbook or tuned.
 

@@ -1,21 +1,33 @@
-"""Projection-free descent in blocks, and its regret of O(T^(3/4)) (Garber and Kretzu 2022)."""
+"""Projection-free descent in blocks (Garber and Kretzu): fixed or changing sets, moving optima."""
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import KnownHorizon, Tuned
-from surefoot.algorithms.inside import Inside
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
-from surefoot.core.arrays import map_runs, number_like
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.inside import Inside, OnBounded
+from surefoot.algorithms.related.lagrangian import Lagrangian
+from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, Algorithm, CostsOnly, tuning
+from surefoot.core.arrays import map_runs, maximum, number_like
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import minimising, positive, size
+from surefoot.core.parameters import instance_of, minimising, positive, size
 from surefoot.core.points import bounded_diameter, snap_inside
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source
 
-__all__ = ["BlockedTheorem", "GarberKretzu"]
+__all__ = [
+    "BlockedTheorem",
+    "GarberKretzu",
+    "PenalisedBlocks",
+    "PenalisedBlocksTheorem",
+    "TrackingBlocks",
+    "TrackingTheorem",
+]
 
 
 class GarberKretzuState(NamedTuple):
@@ -156,7 +168,6 @@ class Blocks(KnownHorizon):
         return (self.horizon // self.block) * per_block
 
 
-@final
 class BlockedTheorem(Blocks, Inside):
     r"""Blocks of :math:`b = \lceil\sqrt T\rceil` rounds: regret :math:`O(T^{3/4})`, no violation.
 
@@ -227,3 +238,227 @@ class BlockedTheorem(Blocks, Inside):
         rate = self.eta / 2 * self.block * G_f**2 + c * G_f
         start = ((D + c) ** 2 + 2 * (D + c) * path) / (2 * self.eta)
         return start + rate * as_floats(t) + self.block * G_f * path
+
+
+class PenalisedBlocks(Algorithm):
+    r"""Descent in blocks on :math:`f_t + \tfrac{1}{2\theta}[g_t]_+^2`, by linear minimisation.
+
+    :class:`~surefoot.algorithms.GarberKretzu` on a simple set, told
+    :math:`\nabla_t + \tfrac{[g_t(x_t)]_+}{\theta}s_t` for the gradient. Every action is in the
+    simple set; the constraints, which may differ from round to round, are met in the long run.
+
+    Args:
+        base: the rule that is told the penalised gradients.
+        theta: :math:`\theta > 0`; the penalty is its inverse.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> square = Box([-1.0, -1.0], [1.0, 1.0])
+        >>> base = GarberKretzu(eta=0.25, block=1, closeness=0.5, domain=square)
+        >>> player = PenalisedBlocks(base=base, theta=0.5)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([-1.0, 0.0]), 1.0, np.array([2.0, 0.0]))
+        >>> player.update(state, seen).y  # a gradient of -1 + 2 * 2
+        array([-0.75,  0.  ])
+
+    Reference: Garber and Kretzu, "Projection-free online convex optimization with time-varying
+    constraints", ICML 2024. The rates are theirs; rule and constants are derived here.
+    """
+
+    needs = Needs(linear_minimisations=2, numpy_only=True)
+    source = Source("Garber and Kretzu, ICML 2024", "derived here")
+
+    base: GarberKretzu = instance_of(GarberKretzu)
+    theta: Real = positive()
+
+    def init(self, x1: Array) -> GarberKretzuState:
+        """Start at x1, a point of the simple set."""
+        return self.base.init(x1)
+
+    def step(self, state: GarberKretzuState, feedback: Feedback) -> tuple[GarberKretzuState, Info]:
+        """Add the penalty to the gradient, and let the base play."""
+        gradient, g, s = checks.read_feedback(state.x, feedback)
+        penalised = gradient + maximum(g, 0.0 * g) / self.theta * s
+        return self.base.step(state, Feedback(penalised))
+
+    @classmethod
+    @tuning
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
+        """Tune for regret and squared violations O(T^(3/4)), violations O(T^(7/8)).
+
+        The set is the simple one that actions stay in, such as the ball around all feasible sets.
+        """
+        theorem = PenalisedBlocksTheorem(constants, horizon, bounded_diameter(domain))
+        base = GarberKretzu(
+            eta=theorem.eta, block=theorem.block, closeness=theorem.closeness, domain=domain
+        )
+        return Tuned(cls(base=base, theta=theorem.theta), theorem)
+
+
+class PenalisedBlocksTheorem(Blocks, Lagrangian):
+    r"""Regret and squared violations :math:`O(T^{3/4})`, by linear minimisation alone.
+
+    With D the diameter of the simple set, :math:`b = \lceil\sqrt T\rceil`,
+    :math:`\eta = D/(G_f\sqrt{2bT})`, :math:`c = D\sqrt{b/T}` and :math:`\theta = 4\eta bG_g^2`,
+
+    .. math::
+        \mathrm{Reg}_t + \frac1{2\theta}\sum_{s \le t}[g_s(x_s)]_+^2 \le B_t =
+        \frac{D^2}{2\eta} + \eta bG_f^2t + cG_ft + \frac{c^2}{4\eta b}t,
+
+    so that the squared violations are at most :math:`2\theta(Ft + B_t)`, and the violations at most
+    the root of t times that. Comparators are feasible in every round.
+
+    Proof. As for the blocks without penalties, with gradients :math:`\nabla + (p/\theta)s`: a
+    block's sum has :math:`\|S\|^2 \le b\sum(2G_f^2 + 2G_g^2p_t^2/\theta^2)`, convexity gives
+    :math:`p_t^2/\theta` back, and
+    :math:`cG_gp/\theta \le p^2/(4\theta) + c^2G_g^2/\theta`.
+
+    Args:
+        constants: needs R, G_f, G_g; uses F.
+        horizon: T.
+        diameter: D.
+
+    Example:
+        >>> theorem = PenalisedBlocksTheorem(Constants(R=2.0, G_f=1.0, G_g=1.0), 16, 8**0.5)
+        >>> theorem.block, round(theorem.eta, 6), round(theorem.theta, 6)
+        (4, 0.25, 4.0)
+    """
+
+    name: ClassVar[str] = "Garber and Kretzu 2024, changing constraints"
+    kind: ClassVar[Kind] = "squared"
+    regret_exponent: ClassVar[float] = 0.75
+    violation_exponent: ClassVar[float] = 0.75
+    changing: ClassVar[bool] = True
+
+    @property
+    def eta(self) -> float:
+        r"""The step size :math:`D/(G_f\sqrt{2bT})`."""
+        return self.diameter / (self._G_f * math.sqrt(2 * self.block * self.horizon))
+
+    @property
+    def theta(self) -> float:
+        r"""The regulariser :math:`4\eta bG_g^2`."""
+        return 4 * self.eta * self.block * self._G_g**2
+
+    def linear_minimisations(self, largest_violation: float) -> int:
+        """Return the largest number of linear minimisations, for violations up to a size."""
+        checks.nonnegative(largest_violation=largest_violation)
+        step = self.eta * self.block * self._G_f
+        return self._minimisations(self.closeness + step + largest_violation / (4 * self._G_g))
+
+    def regret_bound(self, t: Number) -> Array:
+        r"""Return :math:`D^2/(2\eta) + (\eta bG_f^2 + cG_f + c^2/(4\eta b))t`."""
+        G_f, c, b = self._G_f, self.closeness, self.block
+        rate = self.eta * b * G_f**2 + c * G_f + c**2 / (4 * self.eta * b)
+        return self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
+
+    def bounds(self, t: Number) -> dict[Measure, Array]:
+        """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
+        squared = 2 * self.theta * (self._F * as_floats(t) + self.regret_bound(t))
+        hard = np.sqrt(as_floats(t) * squared)
+        return {"soft": hard, "hard": hard, "squared": squared}
+
+
+class TrackingBlocks(Mixing):
+    r"""Exponential weights over blocks of several lengths.
+
+    .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
+        \pi_{t+1,i} \propto \pi_{t,i}e^{-\beta\langle\nabla_t, x_t^i\rangle},
+
+    where every expert i is told the gradient at the mixture. Short blocks follow a moving optimum,
+    long ones settle. NumPy only.
+
+    Args:
+        experts: the rules that are mixed, all on one feasible set.
+        rate: :math:`\beta > 0`.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot.sets import Box
+        >>> square = Box([-1.0, -1.0], [1.0, 1.0])
+        >>> short, long = (
+        ...     GarberKretzu(eta=1.0, block=b, closeness=0.5, domain=square) for b in (1, 4)
+        ... )
+        >>> player = TrackingBlocks(experts=(short, long), rate=0.1)
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> state = player.update(state, Feedback(np.array([-1.0, 0.0]), None, None))
+        >>> state.x.round(6)  # the short block has moved to (0.7, 0.1), the long one waits
+        array([0.35, 0.05])
+
+    Reference: the setting is that of Wang et al., "Non-stationary projection-free online learning
+    with dynamic and adaptive regret guarantees", AAAI 2024; rule and constants derived here.
+    """
+
+    kind = GarberKretzu
+    needs = COSTS_ONLY._replace(linear_minimisations=2, work="d log T", numpy_only=True)
+    source = Source("Wang et al., AAAI 2024", "derived here")
+
+    def _step_expert(self, expert: GarberKretzu, own: Any, gradient: Array) -> Any:
+        return expert.update(own, Feedback(gradient))
+
+    def _snap(self, x: Array) -> Array:
+        return snap_inside(self.domain, x)
+
+    @classmethod
+    @tuning
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
+        """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima that move by P."""
+        theorem = TrackingTheorem(constants, horizon, bounded_diameter(domain))
+        experts = tuple(GarberKretzu(domain=domain, **e._asdict()) for e in theorem.experts)
+        return Tuned.of(cls, theorem, experts=experts)
+
+
+class BlockLength(NamedTuple):
+    """The parameters of one expert: block length, step size, closeness."""
+
+    block: int
+    eta: float
+    closeness: float
+
+
+class TrackingTheorem(OnBounded, MixingTheorem):
+    r"""Regret :math:`O(T^{3/4}(1 + P/D)^{1/4})` against comparators of path length P.
+
+    Expert i = 0, 1, ... while :math:`2^i \le 2T` has blocks of
+    :math:`b_i = \lceil\sqrt{T/2^i}\rceil` rounds,
+    :math:`\eta_i = D\sqrt{2^i/(b_iT)}/G_f` and :math:`c_i = D/\sqrt{b_i}`. With N experts
+    and the rate :math:`\sqrt{8\ln N/T}/(G_fD)`,
+
+    .. math:: \mathrm{Reg}_t(u) \le \min_i\Big[\frac{(D+c_i)^2 + 2(D+c_i)P}{2\eta_i}
+        + \big(\tfrac12\eta_ib_iG_f^2 + c_iG_f\big)t + b_iG_fP\Big]
+        + \frac{\ln N}{\text{rate}} + \frac{\text{rate}}{8}(G_fD)^2t.
+
+    Proof: the bound of one expert on the linearised costs, for the comparator's own path, and what
+    the mixture loses to it: linear losses of experts within a diameter D of each other.
+
+    Args:
+        constants: needs G_f.
+        horizon: T.
+        diameter: D, of the feasible set.
+    """
+
+    name: ClassVar[str] = "Tracking by linear minimisation (after Wang et al. 2024)"
+    regret_exponent: ClassVar[float] = 0.75
+
+    @property
+    def experts(self) -> tuple[BlockLength, ...]:
+        """The experts, from the longest blocks to the shortest."""
+        T, D, G_f = self.horizon, self.diameter, self._G_f
+        blocks = ((i, math.ceil(math.sqrt(T / 2**i))) for i in range((2 * T).bit_length()))
+        return tuple(
+            BlockLength(b, D * math.sqrt(2**i / (b * T)) / G_f, D / math.sqrt(b)) for i, b in blocks
+        )
+
+    @property
+    def _D(self) -> float:
+        return self.diameter
+
+    def _expert_bounds(self, t: Number, path: Number) -> list[Array]:
+        return [self._expert_bound(expert, t, path) for expert in self.experts]
+
+    def _expert_bound(self, expert: BlockLength, t: Number, path: Number) -> Array:
+        (b, eta, c), G_f = expert, self._G_f
+        far = self.diameter + c
+        start = (far**2 + 2 * far * path) / (2 * eta)
+        return start + (eta / 2 * b * G_f**2 + c * G_f) * t + b * G_f * path

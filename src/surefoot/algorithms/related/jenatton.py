@@ -8,7 +8,7 @@ not known); g is one constraint, the largest where there are several.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -154,7 +154,6 @@ class _Adaptive(Lagrangian):
         return 1 - self.beta / 2
 
 
-@final
 class JenattonTradeOff(_Adaptive):
     r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, sum of g :math:`O(T^{1-\beta/2})`.
 
@@ -226,7 +225,6 @@ class JenattonTradeOff(_Adaptive):
         return max(self.beta, 1 - self.beta)
 
 
-@final
 class JenattonStronglyConvex(StronglyConvex, _Adaptive):
     r"""Strongly convex costs: regret :math:`O(T^\beta)`, sum of g :math:`O(T^{1-\beta/2})`.
 

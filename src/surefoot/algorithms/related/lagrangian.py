@@ -17,8 +17,6 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count
 from surefoot.core.types import Array, Feedback, Info, Number
 
-__all__ = ["EachRow", "Lagrangian", "Multiplying", "RowsApart", "positive_part"]
-
 
 class Multiplying(EachConstraint[S]):
     """A rule with a multiplier, or a queue, for each of ``rows`` constraints."""

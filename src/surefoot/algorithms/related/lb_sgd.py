@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -122,7 +122,6 @@ def _total(numbers: Array) -> Number:
     return dot(numbers, ones)
 
 
-@final
 class HalvedSlack(StrictStart):
     r"""LB-SGD: a step leaves at least half of every slack; no regret bound is claimed.
 

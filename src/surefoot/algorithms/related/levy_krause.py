@@ -16,7 +16,7 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.algorithms.guarantee import Tuned
@@ -143,7 +143,6 @@ class _Smooth(Inside):
         return 1 + self.curvature * self.reach**2 / (2 * self.depth)
 
 
-@final
 class LevyKrauseTheorem(_Smooth, OnBounded):
     r"""Convex costs, with :math:`\eta = D/(G_f\sqrt{kT})`.
 
@@ -179,7 +178,6 @@ class LevyKrauseTheorem(_Smooth, OnBounded):
         return self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
 
 
-@final
 class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\eta_t = 1/(\mu t)`.
 

@@ -15,8 +15,6 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, positive
 from surefoot.core.types import Array, Number, Real
 
-__all__ = ["Mixing", "MixingTheorem", "MixtureState", "mix", "reweight"]
-
 
 class MixtureState(NamedTuple):
     """The action to play, the states of the experts and the logarithms of their weights."""

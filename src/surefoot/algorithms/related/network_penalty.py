@@ -10,7 +10,7 @@ evaluate every agent's functions at every agent's action.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -224,7 +224,6 @@ class _Network(Lagrangian):
         return self.rate / (1 - self.rate)
 
 
-@final
 class NetworkTheorem(_Network, KnownHorizon):
     r"""Convex costs: network regret :math:`O(T^{\max(c,1-c)})`, violations :math:`O(T^{1-c/2})`.
 
@@ -312,7 +311,6 @@ class NetworkTheorem(_Network, KnownHorizon):
         return {"soft": hard, "hard": hard}
 
 
-@final
 class NetworkStronglyConvex(StronglyConvex, _Network):
     r"""Costs that are :math:`\mu`-strongly convex, with :math:`\alpha_t = 1/(\mu t)`: own bounds.
 

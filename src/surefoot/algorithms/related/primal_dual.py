@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
@@ -93,7 +93,6 @@ class PrimalDual(Multiplying[PrimalDualState]):
         return Tuned.of(cls, PrimalDualTheorem(constants, horizon), domain)
 
 
-@final
 class PrimalDualTheorem(RowsApart):
     r"""Regret and the sum of each constraint :math:`O(\sqrt T)`, for constraints that change.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -171,7 +171,6 @@ def _is_around_zero(domain: Region, radius: float) -> bool:
     return domain.centre is None or not to_numpy(domain.centre).any()
 
 
-@final
 class RecooTheorem(Lagrangian):
     r"""A proximal step on a rectified penalty whose multiplier is at least :math:`w_0t^p`.
 

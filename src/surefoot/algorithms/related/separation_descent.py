@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -131,7 +131,6 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
         return Tuned.of(cls, theorem, separation=separation_of(domain), deep=deep)
 
 
-@final
 class SeparationTheorem(AroundBall, ForHorizon):
     r"""Cuts towards the shrunk set: regret :math:`O(\sqrt{\kappa T})`, no violation.
 

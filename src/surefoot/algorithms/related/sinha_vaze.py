@@ -7,7 +7,7 @@ picks the constraints, and there need not be a Slater point.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -174,7 +174,6 @@ class _Penalised(KnownHorizon, Lagrangian):
     changing: ClassVar[bool] = True
 
 
-@final
 class SinhaVazeConvex(_Penalised):
     r"""Convex costs: regret :math:`O(\sqrt T)`, summed violation :math:`O(\sqrt T\log T)`.
 
@@ -247,7 +246,6 @@ class SinhaVazeConvex(_Penalised):
         return {"soft": hard, "hard": hard}
 
 
-@final
 class SinhaVazeStronglyConvex(_Penalised):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violation :math:`O(\sqrt{T\log T})`.
 

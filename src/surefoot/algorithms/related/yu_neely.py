@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
@@ -90,7 +90,6 @@ class YuNeely(Multiplying[YuNeelyState]):
         return Tuned.of(cls, YuNeelyTheorem(constants, horizon), domain)
 
 
-@final
 class YuNeelyTheorem(RowsApart):
     r"""Regret :math:`O(\sqrt T)`, and the sum of each constraint :math:`O(1)`.
 

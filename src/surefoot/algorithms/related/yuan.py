@@ -11,7 +11,7 @@ differ from round to round, against the best action that is feasible in all roun
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self, final
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -124,7 +124,6 @@ class Yuan(EachConstraint[YuanState]):
         return Tuned.of(cls, YuanStronglyConvex(constants), domain, decay=1.0)
 
 
-@final
 class YuanTradeOff(KnownHorizon, Lagrangian):
     r"""Convex costs: regret :math:`O(T^{\max(\beta, 1-\beta)})`, squares :math:`O(T^{1-\beta})`.
 
@@ -211,7 +210,6 @@ class YuanTradeOff(KnownHorizon, Lagrangian):
         return 1 - self.beta
 
 
-@final
 class YuanStronglyConvex(PossibleHorizon, StronglyConvex, Lagrangian):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violations :math:`O(\sqrt{T\log T})`.
 
