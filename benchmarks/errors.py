@@ -65,7 +65,7 @@ def cases(horizon: int, runs: int) -> list[Case]:
 
 
 def _best(costs: Any, region: Any, horizon: int) -> Array:
-    from surefoot.problems.hindsight.best import closed_form
+    from surefoot.problems.hindsight import closed_form
 
     return np.asarray(closed_form(costs, region, np.array([horizon])).value[0])
 

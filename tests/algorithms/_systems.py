@@ -10,27 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.related.gauge import AdaptiveGauge
-from surefoot.algorithms.related.bandit import BanditFrankWolfe
-from surefoot.algorithms.related.bandit import BlockBandit
+from surefoot.algorithms.related.bandit import BanditFrankWolfe, BlockBandit
 from surefoot.algorithms.related.cvv_pro import CVVPro
 from surefoot.algorithms.related.dpp import ScalarDPP
-from surefoot.algorithms.related.garber_kretzu import GarberKretzu
-from surefoot.algorithms.related.gauge import GaugeDescent
-from surefoot.algorithms.related.gauge import GaugeNewton
+from surefoot.algorithms.related.garber_kretzu import GarberKretzu, PenalisedBlocks, TrackingBlocks
+from surefoot.algorithms.related.gauge import AdaptiveGauge, GaugeDescent, GaugeNewton
 from surefoot.algorithms.related.levy_krause import LevyKrause
-from surefoot.algorithms.related.garber_kretzu import PenalisedBlocks
 from surefoot.algorithms.related.primal_dual import PrimalDual
 from surefoot.algorithms.related.recoo import RECOO
 from surefoot.algorithms.related.separation_descent import SeparationDescent
-from surefoot.algorithms.related.garber_kretzu import TrackingBlocks
 from surefoot.algorithms.related.yi import Yi
 from surefoot.algorithms.related.yu_neely import YuNeely
 from surefoot.core.constants import Constants
 from surefoot.core.types import Feedback
 from surefoot.problems import binding_toy, paper_toy
-from surefoot.sets import Ball, Box
-from surefoot.sets.prox import prox_of
+from surefoot.sets import Ball, Box, prox_of
 
 SQUARE, DISC, LARGE = Box.cube(0.5, 2), Ball(0.5), Box.cube(1.0, 2)
 FACES = np.vstack([np.eye(2), -np.eye(2)])

@@ -15,9 +15,7 @@ from surefoot.algorithms import (
     SeparationDescent,
 )
 from surefoot.core.types import Feedback
-from surefoot.sets import Box
-from surefoot.sets.gauge import BisectionGauge, gauge_of
-from surefoot.sets.separation import ConstraintSeparation
+from surefoot.sets import BisectionGauge, Box, ConstraintSeparation, gauge_of
 
 SQUARE = Box.cube(0.5, 2)
 SMALL = Constants(R=0.2, G_f=1.0, cost_bound=1.0)

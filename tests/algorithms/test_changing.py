@@ -8,8 +8,7 @@ import pytest
 from surefoot import Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import ScalarDPP
 from surefoot.algorithms.related.cvv_pro import CVVPro
-from surefoot.algorithms.related.garber_kretzu import GarberKretzu
-from surefoot.algorithms.related.garber_kretzu import PenalisedBlocks
+from surefoot.algorithms.related.garber_kretzu import GarberKretzu, PenalisedBlocks
 from surefoot.algorithms.related.primal_dual import PrimalDual
 from surefoot.algorithms.related.recoo import RECOO
 from surefoot.core.errors import InvalidValueError

@@ -8,19 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Constants, Feedback
-from surefoot.algorithms.related.gauge import AdaptiveGauge
-from surefoot.algorithms.related.garber_kretzu import GarberKretzu, close_projection
-from surefoot.algorithms.related.gauge import GaugeDescent
-from surefoot.algorithms.related.gauge import GaugeNewton
+from surefoot.algorithms.related.garber_kretzu import (
+    GarberKretzu,
+    PenalisedBlocks,
+    TrackingBlocks,
+    close_projection,
+)
+from surefoot.algorithms.related.gauge import AdaptiveGauge, GaugeDescent, GaugeNewton
 from surefoot.algorithms.related.levy_krause import LevyKrause
-from surefoot.algorithms.related.garber_kretzu import PenalisedBlocks
 from surefoot.algorithms.related.separation_descent import SeparationDescent
-from surefoot.algorithms.related.garber_kretzu import TrackingBlocks
 from surefoot.core.errors import InvalidValueError
-from surefoot.sets import Box, Ellipsoid
-from surefoot.sets.gauge import BallGauge, BisectionGauge, RowsGauge, gauge_of
-from surefoot.sets.separation import ConstraintSeparation, separation_of
-from surefoot.sets.smooth import QuadraticSet, smooth_of
+from surefoot.sets import (
+    BallGauge,
+    BisectionGauge,
+    Box,
+    ConstraintSeparation,
+    Ellipsoid,
+    RowsGauge,
+    gauge_of,
+    separation_of,
+    smooth_of,
+)
 
 SQUARE = Box([-1.0, -1.0], [1.0, 1.0])
 CUBE = Box.cube(0.5, 5)
@@ -390,7 +398,7 @@ def test_the_gauge_at_the_centre_is_zero_with_a_zero_slope():
 
 
 def test_a_quadratic_set_knows_its_shape():
-    flat = QuadraticSet(np.diag([0.25, 4.0]), np.zeros(2))
+    flat = smooth_of(Ellipsoid(np.diag([0.25, 4.0])))
     assert (flat.curvature, flat.reach) == (pytest.approx(8.0), pytest.approx(2.0))
     assert flat(np.array([2.0, 0.0]))[0] == 0.0
 

@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import try_tuning
 from surefoot.algorithms.related.recoo import RECOO
-from surefoot.algorithms.related.yi import TrackingPenalty
-from surefoot.algorithms.related.yi import Yi
+from surefoot.algorithms.related.yi import TrackingPenalty, Yi
 from surefoot.algorithms.related.yu_neely import YuNeely, YuNeelyTheorem
 from surefoot.core.errors import InvalidValueError
-from surefoot.sets import Box, Halfspace, Polytope
-from surefoot.sets.prox import BallProx, BoxProx, Linearised, LinearProx, RowsProx, prox_of
+from surefoot.sets import (
+    BallProx,
+    Box,
+    BoxProx,
+    Halfspace,
+    Linearised,
+    LinearProx,
+    Polytope,
+    RowsProx,
+    prox_of,
+)
 
 UNSEEN = Linearised(np.zeros(2), 0.0, np.zeros(2))
 

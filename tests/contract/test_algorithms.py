@@ -36,8 +36,7 @@ from surefoot.algorithms import (
 )
 from surefoot.core.types import needs_of
 from surefoot.regions import Curvature, CurvatureRows
-from surefoot.sets import Box, Ellipsoid, L1Ball, Simplex
-from surefoot.sets.smooth import smooth_of
+from surefoot.sets import Box, Ellipsoid, L1Ball, Simplex, smooth_of
 from surefoot.testing import CHECKS, tuned_cases, why_missing
 
 ERRORS = {"value_error": 1e-3, "slope_error": 0.02, "drift": 1e-5}

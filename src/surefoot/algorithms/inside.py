@@ -17,7 +17,7 @@ from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import positive, projectable, size
 from surefoot.core.types import Array, Number, Real, Region
-from surefoot.sets.gauge import gauge_of
+from surefoot.sets import gauge_of
 
 
 class Projecting(CostsOnly[S]):

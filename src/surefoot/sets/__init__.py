@@ -5,18 +5,12 @@
 from surefoot.sets.ball import *
 from surefoot.sets.box import *
 from surefoot.sets.ellipsoid import *
-from surefoot.sets.gauge import *
 from surefoot.sets.halfspace import *
 from surefoot.sets.intersection import *
-from surefoot.sets.l1 import *
 from surefoot.sets.matrix import *
+from surefoot.sets.oracles import *
 from surefoot.sets.polytope import *
-from surefoot.sets.product import *
-from surefoot.sets.prox import *
-from surefoot.sets.separation import *
 from surefoot.sets.simplex import *
-from surefoot.sets.slab import *
-from surefoot.sets.smooth import *
 
 # The classes and functions imported above, and no submodule.
 __all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")

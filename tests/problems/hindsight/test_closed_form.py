@@ -10,8 +10,7 @@ from scipy.optimize import LinearConstraint, minimize
 from surefoot import Ball
 from surefoot.problems.constraints import Affine, L2Norm, LinfNorm
 from surefoot.problems.costs import Adversarial, Linear, Quadratic
-from surefoot.problems.hindsight import best_action, has_closed_form
-from surefoot.problems.hindsight.best import closed_form
+from surefoot.problems.hindsight import best_action, closed_form, has_closed_form
 from surefoot.sets import Box
 
 T, B, D = 40, 3, 4

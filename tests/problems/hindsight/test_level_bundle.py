@@ -6,8 +6,7 @@ import pytest
 
 from surefoot.problems import costs
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
-from surefoot.problems.hindsight import best_action, level_bundle
-from surefoot.problems.hindsight.level_bundle import _Model
+from surefoot.problems.hindsight import _Model, best_action, level_bundle
 from surefoot.sets import Ball
 
 

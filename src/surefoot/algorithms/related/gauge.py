@@ -50,8 +50,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, count, nonnegative, positive, projectable
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Feedback, Info, Number, Real, Region, Source
-from surefoot.sets import Ball
-from surefoot.sets.gauge import Gauge, gauge_of
+from surefoot.sets import Ball, Gauge, gauge_of
 
 __all__ = [
     "AdaptiveGauge",

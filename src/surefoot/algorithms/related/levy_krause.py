@@ -28,7 +28,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, flag, nonnegative, positive, size
 from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.sets.smooth import SmoothSet, smooth_of
+from surefoot.sets import SmoothSet, smooth_of
 
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
 

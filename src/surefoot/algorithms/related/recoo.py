@@ -18,8 +18,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, flag, nonnegative, positive, projectable
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
-from surefoot.sets import Ball
-from surefoot.sets.prox import Linearised, LinearProx, Prox, prox_of
+from surefoot.sets import Ball, Linearised, LinearProx, Prox, prox_of
 
 __all__ = ["RECOO", "RecooTheorem"]
 
@@ -45,7 +44,7 @@ class RECOO(OneConstraint[RECOOState]):
     for a fixed constraint and 0 where it changes from round to round. NumPy only.
 
     Args:
-        prox: the oracle for the minimisation; :class:`~surefoot.sets.prox.LinearProx` for
+        prox: the oracle for the minimisation; :class:`~surefoot.sets.LinearProx` for
             constraints that change, which it linearises.
         domain: a ball around 0 that holds the feasible set.
         alpha: :math:`\alpha`, the weight of a move in round 1.

@@ -16,8 +16,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, flag, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
-from surefoot.sets import Ball
-from surefoot.sets.separation import Separation, separation_of
+from surefoot.sets import Ball, Separation, separation_of
 
 __all__ = ["SeparationDescent", "SeparationTheorem"]
 

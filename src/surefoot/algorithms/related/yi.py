@@ -20,8 +20,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, positive, projectable, share
 from surefoot.core.types import Array, Feedback, Needs, Number, Real, Region, Source
-from surefoot.sets import Ball
-from surefoot.sets.prox import Linearised, Prox, prox_of
+from surefoot.sets import Ball, Linearised, Prox, prox_of
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem", "Yi", "YiTheorem"]
 
@@ -54,7 +53,7 @@ class Yi(OneConstraint[YiState]):
     Example:
         >>> import numpy as np
         >>> from surefoot import Feedback
-        >>> from surefoot.sets.prox import LinearProx
+        >>> from surefoot.sets import LinearProx
         >>> player = Yi(prox=LinearProx(), domain=Ball(9.0), gamma=2.0, alpha=4.0)
         >>> state = player.init(np.array([0.0]))  # x <= 0.5
         >>> state = player.update(state, Feedback(np.array([-8.0]), -0.5, np.array([1.0])))

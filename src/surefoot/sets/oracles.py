@@ -1,0 +1,727 @@
+r"""Oracles of known sets, for rules that do not project: four questions that a set can answer.
+
+**Gauges**: how far a point must shrink to enter a set that contains a ball around 0.
+
+For :math:`r\mathbb{B} \subseteq K \subseteq R\mathbb{B}` the gauge is
+:math:`\gamma(w) = \min\{\lambda \ge 0 : w \in \lambda K\}`. It is at most 1 exactly on K, is
+homogeneous, and each of its subgradients s satisfies :math:`\langle s, w\rangle = \gamma(w)`,
+:math:`\langle s, u\rangle \le 1` for u in K, and :math:`\|s\| \le 1/r`.
+
+**Proximal steps**: points that trade a violation against the distance to a given point.
+
+.. math:: P(y, w, \alpha) = \arg\min_{x \in R\mathbb{B}}\ w\,[g(x)]_+ + \alpha\|x - y\|^2
+
+Without the ball each has a closed form. With it: :math:`x(\nu) = P(\alpha y/(\alpha+\nu), w,
+\alpha+\nu)` without the ball, for the :math:`\nu \ge 0` at which its norm is R. The norm falls in
+:math:`\nu`, so bisection finds it, whatever g is. One NumPy run each.
+
+**Separation**: a half-space that contains a set but not a given point outside.
+
+**Smooth sets**: sets :math:`\{h \le 0\}` of a smooth convex h, given by its value and gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import field
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import (
+    convert_like,
+    dot,
+    find_largest,
+    namespace,
+    norm,
+    rows_dot,
+    sqrt,
+    take_rows,
+    where,
+)
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.parameters import Declared, function, matrix, positive
+from surefoot.core.types import Array, Number, Region
+from surefoot.sets.ball import Ball
+from surefoot.sets.box import Box
+from surefoot.sets.ellipsoid import Ellipsoid
+from surefoot.sets.halfspace import Halfspace
+from surefoot.sets.polytope import Polytope, rows_of
+
+__all__ = [
+    "BallGauge",
+    "BallProx",
+    "BisectionGauge",
+    "BoxProx",
+    "ConstraintSeparation",
+    "Gauge",
+    "LinearProx",
+    "Linearised",
+    "Prox",
+    "RowSeparation",
+    "RowsGauge",
+    "RowsProx",
+    "Separation",
+    "SetSeparation",
+    "SmoothBall",
+    "SmoothEllipsoid",
+    "SmoothSet",
+    "gauge_of",
+    "prox_of",
+    "separation_of",
+    "smooth_of",
+]
+
+
+@runtime_checkable
+class Gauge(Protocol):
+    """An oracle for the gauge of a set: call it with a point."""
+
+    @property
+    def inner_radius(self) -> float:
+        """The radius r of a ball around 0 that the set contains."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """The largest excess of the answer over the true gauge, relative to the point's own."""
+        ...
+
+    def __call__(self, w: Array) -> tuple[Number, Array]:
+        """Return the gauge at w and a subgradient of it there; (0, 0) at 0."""
+        ...
+
+
+class BallGauge(Declared, kw_only=False):
+    r"""The gauge of a ball around 0, :math:`\|w\|/R`.
+
+    Example:
+        >>> BallGauge(2.0)(np.array([3.0, -4.0]))
+        (2.5, array([ 0.3, -0.4]))
+    """
+
+    error: ClassVar[float] = 0.0  # the formula is exact
+    radius: Number = positive()
+
+    @property
+    def inner_radius(self) -> float:
+        """The radius itself."""
+        return float(self.radius)
+
+    def __call__(self, w: Array) -> tuple[Number, Array]:
+        """Return the norm over the radius, and its gradient."""
+        n = norm(w)
+        return n / self.radius, w / (self.radius * where(n > 0, n, 1.0))
+
+
+class RowsGauge(Declared, kw_only=False):
+    r"""The gauge of :math:`\{x : a_i^\top x \le 1\}`, :math:`[\max_i a_i^\top w]_+`.
+
+    Args:
+        rows: the :math:`a_i`, ``(m, d)``: rows of a polytope with 0 inside, divided by their
+            limits.
+
+    Attributes:
+        inner_radius: the distance of 0 to the nearest face.
+
+    Example:
+        >>> gauge = RowsGauge.of_limits([[1.0, 0.0], [0.0, 1.0]], [0.5, 2.0])
+        >>> gauge(np.array([1.0, 0.5]))
+        (2.0, array([2., 0.]))
+    """
+
+    error: ClassVar[float] = 0.0  # the formula is exact
+    rows: Array = matrix()
+    inner_radius: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        xp = namespace(self.rows)
+        longest = xp.max(xp.sum(self.rows * self.rows, axis=-1))
+        inner = 1 / xp.sqrt(longest)
+        object.__setattr__(self, "inner_radius", float(inner) if xp is np else inner)
+
+    @classmethod
+    def of_limits(cls, A: Array, b: Array) -> RowsGauge:
+        """Return the gauge of the polytope Ax <= b, whose b must be positive."""
+        A = checks.to_matrix(A, "A")
+        b = checks.to_vector(b, "b", length=len(A))
+        if not (b > 0).all():
+            raise InvalidValueError(
+                f"0 must be inside the set for a gauge, got a limit of {b.min():g}"
+            )
+        return cls(A / b[:, None])
+
+    def __call__(self, w: Array) -> tuple[Number, Array]:
+        """Return the largest row product, and that row; (0, 0) where none is positive."""
+        rows = convert_like(self.rows, w)
+        products = rows_dot(rows, w) if w.ndim == 1 else w @ rows.T
+        value, index = find_largest(products)
+        s = take_rows(rows, index)
+        return where(value > 0, value, 0.0 * value), where(value > 0, s, 0.0 * s)
+
+
+class BisectionGauge(Declared, kw_only=False):
+    r"""The gauge of a set known by a membership or separation oracle; one NumPy run.
+
+    Bisection between an outer end :math:`\lambda_-` with :math:`w/\lambda_- \notin K` and an inner
+    end :math:`\lambda_+` with :math:`w/\lambda_+ \in K`, until they are ``tolerance`` apart. The
+    answer is the inner end, so that :math:`w/\gamma` is in K. With separation the subgradient is
+    :math:`a/\langle a, w/\lambda_-\rangle` for the normal a found at the outer end; with membership
+    alone it is a forward difference of the gauge in each of d directions.
+
+    Args:
+        contains: whether a point is in the set.
+        inner_radius: r, of a ball around 0 that the set holds.
+        outer_radius: R, of a ball around 0 that holds the set.
+        tolerance: the largest distance between the two ends.
+        separate: a function that gives None for a point of the set and the normal of a separating
+            half-space for another point; the membership oracle alone where it is None.
+        spacing: the step of the forward differences.
+
+    Example:
+        >>> inside = lambda x: bool(abs(x).max() <= 0.5)
+        >>> gamma, s = BisectionGauge(inside, 0.5, 1.0, 1e-9)(np.array([1.0, 0.5]))
+        >>> round(gamma, 6), s.round(3)
+        (2.0, array([2., 0.]))
+    """
+
+    contains: Callable[[Array], bool] = function()
+    inner_radius: float = positive()
+    outer_radius: float = positive()
+    tolerance: float = positive()
+    separate: Callable[[Array], Array | None] | None = function(default=None)
+    spacing: float = positive(default=1e-5)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.at_most(self.outer_radius, "outer_radius", inner_radius=self.inner_radius)
+
+    @property
+    def error(self) -> float:
+        """The tolerance of the bisection."""
+        return self.tolerance
+
+    def __call__(self, w: Array) -> tuple[Number, Array]:
+        """Return the inner end of the bisection, and a subgradient."""
+        if w.ndim != 1 or not isinstance(w, np.ndarray):
+            raise InvalidValueError(
+                f"a gauge by bisection must be given one NumPy run, got shape {tuple(w.shape)}"
+            )
+        if not w.any():
+            return 0.0, np.zeros_like(w)
+        inner, outer = self._ends(w)
+        if self.separate is None:
+            return inner, self._differences(w, inner)
+        if outer is None:  # w/inner is in the set, and so is every w/lambda that was tried
+            return inner, np.zeros_like(w)
+        a = self.separate(w / outer)
+        if a is None:
+            raise InvalidValueError(
+                "the separation oracle must separate a point outside the set, got None at "
+                f"{w / outer!r}"
+            )
+        # A ball around 0 is inside, so a normal that separates w/outer has a positive product.
+        product = float(a @ (w / outer))
+        if not 0 < product < math.inf:
+            raise InvalidValueError(
+                f"the separation oracle must give a normal that leaves 0 inside, got {a!r} at "
+                f"{w / outer!r}"
+            )
+        return inner, a / product
+
+    def _ends(self, w: Array) -> tuple[float, float | None]:
+        """Return the inner end, and the outer one where a point outside was found."""
+        size = math.sqrt(w @ w)
+        inner, outer, found = size / self.inner_radius, size / self.outer_radius, None
+        while inner - outer > self.tolerance:
+            middle = 0.5 * (inner + outer)
+            if not outer < middle < inner:
+                break
+            if self.contains(w / middle):
+                inner = middle
+            else:
+                outer = found = middle
+        if found is None and not self.contains(w / outer):
+            found = outer
+        return inner, found
+
+    def _differences(self, w: Array, gamma: float) -> Array:
+        s = np.empty_like(w)
+        for i in range(len(w)):
+            ahead = w.copy()
+            ahead[i] += self.spacing
+            s[i] = (self._ends(ahead)[0] - gamma) / self.spacing
+        return s
+
+
+def gauge_of(region: object) -> Gauge:
+    """Return the exact gauge of a set that has one.
+
+    Example:
+        >>> gauge_of(Box([-0.5, -1.0], [0.5, 1.0]))(np.array([1.0, 0.5]))
+        (2.0, array([2., 0.]))
+    """
+    if isinstance(region, Ball) and region.centre is None:
+        return BallGauge(region.radius)
+    if isinstance(region, (Box, Polytope)):
+        return RowsGauge.of_limits(*rows_of(region))
+    if isinstance(region, Gauge):
+        return region
+    raise InvalidValueError(
+        "the feasible set must be a Ball around 0, a Box, a Polytope or a Gauge of your own, "
+        f"got {region!r}"
+    )
+
+
+class Linearised(NamedTuple):
+    """What a round revealed about the constraint at the action played.
+
+    Attributes:
+        x: the action.
+        g: the value of the constraint there.
+        s: a subgradient there.
+    """
+
+    x: Array
+    g: float
+    s: Array
+
+
+@runtime_checkable
+class Prox(Protocol):
+    """An oracle for the proximal step with the violation of a constraint."""
+
+    def __call__(
+        self, y: Array, weight: float, alpha: float, radius: float, seen: Linearised
+    ) -> Array:
+        """Return the point of the ball of that radius that minimises the sum above.
+
+        Args:
+            y: the point to stay near.
+            weight: w, of the violation.
+            alpha: of the squared distance.
+            radius: R.
+            seen: what the round revealed; oracles of a fixed set do not look at it.
+        """
+        ...
+
+
+class _FreeProx(Declared, ABC, kw_only=False):
+    """A prox by way of its minimiser without the ball."""
+
+    @abstractmethod
+    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+        """Return the minimiser over all points; alpha is the weight of the squared distance."""
+
+    def __call__(
+        self, y: Array, weight: float, alpha: float, radius: float, seen: Linearised
+    ) -> Array:
+        r"""Return :math:`x(\nu)` for the smallest :math:`\nu \ge 0` that puts it in the ball."""
+
+        def at(nu: float) -> Array:
+            return self._minimise(alpha / (alpha + nu) * y, weight, alpha + nu, seen)
+
+        x = at(0.0)
+        if x @ x <= radius * radius:
+            return x
+        low, high = 0.0, alpha
+        while (x := at(high)) @ x > radius * radius:
+            low, high = high, 4 * high
+        while low < (middle := 0.5 * (low + high)) < high and high - low > 1e-16 * high:
+            point = at(middle)
+            if point @ point <= radius * radius:
+                high, x = middle, point
+            else:
+                low = middle
+        return x
+
+
+class LinearProx(_FreeProx, kw_only=False):
+    r"""The prox of a constraint that is linear, known from its value and slope in the round.
+
+    :math:`y - \min\big(\tfrac{w}{2\alpha}, [g + s^\top(y - x)]_+/\|s\|^2\big)s`.
+
+    Example:
+        >>> seen = Linearised(np.array([0.8]), 0.3, np.array([1.0]))  # x <= 0.5
+        >>> LinearProx()(np.array([0.8]), 1.0, 1.0, 9.0, seen)
+        array([0.5])
+    """
+
+    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+        x, g, s = seen
+        squared = float(s @ s)
+        if not squared > 0:
+            return z
+        excess = max(g + float(s @ (z - x)), 0.0)
+        return z - min(weight / (2 * alpha), excess / squared) * s
+
+
+class BallProx(_FreeProx, kw_only=False):
+    r"""The prox of :math:`[\|x - c\| - r]_+`: towards the ball by at most :math:`w/(2\alpha)`.
+
+    Example:
+        >>> seen = Linearised(np.zeros(1), -1.0, np.zeros(1))
+        >>> BallProx(Ball(1.0))(np.array([3.0]), 2.0, 1.0, 9.0, seen)
+        array([2.])
+    """
+
+    ball: Ball
+
+    def violation(self, x: Array) -> float:
+        """Return the distance to the ball."""
+        way = x if self.ball.centre is None else x - self.ball.centre
+        return max(math.sqrt(float(way @ way)) - float(self.ball.radius), 0.0)
+
+    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+        way = z if self.ball.centre is None else z - self.ball.centre
+        size = math.sqrt(float(way @ way))
+        move = min(weight / (2 * alpha), max(size - float(self.ball.radius), 0.0))
+        return z - (move / size if move > 0 else 0.0) * way
+
+
+class BoxProx(_FreeProx, kw_only=False):
+    r"""The prox of :math:`[\max_i |x_i - c_i| - b]_+`, for a cube of half-side b around c.
+
+    Entries are cut at the level :math:`\tau \ge b` at which the cuts add up to
+    :math:`w/(2\alpha)`, or at b where less is enough.
+
+    Example:
+        >>> cube = BoxProx(np.zeros(2), 0.5)
+        >>> seen = Linearised(np.zeros(2), -0.5, np.zeros(2))
+        >>> cube(np.array([2.0, 1.0]), 1.0, 1.0, 9.0, seen)  # cuts of 0.5 in all
+        array([1.5, 1. ])
+    """
+
+    centre: Array
+    half_side: float
+
+    def violation(self, x: Array) -> float:
+        """Return how far the largest entry is beyond its side."""
+        return max(float(np.abs(x - self.centre).max()) - self.half_side, 0.0)
+
+    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+        way = z - self.centre
+        level = _cut_level(np.abs(way), self.half_side, weight / (2 * alpha))
+        return self.centre + np.clip(way, -level, level)
+
+
+class RowsProx(_FreeProx, kw_only=False):
+    r"""The prox of :math:`[\max_i (a_i^\top x - b_i)]_+`, as a quadratic program (extra ``solve``).
+
+    Args:
+        A: rows, ``(m, d)``.
+        b: limits, ``(m,)``.
+    """
+
+    A: Array
+    b: Array
+
+    def violation(self, x: Array) -> float:
+        """Return the largest excess of a row."""
+        return max(float((self.A @ x - self.b).max()), 0.0)
+
+    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+        """Minimise over x and the violation v >= 0 with Ax - b <= v."""
+        excess = self.A @ z - self.b
+        if excess.max() <= 0:
+            return z
+        solve_qp = need("qpsolvers", "solve", "a proximal step with several rows").solve_qp
+        d, m = len(z), len(self.b)
+        # v >= 0 as large as it pays: a tiny curvature keeps the problem strictly convex.
+        P = np.diag(np.append(np.full(d, 2 * alpha), 1e-12 * alpha))
+        q = np.append(-2 * alpha * z, weight)
+        G = np.block([[self.A, -np.ones((m, 1))], [np.zeros((1, d)), -np.ones((1, 1))]])
+        h = np.append(self.b, 0.0)
+        found = solve_qp(P, q, G, h, solver="piqp", eps_abs=1e-12, eps_rel=0.0)
+        if found is None:
+            raise InvalidValueError("the proximal step must be found, got no answer from PIQP")
+        return np.asarray(found[:d])
+
+
+def _cut_level(sizes: Array, least: float, total: float) -> float:
+    """Return the level at which cuts of the sizes add up to a total; not below ``least``."""
+    if float(np.maximum(sizes - least, 0.0).sum()) <= total:
+        return least
+    ordered = np.sort(sizes)[::-1]
+    counts = np.arange(1, len(ordered) + 1)
+    levels = (np.cumsum(ordered) - total) / counts
+    # The level with k entries above it: the last k whose own level is below its smallest entry.
+    k = int(np.flatnonzero(ordered >= levels)[-1])
+    return float(max(levels[k], least))
+
+
+def prox_of(region: object) -> Prox:
+    """Return the proximal oracle of a feasible set.
+
+    Example:
+        >>> prox_of(Box([-0.5, -0.5], [0.5, 0.5]))
+        BoxProx(centre=array([0., 0.]), half_side=0.5)
+    """
+    if isinstance(region, Ball):
+        return BallProx(region)
+    if isinstance(region, Box):
+        sides = region.upper - region.lower
+        if np.ptp(sides) <= 1e-12 * sides.max():
+            return BoxProx(0.5 * (region.lower + region.upper), float(0.5 * sides.max()))
+    if isinstance(region, (Box, Halfspace, Polytope)):
+        return RowsProx(*rows_of(region))
+    if isinstance(region, Prox) and not isinstance(region, type):
+        return region
+    raise InvalidValueError(
+        "the feasible set must be a Ball, a Box, a Halfspace, a Polytope or a Prox of your own, "
+        f"got {region!r}"
+    )
+
+
+@runtime_checkable
+class Separation(Protocol):
+    """An oracle that separates points from a convex set; one NumPy run."""
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        r"""Return None for a point of the set, else a cut.
+
+        A cut is a depth c >= 0 and a normal a with
+        :math:`\langle a, y - z\rangle \ge c` for every z of the set; c = 0 where only the
+        direction is known.
+        """
+        ...
+
+
+class ConstraintSeparation(Declared, kw_only=False):
+    r"""Separation from :math:`\{g \le 0\}` by a subgradient: :math:`a \in \partial g(y)`, c = g(y).
+
+    Args:
+        query: a function that gives g and one subgradient at a point.
+
+    Example:
+        >>> oracle = ConstraintSeparation(lambda x: (float(x[0] - 0.5), np.array([1.0, 0.0])))
+        >>> oracle(np.array([0.75, 3.0]))
+        (0.25, array([1., 0.]))
+        >>> oracle(np.array([0.5, 3.0])) is None
+        True
+    """
+
+    query: Callable[[Array], tuple[Number, Array]] = function()
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        """Return g and its subgradient where g > 0."""
+        g, s = self.query(y)
+        if float(g) <= 0:
+            return None
+        if not float(g) > 0:
+            raise InvalidValueError(f"a separation oracle must have a number, got g = {float(g)}")
+        if not np.any(s):
+            raise InvalidValueError(
+                f"a separation oracle must answer with a normal, got 0 where g = {float(g):g}"
+            )
+        return float(g), s
+
+
+class SetSeparation(Declared, kw_only=False):
+    """Separation from a set that can project; costs one projection per answer.
+
+    Example:
+        >>> from surefoot.sets import Box
+        >>> SetSeparation(Box([-1.0, -1.0], [1.0, 1.0]))(np.array([1.5, 0.0]))
+        (0.25, array([0.5, 0. ]))
+    """
+
+    region: Region
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        """Return the way from the nearest point, and its squared length as the depth."""
+        if self.region.contains(y):
+            return None
+        a = y - self.region.project(y)
+        return float(a @ a), a
+
+
+class RowSeparation(Declared, kw_only=False):
+    """Separation from a polytope by its most violated row.
+
+    Args:
+        A: rows, ``(m, d)``.
+        b: limits, ``(m,)``.
+
+    Example:
+        >>> RowSeparation(np.eye(2), np.ones(2))(np.array([0.5, 3.0]))
+        (2.0, array([0., 1.]))
+    """
+
+    A: Array
+    b: Array
+
+    def __call__(self, y: Array) -> tuple[float, Array] | None:
+        """Return the largest excess and its row, where it is positive."""
+        excess = self.A @ y - self.b
+        i = int(excess.argmax())
+        return None if excess[i] <= 0 else (float(excess[i]), self.A[i])
+
+
+def separation_of(region: object) -> Separation:
+    """Return the separation oracle of a set: by rows for boxes and polytopes.
+
+    Example:
+        >>> from surefoot.sets import Box
+        >>> separation_of(Box([-1.0, -1.0], [1.0, 1.0]))(np.array([1.5, 0.0]))
+        (0.5, array([1., 0.]))
+    """
+    if isinstance(region, (Box, Polytope)):
+        return RowSeparation(*rows_of(region))
+    if isinstance(region, Region):
+        return SetSeparation(region)
+    if isinstance(region, Separation) and not isinstance(region, type):
+        return region
+    raise InvalidValueError(f"the feasible set must separate or project, got {region!r}")
+
+
+@runtime_checkable
+class SmoothSet(Protocol):
+    r"""An oracle for a convex :math:`\beta`-smooth h and its set :math:`\{h \le 0\}`."""
+
+    @property
+    def curvature(self) -> float:
+        r""":math:`\beta`: gradients of h change by at most this much per unit of length."""
+        ...
+
+    @property
+    def depth(self) -> float:
+        """The depth -h at the interior point."""
+        ...
+
+    @property
+    def reach(self) -> float:
+        """The largest distance from the interior point to a point of the set."""
+        ...
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance between two points of the set."""
+        ...
+
+    def interior_like(self, x: Array) -> Array:
+        """Return the interior point as an array of x's backend."""
+        ...
+
+    def contains(self, x: Array) -> Array:
+        """Return whether h is at most 0."""
+        ...
+
+    def __call__(self, x: Array) -> tuple[Number, Array]:
+        """Return h and its gradient at x."""
+        ...
+
+
+class SmoothBall(Declared, kw_only=False):
+    r"""The ball as :math:`h(x) = \|x - c\|^2 - R^2`.
+
+    Example:
+        >>> SmoothBall(Ball(1.0))(np.array([2.0, 0.0]))
+        (3.0, array([4., 0.]))
+    """
+
+    curvature: ClassVar[float] = 2.0  # of the squared distance
+    ball: Ball
+
+    @property
+    def depth(self) -> Number:
+        """The squared radius, at the centre."""
+        return self.ball.radius * self.ball.radius
+
+    @property
+    def reach(self) -> Number:
+        """The radius."""
+        return self.ball.radius
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius."""
+        return self.ball.diameter
+
+    def interior_like(self, x: Array) -> Array:
+        """Return the centre."""
+        centre = self.ball.centre
+        return 0.0 * x if centre is None else convert_like(centre, x)
+
+    def contains(self, x: Array) -> Array:
+        """Return whether the point is in the ball."""
+        return self.ball.contains(x)
+
+    def __call__(self, x: Array) -> tuple[Number, Array]:
+        """Return h and its gradient at x."""
+        z = x - self.interior_like(x)
+        return dot(z, z) - self.ball.radius * self.ball.radius, 2.0 * z
+
+
+class SmoothEllipsoid(Declared, kw_only=False):
+    r"""The ellipsoid as :math:`h(x) = (x - c)^\top P(x - c) - 1`.
+
+    Example:
+        >>> SmoothEllipsoid(Ellipsoid(np.eye(2)))(np.array([2.0, 0.0]))
+        (3.0, array([4., 0.]))
+    """
+
+    depth: ClassVar[float] = 1.0  # at the centre
+    ellipsoid: Ellipsoid
+
+    @property
+    def curvature(self) -> Number:
+        """Twice the largest eigenvalue of P, rounded up by more than it errs by."""
+        return _to_float(2 * self.ellipsoid.curvatures[-1] * (1 + 1e-12))
+
+    @property
+    def reach(self) -> Number:
+        """The longest half-axis, rounded up."""
+        return _to_float((1 + 1e-12) / sqrt(self.ellipsoid.curvatures[0]))
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return self.ellipsoid.dimension
+
+    @property
+    def diameter(self) -> Number:
+        """Twice the longest half-axis."""
+        return 2 * self.reach
+
+    def interior_like(self, x: Array) -> Array:
+        """Return the centre."""
+        centre = self.ellipsoid.centre
+        return 0.0 * x if centre is None else convert_like(centre, x)
+
+    def contains(self, x: Array) -> Array:
+        """Return whether h is at most 0."""
+        return self(x)[0] <= 0
+
+    def __call__(self, x: Array) -> tuple[Number, Array]:
+        """Return h and its gradient at x."""
+        z = x - self.interior_like(x)
+        product = z @ convert_like(self.ellipsoid.P, x)
+        return dot(product, z) - 1.0, 2.0 * product
+
+
+def _to_float(number: Number) -> Number:
+    return float(number) if isinstance(number, np.floating) else number
+
+
+def smooth_of(region: object) -> SmoothSet:
+    """Return a smooth function whose set a ball or an ellipsoid is.
+
+    Example:
+        >>> smooth_of(Ball(0.5)).depth
+        0.25
+    """
+    if isinstance(region, Ball):
+        return SmoothBall(region)
+    if isinstance(region, Ellipsoid):
+        return SmoothEllipsoid(region)
+    if isinstance(region, SmoothSet):
+        return region
+    raise InvalidValueError(
+        f"the feasible set must be a Ball, an Ellipsoid or a smooth set of your own, got {region!r}"
+    )
