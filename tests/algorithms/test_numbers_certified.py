@@ -135,8 +135,8 @@ FIRST, EACH = 18 * 17.5 / 0.06, 0.06 / 17.5 / 2 * 49 + 7 * 0.3 / 1.5
         ),
         (TheoremC(but(beta=0.0)), "regret_bound", 4, 2 * sqrt(2) * 42),
         (TheoremC(KNOWN), "regret_exponent", None, 0.5),
-        (TheoremC(KNOWN, rows=2), "regret_bound", 4, inf),
-        (TheoremC(KNOWN, rows=2), "regret_exponent", None, None),
+        (TheoremC(but(rows=2)), "regret_bound", 4, inf),
+        (TheoremC(but(rows=2)), "regret_exponent", None, None),
         (TheoremC(but(G_f=None)), "regret_bound", 4, inf),
         (SHORT, "eta", None, ETA),
         (SHORT, "regret_bound", 4, 2 / ETA + ETA * REST * 4 + TAIL),
@@ -159,7 +159,7 @@ FIRST, EACH = 18 * 17.5 / 0.06, 0.06 / 17.5 / 2 * 49 + 7 * 0.3 / 1.5
             for theorem in (
                 TheoremK(KNOWN, far=0.7),
                 TheoremK(KNOWN, horizon=100),
-                TheoremK(KNOWN, rows=2, far=0.7, horizon=100),
+                TheoremK(but(rows=2), far=0.7, horizon=100),
             )
             for what, at, wanted in (("regret_bound", 4, inf), ("regret_exponent", None, None))
         ),

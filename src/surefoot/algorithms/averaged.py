@@ -387,7 +387,6 @@ class WithProbability(Guarantee):
     """
 
     kind: ClassVar[Kind] = "every round"
-    violation_exponent: ClassVar[None] = None
     regret_exponent: ClassVar[float] = 1.0
 
     exact: Guarantee

@@ -21,18 +21,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.asking import ask_learner, start_learner
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, is_algorithm
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import repr_line
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, algorithm, anything, flag, parameters_of
 from surefoot.core.types import Array, Feedback, Info, Needs, Source, needs_of
 from surefoot.regions import Errors, Knowledge, Reading, Region
@@ -183,6 +183,64 @@ class Learner(Proposer):
                 self.algorithm, learner, feedback, x, region.round, "proposer"
             )
         return learner, Wish(point, contradictions=lost)
+
+
+def start_learner(learner: Any, x1: Array, role: str) -> Any:
+    """Return the first state of a learner.
+
+    Args:
+        learner: an algorithm.
+        x1: where it starts.
+        role: what it is called in sentences: "leader" or "proposer".
+    """
+    return _check_answer(learner, x1, role, lambda: learner.init(x1))
+
+
+def ask_learner(
+    learner: Any, state: Any, feedback: Feedback, point: Array, t: float, role: str
+) -> tuple[Any, Array, tuple[str, ...]]:
+    """Step a learner from a point: its state, its next point, a sentence if that is not finite.
+
+    A round without a gradient of the cost leaves it as it is.
+
+    Args:
+        learner: an algorithm.
+        state: its state.
+        feedback: what was seen.
+        point: where it is when it learns.
+        t: the round.
+        role: what it is called in sentences.
+    """
+    if feedback.cost_gradient is None:
+        return state, point, ()
+    here = state._replace(x=point)
+    after = _check_answer(learner, point, role, lambda: learner.step(here, feedback)[0])
+    if np.isfinite(after.x).all():
+        return after, after.x, ()
+    bad = after.x[~np.isfinite(after.x)][0]
+    sentence = (
+        f"round {int(t)}: the {role} {type(learner).__name__} must return a finite point, "
+        f"got {bad!r}: its last one is followed"
+    )
+    return state, point, (sentence,)
+
+
+def _check_answer(learner: Any, point: Array, role: str, ask: Callable[[], Any]) -> Any:
+    """Return a learner's answer; refuse one that is no state with a point like its last."""
+    name = f"the {role} {type(learner).__name__}"
+    try:
+        state = ask()
+    except SurefootError:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise InvalidValueError(f"{name} must return a state, got {text}") from error
+    found: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
+    if checks.shape_of(found) != point.shape or found.dtype != point.dtype:
+        wanted = f"a named tuple whose x is an array of shape {point.shape} of float64"
+        got = repr_line(state if found is None else found)
+        raise InvalidValueError(f"{name} must return {wanted}, got {got}")
+    return state
 
 
 class CertifiedState(NamedTuple):

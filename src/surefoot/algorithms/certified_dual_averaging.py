@@ -23,8 +23,8 @@ from surefoot.algorithms.under_errors import under_errors
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, maximum, norm, number_like, sqrt, where
-from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import count, positive, rounds
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import positive, rounds
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, CurvatureRows, Knowledge, Projection, Region, curvature_of
@@ -165,8 +165,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
         """Tune for costs that change little: adaptive steps, no pruning, no horizon."""
-        theorem = TheoremK(constants, int(as_constants(constants).rows or 1))
-        return cls._with(theorem, domain, _ROOT_HALF)
+        return cls._with(TheoremK(constants), domain, _ROOT_HALF)
 
     @classmethod
     @tuning
@@ -174,8 +173,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
         """Tune for changing costs: adaptive steps, the far point within R/3 of the action."""
-        theorem = TheoremK(constants, int(as_constants(constants).rows or 1), far=0.3)
-        return cls._with(theorem, domain, math.sqrt(2.0))
+        return cls._with(TheoremK(constants, far=0.3), domain, math.sqrt(2.0))
 
     @classmethod
     @tuning
@@ -183,9 +181,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Certified]:
         """Tune with the fixed step of Theorem K, the far point within R/3 of the action."""
-        rows = int(as_constants(constants).rows or 1)
-        theorem = TheoremK(constants, rows, far=0.3, horizon=horizon)
-        return cls._with(theorem, domain, _ROOT_HALF)
+        return cls._with(TheoremK(constants, far=0.3, horizon=horizon), domain, _ROOT_HALF)
 
     @classmethod
     def _with(cls, theorem: TheoremK, domain: Set | None, scale: float) -> Tuned[Certified]:
@@ -266,8 +262,7 @@ class TheoremK(StrictStart):
     Derived here; docs/certified.md has the proof.
 
     Args:
-        constants: needs R, beta, start_slack; uses start_reach; with a horizon G_f.
-        rows: how many constraints there are.
+        constants: needs R, beta, start_slack; uses start_reach, rows; with a horizon G_f.
         far: F/R; None where the far point is not pruned.
         horizon: the number of rounds that the fixed step is for; None for steps that adapt.
     """
@@ -275,7 +270,6 @@ class TheoremK(StrictStart):
     name: ClassVar[str] = "Theorem K (dual averaging certified by curvature)"
     needed: ClassVar[tuple[str, ...]] = ("R", "beta")
 
-    rows: int = count(default=1)
     far: float | None = positive(default=None)
     horizon: int | None = rounds(default=None)
 
@@ -283,6 +277,11 @@ class TheoremK(StrictStart):
         super().__post_init__()
         if self.horizon is not None:
             self.constants.require("G_f", by=self.name)
+
+    @property
+    def rows(self) -> int:
+        """How many constraints there are."""
+        return int(self.constants.rows or 1)
 
     def _ratios(self) -> tuple[float, float, float]:
         """Return beta/nu_*, k and b."""

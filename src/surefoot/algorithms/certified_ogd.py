@@ -19,8 +19,7 @@ from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import count
+from surefoot.core.constants import Constants
 from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, CurvatureRows, curvature_of
@@ -73,7 +72,7 @@ class CertifiedOGD(NameWithKnowledge):
             horizon: not used.
             domain: the ball that holds the feasible set, or a known set in it.
         """
-        theorem = TheoremC(constants, int(as_constants(constants).rows or 1))
+        theorem = TheoremC(constants)
         knowledge = curvature_of(constants, domain)
         return Tuned(cls.pair(knowledge=knowledge, radius=constants.R), under_errors(theorem))
 
@@ -96,15 +95,18 @@ class TheoremC(StrictStart):
     Derived here; docs/certified.md has the proof.
 
     Args:
-        constants: needs R, beta, start_slack; uses start_reach; G_f for an explicit regret bound.
-        rows: how many constraints there are.
+        constants: needs R, beta, start_slack; uses start_reach, rows; G_f for an explicit regret
+            bound.
     """
 
     name: ClassVar[str] = "Theorem C (certified by curvature)"
     needed: ClassVar[tuple[str, ...]] = ("R", "beta")
     horizon = None
 
-    rows: int = count(default=1)
+    @property
+    def rows(self) -> int:
+        """How many constraints there are."""
+        return int(self.constants.rows or 1)
 
     def regret_bound(self, t: Number) -> Array:
         """Return the explicit bound; inf if G_f is unknown or there are several rows."""

@@ -140,9 +140,9 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return None
 
     @property
-    @abstractmethod
     def violation_exponent(self) -> float | None:
         """The power of T in the bound on violations of this kind; None if the bound is 0."""
+        return None
 
     @property
     def changing(self) -> bool:
@@ -236,7 +236,6 @@ class EveryRound(Guarantee):
     """A guarantee that g(x_t) <= 0 in every round; subclasses add the regret bound."""
 
     kind: ClassVar[Kind] = "every round"
-    violation_exponent: ClassVar[None] = None
 
     def _and_rest(self, *premises: Premise, only_regret: bool = True) -> tuple[Premise, ...]:
         """Return premises with those of G_f, where it is known, and of the horizon."""
@@ -277,7 +276,6 @@ class NoClaim(PossibleHorizon):
     """
 
     kind: ClassVar[Kind] = "none"
-    violation_exponent: ClassVar[None] = None
     changing: ClassVar[bool] = True
     constraint_form: ClassVar[ConstraintForm] = "any"
     premises: ClassVar[tuple[Premise, ...]] = ()

@@ -30,16 +30,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.asking import ask_learner, start_learner
-from surefoot.algorithms.certified import Proposer, Wish
-from surefoot.algorithms.cuts import (
-    Cuts,
-    add_cut,
-    empty_cuts,
-    project,
-    push_from_cuts,
-    shorten,
-)
+from surefoot.algorithms.certified import Proposer, Wish, ask_learner, start_learner
+from surefoot.algorithms.cuts import Cuts, add_cut, empty_cuts, project, push_from_cuts, shorten
 from surefoot.algorithms.descent import square
 from surefoot.algorithms.observers import LeaderRegret
 from surefoot.core import checks

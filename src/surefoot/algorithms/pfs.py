@@ -211,7 +211,6 @@ class Theorem1(Guarantee):
     """
 
     name: ClassVar[str] = "Theorem 1"
-    violation_exponent: ClassVar[None] = None
     needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g", "sigma")
 
     eta: float = positive()
@@ -351,7 +350,6 @@ class Corollary1(_Corollary):
 
     name: ClassVar[str] = "Corollary 1"
     kind: ClassVar[Kind] = "every round"
-    violation_exponent: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         (slack,) = as_constants(self.constants).require("start_slack", by=self.name)
@@ -391,7 +389,6 @@ class Corollary2(_Corollary):
     """
 
     name: ClassVar[str] = "Corollary 2 (corrected)"
-    violation_exponent: ClassVar[None] = None
 
     @property
     def kind(self) -> Kind:
@@ -547,28 +544,16 @@ def _step(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: i
 def minimise_bracketed(
     objective: Callable[[float], float], lower: float, upper: float, points: int = 400
 ) -> float:
-    """Return the minimiser on an interval of positive numbers: a grid, then golden sections.
+    """Return the minimiser of a function of a positive number between two bounds.
 
-    The grid brackets the best of its points, so the result is never worse than the grid's best
-    even where the function has more than one valley.
+    Each of several grids zooms in around the best point so far, so that no later one is worse.
     """
     grid = np.geomspace(lower, upper, points)
     # The function may turn within the last grid cell below `upper`, where a log grid is coarse.
     grid = np.unique(np.concatenate([grid, upper - np.geomspace(lower, upper / 2, points)]))
-    values = [objective(float(r)) for r in grid]
-    i = int(np.argmin(values))
-    a, b = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, len(grid) - 1)])
-    shrink = (math.sqrt(5) - 1) / 2
-    c, d = b - shrink * (b - a), a + shrink * (b - a)
-    fc, fd = objective(c), objective(d)
-    while b - a > 1e-10 * b:
-        if fc < fd:
-            b, d, fd = d, c, fc
-            c = b - shrink * (b - a)
-            fc = objective(c)
-        else:
-            a, c, fc = c, d, fd
-            d = a + shrink * (b - a)
-            fd = objective(d)
-    middle = 0.5 * (a + b)
-    return middle if objective(middle) <= values[i] else float(grid[i])
+    while True:
+        i = int(np.argmin([objective(float(point)) for point in grid]))
+        a, b = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
+        if b - a <= 1e-10 * b:
+            return float(grid[i])
+        grid = np.unique(np.append(np.linspace(a, b, 33), grid[i]))

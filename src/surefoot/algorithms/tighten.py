@@ -197,7 +197,6 @@ class Tightened(KnownHorizon, Summed):
     """
 
     kind: ClassVar[Kind] = "cumulative"
-    violation_exponent: ClassVar[None] = None
     needed: ClassVar[tuple[str, ...]] = ("G_f",)
 
     base: Guarantee = instance_of(Guarantee)

@@ -306,7 +306,6 @@ class MahdaviNoViolation(_Regularised):
     """
 
     name: ClassVar[str] = "Mahdavi et al. 2012, no violation"
-    violation_exponent: ClassVar[None] = None
 
     tightening: float | None = None
 
