@@ -14,9 +14,9 @@ from surefoot.cli import _exit
 from surefoot.cli.app import app
 from surefoot.core.parameters import parameters_of
 from surefoot.experiments import Spec
-from surefoot.experiments.build import PROBLEMS
+from surefoot.experiments.build import PROBLEMS, Amount
 from surefoot.experiments.cells import cells_of
-from surefoot.experiments.specification import AlgorithmRow, Amount, ProblemKeys, Recording
+from surefoot.experiments.specification import AlgorithmRow, ProblemKeys, Recording
 from surefoot.experiments.toml import parse_spec
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
@@ -60,7 +60,10 @@ def kind(annotation):
 
 def problem_lines():
     for name, entry in PROBLEMS.items():
-        for argument, (default, annotation, about) in entry.arguments().items():
+        annotations = typing.get_type_hints(entry.make)
+        for argument, parameter in entry.arguments().items():
+            default, annotation = parameter.default, annotations[argument]
+            about = entry.about[argument]
             default = default_of(default)
             yield line(f"`{name}`", f"`{argument}`", kind(annotation), default, about.rstrip("."))
 

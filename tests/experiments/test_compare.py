@@ -93,6 +93,16 @@ def test_a_refusal_is_told_under_the_table():
     assert found.rows[0].note in reason
 
 
+def test_a_problem_of_the_same_name_has_its_own_best_action():
+    first, second = (problems.binding_toy(horizon=50, trials=2, streams=s) for s in (1, 2))
+    compare([OGD.fixed], first)
+    found = compare([OGD.fixed], second)
+    tuned = OGD.fixed(second.constants, 50, second.benchmark.region)
+    assert found.rows[0].arrays["regret"] == pytest.approx(
+        sf.play(tuned, second).regret().upper[-1]
+    )
+
+
 def test_an_interrupt_returns_what_is_finished_with_a_warning():
     def press(event):
         if event.done == 1:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from surefoot.experiments import estimate, parse_spec, run, sweep
-from surefoot.experiments.cells import play_cell
+from surefoot.experiments.cells import cells_of, play_cell
 from surefoot.experiments.executors import RunError
 from surefoot.experiments.paper import reproduction
 from surefoot.experiments.sweep import missing_extras
@@ -51,14 +51,14 @@ def bare(monkeypatch):
 
 def test_the_starter_and_the_reproduction_need_no_more_than_readme_installs(bare):
     bare(*SOLVERS)
-    assert missing_extras(parse_spec(starter("x"))) == []
-    assert missing_extras(reproduction.specification()) == []
+    assert missing_extras(cells_of(parse_spec(starter("x"))), "auto") == []
+    assert missing_extras(cells_of(reproduction.specification()), "auto") == []
 
 
 def test_what_is_missing_is_named_with_its_rows_and_nothing_is_played(bare, tmp_path):
     bare(*SOLVERS)
     spec = parse_spec(POLYTOPE)
-    found = missing_extras(spec)
+    found = missing_extras(cells_of(spec), "auto")
     assert {row for missing in found for row in missing.rows} == {
         ("random_polytope", "PFS.anytime"),
         ("random_polytope", "OGD.fixed"),
@@ -73,14 +73,14 @@ def test_what_is_missing_is_named_with_its_rows_and_nothing_is_played(bare, tmp_
 def test_a_scan_that_was_asked_for_without_jax_is_told_too(bare):
     bare("jax")
     text = POLYTOPE.replace("trials = 2", 'trials = 2\nengine = "scan"')
-    (found,) = missing_extras(parse_spec(text))
+    (found,) = missing_extras(cells_of(parse_spec(text)), "scan")
     assert "the scan engine needs jax" in found.sentence
     assert len(found.rows) == 4
 
 
 def test_with_everything_installed_nothing_is_tried(monkeypatch):
-    monkeypatch.setattr(sweep, "build_problem", None)
-    assert missing_extras(parse_spec(POLYTOPE)) == []
+    monkeypatch.setattr(sweep, "play", None)
+    assert missing_extras(cells_of(parse_spec(POLYTOPE)), "auto") == []
 
 
 def test_an_extra_that_is_missing_in_a_worker_is_no_result_of_the_cell(monkeypatch):

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from surefoot.experiments.cells import cells_of, play_cell, rounds_of
+from surefoot.experiments.cells import cells_of, play_cell
 from surefoot.experiments.toml import parse_spec, starter
 
 STARTER = starter("first")
@@ -11,7 +11,7 @@ STARTER = starter("first")
 
 def test_it_is_read_and_played_in_every_row():
     spec = parse_spec(STARTER)
-    assert rounds_of(spec) < 500_000
+    assert sum(job.rounds for _, job in cells_of(spec)) < 500_000
     short = replace(spec, horizons=[6], trials=2, problems=spec.problems[1:2])
     results = [play_cell(cell.address, cell.spec) for _, cell in cells_of(short)]
     assert len(results) == len(spec.algorithms)

@@ -156,7 +156,7 @@ def _problem(name: str) -> Facts:
 
     entry = PROBLEMS[name]
     arguments = [
-        {"name": n, **_default(one.default), "about": one.about}
+        {"name": n, **_default(one.default), "about": entry.about.get(n, "")}
         for n, one in entry.arguments().items()
     ]
     return {"name": name, "about": entry.text, "arguments": arguments}

@@ -1,8 +1,22 @@
-"""The problems that a specification may name: functions, whose arguments are those of the file.
+"""What a specification may name, and how it becomes a problem and a player; plugins.
 
 A specification consists of names and numbers. Only the names listed here are known, and those of
 the plugins that a person has given, so nothing in a file can import, open or run anything. What an
-argument may be is said by the function alone: its signature, its docstring, and its own checks.
+argument of a problem may be is said by its function alone: its signature, its docstring, and its
+own checks. A parameter of an algorithm is declared beside its field.
+
+A plugin is a module that the person who starts a run gives at the command line (``--plugin mine``)
+or loads (:func:`load_plugin`); its problems and algorithms can then be named like the library's,
+and with their module where a short name is taken (``"mine:Momentum"``):
+
+- a problem is a public function with the arguments ``horizon``, ``trials`` and ``streams`` (the
+  seed of the random numbers) and the return annotation ``Problem``; its other arguments are those
+  that a ``[[problems]]`` table may give;
+- an algorithm is a public dataclass with ``init`` and ``step``; its fields are the parameters,
+  and a rule of :mod:`surefoot.algorithms.toolkit` has the tunings that it marks.
+
+The address of a cell that uses one of them includes a hash of the module's file and of the files
+beside it that it imports.
 """
 
 from __future__ import annotations
@@ -13,14 +27,13 @@ import inspect
 import math
 import re
 import sys
-import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from functools import cache, partial
+from functools import partial
 from modulefinder import ModuleFinder
 from pathlib import Path
 from types import ModuleType, NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeAlias, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -29,9 +42,9 @@ from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
 from surefoot.core.algorithm import is_algorithm_class
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import Parameter, parameters_of
-from surefoot.core.types import needs_of
-from surefoot.experiments.record import read_value
+from surefoot.core.parameters import Declared, Parameter, Read, number, parameters_of
+from surefoot.core.types import Player, needs_of
+from surefoot.experiments.record import PlayerTable, ProblemTable, from_plain
 from surefoot.problems import Problem
 
 BLOCK = 30
@@ -42,20 +55,6 @@ GIVEN = ("horizon", "trials", "streams", "block")
 """Arguments of a problem that the cell gives."""
 
 
-class Argument(NamedTuple):
-    """An argument of a problem.
-
-    Attributes:
-        default: what it is unless given; ... where it must be given.
-        kind: its annotation.
-        about: what the docstring says of it.
-    """
-
-    default: Any
-    kind: Any
-    about: str
-
-
 class ProblemEntry(NamedTuple):
     """A problem that a specification may name.
 
@@ -63,13 +62,11 @@ class ProblemEntry(NamedTuple):
         name: by which cells know it.
         make: the function.
         hidden: arguments that a specification does not give.
-        plugin: name and hash of the module that it is from; empty for the library's own.
     """
 
     name: str
     make: Callable[..., Problem]
     hidden: tuple[str, ...] = ()
-    plugin: str = ""
 
     @property
     def text(self) -> str:
@@ -78,25 +75,42 @@ class ProblemEntry(NamedTuple):
         said = first.removeprefix("Return ")
         return said[0].upper() + said[1:]
 
-    def arguments(self) -> dict[str, Argument]:
-        """Return its arguments by name."""
-        return _arguments(self.make, self.hidden)
+    @property
+    def about(self) -> dict[str, str]:
+        """What the docstring says of its arguments, by name."""
+        lines = re.findall(r"^\s+(\w+): (.+?)\.?$", inspect.getdoc(self.make) or "", re.MULTILINE)
+        return dict(lines)
 
-    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all of its arguments as plain data, those that are not given by their defaults."""
-        values = {
-            name: read_value(a.kind, given[name], name) if name in given else a.default
-            for name, a in self.arguments().items()
+    def arguments(self) -> dict[str, Parameter]:
+        """Return the arguments that a specification may give, by name."""
+        hints = get_type_hints(self.make)
+        return {
+            name: Parameter(
+                name, "any", "", ... if p.default is p.empty else p.default, _reader(hints[name])
+            )
+            for name, p in inspect.signature(self.make).parameters.items()
+            if name not in (*GIVEN, *self.hidden)
         }
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+
+    def complete(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Return all of its arguments, those that are not given by their defaults."""
+        return {
+            name: argument.check(given[name]) if name in given else argument.default
+            for name, argument in self.arguments().items()
+        }
 
     def build(
-        self, arguments: Mapping[str, Any], horizon: int, trials: int, streams: int, block: int = 0
+        self,
+        arguments: Mapping[str, object],
+        horizon: int,
+        trials: int,
+        streams: int,
+        block: int = 0,
     ) -> Problem:
         """Return the problem with the streams of one block of trials.
 
         Args:
-            arguments: its own, plain data.
+            arguments: its own, all of them.
             horizon: rounds.
             trials: how many of the block's runs.
             streams: seed of the block's streams.
@@ -107,8 +121,7 @@ class ProblemEntry(NamedTuple):
         """
         given = {"horizon": horizon, "trials": trials, "streams": streams, "block": block}
         wanted = inspect.signature(self.make).parameters
-        own = {n: read_value(a.kind, arguments[n], n) for n, a in self.arguments().items()}
-        made = self.make(**own, **{n: v for n, v in given.items() if n in wanted})
+        made = self.make(**arguments, **{n: v for n, v in given.items() if n in wanted})
         problem = check_problem(made, self.name, trials)
         if problem.costs.horizon < horizon:
             raise InvalidValueError(
@@ -117,19 +130,9 @@ class ProblemEntry(NamedTuple):
         return problem
 
 
-@cache
-def _arguments(make: Callable[..., Problem], hidden: tuple[str, ...]) -> dict[str, Argument]:
-    about = dict(re.findall(r"^\s+(\w+): (.+)$", inspect.getdoc(make) or "", re.MULTILINE))
-    hints = get_type_hints(make)
-    return {
-        name: Argument(
-            ... if p.default is p.empty else p.default,
-            hints.get(name),
-            about.get(name, "").rstrip("."),
-        )
-        for name, p in inspect.signature(make).parameters.items()
-        if name not in GIVEN and name not in hidden
-    }
+def _reader(kind: type) -> Read:
+    """Return what reads a value of a file by the annotation of an argument."""
+    return lambda name, value: from_plain(kind, value, name)
 
 
 def check_problem(made: object, title: str, trials: int) -> Problem:
@@ -223,7 +226,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
 
 
 def build_problem(
-    problem: Mapping[str, Any], horizon: int, trials: int, streams: int, block: int
+    problem: ProblemTable, horizon: int, trials: int, streams: int, block: int
 ) -> Problem:
     """Return a problem that a cell names, with the streams of one block of trials.
 
@@ -275,31 +278,44 @@ def takes_base(rule: type[Any], tuning: str | None) -> bool:
     return "base" in inspect.signature(getattr(rule, tuning)).parameters
 
 
-def amount_at(value: Any, horizon: int) -> Any:
-    """Return an amount at a horizon: ``times * T^power`` within ``at_least`` and ``at_most``.
+class Amount(Declared):
+    """A number that depends on the horizon T: ``times * T^power``, then cut.
 
-    A number, a word or a switch is itself at every horizon.
+    Attributes:
+        times: factor.
+        power: power of the horizon.
+        at_most: upper limit.
+        at_least: lower limit.
+    """
+
+    times: float = number(default=1.0)
+    power: float = number(default=0.0)
+    at_most: float | None = number(default=None)
+    at_least: float | None = number(default=None)
+
+    def at(self, horizon: int) -> float:
+        """Return the number at a horizon."""
+        try:
+            amount: float = self.times * float(horizon) ** self.power
+        except OverflowError:
+            amount = math.copysign(math.inf, self.times)
+        most = math.inf if self.at_most is None else self.at_most
+        return max(min(amount, most), -math.inf if self.at_least is None else self.at_least)
+
+
+def amount_at(value: object, horizon: int) -> Any:
+    """Return an amount at a horizon; a number, a word or a switch is itself at every horizon.
 
     Example:
         >>> amount_at({"times": 9.0, "power": -0.5, "at_most": 0.45}, 2_500)
         0.18
     """
-    if not isinstance(value, Mapping):
-        return value
-    times, power = value.get("times", 1.0), value.get("power", 0.0)
-    try:
-        found = times * float(horizon) ** power
-    except OverflowError:
-        found = math.copysign(math.inf, times)
-    most, least = value.get("at_most"), value.get("at_least")
-    if most is not None:
-        found = min(found, most)
-    return found if least is None else max(found, least)
+    return Amount(**value).at(horizon) if isinstance(value, Mapping) else value
 
 
 def build_player(
-    algorithm: Mapping[str, Any], problem: Problem, horizon: int
-) -> tuple[Any, Parameters, Constants]:
+    algorithm: PlayerTable, problem: Problem, horizon: int
+) -> tuple[Player | Tuned[Player], Parameters, Constants]:
     """Return an algorithm for a problem, every number that went into it, and its constants.
 
     Args:
@@ -332,18 +348,18 @@ def build_player(
 
 
 def _build_player(
-    algorithm: Mapping[str, Any], problem: Problem, constants: Constants, horizon: int
-) -> tuple[Any, Parameters]:
+    algorithm: PlayerTable, problem: Problem, constants: Constants, horizon: int
+) -> tuple[Player | Tuned[Player], Parameters]:
     rule = ALGORITHMS_BY_NAME[algorithm["name"]]
     place = domain_of(rule, problem.domain, problem.benchmark.region, algorithm.get("tuning"))
     if algorithm.get("tuning") is not None:
-        tuned: Tuned[Any] = constructor_of(algorithm, horizon)(constants, horizon, place)
+        tuned = constructor_of(algorithm, horizon)(constants, horizon, place)
         parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)
         # What the file gave is the file's; the theorem's name stands for the rest.
         return tuned, parameters | _given(algorithm, horizon)
     given = plain_values(algorithm.get("parameters") or {}, plain_parameters_of(rule), horizon)
     origins = dict.fromkeys(given, "specification")
-    settled: dict[str, Any] = {}
+    settled: dict[str, object] = {}
     parameters = {}
     for name in parameters_of(rule):
         if name == "domain":
@@ -363,7 +379,7 @@ def _build_player(
     }
 
 
-def constructor_of(algorithm: Mapping[str, Any], horizon: int) -> Callable[..., Tuned[Any]]:
+def constructor_of(algorithm: PlayerTable, horizon: int) -> Callable[..., Tuned[Player]]:
     """Return a theorem-tuned constructor with its options at a horizon put in."""
     rule, tuning = ALGORITHMS_BY_NAME[algorithm["name"]], algorithm["tuning"]
     make, base = getattr(rule, tuning), algorithm.get("base")
@@ -374,11 +390,11 @@ def constructor_of(algorithm: Mapping[str, Any], horizon: int) -> Callable[..., 
 
 
 def plain_values(
-    given: Mapping[str, Any], wanted: Mapping[str, Parameter], horizon: int
-) -> dict[str, Any]:
+    given: Mapping[str, object], wanted: Mapping[str, Parameter], horizon: int
+) -> dict[str, object]:
     """Return values as a constructor takes them, amounts at a horizon."""
 
-    def read(name: str, value: Any) -> Any:
+    def read(name: str, value: object) -> object:
         at = amount_at(value, horizon)
         whole = isinstance(at, float) and (isinstance(value, Mapping) or at.is_integer())
         return int(at) if whole and wanted[name].form == "whole" else at
@@ -386,11 +402,11 @@ def plain_values(
     return {name: read(name, value) for name, value in given.items()}
 
 
-def _given(algorithm: Mapping[str, Any], horizon: int) -> Parameters:
+def _given(algorithm: PlayerTable, horizon: int) -> Parameters:
     """Return the options of a tuned row and of its base."""
     options = algorithm.get("options") or {}
     mine = {n: (_number(amount_at(v, horizon)), "specification") for n, v in options.items()}
-    if algorithm.get("base") is None:
+    if "base" not in algorithm:
         return mine
     return mine | {f"base.{n}": v for n, v in _given(algorithm["base"], horizon).items()}
 
@@ -411,7 +427,7 @@ def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameter
     return found
 
 
-def _number(value: Any) -> float | str:
+def _number(value: object) -> float | str:
     """Return a number, or words for what is not one."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -493,7 +509,7 @@ def load_plugin(module: str, folder: str | Path = ".") -> Plugin:
 
 def _load(name: str, folder: Path) -> Plugin:
     module = _import(name, folder)
-    exported = getattr(module, "__all__", None)
+    exported = vars(module).get("__all__")
     public = {
         n: value
         for n, value in vars(module).items()
@@ -516,7 +532,7 @@ def _load(name: str, folder: Path) -> Plugin:
     plugin = Plugin(name, str(home), _hash_files(name, home), tuple(made), tuple(rules))
     for short, function in made.items():
         _check_arguments(function, f"{name}.{short}")
-        entry = ProblemEntry(f"{name}:{short}", function, plugin=plugin.mark)
+        entry = ProblemEntry(f"{name}:{short}", function)
         PROBLEMS[entry.name] = entry
         PROBLEMS.setdefault(short, entry)
     for short, rule in rules.items():
@@ -560,8 +576,7 @@ def _hash_files(name: str, folder: Path) -> str:
     finder = ModuleFinder(path=[] if installed else [str(folder)])
     if not installed:
         finder.import_hook(name)
-    found: Iterable[Any] = finder.modules.values()
-    files = {str(module.__file__) for module in found if module.__file__}
+    files = {str(file) for m in finder.modules.values() if (file := vars(m)["__file__"])}
     digest = hashlib.sha256()
     for path in sorted(files | {str(sys.modules[name].__file__)}):
         data = Path(path).read_bytes()
@@ -580,14 +595,14 @@ def _returns_problem(value: object) -> bool:
     if not inspect.isfunction(value):
         return False
     try:
-        return typing.get_type_hints(value).get("return") is Problem
+        return get_type_hints(value).get("return") is Problem
     except (NameError, TypeError, AttributeError):
         return False  # a name that only type checkers know
 
 
 def _check_arguments(make: Any, title: str) -> None:
     """Refuse a problem whose arguments a file cannot give."""
-    arguments, hints = inspect.signature(make).parameters, typing.get_type_hints(make)
+    arguments, hints = inspect.signature(make).parameters, get_type_hints(make)
     if missing := [given for given in GIVEN[:3] if given not in arguments]:
         raise PluginError(f"problem {title} must have the argument {missing[0]!r}")
     for name, argument in arguments.items():
@@ -610,9 +625,9 @@ def _check_arguments(make: Any, title: str) -> None:
 
 def _is_plain(kind: Any) -> bool:
     """Return whether an annotation stands for what a TOML file has."""
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    origin, parts = get_origin(kind), get_args(kind)
     if origin is Literal:
         return all(isinstance(part, (int, str)) for part in parts)
-    if origin in (typing.Union, UnionType):
+    if origin in (Union, UnionType):
         return all(part is NoneType or _is_plain(part) for part in parts)
     return kind in (int, float, bool, str)

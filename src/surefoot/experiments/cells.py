@@ -19,22 +19,22 @@ import platform
 import threading
 import time
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from importlib import metadata
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from itertools import product
+from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from surefoot import __version__
-from surefoot.algorithms import Breach, Guarantee
+from surefoot.algorithms import Breach, Guarantee, Tuned
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
 from surefoot.core.optional import MissingExtraError, need
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Player
 from surefoot.experiments.build import (
     BLOCK,
     Parameters,
@@ -49,23 +49,32 @@ from surefoot.experiments.build import (
 from surefoot.experiments.record import (
     BreachFacts,
     CellResult,
+    CellSpec,
     ComparatorFacts,
     Facts,
     GuaranteeFacts,
     OracleFacts,
     Place,
+    PlayerTable,
     ProblemFacts,
+    ProblemTable,
+    Provenance,
     Sourced,
+    Status,
     VerdictFacts,
     time_now,
 )
 from surefoot.experiments.specification import Spec, trials_of
-from surefoot.games import Regret, Trace, play, regret_of
+from surefoot.games import Engine, Regret, Trace, play, regret_of
 from surefoot.games.verdict import judge
 from surefoot.problems import Problem
-from surefoot.problems.constraints import ConstraintStream
-from surefoot.problems.costs import Adversarial, ArrayCosts
+from surefoot.problems.costs import Adversarial
 from surefoot.problems.hindsight import Comparator, has_closed_form
+
+TOLERANCE = 1e-5
+"""Relative gap at which a comparator without a closed form is good enough."""
+
+_BREACHES, _BOUNDARY = 8, 360
 
 
 class Job(NamedTuple):
@@ -74,34 +83,28 @@ class Job(NamedTuple):
     Attributes:
         label: what progress and notes call it.
         address: hash of ``spec`` and of the version, in hexadecimal.
-        spec: plain data: problem (name, arguments), algorithm, horizon, block, trials, seed,
-            engine, recording; the rows of a plugin have its name and hash under "plugin".
+        spec: what is played; the rows of a plugin have its name and hash under "plugin".
     """
 
     label: str
     address: str
-    spec: dict[str, Any]
+    spec: CellSpec
 
     @property
     def rounds(self) -> int:
         """Rounds over all trials."""
-        return int(self.spec["horizon"]) * int(self.spec["trials"])
+        return self.spec["horizon"] * self.spec["trials"]
 
     @property
-    def program(self) -> tuple[Any, ...]:
-        """A key shared by cells that probably run the same compiled program."""
-        algorithm = self.spec["algorithm"]
-        base = (algorithm.get("base") or {}).get("name")
-        size = self.spec["problem"]["arguments"].get("dimension")
-        return algorithm["name"], algorithm.get("tuning"), base, size, self.spec["engine"]
-
-    @property
-    def family(self) -> tuple[Any, ...]:
+    def family(self) -> tuple[object, ...]:
         """A key shared by cells whose rounds take equally long."""
-        return self.spec["problem"]["name"], *self.program
+        problem, algorithm = self.spec["problem"], self.spec["algorithm"]
+        size = problem["arguments"].get("dimension")
+        tuning = algorithm.get("tuning")
+        return problem["name"], size, algorithm["name"], tuning, self.spec["engine"]
 
 
-def canonical(data: Any) -> str:
+def canonical(data: object) -> str:
     """Return plain data as the one JSON text that stands for it; refuse NaN and infinities.
 
     Example:
@@ -111,7 +114,7 @@ def canonical(data: Any) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def stream_seed(root: int, problem: Mapping[str, Any], block: int) -> int:
+def stream_seed(root: int, problem: ProblemTable, block: int) -> int:
     """Return the seed of a block of trials.
 
     Args:
@@ -127,7 +130,7 @@ def stream_seed(root: int, problem: Mapping[str, Any], block: int) -> int:
         False
     """
     # Not the source of a plugin: what another rule in it becomes does not change the streams.
-    named = {key: problem[key] for key in ("name", "arguments")}
+    named = {"name": problem["name"], "arguments": problem["arguments"]}
     digest = hashlib.sha256(canonical(named).encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)]
     state = np.random.SeedSequence(root, spawn_key=(*words, block)).generate_state(4, np.uint32)
@@ -140,11 +143,36 @@ def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
     Neighbours share a problem, its streams and its best action in hindsight. Where two places share
     a cell it comes twice.
     """
-    for problem, algorithm, plain in _plain_cells(spec):
-        yield job_at(problem, algorithm, plain)
+    players = [_mark_player(row.plain()) for row in spec.algorithms]
+    for problem in spec.problems:
+        named = problem.plain()
+        if mark := mark_of(named["name"]):
+            named["plugin"] = mark
+        rows = [
+            (row, plain, trials_of(spec.trials, problem.trials, row.trials))
+            for row, plain in zip(spec.algorithms, players, strict=True)
+            if row.plays(problem.title)
+        ]
+        horizons = sorted({T for row, *_ in rows for T in row.horizons or spec.horizons})
+        blocks = range(-(-max((trials for *_, trials in rows), default=0) // BLOCK))
+        for horizon, block in product(horizons, blocks):
+            for row, plain, trials in rows:
+                left = min(trials - block * BLOCK, BLOCK)
+                if left > 0 and horizon in (row.horizons or spec.horizons):
+                    cell: CellSpec = {
+                        "problem": named,
+                        "algorithm": plain,
+                        "horizon": horizon,
+                        "block": block,
+                        "trials": left,
+                        "seed": spec.seed,
+                        "recording": spec.recording.of(horizon),
+                        "engine": spec.engine,
+                    }
+                    yield job_at(problem.title, row.title, cell)
 
 
-def job_at(problem: str, algorithm: str, spec: dict[str, Any]) -> tuple[Place, Job]:
+def job_at(problem: str, algorithm: str, spec: CellSpec) -> tuple[Place, Job]:
     """Return a cell with its place.
 
     Args:
@@ -161,171 +189,52 @@ def job_at(problem: str, algorithm: str, spec: dict[str, Any]) -> tuple[Place, J
     return place, Job(label, address, spec)
 
 
-def rounds_of(spec: Spec) -> int:
-    """Return the rounds of all trials of all cells."""
-    return sum(cell["horizon"] * cell["trials"] for *_, cell in _plain_cells(spec))
-
-
-def _plain_cells(spec: Spec) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield titles of problem and algorithm, and the cell."""
-    rows = [(a, _marked(a.plain())) for a in spec.algorithms]
-    for problem in spec.problems:
-        named = _marked(problem.plain())
-        games = [
-            (
-                a.title,
-                plain,
-                set(a.horizons or spec.horizons),
-                trials_of(spec.trials, problem.trials, a.trials),
-            )
-            for a, plain in rows
-            if a.plays(problem.title)
-        ]
-        for horizon in sorted({h for *_, horizons, _ in games for h in horizons}):
-            here = [(title, plain, trials) for title, plain, hs, trials in games if horizon in hs]
-            for block in range(-(-max(trials for *_, trials in here) // BLOCK)):
-                for title, plain, trials in here:
-                    left = min(trials - block * BLOCK, BLOCK)
-                    if left < 1:
-                        continue
-                    cell = {
-                        "problem": named,
-                        "algorithm": plain,
-                        "horizon": horizon,
-                        "block": block,
-                        "trials": left,
-                        "seed": spec.seed,
-                        "recording": spec.recording.of(horizon),
-                        "engine": spec.engine,
-                    }
-                    yield problem.title, title, cell
-
-
-def _marked(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with the hash of its plugin, where it is from one."""
+def _mark_player(plain: PlayerTable) -> PlayerTable:
+    """Return a player with the hash of its plugin, where it is from one."""
+    if "base" in plain:
+        plain = {**plain, "base": _mark_player(plain["base"])}
     mark = mark_of(plain["name"])
-    inner = {"base": _marked(plain["base"])} if "base" in plain else {}
-    return {**plain, **inner, **({"plugin": mark} if mark else {})}
+    return {**plain, "plugin": mark} if mark else plain
 
 
-TOLERANCE = 1e-5
-"""Relative gap at which a comparator without a closed form is good enough."""
-
-_BYTES = 256 << 20
-"""What a worker may keep of problems, so that algorithms that meet the same streams share them."""
-
-_PROGRAM = 2_048
-"""Rounds of the shortest stream of a compiled game."""
+# --- what neighbours share ------------------------------------------------------------------------
 
 V = TypeVar("V")
 
 
-class Recent(Generic[V]):
-    """A cache of recently used values, up to a number of bytes."""
+class Latest(Generic[V]):
+    """The value that was made last, for as long as the same is asked for again."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._items: OrderedDict[str, tuple[V, int]] = OrderedDict()
-        self._bytes = 0
+    def __init__(self) -> None:
+        self._made: tuple[object, object, V] | None = None
 
-    def get(self, key: str, make: Callable[[], V], size: Callable[[V], int]) -> V:
-        """Return what is stored under a key; make it if it is missing."""
-        if key in self._items:
-            self._items.move_to_end(key)
-            return self._items[key][0]
-        value = make()
-        if size(value) <= self._most:
-            self._items[key] = (value, size(value))
-            self._bytes += size(value)
-        while self._bytes > self._most:
-            self._bytes -= self._items.popitem(last=False)[1][1]
-        return value
+    def get(self, owner: object, key: object, make: Callable[[], V]) -> V:
+        """Return the value of an owner, which is the same object, and a key, which is equal."""
+        if self._made is None or self._made[0] is not owner or self._made[1] != key:
+            self._made = owner, key, make()
+        return self._made[2]
 
 
-_problems: Recent[Problem] = Recent(_BYTES)
-_comparators: Recent[Comparator] = Recent(_BYTES // 4)
-_sums: Recent[np.ndarray] = Recent(_BYTES // 4)
+_problems: Latest[Problem] = Latest()
+_comparators: Latest[Comparator] = Latest()
+_sums: Latest[np.ndarray] = Latest()
 
 
-def _streams_key(spec: Mapping[str, Any], *more: Any) -> str:
-    """Return what the streams of a cell depend on, as text."""
-    return canonical([spec[k] for k in ("problem", "horizon", "trials", "seed", "block")] + [*more])
-
-
-def problem_of(spec: Mapping[str, Any]) -> Problem:
-    """Return the problem of a cell, with the streams of its block of trials.
-
-    Args:
-        spec: the cell's, as :class:`surefoot.experiments.cells.Job` has it.
-    """
-    compiled, T = spec["engine"] == "scan", int(spec["horizon"])
-
-    def made(horizon: int) -> Problem:
-        seed = stream_seed(spec["seed"], spec["problem"], spec["block"])
-        return build_problem(spec["problem"], horizon, spec["trials"], seed, spec["block"])
+def problem_of(spec: CellSpec) -> Problem:
+    """Return the problem of a cell, with the streams of its block of trials."""
 
     def make() -> Problem:
-        problem = made(T)
-        fixed = not isinstance(problem.constraint, ConstraintStream)
-        if compiled and T < _PROGRAM and fixed and isinstance(problem.costs, ArrayCosts):
-            # A stream at least as long as a block of rounds is, so that games of all lengths run
-            # one program. The first rounds of more are the same; what is known of them is kept.
-            return replace(problem, costs=made(_PROGRAM).costs)
-        return problem
+        seed = stream_seed(spec["seed"], spec["problem"], spec["block"])
+        where = spec["horizon"], spec["trials"], seed, spec["block"]
+        return build_problem(spec["problem"], *where)
 
-    return _problems.get(_streams_key(spec, compiled), make, _bytes_of)
+    wanted = spec["problem"], spec["horizon"], spec["trials"], spec["seed"], spec["block"]
+    return _problems.get(None, canonical(wanted), make)
 
 
-def _bytes_of(problem: Problem) -> int:
-    """Return what a problem's streams take; the rest is small."""
-    costs = problem.costs
-    names = costs.series if isinstance(costs, ArrayCosts) else ()
-    return 4096 + sum(int(getattr(costs, name).nbytes) for name in names)
+# --- playing --------------------------------------------------------------------------------------
 
-
-def sum_best(spec: Mapping[str, Any], trace: Trace, action: Array) -> np.ndarray:
-    """Return the summed costs of the best fixed action after every round, ``(T, runs)``.
-
-    Args:
-        spec: the cell's.
-        trace: its game.
-        action: the best one after all rounds, of each run if their costs differ.
-    """
-    costs = trace.costs()
-
-    def make() -> np.ndarray:
-        each = [np.ravel(costs.value(t, action)) for t in range(trace.horizon)]
-        return np.cumsum(each, axis=0)
-
-    if costs is not trace.problem.costs:
-        return make()
-    return _sums.get(_streams_key(spec, "sums"), make, lambda sums: sums.nbytes)
-
-
-def best_of(spec: Mapping[str, Any], problem: Problem, costs: Any, rounds: Array) -> Comparator:
-    """Return the best fixed actions in hindsight of a cell after some of its rounds.
-
-    Args:
-        spec: the cell's.
-        problem: what was played.
-        costs: the costs of the game; an adversary's are known only afterwards.
-        rounds: after which the best action is wanted.
-    """
-
-    def make() -> Comparator:
-        return problem.best_after(rounds, costs, TOLERANCE)
-
-    if costs is not problem.costs:
-        return make()  # an adversary's costs are those of this game alone
-    key = _streams_key(spec, "comparator", rounds.tolist())
-    return _comparators.get(key, make, lambda c: sum(np.asarray(part).nbytes for part in c))
-
-
-_SHORT = 4
-"""Entries of an action that a compiled game hands over at no cost."""
-
-
-Parts: TypeAlias = tuple[Problem, Any, Parameters, Constants]
+Parts: TypeAlias = tuple[Problem, Player | Tuned[Player], Parameters, Constants]
 """What a cell is played with: the problem, the player, its numbers and its constants."""
 
 
@@ -333,18 +242,16 @@ class OtherCodeError(SurefootError, RuntimeError):
     """A worker with code different from the driver's, so its results would not be comparable."""
 
 
-def make_parts(spec: Mapping[str, Any]) -> Parts:
+def make_parts(spec: CellSpec) -> Parts:
     """Return the parts that a cell names."""
     problem = problem_of(spec)
-    return problem, *build_player(spec["algorithm"], problem, int(spec["horizon"]))
+    return problem, *build_player(spec["algorithm"], problem, spec["horizon"])
 
 
 def play_cell(
-    address: str,
-    spec: Mapping[str, Any],
-    parts: Callable[[Mapping[str, Any]], Parts] = make_parts,
+    address: str, spec: CellSpec, parts: Callable[[CellSpec], Parts] = make_parts
 ) -> CellResult:
-    """Play one cell.
+    """Play one cell: plain data in, plain data out, wherever it runs.
 
     Errors caused by the cell are recorded, not raised: a rejected tuning gives the status
     "refused", any other error "failed", both with the sentence. Only an extra that is not
@@ -352,49 +259,44 @@ def play_cell(
 
     Args:
         address: the cell's.
-        spec: what to play, as :class:`surefoot.experiments.cells.Job` has it.
+        spec: what to play.
         parts: makes problem and player from that.
     """
     began = time.perf_counter()
-
-    def result(status: Any, note: str = "", **parts: Any) -> CellResult:
-        provenance = {
-            "seconds": time.perf_counter() - began,
-            "microseconds_a_round": None,
-            "finished": time_now(),
-            "versions": versions(),
-            "platform": platform.platform(),
-        } | parts.pop("provenance", {})
-        return CellResult(
-            address=address,
-            spec=dict(spec),
-            status=status,
-            note=note,
-            provenance=provenance,
-            **parts,
-        )
-
+    status: Status = "done"
+    note, facts, arrays = "", Facts(), dict[str, np.ndarray]()
+    provenance: Provenance = {"microseconds_a_round": None, "versions": versions()}
+    is_made = False
     try:
-        try:
-            problem, player, parameters, constants = parts(spec)
-        except ValueError as error:
-            return result("refused", str(error))
+        problem, player, parameters, constants = parts(spec)
+        is_made = True
         trace = _play(player, problem, spec)
         facts, arrays = summarise(trace, spec, parameters, constants)
+        provenance["microseconds_a_round"] = trace.ledger.microseconds_a_round
+        provenance["compile_seconds"] = trace.ledger.compile_seconds
     except MissingExtraError:
         raise  # not the cell's: nothing is stored, and it is played when the extra is there
     except Exception as error:
-        told = f"{type(error).__name__}: {error}".strip(": ")
-        stack = traceback.format_exc(limit=-8)
-        return result("failed", told, provenance={"traceback": stack})
-    took = {
-        "microseconds_a_round": trace.ledger.microseconds_a_round,
-        "compile_seconds": trace.ledger.compile_seconds,
-    }
-    return result("done", facts=facts, arrays=arrays, provenance=took)
+        if isinstance(error, ValueError) and not is_made:
+            status, note = "refused", str(error)
+        else:
+            status, note = "failed", f"{type(error).__name__}: {error}".strip(": ")
+            provenance["traceback"] = traceback.format_exc(limit=-8)
+    provenance["seconds"] = time.perf_counter() - began
+    provenance["finished"] = time_now()
+    provenance["platform"] = platform.platform()
+    return CellResult(
+        address=address,
+        spec=spec,
+        status=status,
+        note=note,
+        facts=facts,
+        arrays=arrays,
+        provenance=provenance,
+    )
 
 
-def play_cells(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> list[CellResult]:
+def play_cells(cells: Iterable[tuple[str, CellSpec]]) -> list[CellResult]:
     """Play neighbours, each by itself: its bits do not depend on the company."""
     with _ONE_AT_A_TIME:
         return [play_cell(address, spec) for address, spec in cells]
@@ -404,37 +306,30 @@ def play_cells(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> list[CellResul
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def _play(player: Any, problem: Problem, spec: Mapping[str, Any]) -> Trace:
+def _play(player: Player | Tuned[Player], problem: Problem, spec: CellSpec) -> Trace:
     recording = spec["recording"]
-    every, actions = recording["every"], recording["actions"]
-    compiled = spec["engine"] == "scan"
-    if compiled:
+    if spec["engine"] == "scan":
         need("jax", "jax", "the scan engine")  # the time of a round is not that of an import
     # What an adversary did is known from what it answered to.
     whole = isinstance(problem.costs, Adversarial)
-    # Handed over in any case, so that games with and without actions run one program.
-    short = compiled and problem.costs.dimension <= _SHORT
     return play(
         player,
         problem,
-        horizon=int(spec["horizon"]),
-        engine=spec["engine"],
-        every=1 if whole else every,
-        keep_actions=whole or short or bool(actions),
+        horizon=spec["horizon"],
+        engine=cast(Engine, spec["engine"]),
+        every=1 if whole else recording["every"],
+        keep_actions=whole or bool(recording["actions"]),
         watch="record",
         # Of the directions of bandits, which are others in every block of trials.
         seed=stream_seed(spec["seed"], spec["problem"], spec["block"]),
     )
 
 
-# --- for a driver that may be elsewhere -----------------------------------------------------------
-
-
 def play_for(
     driver: Mapping[str, str | None],
     plugins: Sequence[Plugin],
-    work: Callable[[list[tuple[str, Any]]], list[CellResult]],
-    cells: list[tuple[str, Any]],
+    work: Callable[[list[tuple[str, CellSpec]]], list[CellResult]],
+    cells: list[tuple[str, CellSpec]],
 ) -> list[CellResult]:
     """Play for a driver, if this process has the code and the libraries that the driver has.
 
@@ -466,32 +361,22 @@ def fingerprint() -> dict[str, str | None]:
     return versions() | {f"plugin {plugin.name}": plugin.digest[:16] for plugin in loaded()}
 
 
+@cache
 def versions() -> dict[str, str | None]:
     """Return the versions of the libraries that compute; None for one that is not installed."""
-    return {
-        "surefoot": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "jax": _version("jax"),
-    }
-
-
-@cache
-def _version(name: str) -> str | None:
     try:
-        return metadata.version(name)
+        jax: str | None = metadata.version("jax")
     except metadata.PackageNotFoundError:
-        return None
+        jax = None
+    python = platform.python_version()
+    return {"surefoot": __version__, "numpy": np.__version__, "python": python, "jax": jax}
 
 
-_BREACHES, _BOUNDARY = 8, 360
+# --- what is stored of a game ---------------------------------------------------------------------
 
 
 def summarise(
-    trace: Trace,
-    spec: Mapping[str, Any],
-    parameters: Mapping[str, tuple[Any, str]],
-    constants: Constants,
+    trace: Trace, spec: CellSpec, parameters: Parameters, constants: Constants
 ) -> tuple[Facts, dict[str, np.ndarray]]:
     """Return the facts and arrays of a game.
 
@@ -501,15 +386,17 @@ def summarise(
         parameters: the player's numbers, each with its origin.
         constants: that the player's theorem was given.
     """
-    problem, guarantee = trace.problem, trace.guarantee
-    kept, begins = _kept_rounds(trace, spec["recording"]["every"])
+    problem, guarantee, T = trace.problem, trace.guarantee, trace.horizon
     costs = trace.costs()
-    closed = has_closed_form(costs, problem.benchmark.region)
-    best = best_of(spec, problem, costs, trace.rounds[-1:])
+    # An adversary's costs are those of this game alone, known only afterwards.
+    owner = problem if costs is problem.costs else trace
+    best = _comparators.get(
+        owner, T, lambda: problem.best_after(trace.rounds[-1:], costs, TOLERANCE)
+    )
     regret = regret_of(trace.cost_sum[-1:], best)
     upper, lower = _runs(regret.upper)[-1], _runs(regret.lower)[-1]
     verdict = judge(trace, lower)
-    bound = None if guarantee is None else float(guarantee.regret_bound(trace.horizon))
+    bound = None if guarantee is None else float(guarantee.regret_bound(T))
     replaced = spec["algorithm"].get("constants") or {}
     dimension = problem.costs.dimension
     facts = Facts(
@@ -524,19 +411,21 @@ def summarise(
             for name, origin in constants.origins.items()
         },
         parameters={
-            name: Sourced(_plain(value), origin) for name, (value, origin) in parameters.items()
+            name: Sourced(value if isinstance(value, str) else finite_or_none(value), origin)
+            for name, (value, origin) in parameters.items()
         },
-        guarantee=None if guarantee is None else _guarantee(guarantee, trace.horizon),
+        guarantee=None if guarantee is None else _guarantee(guarantee, T),
         verdict=VerdictFacts(word=verdict.word, sentence=verdict.sentence),
         breaches=_breaches(trace, BLOCK * spec["block"]),
         comparator=ComparatorFacts(
-            gap=finite_or_none(np.max(best.value[-1] - best.lower[-1])), exact=closed
+            gap=finite_or_none(np.max(best.value[-1] - best.lower[-1])),
+            exact=has_closed_form(costs, problem.benchmark.region),
         ),
         regret_share=None if not bound else finite_or_none(np.max(upper) / bound),
         engine=trace.engine,
         oracle=OracleFacts(**{f.name: getattr(trace.ledger, f.name) for f in fields(OracleFacts)}),
     )
-    return facts, _arrays(trace, spec, regret, kept, begins)
+    return facts, _arrays(trace, spec, regret, owner)
 
 
 def _kept_rounds(trace: Trace, every: int | None) -> tuple[Array, Array]:
@@ -550,18 +439,12 @@ def _kept_rounds(trace: Trace, every: int | None) -> tuple[Array, Array]:
     return at, np.append(0, at[:-1] + 1)
 
 
-def _arrays(
-    trace: Trace,
-    spec: Mapping[str, Any],
-    regret: Regret,
-    kept: Array,
-    begins: Array,
-) -> dict[str, np.ndarray]:
-    seen, observed, comparator = trace.violations, trace.observed, regret.comparator
+def _arrays(trace: Trace, spec: CellSpec, regret: Regret, owner: object) -> dict[str, np.ndarray]:
+    seen, observed = trace.violations, trace.observed
     assert observed is not None  # the watch is on
     upper, lower = _runs(regret.upper), _runs(regret.lower)
-    runs = upper.shape[1]
-    best = comparator.action[-1]
+    best, recording = regret.comparator.action[-1], spec["recording"]
+    kept, begins = _kept_rounds(trace, recording["every"])
     arrays = {
         "total_cost": np.atleast_1d(trace.total_cost),
         "regret": upper[-1],
@@ -576,9 +459,8 @@ def _arrays(
         "feasible_from": np.atleast_1d(seen.feasible_from),
         "largest_cost_gradient": np.atleast_1d(observed.cost_gradient),
         "largest_subgradient": np.atleast_1d(observed.constraint_subgradient),
-        "best": np.broadcast_to(best, (runs, best.shape[-1])),
+        "best": np.broadcast_to(best, (upper.shape[1], best.shape[-1])),
     }
-    recording = spec["recording"]
     if recording["every"] is not None:
         rounds = trace.rounds[kept]
         arrays |= {
@@ -587,7 +469,7 @@ def _arrays(
             "constraint": _runs(trace.constraint)[kept],
             "peak": np.maximum.reduceat(_runs(trace.peak), begins, axis=0),
         }
-        spent = sum_best(spec, trace, best)[rounds - 1]
+        spent = _sums.get(owner, trace.horizon, lambda: _sum_costs(trace, best))[rounds - 1]
         gap = upper[-1] - (arrays["cost_sum"][-1] - spent[-1])  # of the comparator, and rounding
         arrays["regret_path"] = arrays["cost_sum"] - spent + gap
         if trace.guarantee is not None:
@@ -601,6 +483,13 @@ def _arrays(
         if edge is not None:
             arrays["boundary"] = edge
     return {name: np.array(value) for name, value in arrays.items()}
+
+
+def _sum_costs(trace: Trace, action: Array) -> np.ndarray:
+    """Return the summed costs of a fixed action after every round, ``(T, runs)``."""
+    costs = trace.costs()
+    each = [np.ravel(costs.value(t, action)) for t in range(trace.horizon)]
+    return np.cumsum(each, axis=0)
 
 
 def _runs(values: Array) -> Array:
@@ -655,10 +544,3 @@ def _breaches(trace: Trace, before: int) -> tuple[BreachFacts, ...]:
         )
         for breach in list(first.values())[:_BREACHES]
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return a number as Python has it, None if it is not finite; a word as it is."""
-    if isinstance(value, (str, bool, int)) or value is None:
-        return value
-    return finite_or_none(value)

@@ -1,44 +1,41 @@
-"""The result of a comparison: rows, table, figure, rates, traces; saved as a results file."""
+"""Compare players of any kind on one problem, from Python, in memory."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.algorithms import Tuned, domain_of, name_of, unpack
 from surefoot.core import checks
+from surefoot.core.algorithm import constructors_of, is_algorithm
 from surefoot.core.checks import finite_or_none
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
-from surefoot.core.errors import InvalidValueError
-from surefoot.experiments.export import to_xarray, write
-from surefoot.experiments.record import FILE_NAME, CellResult, Place, time_now
-from surefoot.experiments.rows import Row, arrange, notes_of
-from surefoot.experiments.store import Results
-from surefoot.experiments.sweep import Outcome
-from surefoot.games import Trace
-from surefoot.games.curves import Curve, draw
-
-if TYPE_CHECKING:
-    from surefoot.experiments.rows import Fit
-import contextlib
-import sys
-import time
-from dataclasses import replace
-from functools import cache, partial
-from typing import TypeAlias
-
-from surefoot.algorithms import Tuned, domain_of, name_of, unpack
-from surefoot.core.algorithm import constructors_of, is_algorithm
-from surefoot.core.errors import InvalidTypeError, warn_caller
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
 from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed
 from surefoot.experiments.executors import InProcess
-from surefoot.experiments.sweep import Event, Pair, Stop, Sweep, missing_among
-from surefoot.games import Engine, play
+from surefoot.experiments.export import to_xarray, write
+from surefoot.experiments.record import (
+    FILE_NAME,
+    CellResult,
+    CellSpec,
+    Place,
+    ProblemTable,
+    time_now,
+)
+from surefoot.experiments.rows import Fit, Row, arrange, fit_rates, notes_of
+from surefoot.experiments.store import Results
+from surefoot.experiments.sweep import Event, Outcome, Stop, Sweep, missing_extras
+from surefoot.games import Engine, Trace, play
+from surefoot.games.curves import Curve, draw
 from surefoot.problems import Problem
 
 
@@ -108,8 +105,6 @@ class Comparison:
 
     def rates(self) -> list[Fit]:
         """Return the exponent of the regret in the horizon, with its interval, of each player."""
-        from surefoot.experiments.rows import fit_rates
-
         return fit_rates(self.rows)
 
     @cached_property
@@ -246,10 +241,11 @@ def compare(
     if every is not None:
         checks.positive_int(every, "every")
     jobs = list(source.jobs(horizons, engine, every))
-    source.check_extras(min(horizons), engine)
-    began, cells = time.perf_counter(), dict[str, CellResult]()
+    if missing := missing_extras(jobs, engine, source):
+        raise MissingExtraError("; ".join(map(str, missing)))
+    cells = dict[str, CellResult]()
 
-    def work(chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> list[CellResult]:
+    def work(chosen: Sequence[tuple[str, CellSpec]]) -> list[CellResult]:
         return [play_cell(address, spec, source) for address, spec in chosen]
 
     def put(cell: CellResult) -> None:
@@ -259,19 +255,7 @@ def compare(
     with Stop() as stop, _shown(progress) as report:
         sweep = Sweep(put, before, stop, report, work)
         sweep.play((job for _, job in jobs), InProcess())
-    counts = sweep.counts
-    outcome = Outcome(
-        folder=Path(),
-        cells=len(jobs),
-        done=counts["done"],
-        skipped=0,
-        refused=counts["refused"],
-        failed=counts["failed"],
-        set_aside=0,
-        seconds=time.perf_counter() - began,
-        interrupted=stop.asked and len(cells) < len(jobs),
-        notes=sweep.notes(),
-    )
+    outcome = sweep.outcome(Path())
     if outcome.interrupted:
         told = f"interrupted: {len(cells)} of {len(jobs)} cells were played, the others are missing"
         warn_caller(told, UserWarning)
@@ -352,7 +336,7 @@ class _Source:
         self.problem = cache(self._problem)
 
     @property
-    def named(self) -> dict[str, Any]:
+    def named(self) -> ProblemTable:
         """The problem as the cells name it, for the seeds of its streams."""
         return {"name": self.title, "arguments": {}}
 
@@ -367,9 +351,9 @@ class _Source:
         costs = self._whole.costs.run(slice(first, first + trials))
         return replace(self._whole, costs=costs)
 
-    def __call__(self, spec: Mapping[str, Any]) -> Parts:
+    def __call__(self, spec: CellSpec) -> Parts:
         """Return what a cell is played with."""
-        horizon = int(spec["horizon"])
+        horizon = spec["horizon"]
         problem = self.problem(horizon, spec["block"], spec["trials"])
         player = self.player(spec["algorithm"]["label"], problem, horizon)
         algorithm, guarantee = unpack(player)
@@ -398,7 +382,7 @@ class _Source:
         for horizon in horizons:
             for first in range(0, self.trials, BLOCK):
                 for label, player in self.players.items():
-                    spec = {
+                    spec: CellSpec = {
                         "problem": self.named,
                         "algorithm": {"name": _title(player), "label": label},
                         "horizon": horizon,
@@ -409,18 +393,6 @@ class _Source:
                         "engine": engine,
                     }
                     yield job_at(self.title, label, spec)
-
-    def check_extras(self, horizon: int, engine: str) -> None:
-        """Refuse to play what needs an extra that is not installed."""
-
-        def pairs() -> Iterator[Pair]:
-            problem = self.problem(horizon, 0, min(self.trials, BLOCK))
-            for label in self.players:
-                make = partial(self.player, label, problem, horizon)
-                yield Pair((self.title, label), problem, make)
-
-        if missing := missing_among(pairs, engine):
-            raise MissingExtraError("; ".join(map(str, missing)))
 
 
 def _horizons(horizon: Any, problem: Any) -> list[int]:

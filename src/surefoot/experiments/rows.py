@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,14 +18,10 @@ from surefoot.experiments.record import (
     Facts,
     GuaranteeFacts,
     Place,
+    Provenance,
     axes_of,
 )
-from surefoot.experiments.store import DamagedCellError
-
-if TYPE_CHECKING:
-    from surefoot.experiments.store import Results
-from typing import NamedTuple
-
+from surefoot.experiments.store import DamagedCellError, Results
 from surefoot.games.rates import Rate, fit_rate
 
 Paths: TypeAlias = Literal["longest", "all", "none"]
@@ -58,7 +54,7 @@ class Row:
     note: str = ""
     facts: Facts = field(default_factory=Facts)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
     number: int = 0
     damaged: dict[str, str] = field(default_factory=dict)
     blocks: int = 1
@@ -303,12 +299,10 @@ def _largest(values: Sequence[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _provenance(cells: Sequence[CellResult]) -> dict[str, Any]:
-    merged = dict(cells[0].provenance)
-    seconds = [cell.provenance.get("seconds") for cell in cells]
-    if len(cells) > 1 and None not in seconds:
-        merged["seconds"] = sum(float(s) for s in seconds if s is not None)
-    return merged
+def _provenance(cells: Sequence[CellResult]) -> Provenance:
+    seconds = [s for cell in cells if (s := cell.provenance.get("seconds")) is not None]
+    first = cells[0].provenance
+    return {**first, "seconds": sum(seconds)} if len(seconds) == len(cells) else first
 
 
 # --- what rows have in common --------------------------------------------------------------------

@@ -1,4 +1,9 @@
-"""Mistakes of a specification in plain words, each with the path of its key."""
+"""The specification of an experiment: which problems, which algorithms, how long, how often.
+
+Plain data, written in TOML (:mod:`surefoot.experiments.toml`). It is checked by building what it
+describes: every table by its declared parameters, every problem by its own function, every player
+by its own constructor. All mistakes are reported at once, each with the path of its key.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,9 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from surefoot.core.algorithm import constructors_of
 from surefoot.core.checks import invalid
@@ -16,13 +21,13 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.parameters import (
+    Declaration,
     Declared,
     Parameter,
     anything,
     choice,
     count,
     declare,
-    number,
     parameters_of,
 )
 from surefoot.experiments.build import (
@@ -30,13 +35,14 @@ from surefoot.experiments.build import (
     BLOCK,
     FULL_NAMES,
     PROBLEMS,
+    Amount,
     ProblemEntry,
     build_player,
     plain_parameters_of,
     plain_values,
     takes_base,
 )
-from surefoot.experiments.record import read_value
+from surefoot.experiments.record import PlayerTable, ProblemTable, RecordingTable
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 
@@ -83,8 +89,16 @@ class SpecError(SurefootError, ValueError):
         where = self.name if mistake.line is None else f"{self.name}:{mistake.line}"
         return ": ".join(part for part in (where, written(mistake.path), mistake.message) if part)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return SpecError, (self.name, self.mistakes)
+
+
+class Mistakes(list[Mistake]):
+    """The mistakes that were found so far."""
+
+    def add(self, path: KeyPath, message: str) -> None:
+        """Add one, without its line."""
+        self.append(Mistake(path, message))
 
 
 def written(path: KeyPath) -> str:
@@ -139,16 +153,14 @@ CHEAP = 1_000_000
 YOUR_OWN = "for your own give --plugin MODULE"
 """How a problem or an algorithm that the library does not have can be named."""
 
-Mistakes = list[Mistake]
-
 
 # --- the tables -----------------------------------------------------------------------------------
 
 
-def _line(rule: str, pattern: str, default: Any = MISSING) -> Any:
+def _line(rule: str, pattern: str, default: object = MISSING) -> Declaration:
     """Declare a line of text."""
 
-    def read(name: str, value: Any) -> str:
+    def read(name: str, value: object) -> str:
         if (
             not isinstance(value, str)
             or not value.isprintable()
@@ -160,23 +172,23 @@ def _line(rule: str, pattern: str, default: Any = MISSING) -> Any:
     return declare("word", rule, read, default)
 
 
-def _word(default: Any = MISSING) -> Any:
+def _word(default: object = MISSING) -> Declaration:
     return _line("text in quotes", r".+", default)
 
 
-def _label() -> Any:
+def _label() -> Declaration:
     return _line("a line of at most 100 characters, no space at its ends", r"\S(.{,98}\S)?", None)
 
 
-def _list_of(rule: str, least: int | None = None, default: Any = None) -> Any:
+def _list_of(rule: str, least: int | None = None, default: object = None) -> Declaration:
     """Declare a list that is not empty: of words, or of whole numbers."""
 
-    def fits(part: Any) -> bool:
+    def fits(part: object) -> bool:
         if least is None:
             return isinstance(part, str)
         return isinstance(part, int) and not isinstance(part, bool) and part >= least
 
-    def read(name: str, value: Any) -> list[Any]:
+    def read(name: str, value: object) -> list[object]:
         if not isinstance(value, list | tuple) or not value or not all(map(fits, value)):
             raise invalid(name, rule, value)
         return list(value)
@@ -184,35 +196,19 @@ def _list_of(rule: str, least: int | None = None, default: Any = None) -> Any:
     return declare("any", rule, read, default)
 
 
-def _horizons(default: Any = MISSING) -> Any:
+def _horizons(default: object = MISSING) -> Declaration:
     return _list_of("a list of whole numbers >= 1", 1, default)
 
 
-def _table(default: Any = None) -> Any:
+def _table(default: object = None) -> Declaration:
     """Declare a table, whose keys are checked elsewhere."""
 
-    def read(name: str, value: Any) -> dict[str, Any]:
+    def read(name: str, value: object) -> dict[str, object]:
         if not isinstance(value, Mapping):
             raise invalid(name, "a table", value)
         return dict(value)
 
     return declare("any", "a table", read, default)
-
-
-class Amount(Declared):
-    """A number that depends on the horizon T: ``times * T^power``, then cut.
-
-    Attributes:
-        times: factor.
-        power: power of the horizon.
-        at_most: upper limit.
-        at_least: lower limit.
-    """
-
-    times: float = number(default=1.0)
-    power: float = number(default=0.0)
-    at_most: float | None = number(default=None)
-    at_least: float | None = number(default=None)
 
 
 class Recording(Declared):
@@ -228,7 +224,7 @@ class Recording(Declared):
     actions: int = count(0, default=0)
     horizons: list[int] | None = _horizons(None)
 
-    def of(self, horizon: int) -> dict[str, int | None]:
+    def of(self, horizon: int) -> RecordingTable:
         """Return what is kept of games of this length, as plain data."""
         if self.every is None or (self.horizons is not None and horizon not in self.horizons):
             return {"every": None, "actions": 0}
@@ -253,10 +249,10 @@ class AlgorithmRow(Declared):
 
     name: str = _word()
     tuning: str | None = _word(None)
-    options: dict[str, Any] | None = _table()
-    parameters: dict[str, Any] | None = _table()
-    base: dict[str, Any] | None = _table()
-    constants: dict[str, Any] | None = _table()
+    options: dict[str, object] | None = _table()
+    parameters: dict[str, object] | None = _table()
+    base: dict[str, object] | None = _table()
+    constants: dict[str, object] | None = _table()
     label: str | None = _label()
     only: list[str] | None = _list_of("a list of labels of problems")
     horizons: list[int] | None = _horizons(None)
@@ -271,55 +267,34 @@ class AlgorithmRow(Declared):
         """Return whether the row plays the problem of this title."""
         return self.only is None or problem in self.only
 
-    def plain(self) -> dict[str, Any]:
+    def table(self) -> dict[str, object]:
+        """Return the keys of its player that were given, as they were."""
+        values = {name: getattr(self, name) for name in (*BASE_KEYS, "constants")}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def plain(self) -> PlayerTable:
         """Return what is played as plain data, without labels."""
-        return _plain_player({n: getattr(self, n) for n in (*BASE_KEYS, "constants")})
+        return _plain_player(self.table())
 
 
 BASE_KEYS = ("name", "tuning", "options", "parameters", "base")
 """The keys of an algorithm inside another one."""
 
 
-def _plain_player(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a player as its cells have it: full names, and no keys that were not given."""
-    plain = {k: _as_floats(v) for k, v in table.items() if v is not None}
-    plain["name"] = FULL_NAMES.get(plain["name"], plain["name"])
-    return plain | ({"base": _plain_player(plain["base"])} if "base" in plain else {})
+def _plain_player(table: Mapping[str, Any]) -> PlayerTable:
+    """Return a player as its cells have it: full names, numbers as floats."""
+    plain = {key: _as_floats(value) for key, value in table.items() if value is not None}
+    plain["name"] = FULL_NAMES.get(table["name"], table["name"])
+    if "base" in plain:
+        plain["base"] = _plain_player(table["base"])
+    return cast(PlayerTable, plain)
 
 
-def _as_floats(value: Any) -> Any:
+def _as_floats(value: object) -> object:
     """Return numbers as floats, so that 1 and 1.0 are the same cell."""
     if isinstance(value, Mapping):
         return {key: _as_floats(part) for key, part in value.items()}
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemRow:
-    """A problem with its arguments.
-
-    Attributes:
-        name: by which cells know it.
-        label: what tables and figures call it.
-        trials: at most so many trials of this problem; as many as the rest if None.
-        arguments: all of them, plain data.
-        sample: it, for one trial of a few rounds.
-    """
-
-    name: str
-    label: str
-    trials: int | None
-    arguments: dict[str, Any]
-    sample: Problem = field(compare=False)
-
-    @property
-    def title(self) -> str:
-        """What tables and figures call it."""
-        return self.label
-
-    def plain(self) -> dict[str, Any]:
-        """Return name and arguments as plain data, all arguments given."""
-        return {"name": self.name, "arguments": self.arguments}
 
 
 class ProblemKeys(Declared):
@@ -334,6 +309,27 @@ class ProblemKeys(Declared):
     name: str = _word()
     label: str | None = _label()
     trials: int | None = count(default=None)
+
+    @property
+    def title(self) -> str:
+        """What tables and figures call it."""
+        return self.label or self.name
+
+
+class ProblemRow(ProblemKeys):
+    """A problem with its arguments, by the name that cells know.
+
+    Attributes:
+        arguments: all of them, plain data.
+        sample: it, for one trial of a few rounds.
+    """
+
+    arguments: dict[str, object] = anything("a table")
+    sample: Problem = anything("a problem")
+
+    def plain(self) -> ProblemTable:
+        """Return name and arguments as plain data, all arguments given."""
+        return {"name": self.name, "arguments": self.arguments}
 
 
 class Spec(Declared):
@@ -390,116 +386,96 @@ def build_spec(data: Mapping[str, Any], name: str = "specification") -> Spec:
         >>> spec.algorithms[0].title, spec.trials
         ('PFS.anytime', 30)
     """
-    found: Mistakes = []
-    top = _read_table(Spec, data, (), found, hidden=("data",))
-    trials, horizons = top.get("trials", 30), top.get("horizons", [1])
-    recording = Recording(**_read_table(Recording, top.get("recording", {}), ("recording",), found))
-    tables = {
-        kind: _read_list(top.get(kind), (kind,), found)
-        for kind in ("problems", "algorithms")
-        if kind in top
-    }
-    rows, problems = {}, {}
-    for i, table in enumerate(tables.get("algorithms", ())):
-        read = _read_table(AlgorithmRow, table, ("algorithms", i), found)
+    found, wanted = Mistakes(), parameters_of(Spec)
+    del wanted["data"]
+    top = _read_table(wanted, data, (), found)
+    recording = top.get("recording", {})
+    recording = Recording(**_read_table(parameters_of(Recording), recording, ("recording",), found))
+    problems = _read_list(top, "problems", found)
+    rows = {}
+    for i, table in enumerate(_read_list(top, "algorithms", found)):
+        read = _read_table(parameters_of(AlgorithmRow), table, ("algorithms", i), found)
         if "name" in read:
             rows[i] = AlgorithmRow(**read)
+    horizons = top.get("horizons", [1])
     longest = max([*horizons, *(T for row in rows.values() for T in row.horizons or ())])
-    for i, table in enumerate(tables.get("problems", ())):
-        problem = _read_problem(table, ("problems", i), longest, found)
-        if problem is not None:
-            problems[i] = problem
-    titles = [str(t.get("label", t.get("name"))) for t in tables.get("problems", ()) if t]
-    _Checks(trials, horizons, recording, problems, rows, titles, found).check_all()
+    built = {
+        i: row
+        for i, table in enumerate(problems)
+        if (row := _read_problem(table, ("problems", i), longest, found)) is not None
+    }
+    titles = [str(table.get("label", table.get("name"))) for table in problems if table]
+    _Checks(top.get("trials", 30), horizons, recording, built, rows, titles, found).check_all()
     if found:
         raise SpecError(name, found)
     top |= {"recording": recording, "data": dict(data)}
-    return Spec(**top | {"problems": [*problems.values()], "algorithms": [*rows.values()]})
+    return Spec(**top | {"problems": [*built.values()], "algorithms": [*rows.values()]})
 
 
 def _read_table(
-    kind: type[Declared],
-    table: object,
-    path: KeyPath,
-    found: Mistakes,
-    hidden: Collection[str] = (),
-    own: Collection[str] = (),
+    wanted: Mapping[str, Parameter], table: object, path: KeyPath, found: Mistakes
 ) -> dict[str, Any]:
-    """Return the values of a table that are right; add what is wrong with the others.
-
-    Args:
-        kind: declares its keys.
-        table: plain data.
-        path: where it is.
-        found: the mistakes.
-        hidden: declared, and not to be given.
-        own: further keys, which are read elsewhere.
-    """
+    """Return the values of a table that are right; add what is wrong with the others."""
     if not isinstance(table, Mapping):
-        found.append(Mistake(path, f"must be a table, got {table!r:.60}"))
+        found.add(path, f"must be a table, got {table!r:.60}")
         return {}
-    wanted = {n: p for n, p in parameters_of(kind).items() if n not in hidden}
     for key in table:
-        if key not in wanted and key not in own:
-            found.append(Mistake((*path, key), f"unknown key{nearest(key, [*wanted, *own])}"))
+        if key not in wanted:
+            found.add((*path, key), f"unknown key{nearest(key, wanted)}")
     values = {}
     for name, parameter in wanted.items():
         if name in table:
             try:
                 values[name] = parameter.check(table[name])
             except ValueError as error:
-                found.append(Mistake((*path, name), str(error).removeprefix(f"{name} ")))
+                found.add((*path, name), str(error).removeprefix(f"{name} "))
         elif parameter.is_required:
-            found.append(Mistake((*path, name), "is missing"))
+            found.add((*path, name), "is missing")
     return values
 
 
-def _read_list(value: object, path: KeyPath, found: Mistakes) -> list[dict[str, Any]]:
+def _read_list(top: Mapping[str, object], kind: str, found: Mistakes) -> list[dict[str, object]]:
     """Return the tables of a list, an empty one for each that is none."""
-    if not isinstance(value, list | tuple) or not value:
-        found.append(Mistake(path, f"must be a list of tables, got {value!r:.60}"))
-        return []
-    for i, table in enumerate(value):
+    value = top.get(kind, ())
+    if kind in top and (not isinstance(value, list | tuple) or not value):
+        found.add((kind,), f"must be a list of tables, got {value!r:.60}")
+    tables = value if isinstance(value, list | tuple) else ()
+    for i, table in enumerate(tables):
         if not isinstance(table, Mapping):
-            found.append(Mistake((*path, i), f"must be a table, got {table!r:.60}"))
-    return [dict(table) if isinstance(table, Mapping) else {} for table in value]
+            found.add((kind, i), f"must be a table, got {table!r:.60}")
+    return [dict(table) if isinstance(table, Mapping) else {} for table in tables]
 
 
 def _read_problem(
-    table: dict[str, Any], path: KeyPath, longest: int, found: Mistakes
+    table: Mapping[str, object], path: KeyPath, longest: int, found: Mistakes
 ) -> ProblemRow | None:
     """Return the row of a problem, built for a trial; None if something is wrong with it."""
-    name, before = table.get("name"), len(found)
+    name, before, keys = table.get("name"), len(found), parameters_of(ProblemKeys)
     entry = PROBLEMS.get(name) if isinstance(name, str) else None
     if entry is None:
-        # Its own keys are not known, so nothing can be said about them.
-        if table:
-            _read_table(ProblemKeys, table, path, found, own=table.keys())
+        if table:  # its own keys are not known, so nothing can be said about them
+            _read_table(keys, {key: table[key] for key in keys if key in table}, path, found)
         if isinstance(name, str):
-            found.append(Mistake((*path, "name"), unknown("problem", name, PROBLEMS, YOUR_OWN)))
+            found.add((*path, "name"), unknown("problem", name, PROBLEMS, YOUR_OWN))
         return None
-    arguments = entry.arguments()
-    read = _read_table(ProblemKeys, table, path, found, own=arguments.keys())
-    for n, argument in arguments.items():
-        if n not in table and argument.default is ...:
-            found.append(Mistake((*path, n), "is missing"))
-        elif n in table:
-            try:
-                read_value(argument.kind, table[n], n)
-            except ValueError as error:
-                found.append(Mistake((*path, n), str(error).removeprefix(f"{n} ")))
+    read = _read_table(keys | entry.arguments(), table, path, found)
     if len(found) > before:
         return None
-    complete = entry.complete({n: table[n] for n in arguments if n in table})
-    sample = _try_problem(entry, complete, longest, path, found)
+    arguments = entry.complete({key: value for key, value in table.items() if key not in keys})
+    sample = _try_problem(entry, arguments, longest, path, found)
     if sample is None:
         return None
-    label = read.get("label") or read["name"]
-    return ProblemRow(entry.name, label, read.get("trials"), complete, sample)
+    return ProblemRow(
+        name=entry.name,
+        label=read.get("label") or read["name"],
+        trials=read.get("trials"),
+        arguments=arguments,
+        sample=sample,
+    )
 
 
 def _try_problem(
-    entry: ProblemEntry, arguments: dict[str, Any], longest: int, path: KeyPath, found: Mistakes
+    entry: ProblemEntry, arguments: dict[str, object], longest: int, path: KeyPath, found: Mistakes
 ) -> Problem | None:
     """Return a problem for one trial; add what its function says against its arguments."""
     try:
@@ -511,11 +487,9 @@ def _try_problem(
         raise
     except Exception as error:  # the function is anybody's, and what it says is the mistake
         key, _, rest = str(error).partition(" ")
-        if key in arguments:
-            found.append(Mistake((*path, key), rest))
-        else:
-            kind = "" if isinstance(error, SurefootError) else f"{type(error).__name__}: "
-            found.append(Mistake(path, f"{kind}{error}"))
+        kind = "" if isinstance(error, SurefootError) else f"{type(error).__name__}: "
+        own = key in arguments
+        found.add((*path, key) if own else path, rest if own else f"{kind}{error}")
         return None
 
 
@@ -534,9 +508,6 @@ class _Checks:
     titles: list[str]
     found: Mistakes
 
-    def add(self, path: KeyPath, words: str) -> None:
-        self.found.append(Mistake(path, words))
-
     def check_all(self) -> None:
         self._check_labels("problems", self.problems)
         self._check_labels("algorithms", self.rows)
@@ -546,15 +517,14 @@ class _Checks:
             self._check_trials(row.trials, path)
             for k, title in enumerate(row.only or ()):
                 if title not in self.titles:
-                    self.add((*path, "only", k), unknown("problem", title, self.titles))
+                    self.found.add((*path, "only", k), unknown("problem", title, self.titles))
             # An amount rises or falls with the horizon, so the ends stand for all between them.
             horizons = row.horizons or self.horizons
             sample = next((p.sample for p in self.problems.values() if row.plays(p.title)), None)
-            player = {n: getattr(row, n) for n in (*BASE_KEYS, "constants")}
-            if player["tuning"] is player["parameters"] is None and self._is_mistyped(path):
+            if (row.tuning, row.parameters) == (None, None) and self._is_mistyped(path):
                 continue
             ends = sorted({min(horizons), max(horizons)})
-            self.found.extend(check_player(player, path, ends, sample))
+            check_player(row.table(), path, ends, sample, self.found)
         for i, problem in self.problems.items():
             self._check_trials(problem.trials, ("problems", i))
             self._check_problem(problem, ("problems", i))
@@ -565,7 +535,7 @@ class _Checks:
         )
         if cells > MOST_CELLS:
             words = f"has {cells:,} cells (problem, algorithm, horizon and block of {BLOCK} trials)"
-            self.add((), f"{words}; {MOST_CELLS:,} are allowed")
+            self.found.add((), f"{words}; {MOST_CELLS:,} are allowed")
 
     def _is_mistyped(self, path: KeyPath) -> bool:
         return any(m.path[:-1] == path and "unknown key" in m.message for m in self.found)
@@ -582,7 +552,7 @@ class _Checks:
         for i, row in rows.items():
             if row.title in seen:
                 words = f"the label {row.title!r} is taken: give each of the {kind} its own"
-                self.add((kind, i), words)
+                self.found.add((kind, i), words)
             seen.add(row.title)
 
     def _check_recording(self) -> None:
@@ -590,15 +560,15 @@ class _Checks:
         for i, horizon in enumerate(self.recording.horizons or ()):
             if horizon not in played:
                 path = ("recording", "horizons", i)
-                self.add(path, f"nothing is played for {horizon} rounds")
+                self.found.add(path, f"nothing is played for {horizon} rounds")
         if self.recording.every is None and self.recording.actions:
             words = "keeps nothing without every: set every = 1 or more"
-            self.add(("recording", "actions"), words)
+            self.found.add(("recording", "actions"), words)
 
     def _check_trials(self, trials: int | None, path: KeyPath) -> None:
         if trials is not None and trials > self.trials:
             words = f"must be at most the experiment's {self.trials}, got {trials}"
-            self.add((*path, "trials"), words)
+            self.found.add((*path, "trials"), words)
 
     def _check_problem(self, problem: ProblemRow, path: KeyPath) -> None:
         """Check what a problem offers to the rows that play it."""
@@ -608,153 +578,157 @@ class _Checks:
         costs = problem.sample.costs
         if isinstance(costs, Adversarial) and trials > 1:
             words = "its costs answer the actions, so all its trials are the same"
-            self.add(path, f"{words}: set trials = 1 in its table")
+            self.found.add(path, f"{words}: set trials = 1 in its table")
         numbers = rounds * min(trials, BLOCK) * costs.dimension
         if numbers > LARGEST:
             words = f"{rounds} rounds of {min(trials, BLOCK)} trials need {8e-9 * numbers:.0f} GB"
-            self.add(path, f"{words} of memory; {8e-9 * LARGEST:.0f} are allowed")
+            self.found.add(path, f"{words} of memory; {8e-9 * LARGEST:.0f} are allowed")
 
 
 # --- checking players -----------------------------------------------------------------------------
 
 
 def check_player(
-    row: dict[str, Any], path: KeyPath, horizons: Sequence[int], problem: Problem | None
-) -> Mistakes:
-    """Return the mistakes of a player: names, parameters, options, base and constants.
-
-    Args:
-        row: its keys; None for one that is not given.
-        path: where it is.
-        horizons: at which its amounts are tried.
-        problem: on which it is tried; None where there is none to try it on.
-    """
-    name, tuning, parameters = row["name"], row.get("tuning"), row.get("parameters")
-    rule = ALGORITHMS_BY_NAME.get(name)
-    if rule is None:
-        return [Mistake((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))]
-    if tuning is not None and parameters is not None:
-        return [Mistake((*path, "parameters"), "stand beside a tuning: keep one of the two")]
-    if tuning is None and parameters is None:
-        tunings, names = ", ".join(constructors_of(rule)), ", ".join(plain_parameters_of(rule))
-        return [Mistake(path, f"needs a tuning ({tunings}) or parameters ({names})")]
-    if tuning is not None and tuning not in constructors_of(rule):
-        words = unknown(f"tuning of {rule.__name__}", tuning, constructors_of(rule))
-        return [Mistake((*path, "tuning"), words)]
-    found = _check_base(row, rule, path, horizons, problem)
-    if tuning is not None:
-        wanted, given, key = (
-            parameters_of(getattr(rule, tuning)),
-            row.get("options") or {},
-            "options",
-        )
-        owner = f"option of {rule.__name__}.{tuning}"
-    else:
-        key, given, wanted = "parameters", parameters, plain_parameters_of(rule)
-        owner = f"parameter of {name}"
-        if row.get("options"):
-            found.append(Mistake((*path, "options"), "belong to a tuning, and there is none"))
-    found += _check_values(given or {}, wanted, (*path, key), owner, horizons)
-    found += _check_constants(row, path)
-    if not found and parameters is not None and problem is not None:
-        found += _try_building(row, path, horizons, problem)
-    return found
-
-
-def _check_base(
-    row: dict[str, Any],
-    rule: type[Any],
+    row: Mapping[str, Any],
     path: KeyPath,
     horizons: Sequence[int],
     problem: Problem | None,
-) -> Mistakes:
-    """Return the mistakes of the algorithm inside another one."""
-    base, here = row.get("base"), (*path, "base")
-    tuning = row.get("tuning")
+    found: Mistakes,
+) -> None:
+    """Add the mistakes of a player: names, parameters, options, base and constants.
+
+    Args:
+        row: the keys that were given.
+        path: where it is.
+        horizons: at which its amounts are tried.
+        problem: on which it is tried; None where there is none to try it on.
+        found: the mistakes.
+    """
+    name, tuning, before = row["name"], row.get("tuning"), len(found)
+    rule = ALGORITHMS_BY_NAME.get(name)
+    if rule is None:
+        found.add((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))
+        return
+    if tuning is not None and "parameters" in row:
+        found.add((*path, "parameters"), "stand beside a tuning: keep one of the two")
+        return
+    if tuning is None and "parameters" not in row:
+        tunings, names = ", ".join(constructors_of(rule)), ", ".join(plain_parameters_of(rule))
+        found.add(path, f"needs a tuning ({tunings}) or parameters ({names})")
+        return
+    if tuning is not None and tuning not in constructors_of(rule):
+        words = unknown(f"tuning of {rule.__name__}", tuning, constructors_of(rule))
+        found.add((*path, "tuning"), words)
+        return
+    _check_base(row, rule, path, horizons, problem, found)
+    if tuning is not None:
+        key, owner = "options", f"option of {rule.__name__}.{tuning}"
+        wanted = parameters_of(getattr(rule, tuning))
+    else:
+        key, owner, wanted = "parameters", f"parameter of {name}", plain_parameters_of(rule)
+        if row.get("options"):
+            found.add((*path, "options"), "belong to a tuning, and there is none")
+    _check_values(row.get(key) or {}, wanted, (*path, key), owner, horizons, found)
+    _check_constants(row, path, found)
+    if len(found) == before and tuning is None and problem is not None:
+        _try_player(row, path, horizons, problem, found)
+
+
+def _check_base(
+    row: Mapping[str, Any],
+    rule: type,
+    path: KeyPath,
+    horizons: Sequence[int],
+    problem: Problem | None,
+    found: Mistakes,
+) -> None:
+    """Add the mistakes of the algorithm inside another one."""
+    here, tuning = (*path, "base"), row.get("tuning")
     takes = takes_base(rule, tuning)
-    if base is None:
-        needs = takes and tuning is None
-        return [Mistake(path, f"{row['name']} needs a base: an algorithm inside it")] * needs
+    if "base" not in row:
+        if takes and tuning is None:
+            found.add(path, f"{row['name']} needs a base: an algorithm inside it")
+        return
     if not takes:
         owner = f"{rule.__name__}.{tuning} chooses its own"
-        return [Mistake(here, owner if tuning else f"{row['name']} has no algorithm inside it")]
-    found: Mistakes = []
-    read = _read_table(AlgorithmRow, base, here, found, hidden=_NOT_OF_BASE)
-    if "name" not in read:
-        return found
-    if tuning is not None and base.get("tuning") is None and base.get("parameters"):
+        found.add(here, owner if tuning else f"{row['name']} has no algorithm inside it")
+        return
+    keys = {name: p for name, p in parameters_of(AlgorithmRow).items() if name in BASE_KEYS}
+    read = _read_table(keys, row["base"], here, found)
+    base = {name: value for name, value in read.items() if value is not None}
+    if "name" not in base:
+        return
+    if tuning is not None and "tuning" not in base and base.get("parameters"):
         words = f"needs a tuning, not parameters: {rule.__name__}.{tuning} rests on its guarantee"
-        found.append(Mistake((*here, "parameters"), words))
-    return found + check_player(read, here, horizons, problem)
-
-
-_NOT_OF_BASE = ("constants", "label", "only", "horizons", "trials")
+        found.add((*here, "parameters"), words)
+    check_player(base, here, horizons, problem, found)
 
 
 def _check_values(
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     wanted: Mapping[str, Parameter],
     path: KeyPath,
     owner: str,
     horizons: Sequence[int],
-) -> Mistakes:
-    """Return unknown names, missing ones, and values that break their declarations."""
-    found: Mistakes = []
+    found: Mistakes,
+) -> None:
+    """Add unknown names, missing ones, and values that break their declarations."""
     for name, value in given.items():
-        here = (*path, name)
+        here, before = (*path, name), len(found)
         if name not in wanted:
             hints = {
                 "domain": "is put in from the problem",
                 "base": "stands beside the parameters, not among them",
             }
-            found.append(Mistake(here, hints.get(name) or unknown(owner, name, wanted)))
+            found.add(here, hints.get(name) or unknown(owner, name, wanted))
             continue
-        before = len(found)
         if isinstance(value, Mapping):
-            _read_table(Amount, value, here, found)
+            _read_table(parameters_of(Amount), value, here, found)
         for horizon in horizons if len(found) == before else ():
             try:
                 wanted[name].check(plain_values({name: value}, wanted, horizon)[name])
             except (ValueError, TypeError, ArithmeticError) as error:
-                found.append(Mistake(here, str(error).removeprefix(f"{name} ")))
+                found.add(here, str(error).removeprefix(f"{name} "))
                 break
     missing = [n for n, parameter in wanted.items() if parameter.is_required and n not in given]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        found.append(Mistake(path, f"{' and '.join(missing)} {verb} missing"))
-    return found
+        found.add(path, f"{' and '.join(missing)} {verb} missing")
 
 
-def _check_constants(row: dict[str, Any], path: KeyPath) -> Mistakes:
-    given, here = row.get("constants"), (*path, "constants")
+def _check_constants(row: Mapping[str, Any], path: KeyPath, found: Mistakes) -> None:
+    given, here, before = row.get("constants"), (*path, "constants"), len(found)
     if not given:
-        return []
-    if row.get("parameters") is not None and not _has_tuning(row.get("base")):
-        return [Mistake(here, "are for a theorem, and parameters need none")]
+        return
+    if "parameters" in row and not _has_tuning(row.get("base")):
+        found.add(here, "are for a theorem, and parameters need none")
+        return
     known = parameters_of(Constants)
     wanted = {name: known[name]._replace(default=None) for name in Constants.names()}
-    found = _check_values(given, wanted, here, "constant", [1])
+    _check_values(given, wanted, here, "constant", [1], found)
     sigma, G_g = given.get("sigma"), given.get("G_g")
-    if not found and sigma is not None and G_g is not None and sigma > G_g:
-        found.append(Mistake((*here, "sigma"), f"must be at most G_g = {G_g:g}, got {sigma!r}"))
-    return found
+    if len(found) == before and sigma is not None and G_g is not None and sigma > G_g:
+        found.add((*here, "sigma"), f"must be at most G_g = {G_g:g}, got {sigma!r}")
 
 
 def _has_tuning(base: Mapping[str, Any] | None) -> bool:
     return base is not None and (base.get("tuning") is not None or _has_tuning(base.get("base")))
 
 
-def _try_building(
-    row: dict[str, Any], path: KeyPath, horizons: Sequence[int], problem: Problem
-) -> Mistakes:
-    """Return what a constructor says of its parameters together, or of its base."""
+def _try_player(
+    row: Mapping[str, Any],
+    path: KeyPath,
+    horizons: Sequence[int],
+    problem: Problem,
+    found: Mistakes,
+) -> None:
+    """Add what a constructor says of its parameters together, or of its base."""
     for horizon in horizons:
         try:
             build_player(_plain_player(row), problem, horizon)
         except (ValueError, TypeError, ArithmeticError) as error:
             first, _, rest = str(error).partition(" ")
-            if first in row["parameters"]:
-                return [Mistake((*path, "parameters", first), rest)]
-            if first == "base":
-                return [Mistake((*path, "base"), rest)]
-    return []
+            if first in row["parameters"] or first == "base":
+                key = ("base",) if first == "base" else ("parameters", first)
+                found.add((*path, *key), rest)
+                return

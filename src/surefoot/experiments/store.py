@@ -16,7 +16,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, get_args
 from urllib.parse import quote
@@ -26,8 +26,10 @@ import numpy as np
 from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
 from surefoot.experiments.record import (
     CellResult,
+    CellSpec,
     Facts,
     Place,
+    Provenance,
     Status,
     from_plain,
     misshapen,
@@ -58,15 +60,6 @@ class DamagedCellError(DamagedError):
         super().__init__(message)
         self.address = address
         self.why = why
-
-
-@dataclass(frozen=True)
-class _Provenance:
-    """What readers look up in the provenance of a cell; the rest may be any plain data."""
-
-    seconds: float | None = None
-    microseconds_a_round: float | None = None
-    versions: dict[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -412,9 +405,10 @@ def _encode(cell: CellResult) -> tuple[str, str, str, bytes, bytes]:
 class _Content:
     """The text of a cell."""
 
-    spec: dict[str, object]
+    spec: CellSpec
     note: str
-    provenance: dict[str, object]
+    facts: Facts
+    provenance: Provenance
     arrays: tuple[tuple[str, str, tuple[int, ...]], ...]
 
 
@@ -434,7 +428,6 @@ def _decode(row: tuple[Any, ...]) -> CellResult:
     except (ValueError, RecursionError):
         raise InvalidValueError("its text is not JSON") from None
     content = from_plain(_Content, plain, "its content")
-    from_plain(_Provenance, content.provenance, "provenance")
     if status not in _STATUSES:
         raise InvalidValueError(f"status must be one of {', '.join(_STATUSES)}, got {status!r}")
     arrays, start = {}, 0
@@ -454,7 +447,7 @@ def _decode(row: tuple[Any, ...]) -> CellResult:
         spec=content.spec,
         status=status,
         note=content.note,
-        facts=Facts.from_plain(plain.get("facts")),
+        facts=content.facts,
         arrays=arrays,
         provenance=content.provenance,
     )

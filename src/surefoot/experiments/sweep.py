@@ -1,8 +1,8 @@
-"""Find out which cells need an extra that is not installed, before a round is played.
+"""Run a specification: play the missing cells once and store results as they arrive.
 
-Which parts of a cell need a solver depends on what the problem's set knows of its own geometry and
-on what the algorithm asks of it. So each pair of a problem and an algorithm is tried for two
-rounds, with its regret; only where something is missing, since otherwise nothing can be found.
+Only the driver writes; workers receive plain data and return plain data. A driver may be stopped or
+killed at any moment: the cells in the file are complete, and the next run plays the rest. A worker
+may die: what it had is played again, and a cell that kills two workers is set aside.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ import threading
 import time
 import warnings
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, Self
@@ -27,111 +25,36 @@ import numpy as np
 
 from surefoot.core.errors import DamagedError, StoreError
 from surefoot.core.optional import MissingExtraError, need
-from surefoot.experiments.build import build_player, build_problem, loaded
+from surefoot.experiments.build import build_problem, loaded
 from surefoot.experiments.cells import (
     TOLERANCE,
     Job,
     OtherCodeError,
+    Parts,
     cells_of,
     fingerprint,
+    make_parts,
     play_cells,
     play_for,
     versions,
 )
 from surefoot.experiments.executors import RunError, Workers, cores, make_workers
-from surefoot.experiments.record import FILE_NAME, CellResult, Place, Status, time_now
+from surefoot.experiments.record import (
+    FILE_NAME,
+    CellResult,
+    CellSpec,
+    Place,
+    ProblemTable,
+    Provenance,
+    Status,
+    time_now,
+)
 from surefoot.experiments.specification import Spec
 from surefoot.experiments.store import Results
 from surefoot.experiments.toml import dump_spec
 from surefoot.games import play
 from surefoot.kernel.games import is_available
-from surefoot.problems import Problem
 from surefoot.problems.hindsight import has_closed_form
-
-_SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp")
-_ROUNDS = 2
-
-
-class Missing(NamedTuple):
-    """An extra that some rows of a specification need and that is not installed.
-
-    Attributes:
-        sentence: what needs it, and how it is installed.
-        rows: labels of problem and algorithm.
-    """
-
-    sentence: str
-    rows: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{algorithm} on {problem}" for problem, algorithm in self.rows[:3])
-        more = f" and {len(self.rows) - 3} more" if len(self.rows) > 3 else ""
-        return f"{self.sentence} ({shown}{more})"
-
-
-class Pair(NamedTuple):
-    """A problem and who plays it, with their labels."""
-
-    labels: tuple[str, str]
-    problem: Problem
-    make_player: Callable[[], Any]
-
-
-def missing_extras(spec: Spec) -> list[Missing]:
-    """Return what is missing to play a specification; empty if nothing is.
-
-    Example:
-        >>> from surefoot.experiments import parse_spec
-        >>> from surefoot.experiments.toml import starter
-        >>> missing_extras(parse_spec(starter("first")))
-        []
-    """
-
-    def pairs() -> Iterable[Pair]:
-        for row in spec.problems:
-            problem = build_problem(row.plain(), _ROUNDS, 1, 0, 0)
-            for algorithm in spec.algorithms:
-                if algorithm.plays(row.title):
-                    horizon = min(algorithm.horizons or spec.horizons)
-                    make = partial(_player, algorithm.plain(), problem, horizon)
-                    yield Pair((row.title, algorithm.title), problem, make)
-
-    return missing_among(pairs, spec.engine)
-
-
-def _player(algorithm: Mapping[str, Any], problem: Problem, horizon: int) -> Any:
-    return build_player(algorithm, problem, horizon)[0]
-
-
-def missing_among(pairs: Callable[[], Iterable[Pair]], engine: str) -> list[Missing]:
-    """Return what is missing to play some pairs by an engine; each is tried for two rounds."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    compiled = engine != "scan" or find_spec("jax") is not None
-    if compiled and all(find_spec(name) is not None for name in _SOLVERS):
-        return []
-    for pair in pairs():
-        try:
-            if not compiled:
-                need("jax", "jax", "the scan engine")
-            _try(pair.problem, pair.make_player)
-        except MissingExtraError as error:
-            found.setdefault(str(error), []).append(pair.labels)
-        except Exception:  # what else is wrong is the cell's own, and is told with it
-            continue
-    return [Missing(sentence, tuple(rows)) for sentence, rows in found.items()]
-
-
-def _try(problem: Problem, make_player: Callable[[], Any]) -> None:
-    """Play two rounds and find the best action; raise what is missing for that."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            trace = play(make_player(), problem, horizon=_ROUNDS, engine="loop", watch="off")
-            costs = trace.costs()
-        except ValueError:  # a theorem that refuses needs no extra
-            costs = problem.costs
-        problem.best_after(np.array([_ROUNDS]), costs, TOLERANCE)
-
 
 FINISHED: tuple[Status, ...] = ("done", "refused")
 """Statuses of cells that need not be played again."""
@@ -139,8 +62,7 @@ FINISHED: tuple[Status, ...] = ("done", "refused")
 NOTES = 20
 """Show at most this many notes of a kind; count the rest."""
 
-# Neighbours that run one program are handed over together, so that few workers compile it; few
-# enough to lose.
+# Neighbours, which share streams and the best action, are handed over together; few enough to lose.
 _CHUNK_CELLS, _CHUNK_ROUNDS = 16, 3_000_000
 _LOOK_SECONDS = 0.1
 
@@ -161,6 +83,35 @@ class Event(NamedTuple):
     rounds_done: int
     rounds_total: int
     label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The result of a run.
+
+    Attributes:
+        folder: where the results are.
+        cells: how many there are in the specification.
+        done: played now.
+        skipped: there before.
+        refused: by a theorem or a constructor, now.
+        failed: ended by an error.
+        set_aside: killed their worker twice.
+        seconds: wall time.
+        interrupted: whether it was stopped before its end.
+        notes: what was damaged or failed and why, the first few of each.
+    """
+
+    folder: Path
+    cells: int
+    done: int
+    skipped: int
+    refused: int
+    failed: int
+    set_aside: int
+    seconds: float
+    interrupted: bool
+    notes: list[str] = field(default_factory=list)
 
 
 class Sweep:
@@ -187,6 +138,7 @@ class Sweep:
         self._stop = stop
         self._progress = progress
         self._work = work
+        self._before, self._began = before.done, time.perf_counter()
         self._flying: dict[Future[list[CellResult]], list[Job]] = {}
         # To be played by themselves: they were there when a worker died, or a chunk failed.
         self._alone: deque[Job] = deque()
@@ -194,9 +146,26 @@ class Sweep:
         self._notes: list[str] = []
         self.counts: Counter[str] = Counter()
 
-    def notes(self) -> list[str]:
-        """Return what went wrong, the first few."""
-        return first_few(self._notes, self.counts["failed"] + self.counts["set aside"])
+    def outcome(self, folder: Path, notes: Sequence[str] = ()) -> Outcome:
+        """Return what came of it.
+
+        Args:
+            folder: where the results are.
+            notes: what was wrong before.
+        """
+        bad = self.counts["failed"] + self.counts["set aside"]
+        return Outcome(
+            folder=folder,
+            cells=self.now.total,
+            done=self.counts["done"],
+            skipped=self._before,
+            refused=self.counts["refused"],
+            failed=self.counts["failed"],
+            set_aside=self.counts["set aside"],
+            seconds=time.perf_counter() - self._began,
+            interrupted=self._stop.asked and self.now.done < self.now.total,
+            notes=[*notes, *first_few(self._notes, bad)],
+        )
 
     def play(self, jobs: Iterator[Job], workers: Workers) -> None:
         """Play all of them, or until it is to stop."""
@@ -219,14 +188,14 @@ class Sweep:
             raise
 
     def _chunks(self, jobs: Iterator[Job]) -> Iterator[list[Job]]:
-        """Yield neighbours that run the same program, as many as are worth handing over."""
+        """Yield neighbours, as many as are worth handing over at once."""
         missing = self.now.total - self.now.done
         most = min(_CHUNK_CELLS, missing // (2 * self._workers.width) + 1)
         chunk: list[Job] = []
         for job in jobs:
             rounds = sum(other.rounds for other in chunk)
             full = len(chunk) >= (most if self._workers.chunks else 1) or rounds > _CHUNK_ROUNDS
-            if chunk and (full or job.program != chunk[-1].program):
+            if chunk and full:
                 yield chunk
                 chunk = []
             chunk.append(job)
@@ -307,7 +276,7 @@ class Sweep:
 
     def _give_up(self, job: Job, status: Status, note: str) -> None:
         """Write that a cell has no result."""
-        provenance = {"finished": time_now(), "versions": versions()}
+        provenance: Provenance = {"finished": time_now(), "versions": versions()}
         result = CellResult(
             address=job.address, spec=job.spec, status=status, note=note, provenance=provenance
         )
@@ -370,38 +339,6 @@ class Stop:
         self.asked = True
 
 
-_WINDOW = 1_000  # cells that are put in order at once: all of them may not fit in memory
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """The result of a run.
-
-    Attributes:
-        folder: where the results are.
-        cells: how many there are in the specification.
-        done: played now.
-        skipped: there before.
-        refused: by a theorem or a constructor, now.
-        failed: ended by an error.
-        set_aside: killed their worker twice.
-        seconds: wall time.
-        interrupted: whether it was stopped before its end.
-        notes: what was damaged or failed and why, the first few of each.
-    """
-
-    folder: Path
-    cells: int
-    done: int
-    skipped: int
-    refused: int
-    failed: int
-    set_aside: int
-    seconds: float
-    interrupted: bool
-    notes: list[str] = field(default_factory=list)
-
-
 @dataclass(slots=True)
 class Plan:
     """The cells of a specification, by address only, since there may be very many.
@@ -444,21 +381,12 @@ def plan_missing(spec: Spec, results: Results, *, force: bool) -> Plan:
 
 
 def pending(spec: Spec, skip: set[str]) -> Iterator[Job]:
-    """Yield what is to be played, each cell once; in a window, equal programs in a row."""
+    """Yield what is to be played, each cell once."""
     seen = set(skip)
-
-    def fresh() -> Iterator[Job]:
-        for _, job in cells_of(spec):
-            if job.address not in seen:
-                seen.add(job.address)
-                yield job
-
-    waiting = fresh()
-    while window := list(islice(waiting, _WINDOW)):
-        rank: dict[tuple[Any, ...], int] = {}
-        for job in window:
-            rank.setdefault(job.program, len(rank))
-        yield from sorted(window, key=lambda job: rank[job.program])
+    for _, job in cells_of(spec):
+        if job.address not in seen:
+            seen.add(job.address)
+            yield job
 
 
 def run(
@@ -494,8 +422,9 @@ def run(
         StoreError: the folder is in use by another run, holds other files, or its disk is full.
         RunError: an extra is not installed, a worker has other code, or none can be started.
     """
-    began, folder = time.perf_counter(), Path(folder)
-    if cluster is None and executor is None and (missing := missing_extras(spec)):
+    folder = Path(folder)
+    here = cluster is None and executor is None
+    if here and (missing := missing_extras(cells_of(spec), spec.engine)):
         told = "; ".join(map(str, missing))
         raise RunError(f"nothing was run: missing optional dependency. {told}")
     try:
@@ -527,25 +456,84 @@ def run(
                 sweep.play(pending(spec, plan.skip), where)
             finally:
                 where.close()
-    counts = sweep.counts
-    return Outcome(
-        folder=folder,
-        cells=plan.cells,
-        done=counts["done"],
-        skipped=len(plan.skip),
-        refused=counts["refused"],
-        failed=counts["failed"],
-        set_aside=counts["set aside"],
-        seconds=time.perf_counter() - began,
-        interrupted=stop.asked and sweep.now.done < plan.cells,
-        notes=[*plan.notes, *sweep.notes()],
-    )
+    return sweep.outcome(folder, plan.notes)
+
+
+# --- what is not installed ------------------------------------------------------------------------
+
+_SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp")
+_TRIED_ROUNDS = 2
+
+
+class Missing(NamedTuple):
+    """An extra that some rows of a specification need and that is not installed.
+
+    Attributes:
+        sentence: what needs it, and how it is installed.
+        rows: labels of problem and algorithm.
+    """
+
+    sentence: str
+    rows: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{algorithm} on {problem}" for problem, algorithm in self.rows[:3])
+        more = f" and {len(self.rows) - 3} more" if len(self.rows) > 3 else ""
+        return f"{self.sentence} ({shown}{more})"
+
+
+def missing_extras(
+    cells: Iterable[tuple[Place, Job]],
+    engine: str,
+    parts: Callable[[CellSpec], Parts] = make_parts,
+) -> list[Missing]:
+    """Return what is missing to play some cells; empty if nothing is.
+
+    Which parts of a cell need a solver depends on what the problem's set knows of its own geometry
+    and on what the algorithm asks of it. So each pair of a problem and an algorithm is tried for
+    two rounds, with its regret; only where something is not installed.
+
+    Args:
+        cells: with their places.
+        engine: by which they are to be played.
+        parts: makes problem and player of a cell.
+
+    Example:
+        >>> from surefoot.experiments import parse_spec
+        >>> from surefoot.experiments.toml import starter
+        >>> missing_extras(cells_of(parse_spec(starter("first"))), "auto")
+        []
+    """
+    needed = (*_SOLVERS, "jax") if engine == "scan" else _SOLVERS
+    if all(find_spec(name) is not None for name in needed):
+        return []
+    pairs: dict[tuple[str, str], Job] = {}
+    for place, job in cells:
+        pairs.setdefault((place.problem, place.algorithm), job)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for labels, job in pairs.items():
+        try:
+            _try_two_rounds(job.spec, parts)
+        except MissingExtraError as error:
+            found.setdefault(str(error), []).append(labels)
+        except Exception:  # what else is wrong is the cell's own, and is told with it
+            continue
+    return [Missing(sentence, tuple(rows)) for sentence, rows in found.items()]
+
+
+def _try_two_rounds(spec: CellSpec, parts: Callable[[CellSpec], Parts]) -> None:
+    """Play two rounds and find the best action; raise what is missing for that."""
+    if spec["engine"] == "scan":
+        need("jax", "jax", "the scan engine")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem, player, *_ = parts({**spec, "trials": 1})
+        rounds = min(_TRIED_ROUNDS, spec["horizon"])
+        trace = play(player, problem, horizon=rounds, engine="loop", watch="off")
+        problem.best_after(np.array([rounds]), trace.costs(), TOLERANCE)
 
 
 # --- how long it takes ----------------------------------------------------------------------------
-
-COMPILE_SECONDS = 1.0
-"""A compiled program, for each worker that meets it."""
 
 START_SECONDS = 2.0
 """A pool of processes, until it plays."""
@@ -586,14 +574,14 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
         folder: of its results.
         workers: processes; one per processor unless given.
     """
-    path, ratio = Path(folder) / FILE_NAME, dict[tuple[Any, ...], float]()
+    path, ratio = Path(folder) / FILE_NAME, dict[tuple[object, ...], float]()
     have: dict[str, Status] = {}
     if path.exists():
         with Results.open(path) as results:
             have = results.have()
             ratio = _measured(results, [a for a, status in have.items() if status == "done"])
     present = rounds = 0
-    seen, programs, streams = set(), set(), defaultdict[str, set[tuple[int, int, int]]](set)
+    seen, streams = set(), defaultdict[str, set[tuple[int, int, int]]](set)
     seconds = 0.0
     for place, job in cells_of(spec):
         if job.address in seen:
@@ -604,13 +592,10 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
             continue
         rounds += job.rounds
         seconds += _usual(job) * ratio.get(job.family, 1.0)
-        if job.spec["engine"] == "scan":
-            programs.add(job.program)
         streams[place.problem].add((place.horizon, place.block, job.spec["trials"]))
     for problem in spec.problems:
         numbers = sum(horizon * trials for horizon, _, trials in streams[problem.title])
         seconds += numbers * _seconds_of_best(problem.plain()) if numbers else 0.0
-    seconds += COMPILE_SECONDS * len(programs)
     seconds /= max(1, cores() if workers is None else workers)
     return Estimate(
         cells=len(seen),
@@ -618,17 +603,17 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
         rounds=rounds,
         seconds=seconds + (START_SECONDS if rounds and workers != 0 else 0.0),
         basis="the cells that are there" if ratio else "what the engines usually take",
-        missing=missing_extras(spec),
+        missing=missing_extras(cells_of(spec), spec.engine),
     )
 
 
 def _measured(
     results: Results, addresses: list[str], most: int = 200
-) -> dict[tuple[Any, ...], float]:
+) -> dict[tuple[object, ...], float]:
     """Return what some of the stored cells took, in units of what is usual, by their families."""
     found = {}
     for address in addresses[:: max(1, len(addresses) // most)]:
-        with suppress(StoreError):
+        with suppress(StoreError, KeyError):
             cell = results.get(address)
             job, took = Job("", address, cell.spec), cell.provenance.get("microseconds_a_round")
             if took is not None:
@@ -636,7 +621,7 @@ def _measured(
     return found
 
 
-def _seconds_of_best(problem: dict[str, Any]) -> float:
+def _seconds_of_best(problem: ProblemTable) -> float:
     """Return the seconds that a round of a trial adds to finding the best action in hindsight."""
     try:
         made = build_problem(problem, _TRIED, 1, 0, 0)
