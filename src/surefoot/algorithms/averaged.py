@@ -191,8 +191,7 @@ class Averaged(Wrapper):
             return self._stay(state), Info(state.x, wish=state.x)
         region = self._wait(state, seen)
         if region is not None:
-            if seen.within is not None:
-                region = region.within(seen.within)
+            region = region.within(seen.within)
             x = region.nearest(state.start)
             return self._stay(state), Info(x, x, region, suspects)
         if self.needs.cost_gradients:

@@ -374,9 +374,7 @@ class Certified(Algorithm):
             else:
                 memory = knowledge.age(before)
             suspects = (partial(knowledge.contradictions, before, reading),)
-        region = knowledge.region(memory, errors)
-        if feedback.within is not None:
-            region = region.within(feedback.within)
+        region = knowledge.region(memory, errors).within(feedback.within)
         learner, wish = self.proposer.propose(state.learner, x, feedback, region)
         new = freeze(region.nearest(own_point(wish, x)))  # safety is this line
         if wish.contradictions:

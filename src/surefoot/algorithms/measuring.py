@@ -237,20 +237,17 @@ class Measuring(Wrapper):
             f"{share:.3g} of the way back its slope can be measured"
         )
         bound = min((1 - share) * high + share * start.value + margin, 0.0)
-        return state, self._point(state, base + share * (start.x - base), bound, reason, seen)
+        back = base + share * (start.x - base)
+        region = OnePoint(state.rounds, back, bound, self.errors, reason)
+        return state, region.within(seen.within)
 
     def _stay(self, state: MeasuringState, region: Region, seen: Feedback) -> Region:
         """Return the action alone where nothing was read and its bound is known."""
         if state.bound == math.inf:
             return region
         reason = "nothing was read, and the action stays, which was certified before"
-        return self._point(state, state.x, min(state.bound, 0.0), reason, seen)
-
-    def _point(
-        self, state: MeasuringState, x: Array, bound: float, reason: str, seen: Feedback
-    ) -> Region:
-        region: Region = OnePoint(state.rounds, x, bound, self.errors, reason)
-        return region if seen.within is None else region.within(seen.within)
+        bound = min(state.bound, 0.0)
+        return OnePoint(state.rounds, state.x, bound, self.errors, reason).within(seen.within)
 
     def _region(self, state: MeasuringState, room: float, seen: Feedback) -> Region:
         """Return what is certified around the base, from its value and a slope with its error."""
@@ -258,7 +255,7 @@ class Measuring(Wrapper):
         last = Anchor(state.base, state.value + state.noise + room, t)
         memory = CurvatureMemory(t, last, last.value, state.slope, tau, None, 0.0, 0.0)
         region: Region = known.region(memory, replace(known.errors, slope=tau))
-        return region if seen.within is None else region.within(seen.within)
+        return region.within(seen.within)
 
     def _probe(self, state: MeasuringState, i: int) -> Array:
         """Return the i-th probe: down the slope, as far as it is known."""

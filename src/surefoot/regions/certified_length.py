@@ -57,7 +57,6 @@ action stays where it is, which is feasible.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -69,7 +68,6 @@ from surefoot.core.arrays import (
     is_number,
     maximum,
     minimum,
-    namespace,
     norm,
     number_like,
     round_up,
@@ -78,7 +76,7 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, positive, projectable
-from surefoot.core.points import reach_of, snap_inside
+from surefoot.core.points import all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Solving
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import StepCertificate
@@ -226,7 +224,7 @@ class CertifiedLength(Knowledge):
             upper = minimum(upper, limit)
         if errors.drifts:
             may_stay = upper == upper
-            fresh = first | _same(x, anchor) | (-upper > slack)
+            fresh = first | all_entries(x == anchor) | (-upper > slack)
             slack = where(fresh, maximum(slack, -upper), slack)
         if is_number(g) and not slack > 0:
             if memory.rounds:  # the anchor is used up
@@ -250,54 +248,36 @@ class CertifiedLength(Knowledge):
         cut = maximum(level + rho - 2 * noise, zero)
         cut = cut / where(squared > 0, sqrt(squared), math.inf)
         root = sqrt(maximum(A - cut, zero) * (A + cut) + kappa * A * A)
-        left = where(inside, excess / self.G_g, root)
-        drawn, loses = self._project(project_halfspace(x, level + rho - noise, s))
-        left = where(inside, left, loses(left))
-        made = LengthMemory(
-            t,
-            anchor,
-            seen_slack,
-            since,
-            x,
-            when + zero,
-            upper,
-            level,
-            s,
-            rho,
-            drawn,
-            left,
-            A,
-            x,
-            where(may_stay, upper, math.inf + zero),
-            zero > 0,
-        )
-        if errors.is_exact:
-            return made
-        return self._pull(made, slack, error, errors)
+        drawn, left = self._project(project_halfspace(x, level + rho - noise, s), root)
+        left = where(inside, excess / self.G_g, left)
+        stay = where(may_stay, upper, math.inf + zero)
+        seen = (t, anchor, seen_slack, since, x, when + zero, upper, level, s, rho)
+        made = LengthMemory(*seen, drawn, left, A, x, stay, zero > 0)
+        return made if errors.is_exact else self._pull(made, slack, error, errors)
 
     def holds(self, x: Array) -> bool:
         """Return whether an action of one run is in the domain; a batch is trusted."""
         one = isinstance(x, np.ndarray) and x.ndim == 1
         return not one or bool(self.domain.contains(x))
 
-    def _project(self, p: Array) -> tuple[Array, Callable[[Number], Number]]:
-        r"""Return a projection onto the domain, and what it makes of a distance to points of it.
+    def _project(self, p: Array, distance: Number) -> tuple[Array, Number]:
+        r"""Return a projection onto the domain, and its distance to points of it, from that of p.
 
         Those onto a ball and a box are as exact as the margin counts on. For a q that any other
         set returns, and every v of the set,
         :math:`\|q-v\|^2 \le \|p-v\|^2 + 2\max_{w}(p-q)^\top(w-q) - \|p-q\|^2`.
         """
         if isinstance(self.domain, (Ball, Box)):
-            return self.domain.project(p), lambda distance: distance
+            return self.domain.project(p), distance
         if isinstance(self.domain, Solving):
             found = self.domain.nearest(p)
-            return found.point, lambda distance: distance + found.error
+            return found.point, distance + found.error
         q = self.domain.project(p)
         way = q - p
         gap = dot(way, q - self.domain.minimize_linear(way))
         gap = maximum(gap, 0.0 * gap) + 32 * (p.shape[-1] + 8) * _UNIT * self.reach * norm(way)
         more = maximum(2.0 * gap - dot(way, way), 0.0 * gap)
-        return q, lambda distance: sqrt(distance * distance + more)
+        return q, sqrt(distance * distance + more)
 
     def _slack(self, memory: LengthMemory, t: Number, errors: Errors) -> Number:
         """Return the slack of the anchor in a round, rounded down."""
@@ -413,7 +393,7 @@ class LengthRegion(Region):
         if (
             is_zero(drift)
             or not isinstance(memory.slack, float)
-            or _same(self.point, memory.anchor)
+            or all_entries(self.point == memory.anchor)
         ):
             return False
         used = drift * (memory.rounds + 2.0 - memory.since)
@@ -455,7 +435,7 @@ class LengthRegion(Region):
         inside = (norm(w - self.memory.drawn) <= self.longest + tolerance) & (self.longest > 0)
         # Not w itself: the square of what is far away may be no float.
         inside = inside & self.knowledge.domain.contains(where(inside, w, self.memory.drawn))
-        return inside | (_same(w, self.point) & self.has_point)
+        return inside | (all_entries(w == self.point) & self.has_point)
 
     def nearest(self, w: Array) -> Array:
         """Return w itself where it is certified; else where a step to it is cut off."""
@@ -498,7 +478,7 @@ class LengthRegion(Region):
         seen = self.memory
         rule = "slack" if seen.upper <= -seen.rho else "contraction"
         taken, bound = 0.0, min(float(self.point_level + self.rise), 0.0)
-        if seen.is_pulled or not (self.longest > 0 or _same(x, seen.x)):
+        if seen.is_pulled or not (self.longest > 0 or all_entries(x == seen.x)):
             rule = "pulled"
         elif self.longest > 0:
             taken = float(norm(x - seen.drawn))
@@ -519,10 +499,3 @@ class LengthRegion(Region):
             G_g=float(self.steepness),
             errors=self.errors,
         )
-
-
-def _same(x: Array, y: Array) -> Any:
-    """Return whether two actions are the same: a bool, or a column for a batch."""
-    if isinstance(x, np.ndarray) and x.ndim == 1:
-        return bool((x == y).all())
-    return namespace(x).all(x == y, axis=-1, keepdims=x.ndim > 1)

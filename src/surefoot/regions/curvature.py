@@ -227,8 +227,6 @@ class Curvature(Knowledge):
     def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return the ball, in the known set where there is one."""
         region = CurvatureRegion(self, memory, memory.rounds + 1.0, errors)
-        if self.domain is None:
-            return region
         if isinstance(self.domain, Ball):
             return WithinBall(region, self.domain)
         return region.within(self.domain)

@@ -154,7 +154,7 @@ class LipschitzHull(Knowledge):
         hull = self._hull(memory, memory.rounds + 1.0, errors)
         if errors.drift:
             hull = hull.to_visit(memory.anchor)
-        return hull if self.domain is None else hull.within(self.domain)
+        return hull.within(self.domain)
 
     def _hull(self, memory: HullMemory, t: float, errors: Errors) -> HullRegion:
         """Return the hull of both balls as they are in round t."""

@@ -41,14 +41,14 @@ class KnownSets:
     """The points that are in all of several sets; one NumPy run.
 
     Args:
-        sets: of which the last is named where nothing is certified in all of them.
+        sets: of which the last is named where nothing is certified in all of them; None is no set.
     """
 
     def __init__(self, *sets: Any) -> None:
-        for known in sets:
+        self.sets = tuple(known for known in sets if known is not None)
+        for known in self.sets:
             if not isinstance(known, Set) or isinstance(known, type):
                 raise InvalidValueError(f"within must be a set with a projection, got {known!r}")
-        self.sets = sets
 
     def __bool__(self) -> bool:
         return bool(self.sets)
@@ -208,7 +208,7 @@ def _explain_empty(region: Region, known: KnownSets) -> EmptyRegionError:
     if not known:
         return region.explain_empty()
     *others, last = known.sets
-    part = region if not others else region.within(*others)
+    part = region.within(*others)
     near = part.nearest(last.project(region.x))
     for _ in range(TURNS):
         before, near = near, part.nearest(last.project(near))

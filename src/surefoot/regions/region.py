@@ -251,9 +251,10 @@ class Region:
         far = norm(point - w)
         return Projection(point, 0.0 * far, far)
 
-    def within(self, *sets: Set) -> Region:
+    def within(self, *sets: Set | None) -> Region:
         """Return the part of the region that is in sets, as those announced for the next round."""
-        return Within(self, KnownSets(*sets))
+        known = KnownSets(*sets)
+        return Within(self, known) if known else self
 
     @property
     def base(self) -> Any:
@@ -308,7 +309,9 @@ class Within(Region):
     """
 
     def __init__(self, part: Region, known: KnownSets) -> None:
-        self.part, self.known = part, known
+        sets = part.known.sets if isinstance(part, Within) else ()
+        self.part: Region = part.part if isinstance(part, Within) else part
+        self.known = KnownSets(*sets, *known.sets)
         self.round, self.x, self.upper, self.errors = part.round, part.x, part.upper, part.errors
         self.radius, self.depth, self.longest = part.radius, part.depth, part.longest
         self.steepness, self.noise, self.reach = part.steepness, part.noise, part.reach
@@ -343,10 +346,6 @@ class Within(Region):
     def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return where a step to w is cut off with its multipliers."""
         return self.part.find_cut(w, self.known)
-
-    def within(self, *sets: Set) -> Region:
-        """Return the part that is in further sets."""
-        return Within(self.part, KnownSets(*self.known.sets, *sets))
 
 
 class WithinBall(Within):

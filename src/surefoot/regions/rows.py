@@ -180,7 +180,7 @@ class CurvatureRows(Knowledge):
     def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return the intersection of the balls, and of the known set."""
         region = RowsRegion(self, memory, memory.rounds + 1.0, errors)
-        return region if self.domain is None else region.within(self.domain)
+        return region.within(self.domain)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the curvatures and errors are right."""

@@ -143,7 +143,7 @@ class Together(Knowledge):
         each = zip(self.rows, memory.rows, strict=True)
         rows = tuple(row.region(part, self._errors_of(row, errors)) for row, part in each)
         region = TogetherRegion(rows, memory.x, memory.rounds, errors)
-        return region if self.domain is None else region.within(self.domain)
+        return region.within(self.domain)
 
     def contradictions(self, memory: TogetherMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants of a row are right."""
