@@ -311,7 +311,7 @@ class Within(Region):
     def __init__(self, part: Region, known: KnownSets) -> None:
         sets = part.known.sets if isinstance(part, Within) else ()
         self.part: Region = part.part if isinstance(part, Within) else part
-        self.known = KnownSets(*sets, *known.sets)
+        self.known: KnownSets = KnownSets(*sets, *known.sets)
         self.round, self.x, self.upper, self.errors = part.round, part.x, part.upper, part.errors
         self.radius, self.depth, self.longest = part.radius, part.depth, part.longest
         self.steepness, self.noise, self.reach = part.steepness, part.noise, part.reach
