@@ -16,6 +16,8 @@ from surefoot.core.types import Array, Feedback, Number, Region, State
 
 __all__ = ["NOTHING", "Told", "read_feedback"]
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 class Told(NamedTuple):
     """What a round is told.
@@ -179,7 +181,7 @@ def _read_constraint(
         return g, s, float(g.max())
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
-    g = checks.read_constraint_value(g, x)
+    g = g if type(g) is float else checks.read_constraint_value(g, x)
     if not math.isfinite(g):
         checks.refuse_unfinite(np.asarray(g), "constraint_value")
     if s is None and not needs.constraint_subgradients:
@@ -199,15 +201,15 @@ def _flat(g: float) -> InvalidValueError:
 
 def _read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
     """Return a float64 copy; refuse what is no array of numbers of the shape."""
-    if type(value) is list and set(map(type, value)) == {float}:
-        array = np.array(value)
-    elif type(value) is np.ndarray and value.dtype == np.float64:
+    if type(value) is np.ndarray and value.dtype is _FLOAT64:
         array = value.copy()
+    elif type(value) is list and set(map(type, value)) == {float}:
+        array = np.array(value)
     else:
         array = np.array(checks.to_numbers(value, name, f"an array of shape {shape}, {rule}"))
     if array.shape != shape:
         raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
-    if array.dtype != np.float64:
+    if array.dtype is not _FLOAT64:
         # Other precisions are upcast or refused, as a start's are.
         convert = checks.to_exact if name.startswith("constraint") else checks.to_action
         array = convert(array, name)

@@ -59,6 +59,7 @@ _PAGE = 4096
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 _SHARE = 10  # of the bytes between two snapshots, what a snapshot has
 _DIGEST = len(',"digest":""}') + 64
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _WRITERS: set[tuple[int, int]] = set()
 _WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}
 
@@ -105,7 +106,7 @@ def seal(digest: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
     >>> line[:30], len(digest), line == seal("", json.loads(line[:-78] + b"}"))[0]
     (b'{"kind":"note","text":"hello",', 64, True)
     """
-    body = json.dumps(record, separators=(",", ":"), allow_nan=False)[:-1]
+    body = _JSON.encode(record)[:-1]
     found = hashlib.sha256((digest + body).encode()).hexdigest()
     return f'{body},"digest":"{found}"}}\n'.encode(), found
 

@@ -97,10 +97,10 @@ def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Da
 
 
 def _encode(value: object, path: str, name: str | None) -> Data:
-    if hasattr(value, "unpacked"):  # a state of the kernel
-        value = value.unpacked()
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray, np.generic)):
         return _encode_numbers(value)
+    if hasattr(value, "unpacked"):  # a state of the kernel
+        value = value.unpacked()
     form, parts = _take_apart(value)
     above = f"{path}__" if path else ""
     data = {str(key): _encode(part, f"{above}{key}", name) for key, part in parts.items()}
@@ -132,6 +132,8 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
 
 
 def _encode_numbers(value: Array) -> Data:
+    if type(value) is float:  # what most of a journal is made of
+        return value if math.isfinite(value) else {"number": repr(value)}
     if isinstance(value, np.generic):
         # Whether a number is NumPy's or Python's decides which way a primitive goes.
         number = _encode_numbers(value.item())
@@ -144,8 +146,7 @@ def _encode_numbers(value: Array) -> Data:
             raise NotPlainError(f"an array of {value.dtype} cannot be stored as plain data")
         parts = [_encode_numbers(part) for part in value.ravel().tolist()]
         return {"array": parts, "type": str(value.dtype), "shape": list(value.shape)}
-    is_finite = not isinstance(value, float) or math.isfinite(value)
-    return value if is_finite else {"number": repr(value)}
+    return value
 
 
 def decode(
@@ -357,6 +358,7 @@ def _names_of(kind: type) -> tuple[str, ...]:
     return tuple(parameters_of(kind)) or _field_names(kind)
 
 
+@cache
 def _field_names(kind: Any) -> tuple[str, ...]:
     if is_dataclass(kind):
         return tuple(f.name for f in fields(kind) if f.init)
