@@ -154,8 +154,8 @@ def test_a_wrong_call_is_one_sentence_and_changes_nothing(what, tmp_path):
         assert fleet._now is before
         assert (tmp_path / "fleet" / "fleet.jsonl").read_bytes() == written
         drive(fleet, "leader", 1)
-    with pytest.raises(ValueError, match="tell must come after ask in round"):
-        fleet.tell(**seen_at("leader", before[0].actions))
+    with pytest.raises(ValueError, match="tell must come once after each ask"):
+        fleet.tell(**seen_at("leader", before[1].actions))
 
 
 def test_a_start_that_is_not_feasible_is_named_with_its_member():
@@ -208,13 +208,28 @@ def test_a_journal_goes_on_bit_for_bit(name, tmp_path):
 def test_snapshots_are_opened_from(tmp_path, monkeypatch):
     player, folder = PLAYERS["leader"], tmp_path / "fleet"
     with Fleet(player, np.zeros((N, D)), journal=folder) as fleet:
-        state, at = fleet._now
-        fleet._now = (state, at._replace(least=3_000))
+        run, state, at = fleet._now
+        fleet._now = (run, state, at._replace(least=3_000))
         drive(fleet, "leader", 30)
     kinds = [r["kind"] for r in records(folder / "fleet.jsonl")]
     assert kinds.count("snapshot") >= 1
     with Fleet.open(folder) as again:
         assert again.ask().tobytes() == fleet.ask().tobytes()
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_fleet_goes_on_in_another_file(name, tmp_path):
+    with Fleet(PLAYERS[name], np.zeros((N, D)), journal=tmp_path / "fleet", rotate=4) as fleet:
+        drive(fleet, name, 10)
+    names = sorted(path.name for path in (tmp_path / "fleet").iterdir())
+    assert names == ["fleet.jsonl", "fleet.jsonl.2", "fleet.jsonl.3"]
+    with Fleet.open(tmp_path / "fleet") as again:
+        assert again.round == 11
+        drive(again, name, 3)
+    assert len(list((tmp_path / "fleet").iterdir())) == 4
+    whole = Fleet(PLAYERS[name], np.zeros((N, D)))
+    drive(whole, name, 13)
+    assert again.ask().tobytes() == whole.ask().tobytes()
 
 
 def test_a_torn_line_is_taken_off_and_said_and_damage_is_refused(tmp_path):
@@ -223,7 +238,9 @@ def test_a_torn_line_is_taken_off_and_said_and_damage_is_refused(tmp_path):
         drive(fleet, "leader", 5)
         data = path.read_bytes()
     path.write_bytes(data[:-100])
-    with pytest.warns(JournalWarning, match="round 5 was being written; 4 is certain"):
+    with pytest.warns(
+        JournalWarning, match="round 5 was being written; 4 is the last certain round"
+    ):
         Fleet.open(tmp_path / "fleet").close()
     damaged = data.replace(b'"round":2', b'"round":3', 1)
     path.write_bytes(damaged)

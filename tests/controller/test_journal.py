@@ -276,7 +276,7 @@ def test_a_certificate_of_numpys_numbers_is_kept(path, monkeypatch):
 def test_a_second_writer_in_this_process_is_told_so(path):
     with Controller(PLAYERS["PFS"], START, journal=path) as controller:
         drive(controller, PLAYERS["PFS"], 2)
-        with pytest.raises(StoreError, match="is in use by this process: one writer at a time"):
+        with pytest.raises(StoreError, match="is in use: one writer at a time"):
             Controller.open(path)
         assert replay(path).rounds == 2  # which reads, and disturbs nobody
         drive(controller, PLAYERS["PFS"], 2, first=3)  # undisturbed
@@ -303,7 +303,7 @@ def test_a_second_writer_in_another_process_is_told_so(path):
             text=True,
             check=True,
         ).stdout
-        sentence = f"journal '{path}' is in use by another process: one writer at a time\n"
+        sentence = f"journal '{path}' is in use: one writer at a time\n"
         assert told == sentence
         drive(controller, PLAYERS["PFS"], 2, first=3)
     with Controller.open(path) as controller:

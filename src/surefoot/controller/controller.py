@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from surefoot.algorithms import Guarantee, PremiseWarning, Reaction
-from surefoot.controller.alarms import Alarm, OnAlarm, sound
+from surefoot.controller.alarms import OnAlarm, sound
 from surefoot.controller.decide import Decision, decide, order, resume
 from surefoot.controller.explanation import Explanation, explain
-from surefoot.controller.feedback import Told, read_feedback
-from surefoot.controller.journal import Journal, Position, bytes_in, now
+from surefoot.controller.feedback import read_feedback
+from surefoot.controller.journal import Journal, Position
+from surefoot.controller.live import Live
 from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
 from surefoot.controller.records import (
-    Options,
-    describe_order,
     describe_round,
     encode_loop,
     header_of,
+    next_action,
     player_of,
-    snapshot_of,
 )
 from surefoot.controller.replaying import Ending, restore
 from surefoot.core import checks
@@ -29,14 +27,10 @@ from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.plain import digest, encode
 from surefoot.core.types import Array, ArrayLike, Region, State
 
-__all__ = ["Controller", "JournalWarning"]
+__all__ = ["Controller"]
 
 
-class JournalWarning(UserWarning):
-    """Warn that a journal ended in the middle of a record, or was written elsewhere."""
-
-
-class Controller:
+class Controller(Live):
     """A player in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
 
     Every input is checked: a call that raises has changed nothing, and the next correct call
@@ -83,7 +77,9 @@ class Controller:
         the next g is at most -0.204
     """
 
-    __slots__ = ("__weakref__", "_asked", "_journal", "_now", "_options", "_telling", "on_alarm")
+    __slots__ = ()
+
+    _now: tuple[Run, LoopState, Position | None]
 
     def __init__(
         self,
@@ -98,32 +94,8 @@ class Controller:
         on_alarm: OnAlarm | None = None,
     ) -> None:
         run = Run.of(player, start, on_contradiction=on_contradiction, on_missing=on_missing)
-        if isinstance(rotate, str):
-            bytes_in(rotate)
-        elif rotate is not None:
-            rotate = checks.positive_int(rotate, "rotate")
-        options = Options(rotate, checks.positive_int(durable_every, "durable_every"))
-        loop, written, at = run.begin(), None, None
-        if journal is not None:
-            written, at = Journal.create(journal, header_of(run, loop, options))
-        self._set_up(run, loop, written, at, options, on_alarm)
-
-    def _set_up(
-        self,
-        run: Run,
-        loop: LoopState,
-        journal: Journal | None,
-        at: Position | None,
-        options: Options,
-        on_alarm: OnAlarm | None,
-    ) -> None:
-        if on_alarm is not None:
-            checks.function(on_alarm=on_alarm)
-        self._telling = threading.RLock()
-        self._journal, self._options, self.on_alarm = journal, options, on_alarm
-        self._asked = 0  # the last round that was asked for
-        # The one thing that changes: what is played, where it is, and how far the file has come.
-        self._now: tuple[Run, LoopState, Position | None] = (run, loop, at)
+        self._set_up(run, run.begin(), on_alarm)
+        self._create(journal, rotate, durable_every)
 
     @classmethod
     def open(
@@ -179,40 +151,25 @@ class Controller:
             if mine is not None:
                 _check_same(path, end.run, end.first, mine)
             run = end.run.with_policies(**policies)
-            options = Options(journal.rotate, journal.durable_every)
-            self._set_up(run, end.loop, journal, end.at, options, on_alarm)
-            self._say_opened(end)
+            self._set_up(run, end.loop, on_alarm)
+            self._journal, self._now = journal, (run, end.loop, end.at)
+            self._say_ending(end)
         except BaseException:
             journal.close(None)
             raise
         return self
 
-    def _say_opened(self, end: Ending) -> None:
-        """Say what was found at the end of a journal, in it, too."""
-        run, loop, at = self._now
-        t, found = loop.round, []
-        if end.torn:
-            words = f"round {t} was being written; {t - 1} is the last certain round"
-            found.append(("torn", {"bytes": end.torn, "sentence": words}))
-        if end.engine != run.engine:
-            words = f"steps are taken by {run.engine} from round {t} on, and were by {end.engine}"
-            what = {"engine": run.engine, "sentence": words, "loop": encode_loop(loop)}
-            found.append(("engine", what))
+    def _say_ending(self, end: Ending) -> None:
+        """Say what was found at the end of a journal."""
+        (run, loop, _), engine = self._now, end.engine
+        self._say_torn(end.torn)
+        if engine != run.engine:
+            words = f"steps are taken by {run.engine} from round {loop.round} on, and were by"
+            more: dict[str, Any] = {"engine": run.engine, "loop": encode_loop(loop)}
+            self._say_opened("engine", f"{words} {engine}", loud=False, **more)
         elif end.is_rebuilt:
-            words = f"the last rounds up to {t - 1} were derived again, with other last bits"
-            found.append(("rebuilt", {"sentence": words, "loop": encode_loop(loop)}))
-        for kind, what in found:
-            assert self._journal is not None
-            assert at is not None
-            record = {"kind": kind, "round": t, "time": now(), **what}
-            if kind == "torn":
-                self._journal.take_off(at)
-            at = self._journal.append(at, [record])
-            self._now = (run, loop, at)
-            sentence = f"{self._journal.name}: {what['sentence']}"
-            sound([Alarm.of(t, "journal", sentence)], self.on_alarm)
-            if kind != "engine":
-                warn_caller(sentence, JournalWarning)
+            words = f"the last rounds up to {loop.round - 1} were derived again, with other last"
+            self._say_opened("rebuilt", f"{words} bits", loop=encode_loop(loop))
 
     @classmethod
     def open_or_create(
@@ -272,11 +229,6 @@ class Controller:
         return self._now[0].guarantee
 
     @property
-    def round(self) -> int:
-        """The current round; the first is 1."""
-        return self._now[1].round
-
-    @property
     def state(self) -> State:
         """The state of the algorithm."""
         return self._now[1].state
@@ -290,7 +242,7 @@ class Controller:
     @on_contradiction.setter
     def on_contradiction(self, policy: Reaction) -> None:
         """Set the policy from the next round on."""
-        with self._telling:
+        with self._lock:
             run, loop, at = self._now
             self._now = (run.with_policies(on_contradiction=policy), loop, at)
 
@@ -363,40 +315,28 @@ class Controller:
         """
         told = locals()
         del told["self"]
-        with self._telling:  # of two threads that tell one round, one is refused
+        with self._lock:  # of two threads that tell one round, one is refused
             run, loop, at = self._now
-            if self._asked != loop.round:
-                _refuse_telling(loop.round)
+            self._check_asked()
             seen = read_feedback(run, loop.state, told)
             decision = decide(run, loop, seen)
             if decision.warnings:
                 warn_caller(decision.warnings[0], PremiseWarning)
             if at is not None:
-                decision, at = self._write_round(run, loop, seen, decision, at)
+                decision = decision._replace(loop=decision.loop.with_certificate())
+                is_usual = decision.error is None and seen.feedback.action is None
+                at = self._write_round(describe_round(loop, seen, decision), is_usual=is_usual)
             self._now = (run, decision.loop, at)
         if decision.alarms:
             sound(decision.alarms, self.on_alarm)
         if decision.error is not None:
             raise decision.error
 
-    def _write_round(
-        self, run: Run, loop: LoopState, seen: Told, decision: Decision, at: Position
-    ) -> tuple[Decision, Position]:
-        """Write a round; return its decision with a certificate, and where the journal ends."""
-        journal = self._journal
-        assert journal is not None
-        decision = decision._replace(loop=decision.loop.with_certificate())
-        records = [describe_round(loop, seen, decision)]
-        durable = decision.error is not None
-        if decision.error is None:
-            if journal.is_full(at):
-                at = journal.turn_over(
-                    at, header_of(run, loop, self._options, rounds=loop.round - 1)
-                )
-            elif at.since >= at.least and seen.feedback.action is None:
-                # Not before a round whose words need what the last step knew.
-                records.insert(0, snapshot_of(loop))
-        return decision, journal.append(at, records, durable=durable)
+    def _header(self, run: Run, state: LoopState) -> dict[str, Any]:
+        return header_of(run, state)
+
+    def _snapshot(self, state: LoopState) -> dict[str, Any]:
+        return {"kind": "snapshot", "round": state.round, "loop": encode_loop(state)}
 
     def explain(self) -> Explanation:
         """Return why the current action may be played; its ``str`` is one line."""
@@ -415,7 +355,7 @@ class Controller:
             reason: in words, for :meth:`explain` and the journal.
         """
         check_text(reason, "reason")
-        with self._telling:
+        with self._lock:
             run, loop, _ = self._now
             self._take_order("hold", {"reason": reason}, order(run, loop, reason, "held", None))
 
@@ -433,7 +373,7 @@ class Controller:
             checks.positive(speed=speed)
             speed = float(speed)
         check_text(reason, "reason")
-        with self._telling:
+        with self._lock:
             run, loop, _ = self._now
             decision = order(run, loop, reason, "retreated", speed)
             self._take_order("retreat", {"reason": reason, "speed": speed}, decision)
@@ -441,12 +381,11 @@ class Controller:
     def note(self, text: str) -> None:
         """Write an operator's note to the journal; nothing else changes."""
         check_text(text, "text")
-        with self._telling:
+        with self._lock:
             run, loop, at = self._now
-            if self._journal is None or at is None:
+            if at is None:
                 raise InvalidValueError("note needs a journal, got a controller without one")
-            record = describe_order("note", loop.round, {"text": text}, loop)
-            self._now = (run, loop, self._journal.append(at, [record]))
+            self._now = (run, loop, self._write("note", text=text))
 
     def resume(
         self,
@@ -473,7 +412,7 @@ class Controller:
             raise InvalidValueError(f"resume takes {', '.join(POLICIES)}, got {strangers[0]}")
         if player is None and start is not None:
             raise InvalidValueError(f"start must come with a player, got start={start!r} alone")
-        with self._telling:
+        with self._lock:
             before, loop, _ = self._now
             run = before
             if player is not None:
@@ -494,40 +433,18 @@ class Controller:
         self, kind: str, what: Mapping[str, object], decision: Decision, run: Run | None = None
     ) -> None:
         """Write an order and have what follows from it."""
-        before, loop, at = self._now
-        after = decision.loop
-        if self._journal is not None and at is not None:
+        (before, _, at), after = self._now, decision.loop
+        if at is not None:
             after = after.with_certificate()
-            record = describe_order(kind, loop.round, what, after)
-            at = self._journal.append(at, [record])
+            at = self._write(kind, **what, **next_action(after))
         self._now = (run or before, after, at)
         self._asked = 0
         sound(decision.alarms, self.on_alarm)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the journal, so that others can open it; without one nothing happens."""
-        if self._journal is not None:
-            self._journal.close(self._now[2])
 
     def __repr__(self) -> str:
         run, loop, _ = self._now
         where = "" if self._journal is None else f", journal='{self._journal.first}'"
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
-
-
-def _refuse_telling(t: int) -> NoReturn:
-    if t == 1:
-        raise InvalidValueError("tell must come after ask, got tell before the first ask")
-    raise InvalidValueError(
-        f"tell must come once after each ask, got a second tell for round {t - 1}: "
-        f"ask for the action of round {t} first"
-    )
 
 
 def _check_same(path: str | os.PathLike[str], last: Run, first: Run, mine: Run) -> None:

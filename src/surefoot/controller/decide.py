@@ -30,7 +30,7 @@ import numpy as np
 
 from surefoot.algorithms import Breach, PremiseError
 from surefoot.controller.alarms import Alarm, AlarmKind
-from surefoot.controller.causes import causes_of, evidence_of
+from surefoot.controller.causes import causes_of
 from surefoot.controller.feedback import Told
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
@@ -198,14 +198,14 @@ def _decide_contradiction(
     read, known = _locate(run, loop, told), loop._replace(refused=())
     bound = known.bound(run) if (read.action == here.x).all() else math.inf
     anchor = anchor_after(run, loop, read)  # the first round is its own
-    evidence = evidence_of(read.action, told.feedback, bound, loop.anchor, info)
     sentence, policy = serious[0].sentence, run.on_contradiction
-    causes = causes_of(run.knowledge, evidence, 0.0 if anchor is None else -anchor.value, sentence)
+    slack = 0.0 if anchor is None else -anchor.value
+    causes = causes_of(run.knowledge, read, bound, loop.anchor, slack, info, sentence)
     if policy == "raise":
         words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
         words = f"{sentence}; the likely causes, the likeliest first: {words}"
-        return _refuse(loop, serious, PremiseError(words, tuple(map(str, causes))))
-    why: dict[str, Any] = {"causes": [str(cause) for cause in causes]}
+        return _refuse(loop, serious, PremiseError(words, causes))
+    why: dict[str, Any] = {"causes": list(causes)}
     if policy not in ("hold", "retreat") or told.worst is None:
         return _stepped(run, loop, told, state, info, found, why)
     # Of an action that was not measured nothing is known then.

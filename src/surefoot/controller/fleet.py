@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self
@@ -18,12 +17,13 @@ from surefoot.controller.decide import Decision, decide, order, resume
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import NOTHING, Told, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, now
+from surefoot.controller.live import Live
 from surefoot.controller.loop import LoopState, Run, check_text
-from surefoot.controller.records import Options, encode_loop, header_of, loop_from, run_from
+from surefoot.controller.records import encode_loop, header_of, loop_from, run_from
 from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
-from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import decode, encode
 from surefoot.core.types import Array, ArrayLike, Feedback
 from surefoot.kernel import compiled
@@ -61,7 +61,7 @@ class FleetState(NamedTuple):
     aside: Mapping[int, LoopState]
 
 
-class Fleet:
+class Fleet(Live):
     """Many controllers of one kind, told by arrays.
 
     A member whose round is missing (a NaN value), contradicted or halted does not stop the others:
@@ -76,6 +76,7 @@ class Fleet:
         on_contradiction: "hold" or "retreat" a member whose data contradict a constant, until
             :meth:`resume`; or "record" it and go on.
         on_missing: "hold" or "retreat" in a round without a measurement.
+        rotate: as for a :class:`Controller`.
         on_alarm: a function that is called with every :class:`Alarm`; the sentence begins with the
             member.
 
@@ -94,10 +95,9 @@ class Fleet:
         ([[0.4], [0.2], [0.0]], False)
     """
 
-    __slots__ = ("_asked", "_journal", "_lock", "_now", "_rule", "_run", "on_alarm")
+    __slots__ = ("_rule",)
 
-    _journal: Journal | None
-    _now: tuple[FleetState, Position | None]
+    _now: tuple[Run, FleetState, Position | None]
 
     def __init__(
         self,
@@ -107,6 +107,7 @@ class Fleet:
         journal: str | os.PathLike[str] | None = None,
         on_contradiction: Reaction = "hold",
         on_missing: str = "hold",
+        rotate: int | str | None = None,
         on_alarm: OnAlarm | None = None,
     ) -> None:
         checks.one_of(_POLICIES, on_contradiction=on_contradiction)
@@ -115,31 +116,31 @@ class Fleet:
         if first.ndim != 2 or not first.size:
             raise InvalidValueError(f"starts.shape must be (n, d), got {first.shape}")
         run = Run.of(player, first[0], on_contradiction=on_contradiction, on_missing=on_missing)
-        self._set_up(run, first, on_alarm)
+        self._begin(run, first, on_alarm)
         if journal is not None:
             folder = Path(os.fspath(journal))
             folder.mkdir(parents=True, exist_ok=True)
-            header = header_of(run, run.begin(), Options(), fleet=first.tolist())
-            self._journal, at = Journal.create(folder / FILE, header)
-            snapshot = len(first) * len(json.dumps(header["loop"]))
-            self._now = (self._now[0], at._replace(least=10 * snapshot))
+            journal = folder / FILE
+        self._create(journal, rotate, 1)
+        run, state, at = self._now
+        if at is not None:  # a first snapshot has far more than the first line
+            snapshot = len(first) * len(json.dumps(encode_loop(run.begin())))
+            self._now = (run, state, at._replace(least=10 * snapshot))
 
-    def _set_up(self, run: Run, starts: Array, on_alarm: OnAlarm | None) -> None:
-        self._run, self.on_alarm, self._lock, self._asked = run, on_alarm, threading.RLock(), 0
+    def _begin(self, run: Run, starts: Array, on_alarm: OnAlarm | None) -> None:
         self._rule = rule = _rule_of(run)
         n, (size, out) = len(starts), (0, 0) if rule is None else (rule.size, rule.out)
-        loops = [_begin(run, start) for start in starts]
+        loops = [LoopState(1, run.algorithm.init(start.copy())) for start in starts]
         blocks = np.zeros((n, size))
         if rule is not None:
             for i, loop in enumerate(loops):
                 blocks[i] = rule.block_of(loop.state)
         anchors = (starts.copy(), np.full(n, np.nan), np.zeros(n))
         numbers = (blocks, np.zeros((n, out)), np.full(n, np.nan))
-        state = FleetState(1, starts.copy(), *numbers, anchors, {})
         # Before the first reading there is nothing that the kernel could go on from.
         aside = dict(enumerate(loops)) if rule is None else {}
-        self._journal = None
-        self._now = (state._replace(aside=aside), None)
+        state = FleetState(1, starts.copy(), *numbers, anchors, aside)
+        self._set_up(run, state, on_alarm)
 
     @classmethod
     def open(
@@ -157,64 +158,57 @@ class Fleet:
         try:
             header, tail = reader.header, read_tail(reader)
             run = run_from(reader.name, header, given, tail.size, str(header.get("surefoot")))
-            self._set_up(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
+            self._begin(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
+            state = self._now[1]
             for record in (tail.state, *map(reader.parse, tail.after)):
-                self._take(reader, record)
-            rounds = self._now[0].round - 1
-            at = reader.position(tail.since, tail.size)
-            self._journal, self._now = written, (self._now[0], at)
-            if reader.torn:
-                written.take_off(at)
-                self._say(at, "torn", f"round {rounds + 1} was being written; {rounds} is certain")
+                state = self._follow(reader, state, record)
+            self._journal = written
+            self._now = (run, state, reader.position(tail.since, tail.size))
+            self._say_torn(reader.torn)
         except BaseException:
             written.close(None)
             raise
         return self
 
-    def _take(self, reader: Reader, record: Mapping[str, Any]) -> None:
-        """Do again what a line says."""
-        state = self._now[0]
-        if record["kind"] == "snapshot":
-            loops = [loop_from(reader.name, data, self._run) for data in record["loops"]]
+    def _follow(self, reader: Reader, state: FleetState, record: Mapping[str, Any]) -> FleetState:
+        """Return the state after what a line says."""
+        run, kind = self._now[0], record["kind"]
+        if "loops" in record:
+            loops = [loop_from(reader.name, data, run) for data in record["loops"]]
             actions = np.array([loop.x for loop in loops])
             aside = dict(enumerate(loops))
-            state = state._replace(round=record["round"], actions=actions, aside=aside)
-        elif record["kind"] == "round":
+            return state._replace(round=record["round"], actions=actions, aside=aside)
+        if kind == "round":
             told = {name: decode(record[name]) for name in _TOLD if name in record}
-            state, _ = self._decide(state, self._read(state, told))
+            state, _ = self._decide(run, state, self._read(run, state, told))
             recorded = np.array(record["next"])
             if not np.allclose(recorded, state.actions, rtol=1e-12, atol=1e-12):
                 raise reader.damaged("what it tells leads elsewhere")
-        elif record["kind"] in _ORDERS:
-            state, _ = self._order(state, record)
-        self._now = (state, None)
+        elif kind in _ORDERS:
+            state, _ = self._order(run, state, record)
+        return state
 
     # --- what a user asks ------------------------------------------------------------------------
 
     @property
-    def round(self) -> int:
-        """The current round, of all members; the first is 1."""
-        return self._now[0].round
-
-    @property
     def halted(self) -> dict[int, str]:
         """The members that nothing moves until :meth:`resume`, and why."""
-        aside = self._now[0].aside
+        aside = self._now[1].aside
         return {i: loop.halt.reason for i, loop in aside.items() if loop.halt is not None}
 
     def __len__(self) -> int:
-        return len(self._now[0].actions)
+        return len(self._now[1].actions)
 
     def ask(self) -> Array:
         """Return the actions to play in this round, (n, d), as a read-only copy."""
-        state = self._now[0]
+        state = self._now[1]
         self._asked = state.round
         return freeze(state.actions.copy())
 
     def explain(self, member: int) -> Explanation:
         """Return why the action of a member may be played."""
-        state = self._now[0]
-        return explain(self._run, self._loop(state, self._member(member)))
+        run, state, _ = self._now
+        return explain(run, self._loop(state, self._member(member)))
 
     def tell(
         self,
@@ -243,32 +237,29 @@ class Fleet:
             "constraint_subgradient": constraint_subgradient,
         }
         with self._lock:
-            state, at = self._now
-            if self._asked != state.round:
-                raise InvalidValueError(
-                    f"tell must come after ask in round {state.round}, and once"
-                )
-            seen = self._read(state, told)
-            after, alarms = self._decide(state, seen)
-            if self._journal is not None and at is not None:
+            run, state, at = self._now
+            self._check_asked()
+            seen = self._read(run, state, told)
+            after, alarms = self._decide(run, state, seen)
+            if at is not None:
                 record: dict[str, Any] = {"kind": "round", "round": state.round, "time": now()}
                 record |= {name: encode(part) for name, part in seen.items()}
-                records = [record | {"next": after.actions.tolist()}]
-                if at.since >= at.least:
-                    records.insert(0, self._snapshot(state))
-                at = self._journal.append(at, records)
-            self._now = (after, at)
+                at = self._write_round(record | {"next": after.actions.tolist()})
+            self._now = (run, after, at)
         sound(alarms, self.on_alarm)
 
+    def _header(self, run: Run, state: FleetState) -> dict[str, Any]:
+        header = header_of(run, run.begin(), fleet=state.actions.tolist())
+        return header if state.round == 1 else self._snapshot(state) | header
+
     def _snapshot(self, state: FleetState) -> dict[str, Any]:
-        """Return the line from which opening a journal replays."""
         loops = [encode_loop(self._loop(state, i)) for i in range(len(self))]
         return {"kind": "snapshot", "round": state.round, "loops": loops}
 
-    def _read(self, state: FleetState, told: Mapping[str, Any]) -> dict[str, Array]:
+    def _read(self, run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Array]:
         """Return what was told as arrays; refuse what does not fit."""
         n, d = state.actions.shape
-        needs, first = self._run.needs, "proposal" if self._run.is_filter else "cost_gradient"
+        needs, first = run.needs, "proposal" if run.is_filter else "cost_gradient"
         if needs.apart:
             raise InvalidValueError("a fleet must have one constraint, got several apart")
         shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
@@ -297,13 +288,15 @@ class Fleet:
 
     # --- deciding --------------------------------------------------------------------------------
 
-    def _decide(self, state: FleetState, seen: dict[str, Array]) -> tuple[FleetState, list[Alarm]]:
+    def _decide(
+        self, run: Run, state: FleetState, seen: dict[str, Array]
+    ) -> tuple[FleetState, list[Alarm]]:
         """Return the next state of all members: pure."""
-        blocks, outs, stepped = self._step_usual(state, seen)
+        blocks, outs, stepped = self._step_usual(run, state, seen)
         g, t = seen["constraint_value"], state.round
         places, bounds, since = (part.copy() for part in state.anchors)
         fresh = stepped & (np.isnan(bounds) | (places == state.actions).all(axis=1))
-        errors = self._run.errors
+        errors = run.errors
         places[fresh], since[fresh] = state.actions[fresh], t
         bounds[fresh] = g[fresh] + errors.value + errors.evaluation
         d = state.actions.shape[1]
@@ -314,7 +307,7 @@ class Fleet:
         )
         aside, alarms = dict(state.aside), []
         for i in np.flatnonzero(~stepped).tolist():
-            decision = self._decide_one(self._loop(state, i), seen, i)
+            decision = _decide_one(run, self._loop(state, i), seen, i)
             loop = decision.loop
             alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
             actions[i] = loop.x
@@ -328,22 +321,24 @@ class Fleet:
         anchors = (places, bounds, since)
         return FleetState(t + 1, freeze(actions), blocks, outs, g, anchors, aside), alarms
 
-    def _step_usual(self, state: FleetState, seen: dict[str, Array]) -> tuple[Array, Array, Array]:
+    def _step_usual(
+        self, run: Run, state: FleetState, seen: dict[str, Array]
+    ) -> tuple[Array, Array, Array]:
         """Step all usual members at once: the one place; return blocks, outs, and who has stepped.
 
         Who is not measured, contradicts something, or is not the kernel's does not.
         """
         n = len(state.actions)
         stepped, rule, extension = np.zeros(n, dtype=bool), self._rule, compiled()
-        if rule is None or extension is None or self._run.errors.drift:
+        if rule is None or extension is None or run.errors.drift:
             return state.blocks.copy(), state.outs.copy(), stepped
         blocks, outs = state.blocks.copy(), np.zeros_like(state.outs)
-        usual = np.isfinite(seen["constraint_value"]) & self._keeps_premises(state, seen)
+        usual = np.isfinite(seen["constraint_value"]) & _keeps_premises(run, state, seen)
         usual[list(state.aside)] = False
         status = np.where(usual, 0.0, -1.0)
         wish = (
             (None, seen["proposal"].ravel())
-            if self._run.is_filter
+            if run.is_filter
             else (
                 seen["cost_gradient"].ravel(),
                 None,
@@ -357,41 +352,6 @@ class Fleet:
         blocks[~stepped] = state.blocks[~stepped]
         outs[~stepped] = state.outs[~stepped]
         return blocks, outs, stepped
-
-    def _keeps_premises(self, state: FleetState, seen: dict[str, Array]) -> Array:
-        """Return whose round breaks no premise of the guarantee."""
-        keeps = np.ones(len(state.actions), dtype=bool)
-        if self._run.guarantee is None:
-            return keeps
-        g = seen["constraint_value"]
-        if not self._run.is_filter:
-            gradient = np.linalg.norm(seen["cost_gradient"], axis=1)
-            slope = np.linalg.norm(seen["constraint_subgradient"], axis=1)
-            for premise in self._run.premises:
-                if premise.quantity in ("cost gradient", "constraint subgradient"):
-                    observed, _ = premise.observe(float(state.round), gradient, g, slope)
-                    keeps &= ~np.asarray(premise.is_broken_by(observed))
-                else:  # it says which rounds it speaks of
-                    keeps &= False
-        return keeps & (g <= 0)
-
-    def _decide_one(self, loop: LoopState, seen: dict[str, Array], i: int) -> Decision:
-        """Decide the round of a member by itself."""
-        told: Told = NOTHING
-        if np.isfinite(seen["constraint_value"][i]):
-            names = ("cost", "constraint", "action", "cost_value", "value_error", "within")
-            one: dict[str, Any] = dict.fromkeys((*names, "cost_gradient", "proposal"))
-            one |= {name: part[i] for name, part in seen.items()} | {"missing": False}
-            one["constraint_value"] = float(one["constraint_value"])
-            told = read_feedback(self._run, loop.state, one)
-        try:
-            decision = decide(self._run, loop, told)
-        except ValueError as error:
-            raise InvalidValueError(f"member {i}: {error}") from error
-        if decision.error is None:
-            return decision
-        # Where drift leaves nothing certified, the member goes on without its step.
-        return decide(self._run, decision.loop, NOTHING)._replace(alarms=decision.alarms)
 
     def _loop(self, state: FleetState, i: int) -> LoopState:
         """Return the loop of a member."""
@@ -426,29 +386,25 @@ class Fleet:
         check_text(reason, "reason")
         if not isinstance(members, Iterable):
             raise InvalidValueError(f"members must be a list of them, got {members!r}")
-        record: dict[str, Any] = {"kind": kind, "reason": reason}
-        record["members"] = [self._member(i) for i in members]
+        what = {"reason": reason, "members": [self._member(i) for i in members]}
         with self._lock:
-            state, at = self._now
-            after, alarms = self._order(state, record)
-            if self._journal is not None and at is not None:
-                record |= {"round": state.round, "time": now()}
-                at = self._journal.append(at, [record])
-            self._now = (after, at)
+            run, state, _ = self._now
+            after, alarms = self._order(run, state, {"kind": kind, **what})
+            self._now = (run, after, self._write(kind, **what))
         sound(alarms, self.on_alarm)
 
     def _order(
-        self, state: FleetState, record: Mapping[str, Any]
+        self, run: Run, state: FleetState, record: Mapping[str, Any]
     ) -> tuple[FleetState, list[Alarm]]:
         """Return the state after an order."""
         aside, actions, alarms = dict(state.aside), state.actions.copy(), []
         for i in record["members"]:
             loop, reason = self._loop(state, i), record["reason"]
             if record["kind"] == "resume":
-                decision = resume(self._run, loop, self._run, reason, fresh=False)
+                decision = resume(run, loop, run, reason, fresh=False)
             else:
                 how: Any = "held" if record["kind"] == "hold" else "retreated"
-                decision = order(self._run, loop, reason, how, None)
+                decision = order(run, loop, reason, how, None)
             aside[i], actions[i] = decision.loop, decision.loop.x
             alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
         return state._replace(aside=aside, actions=freeze(actions)), alarms
@@ -458,30 +414,8 @@ class Fleet:
             raise InvalidValueError(f"a member must be from 0 to {len(self) - 1}, got {i!r}")
         return int(i)
 
-    def _say(self, at: Position, kind: str, sentence: str) -> None:
-        """Say something about the journal, in it, too."""
-        from surefoot.controller.controller import JournalWarning
-
-        assert self._journal is not None
-        state = self._now[0]
-        record = {"kind": kind, "round": state.round, "time": now(), "sentence": sentence}
-        self._now = (state, self._journal.append(at, [record]))
-        sound([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
-        warn_caller(f"{self._journal.name}: {sentence}", JournalWarning)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the journal, so that others can open it; without one nothing happens."""
-        if self._journal is not None:
-            self._journal.close(self._now[1])
-
     def __repr__(self) -> str:
-        return f"<Fleet of {len(self)} {self._run.name} in round {self.round}>"
+        return f"<Fleet of {len(self)} {self._now[0].name} in round {self.round}>"
 
 
 _TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
@@ -496,8 +430,41 @@ def _rule_of(run: Run) -> Rule | None:
     return rule
 
 
-def _begin(run: Run, start: Array) -> LoopState:
-    return LoopState(1, run.algorithm.init(start.copy()))
+def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Array:
+    """Return whose round breaks no premise of the guarantee."""
+    keeps = np.ones(len(state.actions), dtype=bool)
+    if run.guarantee is None:
+        return keeps
+    g = seen["constraint_value"]
+    if not run.is_filter:
+        gradient = np.linalg.norm(seen["cost_gradient"], axis=1)
+        slope = np.linalg.norm(seen["constraint_subgradient"], axis=1)
+        for premise in run.premises:
+            if premise.quantity in ("cost gradient", "constraint subgradient"):
+                observed, _ = premise.observe(float(state.round), gradient, g, slope)
+                keeps &= ~np.asarray(premise.is_broken_by(observed))
+            else:  # it says which rounds it speaks of
+                keeps &= False
+    return keeps & (g <= 0)
+
+
+def _decide_one(run: Run, loop: LoopState, seen: dict[str, Array], i: int) -> Decision:
+    """Decide the round of a member by itself."""
+    told: Told = NOTHING
+    if np.isfinite(seen["constraint_value"][i]):
+        names = ("cost", "constraint", "action", "cost_value", "value_error", "within")
+        one: dict[str, Any] = dict.fromkeys((*names, "cost_gradient", "proposal"))
+        one |= {name: part[i] for name, part in seen.items()} | {"missing": False}
+        one["constraint_value"] = float(one["constraint_value"])
+        told = read_feedback(run, loop.state, one)
+    try:
+        decision = decide(run, loop, told)
+    except ValueError as error:
+        raise InvalidValueError(f"member {i}: {error}") from error
+    if decision.error is None:
+        return decision
+    # Where drift leaves nothing certified, the member goes on without its step.
+    return decide(run, decision.loop, NOTHING)._replace(alarms=decision.alarms)
 
 
 def _is_usual(loop: LoopState) -> bool:

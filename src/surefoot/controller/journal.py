@@ -60,7 +60,6 @@ _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 _SHARE = 10  # of the bytes between two snapshots, what a snapshot has
 _DIGEST = len(',"digest":""}') + 64
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-_WRITERS: set[tuple[int, int]] = set()
 _WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}
 
 
@@ -337,21 +336,10 @@ def sync_folder(path: Path) -> None:
 
 
 class _File(NamedTuple):
-    """The file that is written: its descriptor, which file of the run it is, and which inode."""
+    """The file that is written: its descriptor, and which file of the run it is."""
 
     number: int
     part: int
-    inode: tuple[int, int]
-
-    @classmethod
-    def of(cls, number: int, part: int) -> _File:
-        file = cls(number, part, _identity(number))
-        _WRITERS.add(file.inode)
-        return file
-
-    def close(self) -> None:
-        _WRITERS.discard(self.inode)
-        os.close(self.number)
 
 
 class Journal:
@@ -373,7 +361,7 @@ class Journal:
         self.first, self.durable_every, self.rotate = first, durable_every, rotate
         self._process, self._written, self._unsynced = os.getpid(), 0, 0
         self._failed: str | None = None
-        self._file: _File | None = _File.of(file, part)
+        self._file: _File | None = _File(file, part)
 
     @property
     def name(self) -> str:
@@ -430,7 +418,7 @@ class Journal:
         try:
             _lock(file, first)
             if _last_part(first) != part:
-                raise StoreError(f"journal '{first}' is in use by another process")
+                raise StoreError(f"journal '{first}' is in use: one writer at a time")
         except BaseException:
             os.close(file)
             raise
@@ -503,8 +491,8 @@ class Journal:
         except BaseException:
             os.close(number)
             raise
-        self._file = _File.of(number, part)
-        before.close()
+        self._file = _File(number, part)
+        os.close(before.number)
         return Position(part, len(line), digest, 0, 0, _SHARE * len(line))
 
     def close(self, at: Position | None) -> None:
@@ -512,13 +500,10 @@ class Journal:
         file = self._file
         if file is None:
             return
-        if self._process != os.getpid():
-            os.close(file.number)  # the lock is the parent's
-        else:
-            if at is not None and self._failed is None:
-                with contextlib.suppress(StoreError):
-                    self.append(at, [{"kind": "closed", "time": now()}])
-            file.close()
+        if at is not None:
+            with contextlib.suppress(StoreError):  # of a fork, or after a failed sync
+                self.append(at, [{"kind": "closed", "time": now()}])
+        os.close(file.number)
         self._file = None
 
     def _checked(self) -> _File:
@@ -543,8 +528,8 @@ class Journal:
         if file.part != at.part:
             later, number = file, os.open(part_of(self.first, at.part), os.O_RDWR | os.O_APPEND)
             _lock(number, self.first)
-            file = self._file = _File.of(number, at.part)
-            later.close()
+            file = self._file = _File(number, at.part)
+            os.close(later.number)
             size = self._written = os.fstat(number).st_size
         if not at.size <= size <= max(self._written, at.size):
             raise StoreError(f"{self.name} has moved on without its writer: open it again")
@@ -618,20 +603,11 @@ def _give_name(draft: Path, path: Path) -> None:
 
 
 def _lock(file: int, path: Path) -> None:
-    if _identity(file) in _WRITERS:
-        raise StoreError(f"journal '{path}' is in use by this process: one writer at a time")
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise StoreError(
-                f"journal '{path}' is in use by another process: one writer at a time"
-            ) from error
-
-
-def _identity(file: int) -> tuple[int, int]:
-    found = os.fstat(file)
-    return found.st_dev, found.st_ino
+            raise StoreError(f"journal '{path}' is in use: one writer at a time") from error
 
 
 def _ends_continued(path: Path) -> bool:

@@ -19,7 +19,7 @@ from surefoot.core import checks
 from surefoot.core.errors import StoreError
 from surefoot.core.optional import need
 from surefoot.core.plain import NotPlainError, decode, describe
-from surefoot.core.types import Array, Certificate, Number
+from surefoot.core.types import Certificate, Number
 
 __all__ = [
     "JournalNote",
@@ -115,7 +115,7 @@ class JournalRound(NamedTuple):
             yield f"then {self.how}, not by the rule"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class JournalRecord:
     """What a journal says; its ``str`` is a summary of a few lines.
 
@@ -148,16 +148,16 @@ class JournalRecord:
     on_contradiction: str
     start: np.ndarray
     action: np.ndarray
-    certificate: Certificate | None
-    is_open: bool
-    g: np.ndarray
-    bounds: np.ndarray
-    lengths: np.ndarray
-    errors: np.ndarray
-    missing: int
-    rounds: tuple[JournalRound, ...]
-    breaches: tuple[Breach, ...]
-    notes: tuple[JournalNote, ...]
+    certificate: Certificate | None = None
+    is_open: bool = True
+    g: Any = ()
+    bounds: Any = ()
+    lengths: Any = ()
+    errors: Any = ()
+    missing: int = 0
+    rounds: tuple[JournalRound, ...] = ()
+    breaches: tuple[Breach, ...] = ()
+    notes: tuple[JournalNote, ...] = ()
 
     @property
     def told(self) -> int:
@@ -207,9 +207,8 @@ class JournalRecord:
         Actions, gradients and subgradients have one column for each entry; of separate
         constraints only the values and the largest are listed.
         """
-        found: dict[str, list[Any]] = {"round": [], "g": [], "bound": [], "certified_length": []}
-        for i, row in enumerate(self.rounds):
-            parts: dict[str, Any] = {
+        rows = [
+            {
                 "round": row.round,
                 "g": row.g,
                 "bound": row.bound,
@@ -225,12 +224,11 @@ class JournalRecord:
                 "time": row.time,
                 "certificate": None if row.certificate is None else str(row.certificate),
             }
-            for name, value in parts.items():
-                found.setdefault(name, [None] * i).append(value)
-            for column in found.values():
-                if len(column) == i:
-                    column.append(None)
-        return found
+            for row in self.rounds
+        ]
+        first = ("round", "g", "bound", "certified_length")
+        names = dict.fromkeys((*first, *(name for row in rows for name in row)))
+        return {name: [row.get(name) for row in rows] for name in names}
 
     def to_pandas(self) -> Any:
         """Return the rounds as a ``pandas.DataFrame``, one row each, indexed by the round."""
@@ -323,15 +321,27 @@ def read_journal(
     for name, value in (("first", first), ("last", last), ("latest", latest)):
         if value is not None:
             checks.positive_int(value, name)
-    rows, reader = _Rows(first, last, latest), Reader(path)
-    for line in reader:
-        try:
-            rows.add(reader.parse(line))
-        except StoreError:
-            raise
-        except Exception as error:  # whoever writes a file can put anything into it
-            raise unreadable(reader.name, f"line at byte {reader.size}", error) from error
-    return rows.record(reader.first)
+    reader = Reader(path)
+    rows: deque[JournalRound] = deque(maxlen=latest)
+    numbers: list[tuple[float | None, ...]] = []
+    record, where = None, "player"
+    try:
+        record = _begin(reader)
+        for line in reader:
+            where = f"line at byte {reader.size}"
+            row = _take(record, reader.parse(line))
+            if row is not None:
+                numbers.append((row.g, row.bound, row.length, row.error))
+                if row.round >= first and (last is None or row.round <= last):
+                    rows.append(row)
+    except StoreError:
+        raise
+    except Exception as error:  # whoever writes a file can put anything into it
+        raise unreadable(reader.name, where, error) from error
+    columns = np.array(numbers, dtype=np.float64).reshape(-1, 4).T
+    record.g, record.bounds, record.lengths, record.errors = columns
+    record.rounds = tuple(rows)
+    return record
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
@@ -347,95 +357,67 @@ def is_journal(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-class _Rows:
-    """The rounds while they are read: numbers of all, decisions of those that are wanted."""
+def _begin(reader: Reader) -> JournalRecord:
+    """Return the record of a journal before its first round."""
+    header = reader.header
+    try:
+        player, guarantee = repr(decode(header["player"])), decode(header["guarantee"])
+        promise = None if guarantee is None else str(guarantee)
+    except NotPlainError:  # functions of the user's, which are not needed to read
+        player, promise = describe(header["player"]), None
+        if header["guarantee"] is not None:
+            promise = str(header["guarantee"].get("class"))
+    start = np.array(header["start"], dtype=np.float64)
+    first = np.array(header["loop"]["state"]["x"], dtype=np.float64)
+    about = (header["surefoot"], header["created"], player, promise, header["on_contradiction"])
+    return JournalRecord(reader.first, *about, start, first, errors=header["errors"])
 
-    def __init__(self, first: int, last: int | None, latest: int | None) -> None:
-        self.first, self.last = first, last
-        self.g: list[float] = []
-        self.bounds: list[float] = []
-        self.lengths: list[float] = []
-        self.errors: list[float] = []
-        self.rounds: deque[JournalRound] = deque(maxlen=latest)
-        self.certificate: Certificate | None = None  # of the next action
-        self.notes: list[JournalNote] = []
-        self.breaches: list[Breach] = []
-        self.run: dict[str, Any] = {}
-        self.missing, self.is_open = 0, True
 
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Take a line."""
-        kind = record["kind"]
-        self.is_open = kind != "closed"
-        if kind == "journal":
-            self.run = self.run or _run_in(record)
-            self.errors_told = record["errors"]
-            self.action: Array = np.array(record["loop"]["state"]["x"], dtype=np.float64)
-        elif kind == "round":
-            self._add_round(record)
-        elif kind == "note":
-            self.notes.append(JournalNote(record["round"], record["text"]))
-        elif kind in ("torn", "rebuilt", "engine"):
-            self.notes.append(JournalNote(record["round"], record["sentence"]))
-        elif kind == "refused":
-            sentence = decode(record["breaches"][0], OWN).sentence
-            self.notes.append(JournalNote(record["round"], f"refused: {sentence}"))
-        elif kind in ("hold", "retreat", "resume"):
-            self.notes.append(JournalNote(record["round"], f"{kind}: {record['reason']}"))
-            self.errors_told = record.get("errors", self.errors_told)
-        if kind == "resume" and record.get("fresh"):
-            self.breaches = []
-        if "next" in record:
-            self.action = np.array(record["next"], dtype=np.float64)
-            self.certificate = certificate_from(record["certificate"])
+def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None:
+    """Take a line; return the round that it tells of, if it does.
 
-    def _add_round(self, record: Mapping[str, Any]) -> None:
-        """Take a round: its action was shown to be feasible by the certificate before it."""
-        certificate = self.certificate
-        bound = math.inf if certificate is None else float(certificate.bound)
-        told = {name: decode(record.get(name)) for name in _TOLD}
-        value: Number = told["constraint_value"]
-        row = JournalRound(
-            round=record["round"],
-            action=self.action,
-            certificate=certificate,
-            bound=bound if bound < math.inf else None,
-            length=_length_of(certificate),
-            g=None if value is None else float(np.max(value)),
-            **told,
-            how=record.get("how", "stepped"),
-            error=record.get("value_error", self.errors_told["value"]),
-            time=record["time"],
-        )
-        self.missing += "missing" in record
-        self.breaches += [decode(b, OWN) for b in record.get("breaches", ())]
-        for column, part in (
-            (self.g, row.g),
-            (self.bounds, row.bound),
-            (self.lengths, row.length),
-            (self.errors, row.error),
-        ):
-            column.append(math.nan if part is None else part)
-        if row.round >= self.first and (self.last is None or row.round <= self.last):
-            self.rounds.append(row)
+    While lines are taken, ``errors`` has those of the player.
+    """
+    kind, note, row = line["kind"], None, None
+    so_far.is_open = kind != "closed"
+    so_far.errors = line.get("errors", so_far.errors)
+    if kind == "round":
+        row = _round_in(so_far, line)
+        so_far.missing += "missing" in line
+        so_far.breaches += tuple(decode(b, OWN) for b in line.get("breaches", ()))
+    elif kind in ("note", "torn", "rebuilt", "engine"):
+        note = line["text" if kind == "note" else "sentence"]
+    elif kind == "refused":
+        note = f"refused: {decode(line['breaches'][0], OWN).sentence}"
+    elif kind in ("hold", "retreat", "resume"):
+        note = f"{kind}: {line['reason']}"
+        so_far.breaches = () if line.get("fresh") else so_far.breaches
+    if note is not None:
+        so_far.notes += (JournalNote(line["round"], note),)
+    if "next" in line:
+        so_far.action = np.array(line["next"], dtype=np.float64)
+        so_far.certificate = certificate_from(line["certificate"])
+    return row
 
-    def record(self, path: Path) -> JournalRecord:
-        """Return what was read."""
-        return JournalRecord(
-            path=path,
-            **self.run,
-            action=self.action,
-            certificate=self.certificate,
-            is_open=self.is_open,
-            g=np.array(self.g),
-            bounds=np.array(self.bounds),
-            lengths=np.array(self.lengths),
-            errors=np.array(self.errors),
-            missing=self.missing,
-            rounds=tuple(self.rounds),
-            breaches=tuple(self.breaches),
-            notes=tuple(self.notes),
-        )
+
+def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
+    """Return a round: its action was shown to be feasible by the certificate before it."""
+    certificate = so_far.certificate
+    bound = math.inf if certificate is None else float(certificate.bound)
+    told = {name: decode(line.get(name)) for name in _TOLD}
+    value: Number = told["constraint_value"]
+    return JournalRound(
+        round=line["round"],
+        action=so_far.action,
+        certificate=certificate,
+        bound=bound if bound < math.inf else None,
+        length=_length_of(certificate),
+        g=None if value is None else float(np.max(value)),
+        **told,
+        how=line.get("how", "stepped"),
+        error=line.get("value_error", so_far.errors["value"]),
+        time=line["time"],
+    )
 
 
 _TOLD = (
@@ -454,22 +436,3 @@ def _length_of(certificate: Certificate | None) -> float | None:
         if (length := getattr(certificate, name, None)) is not None:
             return max(float(length), 0.0)
     return None
-
-
-def _run_in(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is played, in words."""
-    try:
-        player, guarantee = repr(decode(header["player"])), decode(header["guarantee"])
-        promise = None if guarantee is None else str(guarantee)
-    except NotPlainError:  # functions of the user's, which are not needed to read
-        player, promise = describe(header["player"]), None
-        if header["guarantee"] is not None:
-            promise = str(header["guarantee"].get("class"))
-    return {
-        "surefoot": header["surefoot"],
-        "created": header["created"],
-        "player": player,
-        "guarantee": promise,
-        "on_contradiction": header["on_contradiction"],
-        "start": np.array(header["start"], dtype=np.float64),
-    }

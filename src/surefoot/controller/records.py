@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from surefoot import __version__
 from surefoot.algorithms import Breach, Certified, Delayed, Probing
@@ -21,7 +21,15 @@ from surefoot.core.plain import NotPlainError, decode, encode, records_in
 from surefoot.core.types import Array, Certificate
 from surefoot.regions import Anchor, CertifiedLength, Curvature, CurvatureRows, LipschitzHull
 
-__all__ = ["describe_order", "describe_round", "header_of", "loop_from", "run_from", "snapshot_of"]
+__all__ = [
+    "describe_round",
+    "encode_loop",
+    "header_of",
+    "loop_from",
+    "next_action",
+    "player_of",
+    "run_from",
+]
 
 OWN: dict[str, type] = {
     "Anchor": Anchor,
@@ -43,23 +51,11 @@ TOLD = (
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
 
-class Options(NamedTuple):
-    """How a journal is written.
-
-    Attributes:
-        rotate: the number of rounds in a file, or its size; None for all.
-        durable_every: so many rounds are written between two syncs.
-    """
-
-    rotate: int | str | None = None
-    durable_every: int = 1
-
-
 # --- what is written -----------------------------------------------------------------------------
 
 
-def header_of(run: Run, loop: LoopState, options: Options, **more: object) -> dict[str, Any]:
-    """Return the first line of a file."""
+def header_of(run: Run, loop: LoopState, **more: object) -> dict[str, Any]:
+    """Return the first line of a file, without how it is written."""
     return {
         "kind": "journal",
         "format": 1,
@@ -67,7 +63,6 @@ def header_of(run: Run, loop: LoopState, options: Options, **more: object) -> di
         "created": now(),
         "engine": run.engine,
         **player_of(run),
-        **options._asdict(),
         **more,
         "loop": encode_loop(loop),
     }
@@ -144,11 +139,6 @@ def _unpack(state: Any) -> Any:
     return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
 
 
-def snapshot_of(loop: LoopState) -> dict[str, Any]:
-    """Return the line from which opening a journal replays."""
-    return {"kind": "snapshot", "round": loop.round, "loop": encode_loop(loop)}
-
-
 def describe_round(loop: LoopState, told: Told, decision: Decision) -> dict[str, Any]:
     """Return the line of a round; of one that was refused, that it was."""
     if decision.error is not None:
@@ -169,19 +159,12 @@ def describe_round(loop: LoopState, told: Told, decision: Decision) -> dict[str,
         record["why"] = dict(decision.why)
     if decision.breaches:
         record["breaches"] = [encode(b) for b in decision.breaches]
-    record["next"] = decision.loop.x.tolist()
-    record["certificate"] = encode(decision.loop.certificate)
-    return record
+    return record | next_action(decision.loop)
 
 
-def describe_order(
-    kind: str, t: int, what: Mapping[str, object], loop: LoopState
-) -> dict[str, Any]:
-    """Return the line of an operator's order or note."""
-    record = {"kind": kind, "round": t, "time": now(), **what}
-    if kind != "note":
-        record |= {"next": loop.x.tolist(), "certificate": encode(loop.certificate)}
-    return record
+def next_action(loop: LoopState) -> dict[str, Any]:
+    """Return the action at hand, and why it may be played, as a line has them."""
+    return {"next": loop.x.tolist(), "certificate": encode(loop.certificate)}
 
 
 # --- what is read --------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def _encode(value: object, path: str, name: str | None) -> Data:
 
 def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
     """Return the form that a value has as plain data, and its parts; no form if there is none."""
-    kind = type(value)
+    kind: Any = type(value)
     if _is_record(kind) or known_classes().get(kind.__name__) is kind:
         return "class", {n: getattr(value, n) for n in _field_names(kind)}
     if kind in (list, tuple) and isinstance(value, (list, tuple)):
