@@ -1,6 +1,7 @@
 """What noise, delay and the lack of slopes cost, and how often noise leads outside.
 
 ``python -m benchmarks.noise values``: regret without slopes, beside that with them.
+``python -m benchmarks.noise costs``: regret with values of the cost alone, beside gradients.
 ``python -m benchmarks.noise heat``: the same where a bound on the curvature is known.
 ``python -m benchmarks.noise regret``: regret with noisy readings.
 ``python -m benchmarks.noise delay``: regret with late feedback.
@@ -26,6 +27,7 @@ from surefoot.algorithms import (
     Averaged,
     CertifiedDualAveraging,
     CertifiedPFS,
+    CostProbing,
     Delayed,
     LeaderFollower,
     Probing,
@@ -34,7 +36,8 @@ from surefoot.algorithms import (
 )
 from surefoot.core.types import Array
 from surefoot.problems import Problem, binding_toy, paper_toy, random_polytope
-from surefoot.problems.constraints import Affine, Constraint, L2Norm
+from surefoot.problems.constraints import Affine, Constraint, L2Norm, LinfNorm
+from surefoot.problems.costs import Linear
 from surefoot.regions import Curvature
 
 NOISES = ("normal", "two points", "rare and large")
@@ -205,6 +208,35 @@ def values(options: Any) -> int:
     return 0
 
 
+def costs(options: Any) -> int:
+    """Print the regret where costs are told by value: fixed costs, and costs that are i.i.d."""
+    line("costs, d", ["staying", "values", "values, also of g", "gradients"])
+    line("---", ["---"] * 4)
+    T, runs = options.horizon, options.trials
+    for kind in ("fixed", "pairs", "iid"):
+        for d in (2, 5, 20):
+            rng, pull = np.random.default_rng([d, 11]), -np.ones(d) / math.sqrt(d)
+            slopes = np.tile(pull, (T, runs, 1))
+            if kind == "pairs":  # after the first round, the two of a pair have the same cost
+                slopes += np.repeat(rng.normal(size=(T // 2 + 1, runs, d)), 2, axis=0)[1 : T + 1]
+            elif kind == "iid":
+                slopes += rng.normal(size=(T, runs, d))
+            cube, ball = LinfNorm(0.5, d), Ball(0.5 * math.sqrt(d) + 0.1)
+            problem = Problem.of(Linear(slopes), cube, ball, np.zeros(d))
+            c, told = problem.constants, {"dimension": d}
+            if kind != "iid":
+                told["change"] = 0
+            rules: list[Any] = [
+                CostProbing.known_horizon(c, T, ball, base=base, **told)
+                for base in (LeaderFollower.default, ValuesFollower.default)
+            ]
+            rules.append(LeaderFollower.default(c, T, ball))
+            regrets = [played(rule, problem)[0] for rule in rules]
+            idle = 0.5 * float(abs(slopes.sum(axis=0)).sum(axis=-1).mean())
+            line(f"{kind}, {d}", [f"{value:,.0f}" for value in (idle, *regrets)])
+    return 0
+
+
 def heat(options: Any) -> int:
     """Print the regret on the README's heat, where curvature is known, with slopes and without."""
     rng, T = np.random.default_rng(3), options.horizon
@@ -271,6 +303,7 @@ def delay(options: Any) -> int:
 
 PARTS: dict[str, Callable[[Any], int]] = {
     "values": values,
+    "costs": costs,
     "heat": heat,
     "regret": regret,
     "delay": delay,

@@ -294,7 +294,7 @@ class Controller(Live):
             cost_gradient: a (sub)gradient of the round's cost.
             constraint_value: g; at most 0 is feasible.
             constraint_subgradient: one subgradient of g.
-            cost_value: the cost, if the journal should store it.
+            cost_value: the cost: for rules that are told costs by value, or for the journal.
             cost: a function from the action to the cost and its gradient, instead of both.
             constraint: likewise for g and a subgradient, such as ``query`` of a constraint.
             proposal: the next action that somebody wants; for filters, instead of the cost.

@@ -34,10 +34,11 @@ class Told(NamedTuple):
     is_missing: bool = False
 
     @property
-    def gradient(self) -> float:
-        """The norm of the cost gradient, or of the proposal."""
-        first = self.feedback.cost_gradient
-        return float(norm(self.feedback.proposal if first is None else first))
+    def gradient(self) -> float | None:
+        """The norm of the cost gradient, or of the proposal; None where costs are told by value."""
+        seen = self.feedback
+        first = seen.proposal if seen.cost_gradient is None else seen.cost_gradient
+        return None if first is None else float(norm(first))
 
     @property
     def steepness(self) -> float | None:
@@ -78,7 +79,7 @@ def read_feedback(run: Run, state: State, told: dict[str, Any]) -> Told:
         g, s = _call(told["constraint"], x, "constraint", g, s)
     gradient = _read_gradient(run, x, gradient, told["proposal"])
     g, s, worst = _read_constraint(run, x, g, s)
-    if cost is not None:
+    if cost is not None or run.needs.cost_values:
         cost = checks.to_number(cost, x, "cost_value")
         if not math.isfinite(cost):
             raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
@@ -144,8 +145,8 @@ def _call(function: Any, x: Array, name: str, *instead: object) -> tuple[Any, An
     return answer
 
 
-def _read_gradient(run: Run, x: Array, gradient: object, proposal: object) -> Array:
-    """Return what a player is told first: the proposal for a filter."""
+def _read_gradient(run: Run, x: Array, gradient: object, proposal: object) -> Array | None:
+    """Return what a player is told first: the proposal for a filter; None of costs by value."""
     name = "cost_gradient"
     if run.is_filter:
         if gradient is not None:
@@ -157,6 +158,12 @@ def _read_gradient(run: Run, x: Array, gradient: object, proposal: object) -> Ar
         raise InvalidValueError(
             f"an algorithm must be told a cost_gradient, got proposal={proposal!r}"
         )
+    elif not run.needs.cost_gradients:
+        if gradient is not None:
+            raise InvalidValueError(
+                f"{run.name} must be told cost_value alone, got cost_gradient={gradient!r}"
+            )
+        return None
     return _read_array(gradient, name, x.shape, "that of the action")
 
 

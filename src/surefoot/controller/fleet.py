@@ -262,6 +262,10 @@ class Fleet(Live):
         needs, first = run.needs, "proposal" if run.is_filter else "cost_gradient"
         if needs.apart:
             raise InvalidValueError("a fleet must have one constraint, got several apart")
+        if needs.cost_values:
+            raise InvalidValueError(
+                f"a fleet must be told gradients of costs, got {self._run.name}, told by value"
+            )
         shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
         if strangers := [k for k, v in told.items() if v is not None and k not in shapes]:
             raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")

@@ -96,7 +96,7 @@ class Game:
         seen = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
             check = checks.read_feedback_apart if oracle.needs.apart else checks.read_feedback
-            check(x, seen.feedback)
+            check(x, seen.feedback._replace(cost_gradient=gradient))
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
             if tuple(np.shape(value)) != want:
