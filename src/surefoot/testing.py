@@ -35,8 +35,8 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Array, CostStream, Feedback, Number, Player, needs_of
 from surefoot.games import play, play_all
-from surefoot.games.oracle import Oracle
-from surefoot.games.tree import flatten
+from surefoot.games.game import Oracle
+from surefoot.games.rounds import numbers_of
 from surefoot.problems import Problem, constraints
 from surefoot.problems.constraints import Affine, Constraint
 from surefoot.problems.costs import Quadratic
@@ -286,7 +286,7 @@ def check_algorithm(
 
 
 def _pure(case: Case) -> None:
-    numbers = snapshot(tuple(flatten(case.algorithm)[0]))
+    numbers = snapshot(tuple(numbers_of(case.algorithm)))
     for regime, x, costs in case.regimes():
         given = snapshot(x)
         state = case.algorithm.init(x)
@@ -302,7 +302,7 @@ def _pure(case: Case) -> None:
             again = snapshot(case.algorithm.step(state, seen)[0])
             must(same(snapshot(new), again), f"step twice gave different states {at}")
             state = new
-    after = snapshot(tuple(flatten(case.algorithm)[0]))
+    after = snapshot(tuple(numbers_of(case.algorithm)))
     must(same(numbers, after), "the algorithm itself was changed")
 
 

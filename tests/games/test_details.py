@@ -10,10 +10,9 @@ from surefoot import PFS, Ball, Problem, Tuned, play, problems
 from surefoot.algorithms import EveryRound, Guarantee, Premise
 from surefoot.core.types import Array, Info
 from surefoot.games import Regret, playing
-from surefoot.games.batch import _state_of
-from surefoot.games.record import Block, Recorder
+from surefoot.games.record import Block, BlockWatch, Recorder
+from surefoot.games.rounds import _state_of
 from surefoot.games.verdict import judge
-from surefoot.games.watch import BlockWatch
 from surefoot.problems.constraints import Drifting, L2Norm, LinfNorm, PlayedOnly
 from surefoot.problems.costs import Linear
 

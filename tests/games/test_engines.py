@@ -9,7 +9,7 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, kernel, play, play_all, problems
 from surefoot.core.types import Info
-from surefoot.games import batch, scan
+from surefoot.games import rounds, scan
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Linear, Live, Quadratic
@@ -146,7 +146,7 @@ def test_sets_that_differ_are_refused_in_one_batch():
 @pytest.mark.slow
 def test_one_compilation_serves_all_horizons_and_parameters(monkeypatch):
     kept = {}  # another test of this process may have compiled the same
-    monkeypatch.setattr(scan, "_COMPILED", kept)
+    monkeypatch.setattr(scan, "_PROGRAMS", kept)
     toy = problems.paper_toy(3_000, trials=2, seed=5)
     for horizon, eta in ((3_000, 0.01), (1, 0.02), (2_049, 0.03), (77, 0.04)):
         play(PFS(eta=eta, rho=0.1 * eta, domain=Ball(1.0)), toy, horizon=horizon, engine="scan")
@@ -161,7 +161,7 @@ def test_groups_of_runs_leave_what_one_batch_leaves(monkeypatch, size):
     players = [PFS(eta=eta, rho=5 * eta, domain=Ball(1.0)) for eta in (0.002, 0.01, 0.03)]
     horizons = [70, 300, 128]
     whole = play_all(players, toy, horizons=horizons, engine="batch", every=7)
-    monkeypatch.setattr(batch, "_group_size", lambda game: size)
+    monkeypatch.setattr(rounds, "_group_size", lambda game: size)
     for seen, wanted in zip(
         play_all(players, toy, horizons=horizons, engine="batch", every=7), whole, strict=True
     ):
@@ -180,7 +180,7 @@ def test_a_group_fits_in_the_cache_or_shares_a_large_constraint(d, rows, size):
         algorithms=[PFS(eta=0.1, rho=0.1, domain=Ball(1.0))],
         problem=SimpleNamespace(costs=SimpleNamespace(dimension=d), constraint=g),
     )
-    assert batch._group_size(game) == size
+    assert rounds._group_size(game) == size
 
 
 class Averaging(NamedTuple):

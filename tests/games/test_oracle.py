@@ -10,7 +10,7 @@ from surefoot import OGD, PFS, Ball, Feedback, play, play_all
 from surefoot.algorithms import DPP, Yuan
 from surefoot.algorithms.ogd import OGDState
 from surefoot.core.types import Info, Needs, needs_of
-from surefoot.games.oracle import Oracle
+from surefoot.games.game import Oracle
 from surefoot.problems import Problem
 from surefoot.problems.constraints import (
     Affine,

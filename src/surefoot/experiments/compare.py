@@ -35,7 +35,7 @@ from surefoot.experiments.rows import Fit, Row, arrange, fit_rates, notes_of
 from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import Event, Outcome, Stop, Sweep, missing_extras
 from surefoot.games import Engine, Trace, play
-from surefoot.games.curves import Curve, draw
+from surefoot.games.plots import Curve, draw
 from surefoot.problems import Problem
 
 

@@ -1,24 +1,23 @@
 """Games: an algorithm against a problem, with one trace; regret, violations, fitted rates."""
 
 from surefoot.algorithms import Breach, PremiseError, PremiseWarning
-from surefoot.games.ledger import Ledger
-from surefoot.games.moving import (
-    DynamicRegret,
-    IntervalRegret,
-    MovingComparator,
-    best_moving,
-    moving_comparator,
-    path_length,
-)
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.games.playing import Engine, play, play_all
 from surefoot.games.plots import plot, table
 from surefoot.games.rates import Rate, fit_rate
-from surefoot.games.record import Progress
-from surefoot.games.regret import Regret, regret_of
-from surefoot.games.trace import Trace
+from surefoot.games.record import Observed, Progress
+from surefoot.games.regret import (
+    DynamicRegret,
+    IntervalRegret,
+    MovingComparator,
+    Regret,
+    best_moving,
+    moving_comparator,
+    path_length,
+    regret_of,
+)
+from surefoot.games.trace import Ledger, Trace
 from surefoot.games.violations import ViolationMeter, Violations, violations
-from surefoot.games.watch import Observed
 
 __all__ = [
     "Breach",

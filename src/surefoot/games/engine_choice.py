@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms import name_of
-from surefoot.core.types import Array, needs_of
+from surefoot.core.types import Array, Player, needs_of
 from surefoot.games.compiled import describe
 from surefoot.problems import Problem
 
@@ -32,10 +32,10 @@ class Choice(NamedTuple):
 
 
 def choose(
-    algorithms: Sequence[Any],
+    algorithms: Sequence[Player],
     problem: Problem,
     horizons: Array,
-    start: Any,
+    start: Array,
     *,
     each_row: bool = False,
 ) -> Choice:
@@ -69,7 +69,9 @@ def choose(
     return Choice(plain, f"{size}{why_not}") if why_not else Choice("scan", size)
 
 
-def _why_not_compiled(algorithms: Sequence[Any], problem: Problem, runs: int, start: Any) -> str:
+def _why_not_compiled(
+    algorithms: Sequence[Player], problem: Problem, runs: int, start: Array
+) -> str:
     """Return why a long game is not compiled by JAX; nothing if it is."""
     if runs * problem.costs.dimension > _WIDE:
         return ", too wide for a compiled scan to be faster"
@@ -87,7 +89,7 @@ def _why_not_compiled(algorithms: Sequence[Any], problem: Problem, runs: int, st
     return f", with {outsider}, which may not compile" if outsider else ""
 
 
-def _outsider(part: Any, *, compiled: bool) -> str | None:
+def _outsider(part: object, *, compiled: bool) -> str | None:
     """Return the name of what may not compile, or may not take several runs at once, if any."""
     if part is None or isinstance(part, (bool, int, float, str, np.ndarray, np.generic)):
         return None

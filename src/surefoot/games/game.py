@@ -1,23 +1,118 @@
-"""The input of every engine, and what happens between blocks of rounds."""
+"""The input of every engine: what a round reveals, and what happens between blocks of rounds."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import to_numpy
+from surefoot.core.arrays import find_largest, is_one_run, namespace, norm, to_numpy
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, CostStream, Feedback, needs_of
-from surefoot.games.oracle import Oracle, constraint_rounds
+from surefoot.core.types import (
+    Array,
+    CostStream,
+    Feedback,
+    Index,
+    Needs,
+    Number,
+    Player,
+    State,
+    needs_of,
+)
 from surefoot.games.record import Progress, Recorder
-from surefoot.games.tree import to_numpy_state
 from surefoot.problems import Problem
+from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
+from surefoot.problems.costs import ArrayCosts
 
-__all__ = ["Directions", "Game", "Played"]
+__all__ = ["Directions", "Game", "Oracle", "Played", "Seen"]
+
+
+class Seen(NamedTuple):
+    """A round as the game sees it.
+
+    Attributes:
+        feedback: what the algorithm asks for and receives.
+        cost: the round's cost.
+        gradient: its gradient, whether or not the algorithm receives it.
+        worst: g, the largest constraint.
+        steepest: norm of the longest subgradient that was revealed.
+        rows: all constraints, where their sums are wanted.
+    """
+
+    feedback: Feedback
+    cost: Number
+    gradient: Array
+    worst: Number
+    steepest: Number
+    rows: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """Answers an algorithm's needs in a block of rounds.
+
+    Args:
+        costs: the costs of the block, for the runs that play.
+        constraint: a constraint, or the constraints of the block's rounds.
+        needs: what the algorithm asks for; what it does not is not told.
+        watched: whether norms are wanted.
+        rows: whether the values of all constraints are wanted, for a guarantee about their sums.
+        directions: a unit vector for each round, for algorithms that explore.
+    """
+
+    costs: CostStream
+    constraint: Constraint | ConstraintStream
+    needs: Needs
+    watched: bool
+    rows: bool = False
+    directions: Array | None = None
+
+    def ask(self, k: Index, x: Array) -> Seen:
+        """Answer round k of the block, at the action played."""
+        costs, g, needs = self.costs, self.constraint, self.needs
+        if isinstance(g, PlayedOnly):
+            g.allow(x)
+        if isinstance(costs, ArrayCosts):
+            cost, gradient = costs.query(k, x)
+        else:
+            gradient, cost = costs.gradient(k, x), costs.value(k, x)
+        rows = None
+        if needs.apart or self.rows:
+            rows, slopes = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
+        if needs.apart:
+            value, slope, worst = rows, slopes, find_largest(rows)[0]
+        else:
+            value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
+            worst = value
+        steepest: Number = _steepest(slope, x) if self.watched else 0.0
+        if not needs.constraint_values:
+            value = None
+        if not needs.constraint_subgradients:
+            slope = None
+        feedback = Feedback(
+            gradient if needs.cost_gradients else None,
+            value,
+            slope,
+            cost if needs.cost_values else None,
+            direction=None if self.directions is None else self.directions[k],
+        )
+        apart = rows if self.rows else None
+        return Seen(feedback, cost, gradient, worst, steepest, apart)
+
+
+def _steepest(slope: Array, x: Array) -> Number:
+    """Return the norm of a subgradient, or of the longest of several."""
+    if slope.ndim == x.ndim:
+        return norm(slope)
+    if hasattr(slope, "tocsr"):  # rows that are sparse stay so
+        return math.sqrt(float(slope.multiply(slope).sum(axis=1).max()))
+    xp = namespace(slope)
+    squares = xp.sum(slope * slope, axis=-1)
+    return xp.sqrt(xp.max(squares, axis=-1, keepdims=not is_one_run(x)))
 
 
 class Played(NamedTuple):
@@ -48,7 +143,7 @@ class Game:
         callback: told of progress after every block.
     """
 
-    algorithms: Sequence[Any]
+    algorithms: Sequence[Player]
     problem: Problem
     streams: Array
     start: Array
@@ -57,7 +152,7 @@ class Game:
     directions: Directions
     callback: Callable[[Progress], None] | None
 
-    def algorithm(self, run: int) -> Any:
+    def algorithm(self, run: int) -> Player:
         """Return the algorithm of one run."""
         return self.algorithms[run if len(self.algorithms) > 1 else 0]
 
@@ -67,16 +162,17 @@ class Game:
         With None for the runs it has the streams of the problem, for the engine to choose from.
         """
         needs = needs_of(self.algorithm(runs if isinstance(runs, int) else 0))
+        g = self.problem.constraint
         return Oracle(
             costs if runs is None else costs.run(self._streams_of(runs)),
-            constraint_rounds(self.problem.constraint, first, stop),
+            g if isinstance(g, Constraint) else g.rounds(first, stop),
             needs,
             self.recorder.watch.is_on,
             self.recorder.rows > 0,
             self.directions.draw(first, stop, runs) if needs.directions else None,
         )
 
-    def _streams_of(self, runs: int | slice) -> Any:
+    def _streams_of(self, runs: int | slice) -> Index:
         """Return the streams of some runs; as a slice without a copy if they are consecutive."""
         streams = self.streams[runs]
         if isinstance(runs, slice) and (np.diff(streams) == 1).all():
@@ -109,7 +205,7 @@ class Game:
         first: int,
         stop: int,
         costs: CostStream,
-        before: Callable[[int], Any],
+        before: Callable[[int], State],
         x: Array,
     ) -> None:
         """Look for runs that were lost, and call the callback.
@@ -131,7 +227,7 @@ class Game:
             self.callback(self.recorder.progress(stop))
 
     def _why_lost(
-        self, run: int, first: int, stop: int, costs: CostStream, before: Callable[[int], Any]
+        self, run: int, first: int, stop: int, costs: CostStream, before: Callable[[int], State]
     ) -> str:
         """Return the sentence of the live loop, from playing the run's block once more in NumPy."""
         try:
@@ -155,6 +251,16 @@ class Game:
             pass
         at = int(self.recorder.lost[run])
         return f"round {at}: g is not finite" if at else f"round {stop}: the action is not finite"
+
+
+def to_numpy_state(state: Array, like: Array) -> Array:
+    """Return one run's state as the live loop has it: NumPy and floats, shaped like ``like``."""
+    if isinstance(like, tuple):
+        return type(like)(*map(to_numpy_state, state, like))
+    if isinstance(like, (bool, int, float)):
+        return type(like)(to_numpy(state).item())
+    array = np.array(to_numpy(state))
+    return array.reshape(np.shape(like)) if array.size == np.size(like) else array
 
 
 class Directions:

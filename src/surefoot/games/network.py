@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Guarantee, Tuned
+from surefoot.algorithms import Guarantee, NetworkPenalty, Tuned
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array, ArrayLike, CostStream, Feedback
+from surefoot.problems.constraints import Constraint
 
 __all__ = ["NetworkTrace", "mixing_matrix", "play_network"]
 
@@ -58,7 +59,12 @@ class NetworkTrace(NamedTuple):
             return f"NetworkTrace{tuple(self)!r}"
 
 
-def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Array) -> NetworkTrace:
+def play_network(
+    player: NetworkPenalty | Tuned[NetworkPenalty],
+    costs: CostStream,
+    constraints: Sequence[Constraint],
+    start: ArrayLike,
+) -> NetworkTrace:
     """Play a network: every agent sees its own cost and constraint at its own action.
 
     Args:
@@ -110,7 +116,7 @@ def play_network(player: Any, costs: Any, constraints: Sequence[Any], start: Arr
     return NetworkTrace(own, network, violated, shared, apart, state.x, guarantee)
 
 
-def _all_pairs(costs: Any, t: int, x: Array) -> float:
+def _all_pairs(costs: CostStream, t: int, x: Array) -> float:
     """Return the mean over all pairs of agent i's cost at agent j's action."""
     shifted = (costs.value(t, np.roll(x, k, axis=0)) for k in range(len(x)))
     return float(np.mean([values.mean() for values in shifted]))

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import Guarantee, Measure, name_of, unpack
+from surefoot.algorithms import Guarantee, Measure, Tuned, name_of, unpack
 from surefoot.algorithms.guarantee import ROUNDING
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, ArrayLike, needs_of
-from surefoot.games.batch import play_batch
+from surefoot.core.types import Array, ArrayLike, Index, Player, needs_of
 from surefoot.games.compiled import describe, play_compiled
 from surefoot.games.engine_choice import Choice, choose
 from surefoot.games.game import Directions, Game, Played
-from surefoot.games.ledger import ledger_of
-from surefoot.games.loop import play_loop
-from surefoot.games.record import Progress, Recorder
+from surefoot.games.record import BlockWatch, Mode, Observed, Progress, Recorder
+from surefoot.games.rounds import play_batch, play_loop
 from surefoot.games.scan import compile_scan
-from surefoot.games.trace import Trace
-from surefoot.games.watch import BlockWatch, Mode, Observed
+from surefoot.games.trace import Trace, ledger_of
 from surefoot.problems import Problem
 from surefoot.problems.constraints import ConstraintStream
 from surefoot.sets import Ball
@@ -36,7 +33,7 @@ Engine: TypeAlias = Literal["auto", "loop", "batch", "kernel", "scan"]
 
 
 def play(
-    player: Any,
+    player: Player | Tuned[Any],
     problem: Problem,
     *,
     horizon: int | None = None,
@@ -80,13 +77,23 @@ def play(
         Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds,
         largest g = -0.0437; regret not compared
     """
-    options = _Options(engine, start, every, keep_actions, watch, callback, seed)
-    (trace,) = _play_all([player], problem, None if horizon is None else [horizon], options)
+    (trace,) = play_all(
+        [player],
+        problem,
+        horizons=None if horizon is None else [horizon],
+        engine=engine,
+        start=start,
+        every=every,
+        keep_actions=keep_actions,
+        watch=watch,
+        callback=callback,
+        seed=seed,
+    )
     return trace
 
 
 def play_all(
-    players: Sequence[Any],
+    players: Sequence[Player | Tuned[Any]],
     problem: Problem,
     *,
     horizons: Sequence[int] | None = None,
@@ -106,38 +113,14 @@ def play_all(
     Returns:
         One trace per player, in order.
     """
-    options = _Options(engine, start, every, keep_actions, watch, callback, seed)
-    return _play_all(players, problem, horizons, options)
-
-
-class _Options(NamedTuple):
-    """The arguments of :func:`play` that do not depend on the player."""
-
-    engine: Engine
-    start: ArrayLike | None
-    every: int | None
-    keep_actions: bool
-    watch: Mode
-    callback: Callable[[Progress], None] | None
-    seed: int
-
-    def check(self) -> None:
-        """Raise for what is none of the values that an argument may have."""
-        checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=self.engine)
-        checks.one_of(("off", "record", "warn", "raise"), watch=self.watch)
-        every, seed = self.every, self.seed
-        if every is not None and (type(every) is not int or every < 1):
-            raise InvalidValueError(f"every must be a whole number >= 1 or None, got {every!r}")
-        if self.callback is not None:
-            checks.function(callback=self.callback)
-        checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
-
-
-def _play_all(
-    players: Sequence[Any], problem: Problem, horizons: Sequence[int] | None, options: _Options
-) -> list[Trace]:
     _check_problem(problem, players)
-    options.check()
+    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
+    checks.one_of(("off", "record", "warn", "raise"), watch=watch)
+    if every is not None:
+        checks.positive_int(every, "every", "a whole number >= 1 or None")
+    if callback is not None:
+        checks.function(callback=callback)
+    checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
     if not players:
         raise InvalidValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
@@ -149,25 +132,30 @@ def _play_all(
     player_of = np.repeat(np.arange(len(players)), streams)
     order = np.argsort(-lengths[player_of], kind="stable")
     player_of, stream_of = player_of[order], np.tile(np.arange(streams), len(players))[order]
-    start = problem.start if options.start is None else options.start
-    choice = Choice(options.engine, "as asked")
-    if options.engine == "auto":
-        each_row = any(_bounds("rows", g) for g in guarantees)
-        choice = choose(algorithms, problem, lengths[player_of], start, each_row=each_row)
+    first = problem.start if start is None else start
+    choice = Choice(engine, "as asked")
+    each_row = any(_bounds("rows", g) for g in guarantees)
+    if engine == "auto":
+        choice = choose(algorithms, problem, lengths[player_of], first, each_row=each_row)
     game = Game(
         algorithms=[algorithms[p] for p in player_of] if len(players) > 1 else algorithms,
         problem=problem,
         streams=stream_of,
-        start=_start(start, problem.costs.dimension, choice.engine),
+        start=_start(first, problem.costs.dimension, choice.engine),
         horizons=lengths[player_of],
-        recorder=_recorder(
-            [guarantees[p] for p in player_of], lengths[player_of], problem, options
+        recorder=Recorder(
+            lengths[player_of],
+            problem.costs.dimension,
+            every,
+            keep_actions,
+            BlockWatch([guarantees[p] for p in player_of], watch, _curvature(guarantees, problem)),
+            problem.constraint.rows if each_row else 0,
         ),
-        directions=Directions(options.seed, stream_of, problem.costs.dimension),
-        callback=options.callback,
+        directions=Directions(seed, stream_of, problem.costs.dimension),
+        callback=callback,
     )
     began = time.perf_counter()
-    choice, played = _run(game, choice, may_change=options.engine == "auto")
+    choice, played = _run(game, choice, may_change=engine == "auto")
     seconds = time.perf_counter() - began - (played.compile_seconds or 0.0)
     seconds_a_round = seconds / float(game.horizons.sum())
     place = np.argsort(order).reshape(len(players), streams)
@@ -179,21 +167,11 @@ def _play_all(
     ]
 
 
-def _recorder(
-    guarantees: Sequence[Guarantee | None], horizons: Array, problem: Problem, options: _Options
-) -> Recorder:
-    """Return what records the runs, each with its guarantee."""
-    curvature = None
+def _curvature(guarantees: Sequence[Guarantee | None], problem: Problem) -> float | None:
+    """Return the largest curvature of a constraint, where a guarantee is for linear ones."""
     if any(g is not None and g.constraint_form == "linear" for g in guarantees):
-        curvature = float(np.max(problem.constraint.row_curvatures(problem.domain)))
-    return Recorder(
-        horizons,
-        problem.costs.dimension,
-        options.every,
-        options.keep_actions,
-        BlockWatch(guarantees, options.watch, curvature),
-        problem.constraint.rows if any(_bounds("rows", g) for g in guarantees) else 0,
-    )
+        return float(np.max(problem.constraint.row_curvatures(problem.domain)))
+    return None
 
 
 def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Played]:
@@ -230,7 +208,7 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Playe
         return choice, plain[choice.engine](game)
 
 
-def _check_problem(problem: Any, players: Sequence[Any]) -> None:
+def _check_problem(problem: object, players: Sequence[object]) -> None:
     """Raise for what is no problem, and say whether a player was given for it."""
     if isinstance(problem, Problem):
         return
@@ -241,7 +219,7 @@ def _check_problem(problem: Any, players: Sequence[Any]) -> None:
     )
 
 
-def _check_player(algorithm: Any, guarantee: Guarantee | None, problem: Problem) -> None:
+def _check_player(algorithm: Player, guarantee: Guarantee | None, problem: Problem) -> None:
     """Raise for a player that cannot learn from costs, and for a claim that was not proved."""
     if needs_of(algorithm).proposals:
         raise InvalidValueError(
@@ -266,7 +244,7 @@ def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
         )
 
 
-def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -> None:
+def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem) -> None:
     """Raise for a ball around another centre that does not contain the problem's ball.
 
     Constants have a radius and no centre, so that a constructor which is told no domain takes
@@ -276,7 +254,7 @@ def _refuse_other_ball(algorithm: Any, guarantee: Guarantee, problem: Problem) -
     around = needs_of(algorithm).domain == "ball"
     if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain
-    movable = around and "domain" in {f.name for f in fields(algorithm)}
+    movable = around and is_dataclass(algorithm) and "domain" in {f.name for f in fields(algorithm)}
     here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
     apart = float(np.linalg.norm(here - there))
     if apart > 0 and apart + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
@@ -306,7 +284,7 @@ def _horizons(
     return np.array(horizons, dtype=np.int64)
 
 
-def _start(x1: Any, dimension: int, engine: str) -> Array:
+def _start(x1: Array, dimension: int, engine: str) -> Array:
     """Return the first action; for the loop of any backend, else NumPy."""
     if engine != "loop" or type(x1) is np.ndarray or not hasattr(x1, "shape"):
         return checks.to_vector(x1, "start", length=dimension)
@@ -319,7 +297,7 @@ def _trace(
     game: Game,
     guarantee: Guarantee | None,
     choice: Choice,
-    runs: Any,
+    runs: Index,
     played: Played,
     seconds_a_round: float,
 ) -> Trace:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import ArrayLike
 
 __all__ = ["Rate", "fit_rate"]
 
@@ -28,7 +29,7 @@ class Rate(NamedTuple):
     scale: float
 
 
-def fit_rate(horizons: Any, regret: Any, confidence: float = 0.95) -> Rate:
+def fit_rate(horizons: ArrayLike, regret: ArrayLike, confidence: float = 0.95) -> Rate:
     """Return the exponent of regret in the horizon, with a confidence interval.
 
     Args:

@@ -1,17 +1,35 @@
-"""Regret, always with its comparator."""
+"""Regret, always with its comparator: a fixed one, one that moves, or that of an interval."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.core.display import after_rounds, format_bracket, of_runs
+from surefoot.core import checks
+from surefoot.core.display import after_rounds, format_bracket, mean_and_spread, of_runs
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array
-from surefoot.problems.hindsight import Comparator
+from surefoot.core.types import Array, ArrayLike, CostStream
+from surefoot.problems.constraints import Constraint
+from surefoot.problems.hindsight import Comparator, best_action
+from surefoot.sets import Ball
 
-__all__ = ["Regret", "regret_of"]
+__all__ = [
+    "DynamicRegret",
+    "IntervalRegret",
+    "MovingComparator",
+    "Regret",
+    "best_moving",
+    "moving_comparator",
+    "must_be_feasible",
+    "path_length",
+    "regret_of",
+]
+
+_SLACK = 1e-9
+"""How far a comparator that was projected by somebody else may be outside by rounding."""
 
 
 class Regret(NamedTuple):
@@ -54,3 +72,174 @@ def regret_of(cost_sums: Array, comparator: Comparator) -> Regret:
     if sums.ndim > value.ndim:  # all runs share one cost stream
         value, lower = value[:, None], lower[:, None]
     return Regret(comparator.rounds, sums - lower, sums - value, comparator)
+
+
+class MovingComparator(NamedTuple):
+    r"""Comparators :math:`u_1, \dots, u_T`, one per round.
+
+    Attributes:
+        actions: ``(T, d)`` or ``(T, B, d)``.
+        value: :math:`\sum f_t(u_t)`, of each run.
+        lower: no comparators that change in the same rounds cost less; the value itself where the
+            comparators were given.
+        length: :math:`P = \sum_{t \ge 2}\|u_t - u_{t-1}\|`, of each run.
+    """
+
+    actions: Array
+    value: Array
+    lower: Array
+    length: Array
+
+    def __repr__(self) -> str:
+        cost = format_bracket(self.value, self.lower)
+        path = mean_and_spread(self.length)
+        return f"<MovingComparator{of_runs(self.value)}: cost {cost}; path of length {path}>"
+
+
+class DynamicRegret(NamedTuple):
+    r"""Regret against comparators that move: :math:`\sum f_t(x_t) - \sum f_t(u_t)`.
+
+    Attributes:
+        upper: regret is never more, of each run.
+        lower: regret is never less; the same where the comparators were given or are exact.
+        comparator: the comparators with the length of their path.
+        bound: what the guarantee says of a path of that length; None where it says nothing.
+    """
+
+    upper: Array
+    lower: Array
+    comparator: MovingComparator
+    bound: Array | None
+
+    def __repr__(self) -> str:
+        path = mean_and_spread(self.comparator.length)
+        ends = format_bracket(self.upper, self.lower)
+        return f"<DynamicRegret{of_runs(self.upper)} against a path of length {path}: {ends}>"
+
+
+class IntervalRegret(NamedTuple):
+    r"""Regret over rounds first to last, against the best fixed action of these rounds.
+
+    Attributes:
+        first: the first round, counted from 1.
+        last: the last round.
+        upper: regret is never more, of each run.
+        lower: regret is never less.
+        action: the best action of the interval.
+        bound: what the guarantee says of an interval of that length; None where it says nothing.
+    """
+
+    first: int
+    last: int
+    upper: Array
+    lower: Array
+    action: Array
+    bound: Array | None
+
+    def __repr__(self) -> str:
+        when = f"from round {self.first:,} to {self.last:,}"
+        ends = format_bracket(self.upper, self.lower)
+        return f"<IntervalRegret{of_runs(self.upper)} {when}: {ends}>"
+
+
+def path_length(actions: Array) -> Array:
+    r"""Return :math:`\sum_{t \ge 2}\|u_t - u_{t-1}\|` of ``(T, d)`` or ``(T, B, d)`` actions.
+
+    Example:
+        >>> float(path_length(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])))
+        5.0
+    """
+    return np.linalg.norm(np.diff(actions, axis=0), axis=-1).sum(axis=0)
+
+
+def moving_comparator(costs: CostStream, actions: ArrayLike) -> MovingComparator:
+    """Return given comparators with their cost and the length of their path.
+
+    Args:
+        costs: the cost stream; the comparators are of its first rounds.
+        actions: ``(T, d)`` for all runs, or ``(T, B, d)`` with those of each.
+
+    Example:
+        >>> from surefoot.problems.costs import Linear
+        >>> stream = Linear([[1.0], [-1.0]])
+        >>> moving = moving_comparator(stream, [[-0.5], [0.5]])
+        >>> float(moving.value), float(moving.length)
+        (-1.0, 1.0)
+    """
+    path = np.asarray(actions, dtype=np.float64)
+    runs, d = costs.runs, costs.dimension
+    wanted = f"(rounds, {d})" + ("" if runs is None else f" or (rounds, {runs}, {d})")
+    fits = path.ndim == 2 or (path.ndim == 3 and path.shape[1] == runs)
+    if not fits or path.shape[-1] != d or not 1 <= len(path) <= costs.horizon:
+        raise InvalidValueError(
+            f"actions.shape must be {wanted} with at most {costs.horizon} rounds, got {path.shape}"
+        )
+    if not np.isfinite(path).all():
+        raise InvalidValueError("actions must be finite, got NaN or infinity among them")
+    if runs is not None and path.ndim == 2:
+        path = np.repeat(path[:, None], runs, axis=1)
+    value = sum(np.asarray(costs.value(t, u), dtype=np.float64) for t, u in enumerate(path))
+    total = np.asarray(value).reshape(() if runs is None else (runs,))
+    return MovingComparator(path, total, total, path_length(path))
+
+
+def best_moving(
+    costs: CostStream,
+    constraint: Constraint,
+    changes: int | Sequence[int],
+    *,
+    domain: Ball | None = None,
+    interior: Array | None = None,
+) -> MovingComparator:
+    """Return the best feasible comparators that change in given rounds only, in hindsight.
+
+    Args:
+        costs: the cost stream.
+        constraint: g, which every comparator meets.
+        changes: the rounds, counted from 1, in which the comparator may change; or how many pieces
+            of equal length there are.
+        domain: a ball that contains the feasible set; needed where there is no closed form.
+        interior: a strictly feasible point; needed there too.
+
+    Example:
+        >>> from surefoot.problems.constraints import LinfNorm
+        >>> from surefoot.problems.costs import Linear
+        >>> stream = Linear([[1.0], [1.0], [-1.0], [-1.0]])
+        >>> best = best_moving(stream, LinfNorm(0.5, 1), changes=[3])
+        >>> best.actions[:, 0], float(best.value)
+        (array([-0.5, -0.5,  0.5,  0.5]), -2.0)
+    """
+    edges = _edges(changes, costs.horizon)
+    found = [
+        best_action(costs.rounds(a, b), constraint, [b - a], domain=domain, interior=interior)
+        for a, b in pairwise(edges)
+    ]
+    lengths = np.diff(edges)
+    actions = np.repeat(np.array([best.action[0] for best in found]), lengths, axis=0)
+    value = np.sum([best.value[0] for best in found], axis=0)
+    lower = np.sum([best.lower[0] for best in found], axis=0)
+    return MovingComparator(actions, value, lower, path_length(actions))
+
+
+def _edges(changes: int | Sequence[int], horizon: int) -> list[int]:
+    """Return where pieces begin, counted from 0, and the horizon."""
+    if isinstance(changes, int):
+        pieces = checks.positive_int(changes, "changes")
+        if pieces > horizon:
+            raise InvalidValueError(f"changes must be at most {horizon} pieces, got {changes}")
+        return [round(k * horizon / pieces) for k in range(pieces + 1)]
+    rounds = [int(t) - 1 for t in changes]
+    if rounds != sorted(set(rounds)) or (rounds and not 0 < rounds[0] <= rounds[-1] < horizon):
+        raise InvalidValueError(
+            f"changes must be rising rounds from 2 to {horizon}, got {list(changes)!r}"
+        )
+    return [0, *rounds, horizon]
+
+
+def must_be_feasible(constraint: Constraint, actions: Array) -> None:
+    """Raise for comparators that no theorem covers: outside by more than a rounding."""
+    worst = float(np.max(constraint.query(actions.reshape(-1, actions.shape[-1]))[0]))
+    if not worst <= _SLACK:
+        raise InvalidValueError(
+            f"comparators must be feasible in every round, got one with g = {worst:g}"
+        )

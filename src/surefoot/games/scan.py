@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from surefoot.core.arrays import norm
 from surefoot.core.optional import need
-from surefoot.core.types import Array, CostStream
-from surefoot.games.game import Game, Played
-from surefoot.games.oracle import Oracle
+from surefoot.core.types import Array, CostStream, Player, State
+from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, Recorder
-from surefoot.games.tree import flatten, slice_state, stack, unflatten
+from surefoot.games.rounds import slice_state, stack
 from surefoot.problems.costs import ArrayCosts
 
-__all__ = ["compile_scan"]
+if TYPE_CHECKING:
+    import jax
+
+__all__ = ["as_tree", "compile_scan"]
+
+Output: TypeAlias = tuple["jax.Array | None", ...]
+"""Cost, g, action, both norms and all constraints of each round; None where not wanted."""
+
+T = TypeVar("T")
 
 
 def compile_scan(game: Game) -> Callable[[], Played]:
@@ -35,27 +42,22 @@ def compile_scan(game: Game) -> Callable[[], Played]:
     algorithm = stack(game.algorithms)
     with jax.enable_x64(True):
         # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
-        state = jax.tree.map(_double, algorithm.init(np.tile(game.start, (runs, 1))))
-        player, structure = flatten(algorithm)
-        player = [_double(number) for number in player]
-        opening = _chunk(game, 0, length)
-        keep = game.recorder.actions is not None
-        shape = _Shape((structure, opening.structure), length, opening.copies, keep)
-        compiled = _compiled(jax, game, shape, opening.arguments(player, state))
-    return partial(_play, jax, game, compiled, opening, player, state)
+        state = as_tree(algorithm.init(np.tile(game.start, (runs, 1))))
+        player, opening = as_tree(algorithm), _chunk(game, 0, length)
+        compiled = _compile(game, length, opening, (_Sides(player, opening.oracle), state))
+    return partial(_play, game, compiled, opening, player, state)
 
 
-def _play(
-    jax: Any, game: Game, compiled: Compiled, chunk: _Chunk, player: list[Any], state: Any
-) -> Played:
+def _play(game: Game, compiled: _Program, chunk: _Chunk, player: Player, state: State) -> Played:
     """Play the chunks of a game, from the first one."""
     last, length = int(game.horizons[0]), chunk.costs.horizon
     finish: Callable[[], None] | None = None
-    with jax.enable_x64(True):
+    with need("jax", "jax", "the scan engine").enable_x64(True):
         for first in range(0, last, length):
             chunk = chunk if first == 0 else _chunk(game, first, length)
             before = state
-            state, out = compiled.call(*chunk.arguments(player, state))
+            sides = _Sides(player, chunk.oracle)
+            state, out = compiled.call(sides, state, chunk.skipped, chunk.remaining)
             # What came out of the block before is taken in while this one is computed.
             if finish is not None:
                 finish()
@@ -67,28 +69,30 @@ def _play(
         return Played(np.asarray(state.x), compile_seconds=compiled.seconds)
 
 
+@dataclass(frozen=True)
+class _Sides:
+    """Who asks and who answers; what is no dataclass belongs to the structure."""
+
+    player: Player
+    oracle: Oracle
+
+
 class _Chunk(NamedTuple):
     """Rounds that go through the program at once.
 
     Attributes:
         costs: of these rounds.
-        oracle: the numbers of what answers in them.
-        structure: that without its numbers.
+        oracle: what answers in them.
         copies: how often the streams of the oracle follow one another in the runs.
         skipped: rounds at its beginning that have been played.
         remaining: rounds that each run has left, a column.
     """
 
     costs: CostStream
-    oracle: list[Any]
-    structure: Any
+    oracle: Oracle
     copies: int
     skipped: int
     remaining: Array
-
-    def arguments(self, player: list[Any], state: Any) -> tuple[Any, ...]:
-        """Return what the program is called with."""
-        return player, self.oracle, state, self.skipped, self.remaining
 
 
 def _chunk(game: Game, first: int, length: int) -> _Chunk:
@@ -99,15 +103,8 @@ def _chunk(game: Game, first: int, length: int) -> _Chunk:
     # Streams held as arrays are handed over once, not once for every player.
     shared = isinstance(costs, ArrayCosts)
     answers = game.oracle(costs, begin, begin + length, None if shared else slice(runs))
-    numbers, structure = flatten(answers)
-    return _Chunk(
-        costs,
-        [_double(number) for number in numbers],
-        structure,
-        runs // (costs.runs or runs) if shared else 1,
-        first - begin,
-        game.horizons[:, None] - first,
-    )
+    copies = runs // (costs.runs or runs) if shared else 1
+    return _Chunk(costs, as_tree(answers), copies, first - begin, game.horizons[:, None] - first)
 
 
 def _block_length(runs: int, dimension: int, available: int) -> int:
@@ -120,20 +117,141 @@ def _block_length(runs: int, dimension: int, available: int) -> int:
     return 1 << (longest.bit_length() - 1)
 
 
-class _Shape(NamedTuple):
-    """What a compilation depends on besides the shapes of its arguments; hashable.
+class _Program(NamedTuple):
+    """A compiled program, and the seconds that tracing and compiling took."""
 
-    Attributes:
-        structures: algorithm and oracle without their numbers.
-        length: rounds.
-        copies: how often the streams of the oracle follow one another in the runs.
-        keep: whether actions are wanted.
+    call: Callable[..., tuple[State, Output]]
+    seconds: float
+
+
+# Compiled programs by what they were compiled for; shared by all games of a process. From one
+# process to the next JAX keeps them if it is told where (JAX_COMPILATION_CACHE_DIR).
+_PROGRAMS: dict[tuple[object, ...], _Program] = {}
+
+
+def _compile(game: Game, length: int, chunk: _Chunk, parts: tuple[_Sides, State]) -> _Program:
+    """Return the block of rounds, compiled when it is first wanted for a structure and shapes."""
+    import jax
+
+    keep = game.recorder.actions is not None
+    arguments = *parts, chunk.skipped, chunk.remaining
+    _register(parts[0])
+    leaves, structure = jax.tree.flatten(arguments)
+    shapes = tuple((np.shape(leaf), np.result_type(leaf).str) for leaf in leaves)
+    key = length, chunk.copies, keep, structure, shapes
+    if key in _PROGRAMS:
+        return _PROGRAMS[key]._replace(seconds=0.0)
+
+    def look(oracle: Oracle, x: Array) -> None:
+        game.check_oracle(_repeat(oracle, chunk.copies), x)
+
+    jax.eval_shape(look, chunk.oracle, parts[1].x)  # a user's functions, by their shapes alone
+    began = time.perf_counter()
+    rounds = jax.jit(partial(_rounds, length, chunk.copies, keep))
+    _PROGRAMS[key] = _Program(rounds.lower(*arguments).compile(), time.perf_counter() - began)
+    return _PROGRAMS[key]
+
+
+def _rounds(
+    length: int,
+    copies: int,
+    keep: bool,
+    sides: _Sides,
+    state: State,
+    skipped: Array,
+    remaining: Array,
+) -> tuple[State, Output]:
+    """Return the state after a block of rounds and what they gave, to be compiled."""
+    import jax
+
+    algorithm, oracle = sides.player, _repeat(sides.oracle, copies)
+
+    def step(state: State, k: Array) -> tuple[State, Output]:
+        x = state.x
+        t = jax.numpy.minimum(skipped + k, length - 1)  # past the end nobody plays
+        seen = oracle.ask(t, x)
+        new, _ = algorithm.step(state, seen.feedback)
+        new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
+        gradient = norm(seen.gradient) if oracle.watched else None
+        steepest = seen.steepest if oracle.watched else None
+        return new, (seen.cost, seen.worst, x if keep else None, gradient, steepest, seen.rows)
+
+    found: tuple[State, Output] = jax.lax.scan(step, state, jax.numpy.arange(length))
+    return found
+
+
+def _repeat(oracle: Oracle, copies: int) -> Oracle:
+    """Return the oracle of all runs."""
+    return oracle if copies == 1 else replace(oracle, costs=oracle.costs.repeat(copies))  # type: ignore[attr-defined]
+
+
+# --- objects as trees of JAX ----------------------------------------------------------------------
+
+
+def as_tree(part: T) -> T:
+    """Return a part of a game with arrays for its numbers, and make its classes known to JAX.
+
+    The numbers of a dataclass are leaves, so that another eta needs no new compilation; all else
+    that it has belongs to its structure. JAX makes it anew without its constructor, and so without
+    checks, which could not look at a number that is being compiled for.
     """
+    import jax
 
-    structures: Any
-    length: int
-    copies: int
-    keep: bool
+    _register(part)
+    tree: T = jax.tree.map(_as_array, part)
+    return tree
+
+
+def _register(part: object) -> None:
+    """Make the dataclasses that something consists of known to JAX."""
+    import jax
+
+    if is_dataclass(part) and not isinstance(part, type):
+        kind = type(part)
+        if kind not in _REGISTERED:
+            jax.tree_util.register_pytree_node(kind, _take_apart, partial(_put_together, kind))
+            _REGISTERED.add(kind)
+        part = tuple(getattr(part, f.name) for f in fields(part))
+    if isinstance(part, tuple):
+        for one in part:
+            _register(one)
+
+
+_REGISTERED: set[type] = set()
+_Structure: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, object], ...]]
+
+
+def _take_apart(part: Array) -> tuple[list[object], _Structure]:
+    values = {f.name: getattr(part, f.name) for f in fields(part)}
+    numbers = {name: value for name, value in values.items() if _has_numbers(value)}
+    rest = tuple((name, value) for name, value in values.items() if name not in numbers)
+    return list(numbers.values()), (tuple(numbers), rest)
+
+
+def _has_numbers(value: object) -> bool:
+    """Return whether a field is taken apart; a zero stays: it may decide what is computed."""
+    if type(value) is tuple:
+        return bool(value) and all(map(_has_numbers, value))
+    if isinstance(value, float):
+        return value != 0.0
+    is_array = isinstance(value, np.generic) or hasattr(value, "__array_namespace__")
+    return is_array or (is_dataclass(value) and not isinstance(value, type))
+
+
+def _put_together(kind: type[T], structure: _Structure, numbers: Sequence[object]) -> T:
+    made = object.__new__(kind)
+    names, rest = structure
+    for name, value in (*zip(names, numbers, strict=True), *rest):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _as_array(number: T) -> T | np.ndarray:
+    """Return a number as an array: a Python float would be compiled for by its kind."""
+    return np.asarray(number) if isinstance(number, (float, np.generic)) else number
+
+
+# --- what comes out -------------------------------------------------------------------------------
 
 
 # Numbers that are recorded at once. Larger arrays come as fresh pages from the system each time,
@@ -141,87 +259,14 @@ class _Shape(NamedTuple):
 _PIECE = 2**15
 
 
-class Compiled(NamedTuple):
-    """A compiled program, and the seconds that tracing and compiling took."""
-
-    call: Callable[..., Any]
-    seconds: float
-
-
-# Compiled programs by what they were compiled for; shared by all games of a process. From one
-# process to the next JAX keeps them if it is told where (JAX_COMPILATION_CACHE_DIR).
-_COMPILED: dict[Any, Compiled] = {}
-
-
-def _compiled(jax: Any, game: Game, shape: _Shape, arguments: Any) -> Compiled:
-    """Return the block of rounds, compiled when it is first wanted for a structure and shapes."""
-    leaves, tree = jax.tree.flatten(arguments)
-    key = shape, tree, tuple((np.shape(leaf), np.result_type(leaf).str) for leaf in leaves)
-    if key in _COMPILED:
-        return _COMPILED[key]._replace(seconds=0.0)
-    _check_shapes(jax, game, shape, arguments)
-    began = time.perf_counter()
-    call = jax.jit(partial(_rounds, jax, shape)).lower(*arguments).compile()
-    _COMPILED[key] = Compiled(call, time.perf_counter() - began)
-    return _COMPILED[key]
-
-
-def _rounds(
-    jax: Any,
-    shape: _Shape,
-    player: list[Array],
-    oracle_numbers: list[Array],
-    state: Any,
-    skipped: Array,
-    remaining: Array,
-) -> Any:
-    """Return a block of rounds, to be compiled."""
-    algorithm = unflatten(shape.structures[0], player)
-    oracle = _oracle(shape, oracle_numbers)
-
-    def step(state: Any, k: Array) -> Any:
-        x = state.x
-        t = jax.numpy.minimum(skipped + k, shape.length - 1)  # past the end nobody plays
-        seen = oracle.ask(t, x)
-        new, _ = algorithm.step(state, seen.feedback)
-        new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
-        kept = (
-            seen.cost,
-            seen.worst,
-            x if shape.keep else None,
-            norm(seen.gradient) if oracle.watched else None,
-            seen.steepest if oracle.watched else None,
-            seen.rows,
-        )
-        return new, kept
-
-    return jax.lax.scan(step, state, jax.numpy.arange(shape.length))
-
-
-def _oracle(shape: _Shape, numbers: list[Array]) -> Oracle:
-    """Return the oracle of all runs."""
-    oracle: Oracle = unflatten(shape.structures[1], numbers)
-    if shape.copies == 1:
-        return oracle
-    return replace(oracle, costs=oracle.costs.repeat(shape.copies))
-
-
-def _check_shapes(jax: Any, game: Game, shape: _Shape, arguments: Any) -> None:
-    """Check a user's own functions by their shapes alone: nothing is computed."""
-
-    def look(numbers: list[Array], x: Array) -> None:
-        game.check_oracle(_oracle(shape, numbers), x)
-
-    jax.eval_shape(look, arguments[1], arguments[2].x)
-
-
-def _double(number: Any) -> Any:
-    """Return a number as an array: a Python float would be compiled for by its kind."""
-    return np.asarray(number) if isinstance(number, (float, np.generic)) else number
-
-
 def _take_in(
-    game: Game, first: int, stop: int, played: CostStream, before: Any, after: Any, out: Any
+    game: Game,
+    first: int,
+    stop: int,
+    played: CostStream,
+    before: State,
+    after: State,
+    out: Output,
 ) -> None:
     """Record a block, and look for runs that were lost."""
     _hand_over(game.recorder, first, stop, game.horizons, out)
@@ -229,10 +274,10 @@ def _take_in(
     game.after_block(first, stop, played, partial(slice_state, before, runs=len(game.horizons)), x)
 
 
-def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Any) -> None:
+def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Output) -> None:
     """Give a compiled block to the recorder, cut where runs end and into pieces for the cache."""
-    out = [None if o is None else np.asarray(o) for o in out]
-    actions, values = out.pop(2), out.pop()
+    arrays = [None if o is None else np.asarray(o) for o in out]
+    actions, values = arrays.pop(2), arrays.pop()
     piece = max(_PIECE // len(horizons), 64)
     over = {int(h) for h in np.unique(horizons) if first < h < stop}
     ends = sorted({stop, *range(first + piece, stop, piece), *over})
@@ -240,7 +285,9 @@ def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: 
     for high in ends:
         active = int((horizons > low).sum())
         rows = slice(low - first, high - first)
-        cost, g, gradient, subgradient = (None if o is None else o[rows, :active, 0] for o in out)
+        cost, g, gradient, subgradient = (
+            None if o is None else o[rows, :active, 0] for o in arrays
+        )
         kept = recorder.kept(low, high) + (low - first)
         mine = None if actions is None else actions[kept, :active]
         sums = None if values is None else values[rows, :active].sum(axis=0)

@@ -2,35 +2,106 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms import Breach, Guarantee
 from surefoot.core.display import facts_html, mean_and_spread
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, CostStream
-from surefoot.games.curves import draw_one
-from surefoot.games.frames import frame_of, set_of
-from surefoot.games.ledger import Ledger
-from surefoot.games.moving import (
+from surefoot.core.optional import need
+from surefoot.core.types import Array, ArrayLike, CostStream, Player, Region, Solving, needs_of
+from surefoot.games.record import Observed
+from surefoot.games.regret import (
     DynamicRegret,
     IntervalRegret,
+    Regret,
     best_moving,
     moving_comparator,
     must_be_feasible,
+    regret_of,
 )
-from surefoot.games.regret import Regret, regret_of
 from surefoot.games.verdict import judge
 from surefoot.games.violations import Violations
-from surefoot.games.watch import Observed
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 from surefoot.problems.hindsight import Comparator, has_closed_form
 
-__all__ = ["Trace"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import Dataset
+
+__all__ = ["Ledger", "Trace", "ledger_of"]
+
+_PATHS = ("cost", "cost_sum", "constraint", "peak")
+
+
+class Ledger(NamedTuple):
+    """Calls and seconds of one run, summed over all rounds.
+
+    Calls are those of a round that the algorithm declares (its ``needs``), times the rounds. Every
+    algorithm of the library is tested to ask for exactly that; one whose loops depend on data, for
+    that at most.
+
+    Attributes:
+        rounds: rounds played.
+        cost_gradients: gradients of costs that the player is told.
+        constraint_values: values of g, likewise; those of m separate constraints count as one.
+        constraint_subgradients: subgradients of g, likewise.
+        projections: projections onto the feasible set.
+        linear_minimisations: minimisations of a linear function over it.
+        separations: calls of its separation oracle.
+        gauges: calls of its gauge.
+        proxes: proximal steps with the violation of the constraint.
+        smooth_queries: values and gradients of a smooth constraint at points that are not played.
+        inner_solves: how many projections and linear minimisations call a solver, at most.
+        seconds: wall time, the game's own bookkeeping included, compilation not.
+        compile_seconds: what the scan took to compile, for all runs of the game together; 0 where
+            nothing was compiled.
+    """
+
+    rounds: int
+    cost_gradients: int
+    constraint_values: int
+    constraint_subgradients: int
+    projections: int
+    linear_minimisations: int
+    separations: int
+    gauges: int
+    proxes: int
+    smooth_queries: int
+    inner_solves: int
+    seconds: float
+    compile_seconds: float = 0.0
+
+    @property
+    def microseconds_a_round(self) -> float:
+        """Time per round."""
+        return 1e6 * self.seconds / self.rounds
+
+
+def ledger_of(
+    algorithm: Player, rounds: int, feasible: Region | None, seconds: float, compile_seconds: float
+) -> Ledger:
+    """Return the ledger of one run of an algorithm on a problem with this feasible set."""
+    needs = needs_of(algorithm)
+    over_sets = needs.projections + needs.linear_minimisations
+    solves = any(isinstance(s, Solving) for s in (feasible, getattr(algorithm, "domain", None)))
+    calls = {name: rounds * calls for name, calls in needs._asdict().items() if name in _CALLS}
+    return Ledger(
+        rounds,
+        **calls,
+        inner_solves=over_sets * rounds if solves else 0,
+        seconds=seconds,
+        compile_seconds=compile_seconds,
+    )
+
+
+_CALLS = Ledger._fields[1 : Ledger._fields.index("inner_solves")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -83,7 +154,7 @@ class Trace:
     next_action: Array
     observed: Observed | None
     breaches: tuple[Breach, ...]
-    status: Any
+    status: str | tuple[str, ...]
     ledger: Ledger
     player: str = "player"
 
@@ -109,7 +180,7 @@ class Trace:
         """The number of runs; None for a trace without run axis."""
         return self.cost.shape[1] if self.cost.ndim == 2 else None
 
-    def regret(self, rounds: Any = None) -> Regret:
+    def regret(self, rounds: ArrayLike | None = None) -> Regret:
         """Return the regret after some kept rounds, each against the best action up to then.
 
         Args:
@@ -130,7 +201,7 @@ class Trace:
         return self.regret(self.rounds[-1:]).upper[0]
 
     def dynamic_regret(
-        self, path: Any = None, *, changes: int | Sequence[int] | None = None
+        self, path: ArrayLike | None = None, *, changes: int | Sequence[int] | None = None
     ) -> DynamicRegret:
         """Return the regret over all rounds against comparators that move.
 
@@ -147,12 +218,9 @@ class Trace:
             >>> bool(trace.dynamic_regret(changes=4).upper >= trace.final_regret())
             True
         """
-        if (path is None) == (changes is None):
-            raise InvalidValueError(
-                "dynamic_regret must have either a path or changes, got "
-                f"{'neither' if path is None else 'both'}"
-            )
         problem, costs = self.problem, self.costs().rounds(0, self.horizon)
+        if path is not None and changes is not None:
+            raise InvalidValueError("dynamic_regret must have either a path or changes, got both")
         if changes is not None:
             best = best_moving(
                 costs,
@@ -160,6 +228,10 @@ class Trace:
                 changes,
                 domain=problem.domain,
                 interior=problem.interior,
+            )
+        elif path is None:
+            raise InvalidValueError(
+                "dynamic_regret must have either a path or changes, got neither"
             )
         else:
             best = moving_comparator(costs, path)
@@ -204,7 +276,7 @@ class Trace:
             raise InvalidValueError(f"the ends of an interval must be kept rounds, got {t}")
         return self.cost_sum[at]
 
-    def _comparator(self, rounds: Any) -> Comparator:
+    def _comparator(self, rounds: Array) -> Comparator:
         problem, costs = self.problem, self.costs()
         if costs is problem.costs and len(rounds) == 1:
             return problem.best(int(rounds[0]))
@@ -227,7 +299,7 @@ class Trace:
         """Return in one sentence whether the guarantee held; its regret bound is not compared."""
         return judge(self).sentence
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """Return a pandas frame with one line per run and kept round.
 
         Example:
@@ -237,9 +309,21 @@ class Trace:
             >>> list(frame.columns), len(frame)
             (['run', 'round', 'cost', 'cost_sum', 'constraint', 'peak', 'x0', 'x1'], 40)
         """
-        return frame_of(self)
+        pandas = need("pandas", "export", "trace.to_pandas")
+        runs = self.runs or 1
+        columns = {
+            "run": np.repeat(np.arange(runs), len(self.rounds)),
+            "round": np.tile(self.rounds, runs),
+        }
+        for name in _PATHS:
+            columns[name] = np.reshape(getattr(self, name), (-1, runs)).T.ravel()
+        if self.actions is not None:
+            entries = np.reshape(self.actions, (len(self.rounds), runs, -1)).T
+            columns |= {f"x{i}": entry.ravel() for i, entry in enumerate(entries)}
+        frame = pandas.DataFrame(columns)
+        return frame.drop(columns="run") if self.runs is None else frame
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> Dataset:
         """Return an xarray dataset with the dimensions round, run and entry.
 
         Example:
@@ -248,7 +332,25 @@ class Trace:
             >>> dict(play(PFS.tuned(toy.constants, 20), toy).to_xarray().sizes)
             {'round': 20, 'run': 2, 'entry': 2}
         """
-        return set_of(self)
+        xarray = need("xarray", "export", "trace.to_xarray")
+        across = () if self.runs is None else ("run",)
+        data = {name: (("round", *across), getattr(self, name)) for name in _PATHS}
+        if self.actions is not None:
+            data["action"] = (("round", *across, "entry"), self.actions)
+        data["total_cost"] = (across, self.total_cost)
+        for name, value in self.violations._asdict().items():
+            data[f"violation_{name}"] = (across, np.asarray(value))
+        coordinates = {"round": self.rounds}
+        if self.runs is not None:
+            coordinates["run"] = np.arange(self.runs)
+        facts = {
+            "problem": self.problem.name,
+            "player": self.player,
+            "guarantee": "" if self.guarantee is None else str(self.guarantee),
+            "verdict": self.verdict(),
+            "engine": self.engine_note,
+        }
+        return xarray.Dataset(data, coords=coordinates, attrs=facts)
 
     def _repr_html_(self) -> str:
         seen = self.violations
@@ -266,7 +368,7 @@ class Trace:
         }
         return facts_html(f"Trace of {self.player}", facts)
 
-    def plot(self, path: Any = None) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw regret with its bound, g round by round, and for d = 2 the actions.
 
         Args:
@@ -275,4 +377,6 @@ class Trace:
         Returns:
             The matplotlib figure.
         """
+        from surefoot.games.plots import draw_one  # which knows traces
+
         return draw_one(self, path)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.core.checks import invalid
 from surefoot.core.display import mean_and_spread, of_runs
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Index
 
 __all__ = ["ViolationMeter", "Violations", "violations"]
 
@@ -46,7 +46,7 @@ class Violations(NamedTuple):
             f"largest g = {worst:.3g}, sum of [g]+ {mean_and_spread(self.hard)}>"
         )
 
-    def of(self, runs: Any) -> Violations:
+    def of(self, runs: Index) -> Violations:
         """Return the measures of one run, or of some of them."""
         try:
             return Violations(*(measure[runs] for measure in self))

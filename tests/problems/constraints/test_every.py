@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from surefoot import play
 from surefoot.algorithms import PFS
-from surefoot.games.tree import flatten, unflatten
+from surefoot.games.scan import as_tree
 from surefoot.problems import Problem
 from surefoot.problems.constraints import (
     Affine,
@@ -180,9 +180,9 @@ def test_every_backend_gives_the_same(name, backend):
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_with_its_numbers_as_arguments_it_gives_the_same(name, x64):
     constraint, _ = CASES[name]
-    numbers, structure = flatten(constraint)
-    hash(structure)
-    compiled = x64.jit(lambda numbers, x: unflatten(structure, numbers).query(x))
+    numbers = as_tree(constraint)
+    hash(x64.tree.structure(numbers))
+    compiled = x64.jit(lambda constraint, x: constraint.query(x))
     X = generic(4, 5)
     for x in (X[0], X):
         value, subgradient = compiled(numbers, x)
