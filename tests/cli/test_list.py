@@ -2,7 +2,7 @@ import pytest
 
 from surefoot.algorithms import ALGORITHMS
 from surefoot.experiments.build import PROBLEMS
-from surefoot.experiments.paper.related import BIBLIOGRAPHY
+from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
 AGENTS = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex"]
@@ -12,8 +12,8 @@ def test_every_algorithm_and_every_problem_is_listed(desk):
     code, out, err = desk.do("list")
     assert (code, err) == (0, "")
     first = [line.split()[0] for line in out.splitlines() if line]
-    cited = [work.work.split()[0] for work in BIBLIOGRAPHY]
-    assert first == ["algorithm", *NAMES, *AGENTS, "problem", *PROBLEMS, "cited", *cited]
+    cited = [work.work.split()[0] for work in (*BIBLIOGRAPHY, *NEIGHBOURS)]
+    assert first == ["algorithm", *NAMES, *AGENTS, "problem", *PROBLEMS, "work", *cited]
 
 
 def test_every_algorithm_has_feedback_promise_and_work(desk):
@@ -51,6 +51,7 @@ def test_the_literature_says_what_runs_here_and_what_does_not(desk):
         "as": "offline",
         "note": "",
     }
+    assert rows["Hamoud et al. 2025"]["as"] == "neighbour"
 
 
 def test_a_rule_for_agents_is_described(desk):

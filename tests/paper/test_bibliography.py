@@ -1,10 +1,13 @@
 """Every work of the bibliography that is an algorithm is one of ours, and none of ours is lost."""
 
+from pathlib import Path
+
 import pytest
 
+from surefoot import algorithms
 from surefoot.algorithms import ALGORITHMS, NetworkPenalty, source_of
 from surefoot.algorithms.related import offline
-from surefoot.experiments.paper.related import BIBLIOGRAPHY
+from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 
 BY_NAME = {kind.__name__: kind for kind in ALGORITHMS}
 
@@ -31,6 +34,15 @@ def test_what_a_work_is_here_exists_and_names_it(cited):
         source = source_of(rule, tuning or None).work
         assert cited.work.split()[0] in source
         assert year in source
+
+
+@pytest.mark.parametrize("cited", NEIGHBOURS, ids=lambda cited: cited.work)
+def test_what_answers_a_neighbour_exists_and_the_page_compares_them(cited):
+    assert all(hasattr(algorithms, name) for name in cited.here)
+    assert cited.note
+    page = (Path(__file__).parents[2] / "docs" / "related.md").read_text()
+    first, year = cited.work.split()[0], cited.work.split()[-1]
+    assert any(f"| {first}" in line and year in line for line in page.splitlines())
 
 
 def test_every_algorithm_says_where_it_comes_from():

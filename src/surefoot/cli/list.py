@@ -143,11 +143,11 @@ _SOME: Facts = {
 
 
 def _literature() -> list[Facts]:
-    from surefoot.experiments.paper.related import BIBLIOGRAPHY
+    from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 
     return [
         {"work": cited.work, "here": list(cited.here), "as": cited.standing, "note": cited.note}
-        for cited in BIBLIOGRAPHY
+        for cited in (*BIBLIOGRAPHY, *NEIGHBOURS)
     ]
 
 
@@ -203,7 +203,7 @@ def _first_line(thing: Any) -> str:
 
 # --- as text --------------------------------------------------------------------------------------
 
-_HEADS = {"algorithms": "algorithm", "problems": "problem", "literature": "cited by the paper"}
+_HEADS = {"algorithms": "algorithm", "problems": "problem", "literature": "work"}
 _HIDDEN = ("algorithm", "tuning")
 
 

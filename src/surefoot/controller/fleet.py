@@ -264,7 +264,7 @@ class Fleet(Live):
             raise InvalidValueError("a fleet must have one constraint, got several apart")
         if needs.cost_values:
             raise InvalidValueError(
-                f"a fleet must be told gradients of costs, got {self._run.name}, told by value"
+                f"a fleet must be told gradients of costs, got {run.name}, told by value"
             )
         shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
         if strangers := [k for k, v in told.items() if v is not None and k not in shapes]:

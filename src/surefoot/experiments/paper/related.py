@@ -8,10 +8,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from surefoot.experiments import Spec, build_spec
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
 
-Standing: TypeAlias = Literal["algorithm", "agents", "offline", "out of scope", "context"]
+Standing: TypeAlias = Literal[
+    "algorithm", "agents", "offline", "out of scope", "context", "neighbour"
+]
 """An online algorithm that plays problems; one for agents on a network; an offline method, as a
 step of :mod:`surefoot.algorithms.related.offline`; an algorithm that is not here, with the reason;
-no algorithm that the paper compares with."""
+no algorithm that the paper compares with; a neighbour that the paper does not cite, with what of
+this library answers the same question."""
 
 
 class Cited(NamedTuple):
@@ -91,6 +94,45 @@ BIBLIOGRAPHY: tuple[Cited, ...] = (
     _runs("Zinkevich 2003", "OGD", "DecayingOGD"),
 )
 """In the order of the paper."""
+
+
+def _neighbour(work: str, *here: str, note: str) -> Cited:
+    return Cited(work, "neighbour", here, note)
+
+
+NEIGHBOURS: tuple[Cited, ...] = (
+    _neighbour(
+        "Hamoud et al. 2025",
+        "TheoremN",
+        note="no violation and sublinear regret where the constraint changes slowly; here, "
+        "feasibility under drift, without a bound on the regret",
+    ),
+    _neighbour(
+        "Hutchinson and Alizadeh 2024",
+        "CostProbing",
+        note="values at d + 1 points a round, for a smooth and strongly convex constraint; here, "
+        "every point is a round",
+    ),
+    _neighbour(
+        "Hutchinson et al. 2025",
+        "Averaged",
+        note="OSOCO: unknown linear constraints from noisy readings, with a rate; here, any convex "
+        "one, without",
+    ),
+    _neighbour(
+        "Sarkar and Sinha 2025",
+        "SinhaVaze",
+        note="sums of violations for any horizon, with dynamic regret and forecasts; here, the "
+        "rule of Sinha and Vaze 2024",
+    ),
+    _neighbour(
+        "Sridharan and Yoo 2025",
+        "Certified",
+        note="any learner made safe by a regression of the constraint, with high probability; "
+        "here, by constants, surely",
+    ),
+)
+"""Works in the same setting that are not in the paper's bibliography; docs/related.md compares."""
 
 
 HORIZON, TRIALS = 2_000, 5
