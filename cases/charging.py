@@ -31,7 +31,7 @@ from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, Constraint, QuadraticForm, max_of
 from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
-from surefoot.problems.ready import draw_streams
+from surefoot.problems.ready import Draws
 from surefoot.sets import Ball
 
 __all__ = [
@@ -334,7 +334,7 @@ def ev_charging(
         rounds = np.arange(horizon).reshape(-1, *[1] * (len(lead) - 1))
         return wishes[(begin + rounds) % found.minutes]
 
-    targets = draw_streams(draw, np.random.default_rng(0), horizon, trials, streams)
+    targets = Draws(horizon, trials, streams).draw(draw)
     network, d = found.network, found.chargers
     # In shares of 32 A and of the rating: |z/c|^2/2 - 1/2.
     shares = ChargingNetwork(

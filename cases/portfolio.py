@@ -19,7 +19,7 @@ from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, CVaR, max_of
 from surefoot.problems.costs import LogPortfolio
 from surefoot.problems.problem import Problem
-from surefoot.problems.ready import draw_streams
+from surefoot.problems.ready import Draws
 from surefoot.sets import Ball
 
 __all__ = ["risk_portfolio", "share_returns"]
@@ -80,7 +80,7 @@ def risk_portfolio(
         raise InvalidValueError(f"limit must leave the start some slack, got {limit!r}")
     worst = -float(days.min())
     return Problem.of(
-        LogPortfolio(draw_streams(draw, np.random.default_rng(0), horizon, trials, streams)),
+        LogPortfolio(Draws(horizon, trials, streams).draw(draw)),
         max_of(risk, faces),
         Ball(1.0 + 1e-9),
         start,

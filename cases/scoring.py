@@ -19,7 +19,7 @@ from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, QuadraticForm, max_of
 from surefoot.problems.costs import Logistic
 from surefoot.problems.problem import Problem
-from surefoot.problems.ready import draw_streams
+from surefoot.problems.ready import Draws
 from surefoot.sets import Ball
 
 __all__ = ["People", "census_people", "fair_scoring"]
@@ -106,7 +106,7 @@ def fair_scoring(
     def draw(source: Any, lead: tuple[int, ...]) -> Any:
         return source.integers(len(scored.classes), size=lead)
 
-    who = draw_streams(draw, np.random.default_rng(0), horizon, trials, streams).astype(np.int64)
+    who = Draws(horizon, trials, streams).draw(draw).astype(np.int64)
     rows = audit.covariances()
     d = rows.shape[1]
     limits = np.full(4, float(tolerance))

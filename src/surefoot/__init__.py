@@ -12,71 +12,39 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from surefoot import (
-        algorithms,
-        controller,
-        games,
-        problems,
-        sets,
-        testing,
-    )
-    from surefoot.algorithms import (
-        OGD,
-        PFS,
-        CertifiedDualAveraging,
-        CertifiedOGD,
-        CertifiedPFS,
-        Guarantee,
-        LeaderFollower,
-        SafetyFilter,
-        Tuned,
-    )
-    from surefoot.controller import Controller, replay
-    from surefoot.core.constants import Constants
-    from surefoot.core.errors import SurefootError
-    from surefoot.core.types import Feedback
-    from surefoot.experiments.compare import compare
-    from surefoot.games import Trace, play, play_all, plot, table
-    from surefoot.problems import Problem
-    from surefoot.problems.calibration import calibrate
-    from surefoot.sets import Ball
+    from surefoot import algorithms as algorithms
+    from surefoot import controller as controller
+    from surefoot import games as games
+    from surefoot import problems as problems
+    from surefoot import sets as sets
+    from surefoot import testing as testing
+    from surefoot.algorithms import OGD as OGD
+    from surefoot.algorithms import PFS as PFS
+    from surefoot.algorithms import CertifiedDualAveraging as CertifiedDualAveraging
+    from surefoot.algorithms import CertifiedOGD as CertifiedOGD
+    from surefoot.algorithms import CertifiedPFS as CertifiedPFS
+    from surefoot.algorithms import Guarantee as Guarantee
+    from surefoot.algorithms import LeaderFollower as LeaderFollower
+    from surefoot.algorithms import SafetyFilter as SafetyFilter
+    from surefoot.algorithms import Tuned as Tuned
+    from surefoot.controller import Controller as Controller
+    from surefoot.controller import replay as replay
+    from surefoot.core.constants import Constants as Constants
+    from surefoot.core.errors import SurefootError as SurefootError
+    from surefoot.core.types import Feedback as Feedback
+    from surefoot.experiments.compare import compare as compare
+    from surefoot.games import Trace as Trace
+    from surefoot.games import play as play
+    from surefoot.games import play_all as play_all
+    from surefoot.games import plot as plot
+    from surefoot.games import table as table
+    from surefoot.problems import Problem as Problem
+    from surefoot.problems.calibration import calibrate as calibrate
+    from surefoot.sets import Ball as Ball
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "OGD",
-    "PFS",
-    "Ball",
-    "CertifiedDualAveraging",
-    "CertifiedOGD",
-    "CertifiedPFS",
-    "Constants",
-    "Controller",
-    "Feedback",
-    "Guarantee",
-    "LeaderFollower",
-    "Problem",
-    "SafetyFilter",
-    "SurefootError",
-    "Trace",
-    "Tuned",
-    "algorithms",
-    "calibrate",
-    "compare",
-    "controller",
-    "games",
-    "kernel",
-    "play",
-    "play_all",
-    "plot",
-    "problems",
-    "replay",
-    "sets",
-    "table",
-    "testing",
-]
-
-# Where each name lives; a room is its own home.
+# Where each name lives.
 _HOMES = {
     "algorithms": "OGD PFS CertifiedDualAveraging CertifiedOGD CertifiedPFS Guarantee "
     "LeaderFollower SafetyFilter Tuned",
@@ -90,17 +58,18 @@ _HOMES = {
     "problems.calibration": "calibrate",
     "experiments.compare": "compare",
 }
+_ROOMS = ("algorithms", "controller", "games", "kernel", "problems", "sets", "testing")
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted([*_ROOMS, *_HOME_OF])
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when first used: importing surefoot costs no more than importing NumPy's part of it.
     if name not in __all__:
         raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
-    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
-    if home is None:
-        value: Any = importlib.import_module(f"surefoot.{name}")
-    else:
-        value = getattr(importlib.import_module(f"surefoot.{home}"), name)
+    module = importlib.import_module(f"surefoot.{_HOME_OF.get(name, name)}")
+    value = vars(module)[name] if name in _HOME_OF else module
     globals()[name] = value
     return value
 

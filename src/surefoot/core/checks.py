@@ -88,10 +88,8 @@ def _check_each(rule: str, holds: Callable[[Array], Array], numbers: dict[str, N
         if is_traced(value):
             continue
         is_known = isinstance(value, (int, float, np.number, np.ndarray)) or is_foreign_array(value)
-        if not is_known or isinstance(value, np.ma.MaskedArray):
-            raise invalid(name, rule, value)
-        array = np.asarray(to_numpy(value))
-        if array.dtype.kind not in "iuf":
+        array = np.asarray(to_numpy(value)) if is_known else np.array("")
+        if array.dtype.kind not in "iuf" or isinstance(value, np.ma.MaskedArray):
             raise invalid(name, rule, value)
         if array.ndim and array.shape[1:] != (1,):
             # A flat array would broadcast against the entries of an action instead of the runs.
@@ -153,10 +151,10 @@ def to_python_number(value: Number) -> Number:
     return float(value) if is_scalar else value
 
 
-def positive_int(value: object, name: str, rule: str = "a whole number >= 1") -> int:
-    """Return a whole number; raise unless it is at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise invalid(name, rule, value)
+def positive_int(value: object, name: str, rule: str = "", least: int = 1) -> int:
+    """Return a whole number; raise unless it is at least 1, or another least."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise invalid(name, rule or f"a whole number >= {least}", value)
     return int(value)
 
 

@@ -164,8 +164,7 @@ class Constants(Declared):
         (0.25, 0.125)
         """
         checks.positive(slack=slack, R=R)
-        if not 0 < share < 1:
-            raise InvalidValueError(f"share must be strictly between 0 and 1, got {share!r}")
+        checks.between(0, 1, share=share)
         return cls(
             R=R,
             G_g=G_g,

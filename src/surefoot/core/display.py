@@ -176,13 +176,8 @@ class Table(NamedTuple):
 
     def as_(self, style: Style) -> str:
         """Return the table in a style: "text", "markdown", "latex" (booktabs) or "html"."""
-        ways = {
-            "text": self.__str__,
-            "markdown": self._markdown,
-            "latex": self._latex,
-            "html": self._repr_html_,
-        }
-        return ways[style]()
+        others = {"markdown": self._markdown, "latex": self._latex, "html": self._repr_html_}
+        return str(self) if style == "text" else others[style]()
 
     def _markdown(self) -> str:
         marks = ["--:" if name in self.right else ":--" for name in self.head]
@@ -193,17 +188,9 @@ class Table(NamedTuple):
     def _latex(self) -> str:
         columns = "".join("r" if name in self.right else "l" for name in self.head)
         head, *rows = (" & ".join(map(_latex, row)) + r" \\" for row in (self.head, *self.rows))
-        return "\n".join(
-            [
-                r"\begin{tabular}{" + columns + r"}  % \usepackage{booktabs}",
-                r"\toprule",
-                head,
-                r"\midrule",
-                *rows,
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
-        )
+        begin = r"\begin{tabular}{" + columns + r"}  % \usepackage{booktabs}"
+        end = (r"\bottomrule", r"\end{tabular}")
+        return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, *end])
 
     def _repr_html_(self) -> str:
         def cells(row: Sequence[str], tag: str) -> str:

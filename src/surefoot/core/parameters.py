@@ -141,22 +141,19 @@ def share(*, default: object = MISSING) -> Declaration:
 
 def count(least: int = 1, *, default: object = MISSING) -> Declaration:
     """Declare a whole number of at least 1, or of another least."""
-    rule = f"a whole number >= {least}"
-
-    def read(name: str, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise checks.invalid(name, rule, value)
-        return int(value)
-
-    return declare("whole", rule, read, default)
+    return _whole(f"a whole number >= {least}", least, default)
 
 
 def rounds(*, default: object = MISSING) -> Declaration:
     """Declare a number of rounds."""
-    rule = "a whole number of rounds >= 1"
-    return declare(
-        "whole", rule, lambda name, value: checks.positive_int(value, name, rule), default
-    )
+    return _whole("a whole number of rounds >= 1", 1, default)
+
+
+def _whole(rule: str, least: int, default: object) -> Declaration:
+    def read(name: str, value: object) -> int:
+        return checks.positive_int(value, name, rule, least)
+
+    return declare("whole", rule, read, default)
 
 
 def flag(*, default: object = MISSING) -> Declaration:

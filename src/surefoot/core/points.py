@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import convert_like, is_concrete, is_sparse, namespace, norm
+from surefoot.core.arrays import convert_like, is_concrete, is_sparse, namespace, norm, where
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared
 from surefoot.core.types import Array, Number, Region
 
 # The unit roundoff u of float64: one operation errs by at most u of its result.
@@ -96,6 +97,30 @@ def snap_inside(region: Region, x: Array) -> Array:
     """
     own = getattr(region, "snap_inside", None)
     return x if own is None else own(x)
+
+
+class ConvexSet(Declared, kw_only=False):
+    """A set that knows whether a point is inside, and by :meth:`nearest_outside` where to go."""
+
+    def contains(self, x: Array) -> Array:
+        """Return whether x is in the set: a bool, or a column of bools."""
+        raise NotImplementedError
+
+    def nearest_outside(self, x: Array, inside: Array) -> Array:
+        """Return the nearest point of the set, for points that are not all inside."""
+        raise NotImplementedError
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest point; a point of the set is returned unchanged."""
+        x = clean(x, dimension_of(self))
+        inside = self.contains(x)
+        if inside is True:
+            return x
+        return where(inside, x, keep_nan(x, self.nearest_outside(x, inside)))
+
+    def snap_inside(self, x: Array) -> Array:
+        """Return the point itself, or the nearest point of the set if rounding put it outside."""
+        return self.project(x)
 
 
 def reach_of(region: Any) -> Number:

@@ -20,7 +20,7 @@ from surefoot.core.types import Array
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
-from surefoot.problems.ready import draw_streams
+from surefoot.problems.ready import Draws
 from surefoot.sets import Ball
 
 __all__ = ["HORIZONS", "SETTINGS", "Setting", "binding_toy", "paper_toy"]
@@ -107,9 +107,8 @@ def _toy(targets: Array, name: str, farthest: float) -> Problem:
 def _targets(horizon: int, trials: int, seed: int, streams: int | None) -> Array:
     if streams is None:
         return _published_targets(horizon, trials, seed)
-    return draw_streams(
-        lambda source, lead: source.uniform(-1, 0, (*lead, 2)), None, horizon, trials, streams
-    )
+    draws = Draws(horizon, trials, streams)
+    return draws.draw(lambda source, lead: source.uniform(-1, 0, (*lead, 2)))
 
 
 def _published_targets(horizon: int, trials: int, seed: int) -> Array:

@@ -51,50 +51,53 @@ Draw: TypeAlias = Callable[[Generator, tuple[int, ...]], Array]
 """From a generator and the leading axes, rounds and runs, to numbers."""
 
 
-def draw_streams(
-    draw: Draw,
-    rng: Generator | None,
-    horizon: int,
-    trials: int | None,
-    streams: Index | None,
-    part: int = 0,
-) -> Array:
-    """Return the numbers of all rounds and runs, ``(T, ...)`` or ``(T, trials, ...)``.
+class Draws:
+    """The random numbers of a problem: those of its set, and those of all rounds and runs.
 
-    Without ``streams`` in one call on ``rng``. With it run k has a generator of its own,
-    ``SeedSequence(streams, spawn_key=(k, part))``, asked once for all rounds in their order: so
-    fewer rounds are the first of more, and fewer runs the first of more.
+    Without ``streams`` all come from one generator, ``rng``. With it run k has a generator of its
+    own, ``SeedSequence(streams, spawn_key=(k, part))``, asked once for all rounds in their order:
+    so fewer rounds are the first of more, and fewer runs the first of more.
 
     Args:
-        draw: takes a generator and the leading axes.
-        rng: the generator of the problem itself.
         horizon: T.
         trials: the number of runs; None for one run without a run axis.
+        seed: of the problem itself.
         streams: seed of the streams alone.
-        part: tells apart several numbers that are drawn for one stream.
     """
-    checks.check_horizon(horizon)
-    runs = 1 if trials is None else checks.positive_int(trials, "trials")
-    if streams is None:
-        assert rng is not None
-        return draw(rng, (horizon,) if trials is None else (horizon, runs))
-    if not isinstance(streams, (int, np.integer)) or streams < 0:
-        raise InvalidValueError(f"streams must be a whole number >= 0, got {streams!r}")
-    seeds = (np.random.SeedSequence(int(streams), spawn_key=(k, part)) for k in range(runs))
-    each = [draw(np.random.default_rng(seed), (horizon,)) for seed in seeds]
-    return each[0] if trials is None else np.stack(each, axis=1)
 
+    def __init__(
+        self, horizon: int, trials: int | None, streams: Index | None, seed: int = 0
+    ) -> None:
+        self.horizon = checks.check_horizon(horizon)
+        self.lead: tuple[int, ...] = (horizon,)
+        if trials is not None:
+            self.lead = horizon, checks.positive_int(trials, "trials")
+        if streams is not None and not (isinstance(streams, (int, np.integer)) and streams >= 0):
+            raise InvalidValueError(f"streams must be a whole number >= 0, got {streams!r}")
+        self.streams = streams
+        self.rng = np.random.default_rng(seed)
 
-def _normal(dimension: int) -> Draw:
-    return lambda source, lead: source.normal(size=(*lead, dimension))
+    def draw(self, draw: Draw, part: int = 0) -> Array:
+        """Return the numbers of all rounds and runs, ``(T, ...)`` or ``(T, trials, ...)``.
 
+        Args:
+            draw: takes a generator and the leading axes.
+            part: tells apart several numbers that are drawn for one stream.
+        """
+        if self.streams is None:
+            return draw(self.rng, self.lead)
+        runs = range(*self.lead[1:] or (1,))
+        seeds = (np.random.SeedSequence(int(self.streams), spawn_key=(k, part)) for k in runs)
+        each = [draw(np.random.default_rng(seed), self.lead[:1]) for seed in seeds]
+        return each[0] if len(self.lead) == 1 else np.stack(each, axis=1)
 
-def _chances(source: Generator, lead: tuple[int, ...]) -> Array:
-    return source.random(lead)
+    def normal(self, dimension: int, part: int = 0) -> Array:
+        """Return a normal vector for each round and run."""
+        return self.draw(lambda source, lead: source.normal(size=(*lead, dimension)), part)
 
-
-def _uniform(most: float, dimension: int) -> Draw:
-    return lambda source, lead: source.uniform(-most, most, size=(*lead, dimension))
+    def uniform(self, most: float, dimension: int) -> Array:
+        """Return a vector with entries up to a size for each round and run."""
+        return self.draw(lambda source, lead: source.uniform(-most, most, size=(*lead, dimension)))
 
 
 def random_polytope(
@@ -129,14 +132,13 @@ def random_polytope(
     checks.positive_int(dimension, "dimension")
     if checks.positive_int(rows, "rows") < 2 * dimension:
         raise InvalidValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
-    rng = np.random.default_rng(seed)
-    cuts = rng.normal(size=(rows - 2 * dimension, dimension))
+    draws = Draws(horizon, trials, streams, seed)
+    cuts = draws.rng.normal(size=(rows - 2 * dimension, dimension))
     cuts /= np.linalg.norm(cuts, axis=1, keepdims=True)
     A = np.vstack([np.eye(dimension), -np.eye(dimension), cuts])
-    b = np.append(np.ones(2 * dimension), rng.uniform(0.5, 1.0, len(cuts)))
+    b = np.append(np.ones(2 * dimension), draws.rng.uniform(0.5, 1.0, len(cuts)))
     name = f"random polytope, d = {dimension}, m = {rows}"
-    constraint, radius = Affine(A, b), math.sqrt(dimension)
-    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+    return _pull_outwards(Affine(A, b), math.sqrt(dimension), dimension, draws, costs, name)
 
 
 def rotated_box(
@@ -163,13 +165,13 @@ def rotated_box(
         'derived'
     """
     checks.positive_int(dimension, "dimension")
-    rng = np.random.default_rng(seed)
-    Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
-    half = rng.uniform(0.5, 1.0, dimension)
+    draws = Draws(horizon, trials, streams, seed)
+    Q = np.linalg.qr(draws.rng.normal(size=(dimension, dimension)))[0]
+    half = draws.rng.uniform(0.5, 1.0, dimension)
     constraint = Affine(np.vstack([Q, -Q]), np.append(half, half))
     radius = float(np.linalg.norm(half)) * (1 + 1e-12)
     name = f"rotated box, d = {dimension}"
-    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+    return _pull_outwards(constraint, radius, dimension, draws, costs, name)
 
 
 def ellipsoid(
@@ -201,13 +203,13 @@ def ellipsoid(
     checks.positive_int(dimension, "dimension")
     if not condition >= 1:
         raise InvalidValueError(f"condition must be at least 1, got {condition!r}")
-    rng = np.random.default_rng(seed)
-    Q = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
+    draws = Draws(horizon, trials, streams, seed)
+    Q = np.linalg.qr(draws.rng.normal(size=(dimension, dimension)))[0]
     P = Q @ np.diag(np.geomspace(1.0, condition, dimension)) @ Q.T
     name = f"ellipsoid, d = {dimension}, condition {condition:g}"
     radius = 1 + 1e-9  # the eigenvalues of the computed P are those asked for up to rounding
     constraint = EllipsoidNorm(0.5 * (P + P.T))
-    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+    return _pull_outwards(constraint, radius, dimension, draws, costs, name)
 
 
 def spectral_ball(
@@ -235,10 +237,9 @@ def spectral_ball(
     """
     constraint = SpectralNorm(shape, 1.0)
     radius = math.sqrt(min(shape)) * (1 + 1e-12)  # of min(shape) singular values, each at most 1
-    rng = np.random.default_rng(seed)
     name = f"spectral ball, {shape[0]} x {shape[1]}"
-    dimension = shape[0] * shape[1]
-    return _pull_outwards(constraint, radius, dimension, horizon, trials, costs, rng, streams, name)
+    draws = Draws(horizon, trials, streams, seed)
+    return _pull_outwards(constraint, radius, constraint.dimension, draws, costs, name)
 
 
 def fair_logistic(
@@ -274,7 +275,8 @@ def fair_logistic(
     """
     checks.positive_int(dimension, "dimension")
     checks.positive(radius=radius, tolerance=tolerance)
-    rng = np.random.default_rng(seed)
+    draws = Draws(horizon, trials, streams, seed)
+    rng = draws.rng
     leak, truth = rng.normal(size=(2, dimension))
 
     def groups(source: Generator, lead: tuple[int, ...]) -> Array:
@@ -288,12 +290,10 @@ def fair_logistic(
     audit = people(group, rng.normal(size=(2_000, dimension)))
     covariance = (group - group.mean()) @ audit
     row = covariance / np.linalg.norm(covariance)
-    group, noise, uniform = (
-        draw_streams(draw, rng, horizon, trials, streams, part)
-        for part, draw in enumerate((groups, _normal(dimension), _chances))
-    )
-    features = people(group, noise)
+    group = draws.draw(groups)
+    features = people(group, draws.normal(dimension, part=1))
     chance = 1 / (1 + np.exp(-4 * (features @ truth) - group))
+    uniform = draws.draw(lambda source, lead: source.random(lead), part=2)
     classes = np.where(uniform < chance, 1.0, -1.0)
     constraint = max_of(Affine([row, -row], [tolerance, tolerance]), L2Norm(radius))
     return Problem.of(
@@ -306,27 +306,13 @@ def fair_logistic(
 
 
 def _pull_outwards(
-    constraint: Constraint,
-    radius: float,
-    dimension: int,
-    horizon: int,
-    trials: int | None,
-    costs: str,
-    rng: Generator,
-    streams: int | None,
-    name: str,
+    constraint: Constraint, radius: float, dimension: int, draws: Draws, costs: str, name: str
 ) -> Problem:
     """Return costs that pull towards a point outside, with as much noise: the constraint binds."""
     checks.one_of(("linear", "quadratic"), costs=costs)
-    pull = rng.normal(size=dimension)
+    pull = draws.rng.normal(size=dimension)
     pull *= 2 * radius / np.linalg.norm(pull)
-
-    noise = (
-        draw_streams(_normal(dimension), rng, horizon, trials, streams)
-        * 2
-        * radius
-        / math.sqrt(dimension)
-    )
+    noise = draws.normal(dimension) * 2 * radius / math.sqrt(dimension)
     stream = Linear(-(pull + noise) / radius) if costs == "linear" else Quadratic(pull + noise, 1.0)
     start = np.zeros(dimension)
     return Problem.of(stream, constraint, Ball(radius), start, name=f"{name}, {costs} costs")
@@ -368,9 +354,7 @@ def thin_box(
     faces = np.eye(dimension)
     constraint = Affine(np.vstack([faces, -faces]), np.append(half, half))
     pull = np.full(dimension, -1 / math.sqrt(dimension))
-
-    rng = np.random.default_rng(seed)
-    noise = draw_streams(_normal(dimension), rng, horizon, trials, streams)
+    noise = Draws(horizon, trials, streams, seed).normal(dimension)
     slopes = pull + noise / math.sqrt(dimension)
     slopes /= np.maximum(np.linalg.norm(slopes, axis=-1, keepdims=True), 1.0)
     return Problem.of(
@@ -411,14 +395,9 @@ def portfolio(
     """
     checks.positive_int(dimension, "dimension")
     checks.between(0, 1, spread=spread)
-
-    rng = np.random.default_rng(seed)
-    drift = 0.1 * spread * rng.uniform(-1.0, 1.0, dimension)
-    relatives = (
-        1
-        + drift
-        + 0.9 * spread * draw_streams(_uniform(1.0, dimension), rng, horizon, trials, streams)
-    )
+    draws = Draws(horizon, trials, streams, seed)
+    drift = 0.1 * spread * draws.rng.uniform(-1.0, 1.0, dimension)
+    relatives = 1 + drift + 0.9 * spread * draws.uniform(1.0, dimension)
     return Problem.of(
         LogPortfolio(relatives, cash=0.0),
         SimplexRows(dimension),
@@ -459,15 +438,15 @@ def changing_halfspaces(
     """
     checks.positive_int(dimension, "dimension")
     checks.between(0, 0.3, margin=margin)
-    rng = np.random.default_rng(seed)
-    directions = rng.normal(size=(dimension + 1, dimension))
+    draws = Draws(horizon, trials, streams, seed)
+    directions = draws.rng.normal(size=(dimension + 1, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     # Both numbers of a round in one draw, so that fewer rounds are the first of more.
-    drawn_limits, drawn_rows = rng.uniform(size=(checks.check_horizon(horizon), 2)).T
+    drawn_limits, drawn_rows = draws.rng.uniform(size=(horizon, 2)).T
     limits = margin * (1 + 2 * drawn_limits)
     A = directions[(drawn_rows * (dimension + 1)).astype(int)][:, None]
     pull = 1.5 * directions.mean(axis=0) / np.linalg.norm(directions.mean(axis=0))
-    targets = pull + draw_streams(_uniform(0.5, dimension), rng, horizon, trials, streams)
+    targets = pull + draws.uniform(0.5, dimension)
     made = Problem.of(
         Quadratic(targets, 6.0),
         AffineStream(A, limits[:, None]),
@@ -513,7 +492,7 @@ def crawl(
     checks.positive_int(dimension, "dimension")
     axis = np.zeros(dimension)
     axis[0] = 1.0
-    lead = (checks.check_horizon(horizon), *(() if trials is None else (trials,)))
+    lead = Draws(horizon, trials, streams).lead
     return Problem.of(
         Linear(np.broadcast_to(-size * axis, (*lead, dimension))),
         max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0)),
@@ -525,81 +504,50 @@ def crawl(
 
 
 @dataclass(frozen=True)
-class PushOut:
-    """Push against the face whose constraint is largest, the one the next half-space will cut."""
+class Push:
+    """Push against the face whose constraint is largest, the one the next half-space will cut.
 
-    constraint: LinfNorm
-    size: float
-
-    def __call__(self, t: Index, x: Array) -> Array:
-        """Return a slope whose descent leads out through the nearest face."""
-        return -self.size * self.constraint.query(x)[1]
-
-
-@dataclass(frozen=True)
-class PushUncut:
-    """Push against the nearest face that the next half-space will not cut.
-
-    A step in this direction is not corrected at all, so its whole length counts; in one
-    dimension, where there is only one face to approach, it is that one.
+    Or, ``uncut``, against the nearest face that it will not cut. A step in this direction is not
+    corrected at all, so its whole length counts; in one dimension, where there is only one face to
+    approach, it is that one.
     """
 
     constraint: LinfNorm
     size: float
+    uncut: bool
 
     def __call__(self, t: Index, x: Array) -> Array:
-        """Return a slope whose descent leads out through the second nearest face."""
+        """Return a slope whose descent leads out through the face."""
         s = self.constraint.query(x)[1]
-        if x.shape[-1] == 1:
-            return -self.size * s
-        # With the cut entry at 0 the largest of the others is found; the hair keeps an uncut entry
-        # ahead of the cut one when all are 0.
-        uncut = 1 - s * s
-        return -self.size * self.constraint.query(uncut * (x + 1e-300))[1]
+        if self.uncut and x.shape[-1] > 1:
+            # With the cut entry at 0 the largest of the others is found; the hair keeps an uncut
+            # entry ahead of the cut one when all are 0.
+            s = self.constraint.query((1 - s * s) * (x + 1e-300))[1]
+        return -self.size * s
 
 
-# Each draws its slopes for the leading axes: rounds, and runs if there are several.
-
-
-def _constant(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
-    return np.broadcast_to(_slopes(rng, (*lead[1:], d), size), (*lead, d)).copy()
-
-
-def _alternating(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
-    signs = np.where(np.arange(lead[0]) % 2, -1.0, 1.0)
-    return signs.reshape(-1, *(1 for _ in lead)) * _slopes(rng, (*lead[1:], d), size)
-
-
-def _random(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
-    return _slopes(rng, (*lead, d), size)
-
-
-def _corners(rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int) -> Array:
-    """Pull towards one corner until it must be reached, then another, in growing phases."""
-    slopes, length = np.empty((*lead, d)), phase
-    t = 0
-    while t < lead[0]:
-        corner = rng.choice([-1.0, 1.0], size=(*lead[1:], d))
-        slopes[t : t + length] = size * corner / np.sqrt(d)
-        t, length = t + length, length + max(1, length // 2)
-    return slopes
-
-
-def _slopes(rng: Generator, shape: tuple[int, ...], size: float) -> Array:
-    c = rng.normal(size=shape)
-    return size * c / np.linalg.norm(c, axis=-1, keepdims=True)
+def _draw_slopes(
+    adversary: str, rng: Generator, lead: tuple[int, ...], d: int, size: float, phase: int
+) -> Array:
+    """Return slopes that do not depend on the actions, for rounds and runs."""
+    if adversary == "corners":  # one until it must be reached, then another, in growing phases
+        slopes, t = np.empty((*lead, d)), 0
+        while t < lead[0]:
+            corner = rng.choice([-1.0, 1.0], size=(*lead[1:], d))
+            slopes[t : t + phase] = size * corner / np.sqrt(d)
+            t, phase = t + phase, phase + max(1, phase // 2)
+        return slopes
+    c = rng.normal(size=(*(lead if adversary == "random" else lead[1:]), d))
+    slopes = size * c / np.linalg.norm(c, axis=-1, keepdims=True)
+    if adversary == "random":
+        return slopes
+    signs = np.where((np.arange(lead[0]) % 2 == 1) & (adversary == "alternating"), -1.0, 1.0)
+    return signs.reshape(-1, *(1 for _ in lead)) * slopes
 
 
 ADVERSARIES: tuple[str, ...] = ("constant", "alternating", "random", "corners", "out", "uncut")
 """One slope for ever; its sign in turn; a random direction; corner after corner; out through the
 nearest face; out through the nearest face that is not cut."""
-
-_OBLIVIOUS: dict[str, Callable[[Generator, tuple[int, ...], int, float, int], Array]] = {
-    "constant": _constant,
-    "alternating": _alternating,
-    "random": _random,
-    "corners": _corners,
-}
 
 _FIRST_PHASE = 32
 """Rounds towards the first corner in streams of which shorter ones are the beginning."""
@@ -643,22 +591,21 @@ def adversarial_cube(
     checks.positive(size=size, radius=radius)
     constraint = LinfNorm(radius, dimension)
     costs: Linear | Adversarial
-    if adversary in _OBLIVIOUS:
+    if adversary not in ("out", "uncut"):
         phase = max(1, int(np.sqrt(horizon))) if streams is None else _FIRST_PHASE
 
         def draw(source: Generator, lead: tuple[int, ...]) -> Array:
-            return _OBLIVIOUS[adversary](source, lead, dimension, size, phase)
+            return _draw_slopes(adversary, source, lead, dimension, size, phase)
 
-        rng = np.random.default_rng(seed)
-        costs = Linear(draw_streams(draw, rng, horizon, trials, streams))
+        costs = Linear(Draws(horizon, trials, streams, seed).draw(draw))
     else:
         if trials is not None and checks.positive_int(trials, "trials") > 1:
             raise InvalidValueError(
                 f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
                 f"has no streams, got {trials!r}"
             )
-        push = PushOut if adversary == "out" else PushUncut
-        costs = Adversarial(push(constraint, size), horizon, dimension, size)
+        push = Push(constraint, size, uncut=adversary == "uncut")
+        costs = Adversarial(push, horizon, dimension, size)
     domain = Ball(radius * np.sqrt(dimension))
     return Problem.of(
         costs, constraint, domain, np.zeros(dimension), G_f=size, name=f"cube, {adversary}"

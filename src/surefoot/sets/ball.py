@@ -20,7 +20,15 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, size, vector
-from surefoot.core.points import UNIT, check_length, clean, keep_nan, only_entry, sum_entries
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    check_length,
+    clean,
+    keep_nan,
+    only_entry,
+    sum_entries,
+)
 from surefoot.core.types import Array, Number, Real
 from surefoot.sets.simplex import onto_simplex
 
@@ -38,8 +46,11 @@ class Centred(Declared, kw_only=False):
         """The length of the centre; None for a ball around 0, which has no dimension of its own."""
         return None if self.centre is None else int(self.centre.shape[-1])
 
+    def _offset(self, x: Array) -> Array:
+        return x if self.centre is None else x - convert_like(self.centre, x)
 
-class Ball(Centred, kw_only=False):
+
+class Ball(Centred, ConvexSet, kw_only=False):
     r"""The ball :math:`\{x : \|x - c\| \le R\}`; :math:`R\mathbb{B}` when the centre is 0.
 
     Args:
@@ -75,7 +86,7 @@ class Ball(Centred, kw_only=False):
         ball as computed, and projecting again changes nothing.
         """
         x = checks.to_floats(x, "the point to project")
-        z = x if self.centre is None else x - convert_like(self.centre, x)
+        z = self._offset(x)
         squared = dot(z, z)
         if isinstance(squared, float):
             if squared <= self.radius * self.radius:
@@ -109,14 +120,10 @@ class Ball(Centred, kw_only=False):
             return inner
         return maximum(inner - 2 * d * 2.0**-53 * norm(self.centre), 0.0)
 
-    def snap_inside(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
-
     def contains(self, x: Array) -> Array:
         """Return whether the computed distance to the centre is at most the radius."""
         x = checks.to_floats(x, "the point")
-        z = x if self.centre is None else x - convert_like(self.centre, x)
+        z = self._offset(x)
         return dot(z, z) <= self.radius * self.radius
 
     def minimize_linear(self, c: Array) -> Array:
@@ -132,7 +139,7 @@ class Ball(Centred, kw_only=False):
         return (centre if c.ndim == 1 else namespace(c).broadcast_to(centre, c.shape)) + v
 
 
-class L1Ball(Centred, kw_only=False):
+class L1Ball(Centred, ConvexSet, kw_only=False):
     r"""The l1 ball :math:`\{x : \sum_i |x_i - c_i| \le r\}`.
 
     Args:
@@ -152,24 +159,15 @@ class L1Ball(Centred, kw_only=False):
         """Twice the radius, the distance between opposite corners."""
         return 2.0 * float(self.radius)
 
-    def project(self, x: Array) -> Array:
+    def nearest_outside(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point: :math:`|x - c|` onto a simplex, with the signs restored.
 
         A point outside lands a rounding error inside, so that the result is in the ball as
         computed, and projecting again changes nothing.
         """
-        x = clean(x, self.dimension)
         z = self._offset(x)
-        size = abs(z)
-        inside = sum_entries(size) <= self.radius
-        if inside is True:
-            return x
-        p = namespace(x).sign(z) * onto_simplex(size, self.radius, self._inner(x))
-        return where(inside, x, p if self.centre is None else convert_like(self.centre, x) + p)
-
-    def snap_inside(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
+        p = namespace(x).sign(z) * onto_simplex(abs(z), self.radius, self._inner(x))
+        return p if self.centre is None else convert_like(self.centre, x) + p
 
     def contains(self, x: Array) -> Array:
         """Return whether the computed l1 distance to the centre is at most the radius."""
@@ -186,9 +184,6 @@ class L1Ball(Centred, kw_only=False):
         corner = only_entry(index, where(size > 0, radius + 0.0 * size, 0.0), c)
         v = keep_nan(c, xp.where(c > 0, 0.0 - corner, corner))
         return v if self.centre is None else convert_like(self.centre, c) + v
-
-    def _offset(self, x: Array) -> Array:
-        return x if self.centre is None else x - convert_like(self.centre, x)
 
     def _inner(self, x: Array) -> Number:
         """Return the radius less a bound on the rounding of a computed l1 norm.

@@ -9,15 +9,15 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import convert_like, namespace
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, vector
-from surefoot.core.points import UNIT, all_entries, check_length, clean, keep_nan
+from surefoot.core.parameters import vector
+from surefoot.core.points import UNIT, ConvexSet, all_entries, check_length, clean, keep_nan
 from surefoot.core.types import Array, ArrayLike
 from surefoot.sets.ball import Ball
 
 __all__ = ["Box"]
 
 
-class Box(Declared, kw_only=False):
+class Box(ConvexSet, kw_only=False):
     r"""The box :math:`\{x : l \le x \le u\}`, entry by entry.
 
     Args:
@@ -89,10 +89,6 @@ class Box(Declared, kw_only=False):
             checks.refuse_unfinite(x, "the point to project")
             return clipped
         return xp.where(xp.isfinite(x), clipped, xp.nan)
-
-    def snap_inside(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
 
     def contains(self, x: Array) -> Array:
         """Return whether every entry is within its limits."""

@@ -10,8 +10,16 @@ import numpy as np
 from surefoot.core.arrays import convert_like, dot, maximum, namespace, norm, sqrt, where
 from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, symmetric, vector
-from surefoot.core.points import UNIT, check_length, clean, nan_where_invalid, repeat, sum_entries
+from surefoot.core.parameters import symmetric, vector
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    check_length,
+    clean,
+    nan_where_invalid,
+    repeat,
+    sum_entries,
+)
 from surefoot.core.types import Array, Number
 
 __all__ = ["Ellipsoid"]
@@ -21,7 +29,7 @@ __all__ = ["Ellipsoid"]
 _STEPS = 40
 
 
-class Ellipsoid(Declared, kw_only=False):
+class Ellipsoid(ConvexSet, kw_only=False):
     r"""The ellipsoid :math:`\{x : (x - c)^\top P (x - c) \le 1\}`.
 
     Its semi-axes are the eigenvectors of P, of length :math:`\lambda_i^{-1/2}`.
@@ -70,32 +78,24 @@ class Ellipsoid(Declared, kw_only=False):
         r"""The longest axis, :math:`2\lambda_{\min}^{-1/2}`."""
         return 2.0 / float(sqrt(self.curvatures[0]))
 
-    def project(self, x: Array) -> Array:
+    def nearest_outside(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point, :math:`c + (I + \mu P)^{-1}(x - c)` for one :math:`\mu \ge 0`.
 
         :math:`\mu` is the root of one scalar equation, found by Newton steps to rounding. The
         result lies a rounding error inside, so that it is in the ellipsoid as computed, and
         projecting again changes nothing.
         """
-        x = clean(x, self.dimension)
         z = self._offset(x)
         value = self._value(z)
         if isinstance(value, float) and not value < math.inf:
             raise InvalidValueError(
                 f"the point to project must have a square that stays in float64, got {x!r}"
             )
-        inside = value <= 1.0
-        if inside is True:
-            return x
         axes, ratios, unit = self._eigen(x)
         y = z @ axes
         # In units of the shortest semi-axis.
         mu = _multiplier(unit * sqrt(ratios) * y, ratios, inside)
-        return where(inside, x, self._place((y * (ratios / (ratios + mu))) @ axes.T))
-
-    def snap_inside(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
+        return self._place((y * (ratios / (ratios + mu))) @ axes.T)
 
     def contains(self, x: Array) -> Array:
         r"""Return whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""

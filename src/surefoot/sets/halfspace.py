@@ -20,7 +20,7 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import UNIT, check_length, clean
+from surefoot.core.points import UNIT, ConvexSet, check_length
 from surefoot.core.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "Slab", "project_halfspace"]
@@ -146,7 +146,7 @@ class Halfspace(Declared, kw_only=False):
         )
 
 
-class Slab(Declared, kw_only=False):
+class Slab(ConvexSet, kw_only=False):
     r"""The slab :math:`\{x : l \le a^\top x \le u\}`.
 
     Args:
@@ -186,19 +186,15 @@ class Slab(Declared, kw_only=False):
             return math.inf
         return (float(self.upper) - float(self.lower)) / abs(float(self.normal[0]))
 
-    def project(self, x: Array) -> Array:
+    def nearest_outside(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point: the part of x along a moves, the part across stays.
 
         A point outside lands a rounding error inside, so that :meth:`contains` is true of it. If
         the slab is thinner than the rounding of :math:`a^\top p`, no computed point is certain to
         be inside: one run is refused and a run of a batch becomes NaN.
         """
-        x = clean(x, self.dimension)
         a = convert_like(self.normal, x)
         value = dot(x, a)
-        inside = (value >= self.lower) & (value <= self.upper)
-        if inside is True:
-            return x
         squared = dot(a, a)
         # Across a, twice: the first time leaves rounding of the size of x, which may be far away,
         # the second only of the size of the part itself. A part that the second time more than
@@ -220,7 +216,7 @@ class Slab(Declared, kw_only=False):
                 f"projection p of this point, got {self.upper - self.lower:.1e}"
             )
         along = minimum(maximum(value, self.lower + margin), self.upper - margin)
-        return where(inside, x, across + where(thick, along / squared, math.nan) * a)
+        return across + where(thick, along / squared, math.nan) * a
 
     def contains(self, x: Array) -> Array:
         r"""Return whether :math:`l \le a^\top x \le u`, exactly."""

@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import minimum, namespace, where
+from surefoot.core.arrays import minimum, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, size
-from surefoot.core.points import UNIT, check_length, clean, keep_nan, nan_where_invalid
+from surefoot.core.points import UNIT, ConvexSet, check_length, clean, keep_nan, nan_where_invalid
 from surefoot.core.types import Array, Number
 from surefoot.sets.simplex import onto_simplex
 
@@ -39,7 +39,7 @@ class Matrices(Declared, kw_only=False):
         return self.shape[0] * self.shape[1]
 
 
-class _MatrixBall(Matrices, ABC, kw_only=False):
+class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     """A ball around 0 in a norm of the singular values."""
 
     @abstractmethod
@@ -50,28 +50,19 @@ class _MatrixBall(Matrices, ABC, kw_only=False):
     def _cut(self, values: Array, inner: Number) -> Array:
         """Return the singular values of the nearest matrix whose norm is at most ``inner``."""
 
-    def project(self, x: Array) -> Array:
+    def nearest_outside(self, x: Array, inside: Array) -> Array:
         """Return the nearest matrix, by its singular values.
 
         A rounding error below the radius, so that the result is in the ball as computed, and
         projecting again changes nothing.
         """
-        x = clean(x, self.dimension)
-        inside = self.contains(x)
-        if inside is True:
-            return x
         U, sigma, V = _svd(x, self.shape)
-        sigma = self._cut(sigma, self.radius * _inner(self.shape))
-        return where(inside, x, keep_nan(x, _flat(U, sigma, V)))
+        return _flat(U, self._cut(sigma, self.radius * _inner(self.shape)), V)
 
     def contains(self, x: Array) -> Array:
         """Return whether the norm of the computed singular values is at most the radius."""
         x = check_length(x, self.dimension)
         return _number(self._norm(_singular_values(x, self.shape))) <= self.radius
-
-    def snap_inside(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
 
 
 class SpectralBall(_MatrixBall, kw_only=False):

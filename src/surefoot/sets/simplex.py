@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from surefoot.core.arrays import convert_like, find_largest, namespace, where
-from surefoot.core.parameters import Declared, count, flag, size
+from surefoot.core.parameters import count, flag, size
 from surefoot.core.points import (
     UNIT,
+    ConvexSet,
     all_entries,
     check_length,
     clean,
@@ -52,7 +53,7 @@ def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:
     return p * (rescaled / xp.sum(p, axis=-1, keepdims=True))
 
 
-class Simplex(Declared, kw_only=False):
+class Simplex(ConvexSet, kw_only=False):
     r"""The simplex :math:`\{x \ge 0, \sum_i x_i = s\}`, or with :math:`\le s` when filled.
 
     Args:
@@ -80,27 +81,17 @@ class Simplex(Declared, kw_only=False):
             return float(self.total) if self.filled else 0.0
         return math.sqrt(2.0) * float(self.total)
 
-    def project(self, x: Array) -> Array:
-        """Return the nearest point; a point of the set is returned unchanged."""
-        x = clean(x, self.dimension)
-        inside = self.contains(x)
-        if inside is True:
-            return x
+    def nearest_outside(self, x: Array, inside: Array) -> Array:
+        """Return the nearest point: the entries above a level, less the level."""
         if not self.filled:
-            return where(inside, x, keep_nan(x, onto_simplex(x, self.total, self.total)))
+            return onto_simplex(x, self.total, self.total)
         xp = namespace(x)
         clipped = xp.maximum(x, xp.zeros_like(x))
         # The sum is computed twice, here after a scaling and in `contains`: (2d + 8) u together.
         inner = self.total * (1.0 - (2 * self.dimension + 8) * UNIT)
         return where(
-            sum_entries(clipped) <= self.total,
-            clipped,
-            keep_nan(x, onto_simplex(x, self.total, inner)),
+            sum_entries(clipped) <= self.total, clipped, onto_simplex(x, self.total, inner)
         )
-
-    def snap_inside(self, x: Array) -> Array:
-        """Return the point itself, or the nearest point of the set if rounding put it outside."""
-        return self.project(x)
 
     def contains(self, x: Array) -> Array:
         """Return whether no entry is below 0 and the computed sum is right.

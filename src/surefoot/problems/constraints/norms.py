@@ -53,9 +53,8 @@ class L2Norm(Centred, Constraint, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the distance to the sphere, negative inside, and the unit vector outwards."""
         x = point(x, self.dimension)
-        z = x if self.centre is None else x - convert_like(self.centre, x)
-        squared = dot(z, z)
-        length = sqrt(squared)
+        z = self._offset(x)
+        length = sqrt(dot(z, z))
         return length - self.radius, z / where(length > 0, length, 1.0)
 
     @property
