@@ -30,7 +30,8 @@ from surefoot.algorithms import (
 from surefoot.algorithms.compiled import Live
 from surefoot.controller.export import c_header
 from surefoot.core.types import Feedback
-from surefoot.regions import Curvature, LipschitzHull
+from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
+from surefoot.sets import Box
 
 STRICT = ("-ffp-contract=off", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 WAYS = (
@@ -95,6 +96,15 @@ PLAYERS = {
     "CertifiedOGD": CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5),
     "CertifiedDualAveraging": CertifiedDualAveraging(
         knowledge=Curvature(beta=1.0, reach=1.5), radius=1.5
+    ),
+    "CertifiedOGD, rows": CertifiedOGD(
+        knowledge=CurvatureRows(beta=1.0, rows=3, domain=BALL), radius=1.5
+    ),
+    "CertifiedDualAveraging, rows": CertifiedDualAveraging(
+        knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.5
+    ),
+    "RegionFilter, rows in a box": RegionFilter(
+        knowledge=CurvatureRows(beta=1.0, rows=3, domain=Box([-0.5, -0.4], [0.6, 0.7]))
     ),
 }
 

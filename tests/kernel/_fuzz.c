@@ -38,8 +38,8 @@ int main(int count, char **words)
         const int d = rule.d = 1 + (int)any(11), wild = any(3) ? 0 : 8;
         rule.cuts = 2 + (int)any(5);
         rule.proposer = (int)any(5) - (any(40) == 0);
-        rule.knowledge = (int)any(4);
-        const int m = rule.rows = 1 + (any(30) == 0);
+        rule.knowledge = (int)any(5);
+        const int m = rule.rows = rule.knowledge == SF_ROWS ? 1 + (int)any(6) : 1 + (any(30) == 0);
         rule.domain = (int)any(3);
         rule.keep_start = (int)any(2), rule.decreasing = (int)any(2), rule.lazy = (int)any(2);
         rule.ratchet = (int)any(2), rule.as_steps = (int)any(2), rule.sweeps = (int)any(4);

@@ -11,7 +11,7 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
 )
-from surefoot.regions import Curvature, Errors, LipschitzHull
+from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
 from surefoot.sets import Box
 
 BALL = Ball(4.0)
@@ -68,11 +68,22 @@ def players(d):
         "ball, value error": Curvature(beta=1.0, reach=50.0, errors=Errors(value=0.02)),
         "ball, drift": Curvature(beta=1.0, reach=50.0, errors=Errors(value=0.01, drift=2e-3)),
     }
+    m, noisy = min(3 * d, 7), Errors(value=0.01, slope=0.02)
+    rows = {"rows": m, "reach": 50.0}
+    balls |= {
+        "rows": CurvatureRows(beta=1.0, **rows),
+        "flat rows": CurvatureRows(beta=0.0, **rows),
+        "rows in a ball": CurvatureRows(beta=0.5, rows=m, domain=Ball(0.25, np.full(d, 0.05))),
+        "rows in a box": CurvatureRows(beta=0.5, rows=m, domain=Box.cube(0.15, d)),
+        "rows, slope error": CurvatureRows(beta=1.0, errors=noisy, **rows),
+        "rows, drift": CurvatureRows(beta=1.0, errors=Errors(value=0.01, drift=2e-3), **rows),
+        "one row in a box": CurvatureRows(beta=1.0, rows=1, domain=Box.cube(0.2, d)),
+    }
     for name, known in balls.items():
         found[f"filter, {name}"] = RegionFilter(knowledge=known)
         found[f"descent, {name}"] = CertifiedOGD(knowledge=known, radius=5.0)
         found[f"averaging, {name}"] = CertifiedDualAveraging(
-            knowledge=known, radius=5.0, far=0.3 if "value" in name else None
+            knowledge=known, radius=5.0, far=0.3 if "error" in name else None
         )
     found["filter, length"] = SafetyFilter(G_g=1.1, domain=BALL, rho=0.1)
     found["filter, length, drift"] = SafetyFilter(G_g=1.1, domain=BALL, rho=0.1, drift=1e-3)
@@ -94,8 +105,9 @@ class Limit:
         self.rows = np.vstack([rows, np.eye(d), -np.eye(d)])  # bounded
         self.offsets = self.rng.uniform(0.2, 0.6, 3 * d)
         self.curvature = float(np.min(getattr(player.knowledge, "beta", 0.0)))
-        if isinstance(player.knowledge, Curvature):
-            self.rows, self.offsets = self.rows[:1], self.offsets[:1]
+        if isinstance(player.knowledge, Curvature | CurvatureRows):
+            m = player.knowledge.row_count
+            self.rows, self.offsets = self.rows[:m], self.offsets[:m]
         self.best, self.filters = self.rng.normal(size=d), not player.proposer.cost_gradients
 
     def told(self, t, x):

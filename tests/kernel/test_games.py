@@ -11,6 +11,8 @@ from surefoot.algorithms import (
     LBSGD,
     OGD,
     AdaGradOGD,
+    CertifiedDualAveraging,
+    CertifiedOGD,
     CertifiedPFS,
     DecayingOGD,
     DoublingPFS,
@@ -127,11 +129,15 @@ CERTIFIED = {
     "leader": LeaderFollower.default,
     "descent": CertifiedPFS.default,
     "descent, horizon known": CertifiedPFS.known_horizon,
+    "by curvature": CertifiedOGD.default,
+    "averaging": CertifiedDualAveraging.default,
 }
+# The cube and the polytope are told row by row to those that know curvatures.
+GAMES = [(rule, g) for rule in CERTIFIED for g in ("rows", "cube", "form")]
+GAMES += [(rule, "ellipsoid") for rule in ("leader", "descent", "descent, horizon known")]
 
 
-@pytest.mark.parametrize("constraint", ["rows", "cube", "ellipsoid", "form"])
-@pytest.mark.parametrize("rule", CERTIFIED)
+@pytest.mark.parametrize(("rule", "constraint"), GAMES)
 def test_certified_rules_play_as_in_python(rule, constraint):
     problem = game(constraint=constraint)
     player = CERTIFIED[rule](problem.constants, T, problem.domain)

@@ -59,23 +59,18 @@ def play_led(player, d, rounds, look=1):
     return worst, bound
 
 
-def tolerance(name):
-    """What actions may differ by: a search in several rows ends when it is near enough."""
-    return 1e-7 if "rows" in name else 1e-12
-
-
 @pytest.mark.parametrize("d", SIZES)
 @pytest.mark.parametrize("name", NAMES)
 def test_actions_and_bounds_are_python_s_up_to_rounding(name, d):
     player = players(d)[name]
-    assert max(play_led(player, d, 150)) <= tolerance(name)
+    assert max(play_led(player, d, 150)) <= 1e-12
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if "rows" not in name])
+@pytest.mark.parametrize("name", NAMES)
 def test_they_stay_so_for_2000_rounds(name):
     # Noisy slopes fill the memory with nearly parallel cuts, and no engine follows another for
     # long there: neither does Python, told gradients that differ in the last bit.
     player = players(5)[name]
     rounds = 300 if 0 < player.errors.slope < np.inf else 2_000
-    assert max(play_led(player, 5, rounds, look=50)) <= tolerance(name)
+    assert max(play_led(player, 5, rounds, look=50)) <= 1e-12

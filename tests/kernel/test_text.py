@@ -35,7 +35,7 @@ def test_anything_is_answered_with_a_status_under_the_sanitizers(tmp_path):
 def test_every_compiler_gives_the_bits_of_the_extension(tmp_path, way, d):
     if shutil.which(way[0]) is None:
         pytest.skip(f"{way[0]} is not installed")
-    for name in ("LeaderFollower", "CertifiedPFS", "CertifiedDualAveraging"):
+    for name in ("LeaderFollower", "CertifiedPFS", "CertifiedDualAveraging", "CertifiedOGD, rows"):
         folder = tmp_path / name.replace(", ", "-")
         folder.mkdir()
         player = exported.PLAYERS[name]

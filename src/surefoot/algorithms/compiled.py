@@ -10,6 +10,7 @@ one place that makes sentences, and an engine may change in the middle of a run.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from surefoot.regions import (
     CertifiedLength,
     Curvature,
     CurvatureMemory,
+    CurvatureRows,
     Errors,
     HullMemory,
     LengthMemory,
@@ -49,8 +51,9 @@ KNOWLEDGE: dict[type[Any], int] = {
     LipschitzHull: 0,
     CertifiedLength: 1,
     Curvature: 2,
+    CurvatureRows: 3,
 }
-"""What the kernel has; several rows are Python's."""
+"""What the kernel has."""
 RULES = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
 """The words of :class:`StepCertificate` for what the kernel calls by numbers."""
 VECTORS = ("centre", "lower", "upper", "middle", "beta")
@@ -86,7 +89,15 @@ def _is_here(fields: dict[str, Any]) -> bool:
         return False
     if proposer == 3 and knowledge < 2:
         return False
-    return (True, domain > 0, fields["slope_error"] == 0 and domain < 2)[knowledge]
+    exact, steers = fields["slope_error"] == 0, fields["slope_error"] == math.inf
+    fits = _bounds(fields) * fields["d"] <= 2**28
+    return (True, domain > 0, exact and domain < 2, fits and not steers)[knowledge]
+
+
+def _bounds(fields: dict[str, Any]) -> int:
+    """Return how many bounds a search in rows has, at most."""
+    known: int = (0, 1, 2 * fields["d"])[fields["domain"]]
+    return fields["rows"] + known
 
 
 def _domain(domain: Any, d: int) -> dict[str, Any] | None:
@@ -128,6 +139,8 @@ def _knowledge(knowledge: Any) -> dict[str, Any] | None:
         # The kernel pulls towards the anchor under drift, which rests on convexity.
         one = isinstance(knowledge.beta, float) and (knowledge.convex or not errors.drift)
         return fields | {"beta": np.array([knowledge.beta])} if one else None
+    if isinstance(knowledge, CurvatureRows):
+        return fields | {"beta": knowledge.each.beta[:, 0].copy()}
     sigma = 0.0 if knowledge.sigma is None else knowledge.sigma
     length = {"G_g": knowledge.G_g, "rho": knowledge.rho, "sigma": sigma}
     return fields | length | {"decreasing": int(knowledge.decreasing)}
@@ -162,14 +175,23 @@ def sizes(fields: dict[str, Any]) -> tuple[int, int]:
     memory, learner, normals = _lengths(fields)
     head = fields["d"] + memory + learner
     vectors = 24 * fields["d"] + 8 * fields.get("cuts", 0) + 24 * fields["rows"]
-    return head + normals, head + vectors
+    return head + normals, head + vectors + _search_size(fields)
+
+
+def _search_size(fields: dict[str, Any]) -> int:
+    """Return how many doubles a search in rows takes."""
+    if fields["knowledge"] != KNOWLEDGE[CurvatureRows]:
+        return 0
+    d, n = fields["d"], _bounds(fields)
+    k = min(n, d) + 1
+    return n * (3 * d + 16) + k * (d + k + 6) + 18 * d + 4 * fields["rows"]
 
 
 def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
     """Return the doubles of a memory, and those of a learner without the normals and of these."""
     d, m, K = fields["d"], fields["rows"], fields.get("cuts", 0)
-    curved = 5 + 2 * d + 3 * m + m * d
-    memory = (1 + 3 * (d + 2), 11 + 5 * d, curved)[fields["knowledge"]]
+    curved = 6 + 2 * d + 3 * m + m * d
+    memory = (1 + 3 * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
     learner = (0, 6 + 3 * d + 3 * K + 2, 2, 2 + 2 * d)[fields["proposer"]]
     return memory, learner, K * d
 
@@ -210,11 +232,12 @@ class Rule:
             spots = (part for spot in memory[1:] for part in (spot.x, spot[1:]))
             parts = [(memory.rounds,), *spots]
         elif isinstance(memory, CurvatureMemory):
-            if memory.slope_error:
+            if memory.slope_error and self.layout[1] == KNOWLEDGE[Curvature]:
                 return None
             last, anchor = memory.last, memory.anchor or memory.last
-            times = (memory.rounds, last.round, anchor.round)
-            parts = [(*times, memory.depth, memory.curvature_seen), last.x, np.ravel(last.value)]
+            numbers = (memory.depth, memory.curvature_seen, memory.slope_error or 0.0)
+            parts = [(memory.rounds, last.round, anchor.round, *numbers)]
+            parts += [last.x, np.ravel(last.value)]
             parts += [np.ravel(memory.low), anchor.x, np.ravel(anchor.value), memory.s.ravel()]
         else:
             names = (
@@ -272,14 +295,17 @@ class Rule:
         return LengthMemory(rounds, anchor, slack, since, x, read, *parts)
 
     def _curved_memory(self, block: Array) -> CurvatureMemory:
-        d, at = self.d, self.d + 5
-        rounds, read, since, depth, seen = block[d:at].tolist()
-        value, low = block[at + d : at + d + 2].tolist()
-        last, at = Anchor(block[at : at + d], value, read), at + d + 2
-        deepest = Anchor(block[at : at + d], float(block[at + d]), since)
-        anchor = deepest if self.fields["drift"] else None
-        s = block[at + d + 1 : at + 2 * d + 1]
-        return CurvatureMemory(rounds, last, low, s, None, anchor, depth, seen)
+        d, m = self.d, self.rows
+        rounds, read, since, depth, seen, tau = block[d : d + 6].tolist()
+        ends = np.cumsum([d + 6, d, m, m, d, m, m * d])
+        x, value, low, there, deepest, s = np.split(block, ends)[1:7]
+        if self.layout[1] == KNOWLEDGE[Curvature]:
+            value, low, deepest = float(value[0]), float(low[0]), float(deepest[0])
+        else:
+            value, low, deepest, s = value[:, None], low[:, None], deepest[:, None], s.reshape(m, d)
+        anchor = Anchor(there, deepest, since) if self.fields["drift"] else None
+        last = Anchor(x, value, read)
+        return CurvatureMemory(rounds, last, low, s, tau or None, anchor, depth, seen)
 
     def learner_of(self, block: Array) -> Any:
         """Return what was learnt, from a block."""
@@ -432,7 +458,7 @@ class KernelInfo:
             return None
         grad, at = self._told.cost_gradient, OUT + 2 * d
         weights, radius = self._out[at : at + self._rule.rows], player.proposer.radius
-        held = float(weights[0])
+        held = weights if isinstance(player.knowledge, CurvatureRows) else float(weights[0])
         found = Projection(self._out[OUT + d : at], held, self._numbers[20])
         if isinstance(player.proposer, Averaging):
             kept = self._out[at + self._rule.rows :]
@@ -457,7 +483,9 @@ class KernelInfo:
             row, beta = int(numbers[4]), self._rule.fields["beta"]
             bent = (value, numbers[13], far, bound, float(beta[row]), bool(cut))
             which = row if len(beta) > 1 else None
-            return CurvatureCertificate(int(t), *bent, which, self.errors)
+            slope = self.after.memory.slope_error  # that of the last reading
+            errors = self.errors if slope is None else replace(self.errors, slope=slope)
+            return CurvatureCertificate(int(t), *bent, which, errors)
         taken = (-value, rho, room, far, bound, float(knowledge.G_g))
         return StepCertificate(int(t), RULES[int(kind)], *taken, bool(cut), self.errors)
 

@@ -127,6 +127,7 @@ def describe(
     kind, rows, matrix, vector, radius = constraint
     first = players[0]
     fits = all(getattr(a, "rows", rows) == rows for a in algorithms)
+    fits &= all(p.certified is None or p.certified.rows in (1, rows) for p in players)
     if not fits or not all(_go_together(first, p) for p in players):
         return None
     if each_row and rows != problem.constraint.rows:

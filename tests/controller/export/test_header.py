@@ -25,7 +25,7 @@ from surefoot.controller.export import c_header, c_vectors
 from surefoot.core.errors import SurefootError
 from surefoot.core.plain import build
 from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
-from surefoot.sets import Box, Simplex
+from surefoot.sets import Simplex
 
 exported = script("benchmarks/exported.py")
 BALL = Ball(1.5)
@@ -215,9 +215,7 @@ HULL = LipschitzHull(G_g=1.0, reach=1.5)
         Certified(proposer=Leader(domain=BALL), knowledge=HULL),
         LeaderFollower(G_g=1.0, domain=Simplex(2)),
         LeaderFollower(G_g=1.0, domain=BALL, leader=OGD(eta=0.1, domain=BALL)),
-        CertifiedOGD(
-            knowledge=CurvatureRows(beta=1.0, rows=2, domain=Box.cube(1.0, 2)), radius=1.0
-        ),
+        CertifiedOGD(knowledge=CurvatureRows(beta=1.0, rows=2, domain=Simplex(2)), radius=1.0),
         RegionFilter(knowledge=Curvature(beta=1.0, reach=1.0, errors=Errors(slope=0.1))),
         CertifiedPFS(G_g=np.ones((3, 1)), domain=BALL, rho=0.1),
         CertifiedPFS(G_g=1.0, domain=Ball(1.5, [0.1, 0.1, 0.1]), rho=0.1),

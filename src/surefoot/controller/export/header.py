@@ -17,7 +17,7 @@ from surefoot.algorithms.compiled import VECTORS, Live, describe, sizes
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Feedback
-from surefoot.regions import Curvature
+from surefoot.regions import Curvature, CurvatureRows
 
 __all__ = ["c_header", "c_vectors"]
 
@@ -25,7 +25,7 @@ ROUNDS = 100
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _KINDS = {
     "proposer": ("SF_PROPOSALS", "SF_LEADER", "SF_DESCENT", "SF_AVERAGING"),
-    "knowledge": ("SF_HULL", "SF_LENGTH", "SF_CURVATURE"),
+    "knowledge": ("SF_HULL", "SF_LENGTH", "SF_CURVATURE", "SF_ROWS"),
     "domain": ("SF_ANYWHERE", "SF_BALL", "SF_BOX"),
 }
 
@@ -185,8 +185,9 @@ def _read(player: Any, dimension: int) -> tuple[Any, dict[str, Any]]:
         raise InvalidValueError(
             "player must be one that the kernel has, to be exported: a LeaderFollower, "
             "CertifiedPFS, SafetyFilter, or RegionFilter on a hull, in a ball or box; a "
-            "CertifiedOGD, CertifiedDualAveraging or RegionFilter on one curvature, in a ball or "
-            f"without a known set, with exact slopes; got {checks.repr_line(algorithm)}"
+            "CertifiedOGD, CertifiedDualAveraging or RegionFilter on rows of curvatures in a ball, "
+            "a box or without a known set, or on one curvature with exact slopes and no box; "
+            f"got {checks.repr_line(algorithm)}"
         )
     return algorithm, fields
 
@@ -244,7 +245,7 @@ _BY_CURVATURE = (
 def _preface(algorithm: Any, fields: dict[str, Any], has_start: bool) -> str:
     """Return the comment at the top: what it is, what it promises, how to compile and call it."""
     told = "gradient" if algorithm.proposer.cost_gradients else "proposal"
-    curved = isinstance(algorithm.knowledge, Curvature)
+    curved = isinstance(algorithm.knowledge, Curvature | CurvatureRows)
     wrong = algorithm.knowledge.errors
     promise = _BY_CURVATURE if curved else _BY_SLOPE
     if not wrong.is_exact:

@@ -1,4 +1,5 @@
-/* What a bound on the curvature certifies: surefoot.regions.curvature.
+/* What bounds on the curvature certify, of one constraint or of several that are seen apart:
+ * surefoot.regions.curvature and .rows.
  *
  * Memory: the numbers below; the last action, its upper and lower values and slopes, one per row;
  * the anchor and its values. */
@@ -9,6 +10,7 @@ enum {
     SF_CURVED_SINCE, /* that of the anchor */
     SF_CURVED_DEPTH, /* the radius of the largest certified ball around an action so far */
     SF_CURVATURE_SEEN,
+    SF_CURVED_TAU, /* the error of the slopes that were read last */
     SF_CURVED_NUMBERS
 };
 
@@ -64,7 +66,8 @@ static inline void sf_find_curved(sf_region *region, double t, sf_work *work)
         squared[i] = size;
         const double up = level[i] + margin[i];
         const double nu = sqrt(sf_max(size - 2 * beta * up, 0.0));
-        const double root = steep + sqrt(sf_max(steep * steep - 2 * beta * up, 0.0));
+        const double least = steep + seen.numbers[SF_CURVED_TAU];
+        const double root = least + sqrt(sf_max(least * least - 2 * beta * up, 0.0));
         region->longest = sf_min(region->longest, beta > 0 ? 0.5 * nu / beta : HUGE_VAL);
         region->radius = sf_min(region->radius, -2 * up / (root > 0 ? root : HUGE_VAL));
         region->upper = sf_max(region->upper, upper);
@@ -94,9 +97,11 @@ static inline sf_region sf_curved_region(const sf_rule *rule, const double *memo
 static inline double sf_row_at(const sf_region *region, int i, const double *v, double part)
 {
     const int d = SF_DIM(region->rule);
-    const double *s = sf_curved_at(region->rule, region->memory).s + i * d;
-    const double level = region->level[i] + part * region->margin[i] + sf_dot(s, v, d);
-    return level + 0.5 * region->rule->beta[i] * sf_dot(v, v, d);
+    const sf_curved seen = sf_curved_at(region->rule, region->memory);
+    const double tau = seen.numbers[SF_CURVED_TAU], flat = sf_dot(seen.s + i * d, v, d);
+    const double bent = 0.5 * region->rule->beta[i] * sf_dot(v, v, d);
+    const double bound = region->level[i] + part * region->margin[i] + flat + bent;
+    return tau > 0 ? bound + tau * sf_norm(v, d) : bound;
 }
 
 /* The largest bound of a row at a point, with a part of the margin; and which row has it. */
@@ -124,7 +129,7 @@ static inline int sf_holds_at(const sf_region *region, const double *point, sf_w
     return sf_curved_bound(region, point, 0.5625, &row, work) <= 0;
 }
 
-static inline int sf_curved_contains(const sf_region *region, const double *w, sf_work work);
+static inline int sf_certifies(const sf_region *region, const double *w, sf_work work);
 
 /* The memory with a round in which something was read; old: as it was before. */
 static inline int sf_observe_curved(const sf_rule *rule, double *block, const double *old,
@@ -145,7 +150,7 @@ static inline int sf_observe_curved(const sf_rule *rule, double *block, const do
         double *v = sf_take(&more, d);
         const int stayed = !sf_differ(x, past.x, d);
         sf_minus(v, x, past.x, d);
-        if (stayed || sf_curved_contains(&region, x, more)) {
+        if (stayed || sf_certifies(&region, x, more)) {
             for (int i = 0; i < m; i++) {
                 const double bound = sf_min(sf_row_at(&region, i, v, 0.5), 0.0);
                 const double known = stayed ? region.level[i] : bound;
@@ -155,6 +160,7 @@ static inline int sf_observe_curved(const sf_rule *rule, double *block, const do
     }
     memory.numbers[SF_CURVED_ROUNDS] = t;
     memory.numbers[SF_CURVED_READ] = when;
+    memory.numbers[SF_CURVED_TAU] = errors.slope;
     sf_copy(memory.x, x, d);
     sf_copy(memory.s, s, m * d);
     const sf_region region = sf_curved_region(rule, block, errors, t + 1.0, &work);
@@ -324,24 +330,48 @@ static inline double sf_pull_point(const sf_region *region, double *point)
     return share;
 }
 
-/* Whether a point is certified, and in the ball. */
-static inline int sf_curved_contains(const sf_region *region, const double *w, sf_work work)
+/* Whether a point is on the way to the anchor, where convexity certifies it, up to rounding. */
+static inline int sf_is_on_way_back(const sf_region *region, const double *w, sf_work work)
+{
+    const int d = SF_DIM(region->rule);
+    const sf_curved seen = sf_curved_at(region->rule, region->memory);
+    double *way = sf_take(&work, d), *off = sf_take(&work, d);
+    const double share = sf_pull_point(region, way), rounding = 8.0 * (d + 8) * SF_UNIT;
+    sf_minus(way, seen.anchor, seen.x, d);
+    sf_minus(off, w, seen.x, d);
+    const double length = sf_norm(way, d), along = sf_dot(off, way, d) / length;
+    sf_along(off, off, -(along / length), way, d);
+    const double ends = sf_max(share * length - along, along - length);
+    return share <= 1 && length > 0
+           && sf_max(sf_norm(off, d), ends) <= rounding * region->rule->reach;
+}
+
+/* Whether a point is certified. */
+static inline int sf_certifies(const sf_region *region, const double *w, sf_work work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     const double *x = sf_curved_at(rule, region->memory).x;
-    if (!sf_in_domain(rule, w)) {
-        return 0;
-    }
     if (sf_holds_at(region, w, work)) {
         return 1;
     }
     if (rule->drift == 0.0) { /* for a fixed g an action that was played, and feasible, stays so */
         return !sf_differ(w, x, d) && region->upper <= 0;
     }
+    if (rule->knowledge == SF_ROWS) {
+        return sf_is_on_way_back(region, w, work);
+    }
     double *point = sf_take(&work, d);
     return sf_pull_point(region, point) <= 1 && !sf_differ(w, point, d);
 }
+
+/* Whether a point is certified, and in the domain. */
+static inline int sf_curved_contains(const sf_region *region, const double *w, sf_work work)
+{
+    return sf_in_domain(region->rule, w) && sf_certifies(region, w, work);
+}
+
+#include "rows.h"
 
 /* A certified point becomes one of the ball: its projection, or one on the way there. */
 static inline int sf_draw_into_ball(const sf_region *region, sf_found *found, sf_work work)
@@ -384,6 +414,9 @@ static inline int sf_find(const sf_region *region, sf_found *found, const double
     const double *x = sf_curved_at(rule, region->memory).x;
     if (!(sf_squared_distance(w, x, d) < HUGE_VAL)) {
         return SF_RANGE;
+    }
+    if (rule->knowledge == SF_ROWS) {
+        return sf_find_in_rows(region, found, w, cut, work);
     }
     (cut ? sf_cut_of_one : sf_nearest_of_one)(region, found, w, work);
     if (rule->drift != 0.0 && !sf_holds_at(region, found->point, work)) {
@@ -433,9 +466,13 @@ static inline void sf_certify_curved(const sf_region *region, const double *next
         const double way = sf_distance(seen.anchor, seen.x, d);
         const double age = region->round + 1.0 - info->anchor_round;
         info->kind = SF_PULL;
-        info->row = 0;
-        info->value = region->level[0] + region->margin[0];
-        info->anchor_value = sf_aged(seen.anchor_value[0], age, rule->drift);
+        info->value = -HUGE_VAL;
+        for (int i = 0; i < rule->rows; i++) {
+            const double up = region->level[i] + region->margin[i];
+            info->row = up > info->value ? i : info->row;
+            info->value = sf_max(info->value, up);
+        }
+        info->anchor_value = sf_aged(seen.anchor_value[info->row], age, rule->drift);
         info->share = way > 0 ? info->distance / way : 0.0;
         info->bound = (1 - info->share) * info->value + info->share * info->anchor_value;
         info->bound = sf_min(info->bound, 0.0);
@@ -459,15 +496,17 @@ static inline unsigned sf_curved_alarms(const sf_rule *rule, const double *befor
         upper = sf_max(upper, g[i] + errors.value + fresh.margin[i]);
     }
     unsigned alarms = sf_far_alarm(rule, x, upper);
-    if (sf_may_be_outside(rule, after) && !sf_curved_contains(&old, x, work)) {
+    if (sf_may_be_outside(rule, after) && !sf_certifies(&old, x, work)) {
         return alarms; /* outside of the feasible set the curvature may be any */
     }
     sf_minus(v, now.x, past.x, d);
     const double length = sf_norm(v, d), squared = length * length;
     for (int i = 0; i < m && before[SF_CURVED_ROUNDS] > 0 && squared > 0; i++) {
         const double risen = old.level[i] - past.upper[i];
-        const double rise = now.low[i] - old.level[i] - sf_dot(past.s + i * d, v, d);
-        const double fall = past.low[i] - risen - fresh.level[i] + sf_dot(now.s + i * d, v, d);
+        const double up = now.low[i] - old.level[i] - sf_dot(past.s + i * d, v, d);
+        const double down = past.low[i] - risen - fresh.level[i] + sf_dot(now.s + i * d, v, d);
+        const double rise = up - past.numbers[SF_CURVED_TAU] * length;
+        const double fall = down - now.numbers[SF_CURVED_TAU] * length;
         const double noise = old.margin[i] + fresh.margin[i];
         if (sf_max(rise, fall) > 0.5 * rule->beta[i] * squared + noise) {
             alarms |= SF_ABOVE;

@@ -28,9 +28,9 @@ static inline size_t sf_head_size(const sf_rule *rule)
 static inline int sf_is_here(const sf_rule *rule)
 {
     const int d = SF_DIM(rule), learns = rule->proposer == SF_LEADER, kind = rule->knowledge;
-    const int curved = kind == SF_CURVATURE;
+    const int curved = kind == SF_CURVATURE || kind == SF_ROWS;
     const int some = rule->domain != SF_ANYWHERE, box = rule->domain == SF_BOX;
-    if (d < 1 || d != rule->d || rule->rows != 1
+    if (d < 1 || d != rule->d || rule->rows < 1 || (kind != SF_ROWS && rule->rows > 1)
         || rule->proposer < SF_PROPOSALS || rule->proposer > SF_AVERAGING
         || (box && !(rule->lower && rule->upper)) || (curved && !rule->beta)) {
         return 0;
@@ -40,6 +40,10 @@ static inline int sf_is_here(const sf_rule *rule)
     }
     if (rule->proposer == SF_AVERAGING && !curved) {
         return 0;
+    }
+    if (kind == SF_ROWS) { /* sizes are counted as int */
+        const double bounds = rule->rows + (box ? 2.0 * d : 1.0);
+        return rule->slope_error < HUGE_VAL && bounds * d <= 0x1p28;
     }
     return kind == SF_HULL || (kind == SF_LENGTH && some)
            || (curved && !box && rule->slope_error == 0.0);
@@ -58,7 +62,10 @@ static inline size_t sf_scratch_size(const sf_rule *rule)
 {
     const size_t cuts = rule->proposer == SF_LEADER ? SF_CUTS(rule) : 0;
     const size_t vectors = 24 * (size_t)SF_DIM(rule) + 8 * cuts + 24 * (size_t)rule->rows;
-    return sf_is_here(rule) ? sf_head_size(rule) + vectors : 0;
+    if (!sf_is_here(rule)) {
+        return 0;
+    }
+    return sf_head_size(rule) + vectors + (rule->knowledge == SF_ROWS ? sf_rows_scratch(rule) : 0);
 }
 
 static inline int sf_init(const sf_rule *rule, double *state, const double *x1)
@@ -173,7 +180,7 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
     if (status != SF_OK) {
         return status;
     }
-    if (kind == SF_CURVATURE && seen->g) {
+    if (kind >= SF_CURVATURE && seen->g) {
         const double *after = holds ? memory : old;
         info->alarms = sf_curved_alarms(rule, old, after, x, seen->g, errors, age, work);
         if (holds && old[0] > 0.0) {
@@ -224,7 +231,7 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
 static inline int sf_check(const sf_rule *rule, const sf_feedback *seen)
 {
     const int d = SF_DIM(rule);
-    const int m = rule->rows, curved = rule->knowledge >= SF_CURVATURE;
+    const int m = rule->rows;
     const double *parts[] = {seen->gradient, seen->proposal, seen->action, seen->s, seen->g,
                              seen->value_error, seen->slope_error, &seen->age};
     const int sizes[] = {d, d, d, m * d, m, 1, 1, 1};
@@ -239,7 +246,7 @@ static inline int sf_check(const sf_rule *rule, const sf_feedback *seen)
         return SF_RANGE;
     }
     if ((seen->g && !seen->s && rule->knowledge != SF_HULL)
-        || (curved && seen->slope_error && *seen->slope_error > 0)) {
+        || (rule->knowledge == SF_CURVATURE && seen->slope_error && *seen->slope_error > 0)) {
         return SF_ELSEWHERE;
     }
     return SF_OK;

@@ -59,14 +59,14 @@ enum {
 
 /* What proposes, what is known of g, and the known set that holds every action. */
 enum { SF_PROPOSALS, SF_LEADER, SF_DESCENT, SF_AVERAGING };
-enum { SF_HULL, SF_LENGTH, SF_CURVATURE };
+enum { SF_HULL, SF_LENGTH, SF_CURVATURE, SF_ROWS };
 enum { SF_ANYWHERE, SF_BALL, SF_BOX };
 
 /* A rule. What a part of it does not use may be anything. */
 typedef struct {
     int d;    /* the length of an action */
     int cuts; /* how many half-spaces a leader remembers */
-    int rows; /* how many constraints are seen, each by itself: 1 in this text */
+    int rows; /* how many constraints are seen, each by itself */
     int proposer;
     int knowledge;
     int domain;
