@@ -11,6 +11,7 @@ from surefoot.algorithms import (
     LBSGD,
     OGD,
     AdaGradOGD,
+    AdaptiveGauge,
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
@@ -18,6 +19,7 @@ from surefoot.algorithms import (
     DoublingPFS,
     DualAveraging,
     FrankWolfe,
+    GaugeDescent,
     Jenatton,
     LeaderFollower,
     Mahdavi,
@@ -35,6 +37,7 @@ from surefoot.games import compiled
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box
+from surefoot.sets.gauge import gauge_of
 from tests.games._compare import assert_same_trace
 
 pytestmark = pytest.mark.skipif(kernel.name() != "kernel", reason="the kernel was not built")
@@ -58,6 +61,7 @@ COSTS = {
     "linear": Linear(RNG.normal(size=(T, RUNS, D)) + 0.5),
 }
 BALL, BOX, ASIDE = Ball(1.0), Box([-0.4] * D, [0.5] * D), Ball(0.9, CENTRE)
+GAUGE = gauge_of(BOX)
 RULES = {
     "PFS": PFS(eta=0.05, rho=0.02, domain=BALL),
     "PFS in a moved ball": PFS(eta=0.05, rho=0.02, domain=ASIDE),
@@ -78,6 +82,11 @@ RULES = {
     "SinhaVaze": SinhaVaze(scale=0.1, rate=0.2, diameter=2.0, domain=BALL),
     "FrankWolfe": FrankWolfe(eta=0.05, domain=BOX),
     "FrankWolfe in a ball": FrankWolfe(eta=0.05, domain=ASIDE, step_size=0.1),
+    "GaugeDescent": GaugeDescent(gauge=GAUGE, domain=BALL, eta=0.05),
+    "GaugeDescent, strongly convex": GaugeDescent(
+        gauge=GAUGE, domain=BALL, eta=0.5, strong_convexity=2.0
+    ),
+    "AdaptiveGauge": AdaptiveGauge(gauge=GAUGE, domain=BALL, slope=30.0, horizon=T),
     "StrongSinhaVaze": StrongSinhaVaze(V=2.0, strong_convexity=2.0, domain=BALL),
 }
 

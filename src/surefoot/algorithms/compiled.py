@@ -96,8 +96,8 @@ def _is_here(fields: dict[str, Any]) -> bool:
 
 def _bounds(fields: dict[str, Any]) -> int:
     """Return how many bounds a search in rows has, at most."""
-    known: int = (0, 1, 2 * fields["d"])[fields["domain"]]
-    return fields["rows"] + known
+    bounds: int = fields["rows"] + (0, 1, 2 * fields["d"])[fields["domain"]]
+    return bounds
 
 
 def _domain(domain: Any, d: int) -> dict[str, Any] | None:
@@ -182,9 +182,9 @@ def _search_size(fields: dict[str, Any]) -> int:
     """Return how many doubles a search in rows takes."""
     if fields["knowledge"] != KNOWLEDGE[CurvatureRows]:
         return 0
-    d, n = fields["d"], _bounds(fields)
+    d, m, n = int(fields["d"]), int(fields["rows"]), _bounds(fields)
     k = min(n, d) + 1
-    return n * (3 * d + 16) + k * (d + k + 6) + 18 * d + 4 * fields["rows"]
+    return n * (3 * d + 16) + k * (d + k + 6) + 18 * d + 4 * m
 
 
 def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
@@ -235,8 +235,8 @@ class Rule:
             if memory.slope_error and self.layout[1] == KNOWLEDGE[Curvature]:
                 return None
             last, anchor = memory.last, memory.anchor or memory.last
-            numbers = (memory.depth, memory.curvature_seen, memory.slope_error or 0.0)
-            parts = [(memory.rounds, last.round, anchor.round, *numbers)]
+            times = (memory.rounds, last.round, anchor.round)
+            parts = [(*times, memory.depth, memory.curvature_seen, memory.slope_error or 0.0)]
             parts += [last.x, np.ravel(last.value)]
             parts += [np.ravel(memory.low), anchor.x, np.ravel(anchor.value), memory.s.ravel()]
         else:
@@ -298,11 +298,12 @@ class Rule:
         d, m = self.d, self.rows
         rounds, read, since, depth, seen, tau = block[d : d + 6].tolist()
         ends = np.cumsum([d + 6, d, m, m, d, m, m * d])
-        x, value, low, there, deepest, s = np.split(block, ends)[1:7]
-        if self.layout[1] == KNOWLEDGE[Curvature]:
-            value, low, deepest = float(value[0]), float(low[0]), float(deepest[0])
-        else:
-            value, low, deepest, s = value[:, None], low[:, None], deepest[:, None], s.reshape(m, d)
+        x, *levels, there, deep, s = np.split(block, ends)[1:7]
+        value, low, deepest = (
+            float(level[0]) if self.layout[1] == KNOWLEDGE[Curvature] else level[:, None]
+            for level in (*levels, deep)
+        )
+        s = s if self.layout[1] == KNOWLEDGE[Curvature] else s.reshape(m, d)
         anchor = Anchor(there, deepest, since) if self.fields["drift"] else None
         last = Anchor(x, value, read)
         return CurvatureMemory(rounds, last, low, s, tau or None, anchor, depth, seen)

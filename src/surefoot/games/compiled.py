@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +20,13 @@ from surefoot.algorithms import (
     OGD,
     PFS,
     AdaGradOGD,
+    AdaptiveGauge,
     Certified,
     DecayingOGD,
     DoublingPFS,
     DualAveraging,
     FrankWolfe,
+    GaugeDescent,
     Jenatton,
     Mahdavi,
     MahdaviLinear,
@@ -45,6 +48,7 @@ from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Ball, Box
+from surefoot.sets.gauge import RowsGauge
 
 __all__ = ["Description", "describe", "play_compiled"]
 
@@ -62,13 +66,15 @@ _RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
     SinhaVaze: (10, ("scale", "rate", "diameter")),
     StrongSinhaVaze: (11, ("V", "strong_convexity")),
     FrankWolfe: (12, ("eta", "step_size")),
-    DPP: (13, ("V", "alpha")),
-    Mahdavi: (14, ("eta", "delta", "gamma")),
-    MahdaviLinear: (15, ("eta",)),
-    YuNeely: (16, ("gamma", "alpha")),
-    Yuan: (17, ("eta", "theta", "decay")),
-    PrimalDual: (18, ("primal_step", "dual_step", "cap")),
-    LBSGD: (19, ("weight", "beta", "cost_curvature")),
+    GaugeDescent: (13, ("eta", "strong_convexity", "gauge.inner_radius")),
+    AdaptiveGauge: (14, ("slope", "horizon", "gauge.inner_radius")),
+    DPP: (15, ("V", "alpha")),
+    Mahdavi: (16, ("eta", "delta", "gamma")),
+    MahdaviLinear: (17, ("eta",)),
+    YuNeely: (18, ("gamma", "alpha")),
+    Yuan: (19, ("eta", "theta", "decay")),
+    PrimalDual: (20, ("primal_step", "dual_step", "cap")),
+    LBSGD: (21, ("weight", "beta", "cost_curvature")),
 }
 _COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
 _DOMAINS: dict[type[Any], int] = {type(None): 0, Ball: 1, Box: 2}
@@ -82,7 +88,8 @@ class Description(NamedTuple):
     Attributes:
         codes: d, rows of the constraint, and the numbers of costs, constraint, rule and domain.
         numbers: the curvature of the costs, the radius of the constraint.
-        arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain.
+        arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain;
+            rows of the gauge.
         players: of each algorithm its tightening, radius, inner radius and parameters.
         rules: of each algorithm the certified rule in the kernel; None where it is another.
     """
@@ -95,11 +102,11 @@ class Description(NamedTuple):
 
 
 class _Player(NamedTuple):
-    """An algorithm as the C text has it: of its domain a number and arrays."""
+    """An algorithm as the C text has it: of its domain a number and arrays, and its gauge's rows."""
 
     rule: int
     domain: int
-    limits: tuple[Array, Array, Array]
+    limits: tuple[Array, Array, Array, Array]
     numbers: list[float]
     certified: Any = None
 
@@ -146,22 +153,26 @@ def _player(algorithm: Any, d: int) -> _Player | None:
     if type(algorithm) is Certified:
         rule = algorithm.compiled.rule(algorithm, np.zeros(d))
         numbers = [0.0] * (3 + PARAMETERS)
-        return None if rule is None else _Player(0, 0, (NOTHING,) * 3, numbers, rule)
+        return None if rule is None else _Player(0, 0, (NOTHING,) * 4, numbers, rule)
     tightening: Any = 0.0
     if type(algorithm) is Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
     domain: Any = getattr(algorithm, "domain", None)
     if type(algorithm) not in _RULES or type(domain) not in _DOMAINS:
         return None
+    gauge: Any = getattr(algorithm, "gauge", None)
+    if gauge is not None and (type(gauge) is not RowsGauge or domain.centre is not None):
+        return None
+    rows = NOTHING if gauge is None else gauge.rows
     code, names = _RULES[type(algorithm)]
     radii: tuple[Any, Any] = (0.0, 0.0)
-    limits = NOTHING, NOTHING, NOTHING
+    limits = NOTHING, NOTHING, NOTHING, rows
     if isinstance(domain, Ball):
         radii = domain.radius, domain._inner(np.zeros(d))
-        limits = _or_nothing(domain.centre), NOTHING, NOTHING
+        limits = _or_nothing(domain.centre), NOTHING, NOTHING, rows
     elif isinstance(domain, Box):
-        limits = NOTHING, domain.lower, domain.upper
-    numbers = [tightening, *radii, *(getattr(algorithm, name) or 0.0 for name in names)]
+        limits = NOTHING, domain.lower, domain.upper, rows
+    numbers = [tightening, *radii, *(attrgetter(name)(algorithm) or 0.0 for name in names)]
     if not all(isinstance(number, (int, float)) for number in numbers):
         return None  # a column of numbers is for a batch
     numbers += [0.0] * (3 + PARAMETERS - len(numbers))
@@ -238,7 +249,8 @@ class _Runs:
         if rule is not None:
             return KernelState(rule, row[: rule.size].copy()).unpacked()
         ends = np.cumsum([np.size(leaf) for leaf in first])
-        return type(first)(*np.split(row[: ends[-1]], ends[:-1]))
+        leaves = zip(np.split(row[: ends[-1]], ends[:-1]), first, strict=True)
+        return type(first)(*(leaf.reshape(np.shape(like)) for leaf, like in leaves))
 
 
 def play_compiled(game: Game) -> Played:

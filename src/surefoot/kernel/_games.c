@@ -16,7 +16,7 @@ typedef struct {
     sf_game game;
     Py_ssize_t runs, state, scratch; /* runs, and doubles of a state and of the scratch memory */
     sf_player *players;              /* one a run */
-    double *copies;                  /* matrix, vector, centre, lower, upper */
+    double *copies;                  /* matrix, vector, centre, lower, upper, gauge */
     PyObject *rules;                 /* the capsules that certified rules were copied from */
 } sf_handle;
 
@@ -48,7 +48,7 @@ static int take(const Py_buffer *view, Py_ssize_t n, double **room, const double
     return 1;
 }
 
-/* make(codes, numbers, matrix, vector, centre, lower, upper, players, rules) -> game
+/* make(codes, numbers, matrix, vector, centre, lower, upper, gauge, players, rules) -> game
  *
  * codes: int64: d, m, cost, constraint, rule, domain, runs, doubles of a state
  * numbers: the curvature of the costs, the radius of the constraint
@@ -58,10 +58,11 @@ static int take(const Py_buffer *view, Py_ssize_t n, double **room, const double
 static PyObject *make(PyObject *self, PyObject *args)
 {
     (void)self;
-    Py_buffer views[8];
+    Py_buffer views[9];
     PyObject *rules;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*O!", &views[0], &views[1], &views[2], &views[3],
-                          &views[4], &views[5], &views[6], &views[7], &PyTuple_Type, &rules)) {
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*y*O!", &views[0], &views[1], &views[2],
+                          &views[3], &views[4], &views[5], &views[6], &views[7], &views[8],
+                          &PyTuple_Type, &rules)) {
         return NULL;
     }
     const int64_t *codes = views[0].buf;
@@ -69,13 +70,16 @@ static PyObject *make(PyObject *self, PyObject *args)
     sf_handle *handle = calloc(1, sizeof *handle);
     int fits = handle && views[0].len == 8 * 8 && views[1].len == 2 * 8;
     fits = fits && codes[0] > 0 && codes[0] < 1 << 24 && codes[1] > 0 && codes[1] < 1 << 24;
-    fits = fits && codes[6] > 0 && codes[7] >= codes[0];
+    fits = fits && codes[2] >= 0 && codes[2] <= SF_LINEAR_COST && codes[3] >= 0
+           && codes[3] <= SF_FORM && codes[4] >= 0 && codes[4] <= SF_LBSGD && codes[5] >= 0
+           && codes[5] <= SF_BOX && codes[6] > 0 && codes[6] < 1 << 28 && codes[7] >= codes[0];
     if (fits) {
         sf_game *game = &handle->game;
         const Py_ssize_t d = (Py_ssize_t)codes[0], m = (Py_ssize_t)codes[1];
         const Py_ssize_t wide = 3 + SF_NUMBERS;
-        const double *centre = NULL, *lower = NULL, *upper = NULL, *told = views[7].buf;
-        double *room = calloc((size_t)(views[2].len + views[3].len) / 8 + 3 * (size_t)d, 8);
+        const double *centre = NULL, *lower = NULL, *upper = NULL, *told = views[8].buf;
+        const size_t given = (size_t)(views[2].len + views[3].len + views[7].len) / 8;
+        double *room = calloc(given + 3 * (size_t)d, 8);
         handle->copies = room;
         handle->runs = (Py_ssize_t)codes[6];
         handle->state = (Py_ssize_t)codes[7];
@@ -87,18 +91,23 @@ static PyObject *make(PyObject *self, PyObject *args)
         game->rule = (int)codes[4];
         game->curvature = numbers[0];
         game->radius = numbers[1];
+        game->faces = (int)(views[7].len / 8 / d);
+        const int gauged = game->rule == SF_GAUGE_DESCENT || game->rule == SF_ADAPTIVE_GAUGE;
         const int is_affine = game->constraint == SF_AFFINE;
         const int squares = game->constraint == SF_ELLIPSOID || game->constraint == SF_FORM;
         const Py_ssize_t certified = game->rule == SF_CERTIFIED ? handle->runs : 0;
         fits = room && handle->players && PyTuple_Size(rules) == certified
-               && views[7].len == 8 * handle->runs * wide
+               && views[8].len == 8 * handle->runs * wide
                && take(&views[2], (is_affine ? m : d) * d, &room, &game->matrix)
                && take(&views[3], is_affine ? m : d, &room, &game->vector)
                && take(&views[4], d, &room, &centre) && take(&views[5], d, &room, &lower)
-               && take(&views[6], d, &room, &upper) && (is_affine || m == 1)
+               && take(&views[6], d, &room, &upper)
+               && take(&views[7], game->faces * d, &room, &game->gauge)
+               && (!gauged || game->gauge) && (is_affine || m == 1)
                && (game->matrix || !(is_affine || squares))
                && (game->vector || !(is_affine || game->constraint == SF_FORM))
-               && (certified || codes[5] != SF_BOX || (lower && upper));
+               && (certified || codes[5] != SF_BOX || (lower && upper))
+               && (game->rule != SF_FRANK_WOLFE || codes[5] != SF_ANYWHERE);
         for (Py_ssize_t run = 0; fits && run < handle->runs; run++, told += wide) {
             sf_player *player = &handle->players[run];
             sf_rule *rule = &player->rule;
@@ -122,6 +131,7 @@ static PyObject *make(PyObject *self, PyObject *args)
             }
             player->tightening = told[0];
             memcpy(player->numbers, told + 3, SF_NUMBERS * 8);
+            fits = fits && (certified || (Py_ssize_t)sf_player_state(game, player) <= handle->state);
         }
         for (Py_ssize_t run = 0; fits && run < handle->runs; run++) {
             const sf_rule *rule = certified ? &handle->players[run].rule : NULL;
@@ -129,7 +139,7 @@ static PyObject *make(PyObject *self, PyObject *args)
             handle->scratch = scratch > handle->scratch ? scratch : handle->scratch;
         }
     }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         PyBuffer_Release(&views[i]);
     }
     if (!fits) {

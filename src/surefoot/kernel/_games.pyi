@@ -10,6 +10,7 @@ def make(
     centre: Any,
     lower: Any,
     upper: Any,
+    gauge: Any,
     players: Any,
     rules: tuple[Any, ...],
     /,

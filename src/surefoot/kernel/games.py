@@ -44,7 +44,8 @@ class CompiledGame:
         codes: d, rows of the constraint, the numbers of costs, constraint, rule and domain, and how
             many doubles a state has.
         numbers: the curvature of the costs, the radius of the constraint.
-        arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain.
+        arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain;
+            rows of the gauge.
         players: of each run its tightening, radius, inner radius and parameters.
         rules: of each run the capsule of its certified rule; empty where the rule is another.
     """

@@ -39,6 +39,8 @@ enum {
     SF_SINHA_VAZE,
     SF_STRONG_SINHA_VAZE,
     SF_FRANK_WOLFE,
+    SF_GAUGE_DESCENT,
+    SF_ADAPTIVE_GAUGE,
     SF_DPP, /* from here on each constraint is told by itself */
     SF_MAHDAVI,
     SF_MAHDAVI_LINEAR,
@@ -57,6 +59,8 @@ typedef struct {
     const double *matrix; /* A, P or Q */
     const double *vector; /* b, c or q */
     double radius;        /* r */
+    const double *gauge;  /* rows a of a set a.x <= 1 that is known by its gauge */
+    int faces;            /* how many */
 } sf_game;
 
 /* What differs from player to player. */
@@ -207,6 +211,117 @@ static inline void sf_point_against(const sf_rule *rule, const double *c, double
     }
 }
 
+/* How many experts there are: one for each power of 2 up to a horizon. */
+static inline int sf_experts(double horizon)
+{
+    int count = 0;
+    for (double length = 1.0; length <= horizon && count < 64; length *= 2.0) {
+        count++;
+    }
+    return count;
+}
+
+/* Play w, or what it is shrunk to by the gauge: the state begins with x, w, the gauge of w and its
+ * subgradient there. */
+static inline int sf_shrink(const sf_game *game, const sf_rule *rule, double *state,
+                            double inner_radius, int d)
+{
+    double *x = state, *w = state + d, *gamma = state + 2 * d, *s = gamma + 1, most = -HUGE_VAL;
+    int face = 0;
+    for (int i = 0; i < game->faces; i++) {
+        const double product = sf_dot(game->gauge + (size_t)i * d, w, d);
+        face = product > most ? i : face;
+        most = sf_max(most, product);
+    }
+    const double kappa = rule->radius / inner_radius, inner = 1.0 - 16 * (d + 8) * SF_UNIT * kappa;
+    *gamma = sf_max(most, 0.0);
+    const double share = sf_min(inner / (*gamma > 0.0 ? *gamma : 1.0), 1.0);
+    for (int i = 0; i < d; i++) {
+        s[i] = *gamma > 0.0 ? game->gauge[(size_t)face * d + i] : 0.0;
+        x[i] = share < 1.0 ? share * w[i] : w[i];
+    }
+    return sf_all_finite(w, d);
+}
+
+/* The gradient less what would lead further out of the set that the gauge is of. */
+static inline void sf_surrogate(double *y, const double *state, const double *grad, int d)
+{
+    const double *x = state, *w = state + d, gamma = state[2 * d], *s = state + 2 * d + 1;
+    const int outwards = gamma > 1.0 && sf_dot(grad, w, d) < 0.0;
+    sf_along(y, grad, outwards ? -sf_dot(grad, x, d) : 0.0, s, d);
+}
+
+/* The mean of the experts' points, by their weights and rates. */
+static inline void sf_mean(double *mean, const double *points, const double *weights, int experts,
+                           double horizon, int d)
+{
+    double total = 0.0, length = 1.0;
+    sf_fill(mean, 0.0, d);
+    for (int j = 0; j < experts; j++, length *= 2.0) {
+        const double share = sf_min(0.5, sqrt(log(2.0 * horizon) / length)) * weights[j];
+        sf_along(mean, mean, share, points + (size_t)j * d, d);
+        total += share;
+    }
+    for (int i = 0; i < d; i++) {
+        mean[i] = mean[i] / total;
+    }
+}
+
+/* A round of the experts: slope, horizon, inner radius; points, weights, t. */
+static inline int sf_adapt(const sf_game *game, const sf_player *player, double *state,
+                           const double *y, double *mean, int d)
+{
+    const double slope = player->numbers[0], horizon = player->numbers[1], R = player->rule.radius;
+    const int experts = sf_experts(horizon);
+    double *w = state + d, *points = state + 3 * d + 1, *weights = points + experts * d;
+    double *t = weights + experts, length = 1.0;
+    for (int j = 0; j < experts; j++, length *= 2.0) {
+        double *point = points + (size_t)j * d;
+        const double rate = sf_min(0.5, sqrt(log(2.0 * horizon) / length));
+        sf_minus(mean, w, point, d);
+        weights[j] *= 1.0 + rate * sf_dot(mean, y, d) / (2.0 * R * slope);
+        sf_along(point, point, -(2.0 * R / (slope * sqrt(length))), y, d);
+        const double share = R / sf_max(sqrt(sf_dot(point, point, d)), R);
+        for (int i = 0; i < d; i++) {
+            point[i] = share * point[i];
+        }
+    }
+    sf_mean(mean, points, weights, experts, horizon, d);
+    *t += 1.0;
+    length = 1.0;
+    for (int j = 0; j < experts; j++, length *= 2.0) {
+        if (fmod(*t, length) == 0.0) { /* an interval begins */
+            sf_copy(points + (size_t)j * d, mean, d);
+            weights[j] = 1.0;
+        }
+    }
+    sf_mean(w, points, weights, experts, horizon, d);
+    return sf_shrink(game, &player->rule, state, player->numbers[2], d);
+}
+
+/* How many doubles the state of a player has that is not certified. */
+static inline size_t sf_player_state(const sf_game *game, const sf_player *player)
+{
+    static const unsigned char SIZES[][3] = { /* times d, times m, and numbers beside them */
+        [SF_PFS] = {1, 0, 0},           [SF_SCHEDULED_PFS] = {1, 0, 3},
+        [SF_DOUBLING_PFS] = {2, 0, 2},  [SF_OGD] = {1, 0, 0},
+        [SF_DECAYING_OGD] = {1, 0, 1},  [SF_ADAGRAD_OGD] = {1, 0, 1},
+        [SF_DUAL_AVERAGING] = {3, 0, 0}, [SF_SCALAR_DPP] = {1, 0, 1},
+        [SF_JENATTON] = {1, 0, 2},      [SF_SINHA_VAZE] = {1, 0, 2},
+        [SF_STRONG_SINHA_VAZE] = {1, 0, 2}, [SF_FRANK_WOLFE] = {3, 0, 1},
+        [SF_GAUGE_DESCENT] = {3, 0, 2}, [SF_ADAPTIVE_GAUGE] = {3, 0, 2},
+        [SF_DPP] = {1, 1, 0},           [SF_MAHDAVI] = {1, 1, 0},
+        [SF_MAHDAVI_LINEAR] = {2, 1, 0}, [SF_YU_NEELY] = {1, 1, 1},
+        [SF_YUAN] = {1, 0, 1},          [SF_PRIMAL_DUAL] = {1, 1, 0},
+        [SF_LBSGD] = {1, 0, 1},
+    };
+    const size_t d = (size_t)game->d, m = (size_t)game->m;
+    const unsigned char *size = SIZES[game->rule];
+    const int adapts = game->rule == SF_ADAPTIVE_GAUGE;
+    const size_t experts = adapts ? (size_t)sf_experts(player->numbers[1]) * (d + 1) : 0;
+    return size[0] * d + size[1] * m + size[2] + experts;
+}
+
 /* A round of a rule that is told g; 0 where it has no next action. */
 SF_INLINE int sf_one_constraint(const sf_game *game, const sf_player *player, double *state,
                                     const double *grad, double g, const double *s, double *work,
@@ -308,6 +423,18 @@ SF_INLINE int sf_one_constraint(const sf_game *game, const sf_player *player, do
         }
         return sf_put_in_domain(rule, x, d);
     }
+    case SF_GAUGE_DESCENT: { /* eta, strong_convexity, inner radius; w, gamma, s, t */
+        double *w = own, *t = own + 2 * d + 1;
+        const double eta = p[1] > 0.0 ? p[0] / *t : p[0];
+        sf_surrogate(y, state, grad, d);
+        sf_minus(way, w, x, d);
+        sf_along(y, y, p[1], way, d);
+        *t += 1.0;
+        return sf_descend(rule, w, eta, y, d) && sf_shrink(game, rule, state, p[2], d);
+    }
+    case SF_ADAPTIVE_GAUGE:
+        sf_surrogate(y, state, grad, d);
+        return sf_adapt(game, player, state, y, way, d);
     default: { /* SF_STRONG_SINHA_VAZE: V, strong_convexity; queue, rounds */
         own[0] = sf_positive(own[0] + sf_max(g, 0.0));
         own[1] += 1.0;
