@@ -102,7 +102,7 @@ class Description(NamedTuple):
 
 
 class _Player(NamedTuple):
-    """An algorithm as the C text has it: of its domain a number and arrays, and its gauge's rows."""
+    """An algorithm as the C text has it, with the arrays of its domain and of its gauge."""
 
     rule: int
     domain: int
