@@ -37,7 +37,7 @@ from surefoot.games import compiled
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box
-from surefoot.sets.gauge import gauge_of
+from surefoot.sets.oracles import gauge_of
 from tests.games._compare import assert_same_trace
 
 pytestmark = pytest.mark.skipif(kernel.name() != "kernel", reason="the kernel was not built")

@@ -48,7 +48,7 @@ from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Ball, Box
-from surefoot.sets.gauge import RowsGauge
+from surefoot.sets.oracles import RowsGauge
 
 __all__ = ["Description", "describe", "play_compiled"]
 
