@@ -104,7 +104,7 @@ class Averaged(Wrapper):
             rule = f"a certified rule that takes a value_error, got {name}"
         elif needs.apart:
             rule = "a rule for one constraint, got one that sees several"
-        elif not (needs.constraint_subgradients or hasattr(self.knowledge, "G_g")):
+        elif not (needs.constraint_subgradients or "G_g" in self.knowledge.constants):
             rule = f"one that sees slopes, or has a G_g to carry readings by, got {name}"
         elif errors.value:
             rule = f"without a value_error: Averaged estimates it, got {errors.value!r}"
@@ -113,7 +113,7 @@ class Averaged(Wrapper):
         raise InvalidValueError(f"base must be {rule}")
 
     @classmethod
-    def of(cls, player: Any, *, sigma: float, **options: Any) -> Tuned[Averaged]:
+    def of(cls, player: object, *, sigma: float, **options: Any) -> Tuned[Averaged]:
         """Return a tuned rule with noisy readings, and what is left of its guarantee.
 
         Args:

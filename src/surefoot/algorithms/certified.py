@@ -19,9 +19,8 @@ Any algorithm may be the proposer (:class:`Learner`). One of your own has three 
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
@@ -33,9 +32,11 @@ from surefoot.core.algorithm import Algorithm, is_algorithm
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import Declared, algorithm, anything, flag, parameters_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Source, needs_of
+from surefoot.core.parameters import Declared, Parameter, algorithm, anything, flag, parameters_of
+from surefoot.core.types import Array, Feedback, Info, Needs, Player, Source, needs_of
+from surefoot.core.types import Region as Set
 from surefoot.regions import Errors, Knowledge, Reading, Region
+from surefoot.regions.region import Memory
 
 
 class Wish(NamedTuple):
@@ -69,13 +70,13 @@ class Proposer(Declared):
     is_one_run: ClassVar[bool] = False
 
     @abstractmethod
-    def init(self, x1: Array) -> Any:
+    def init(self, x1: Array) -> Memory:
         """Return the state of the learner before the first round."""
 
     @abstractmethod
     def propose(
-        self, learner: Any, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[Any, Wish]:
+        self, learner: Memory, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[Memory, Wish]:
         """Return the learner after a round, and its wish for the next.
 
         Args:
@@ -142,7 +143,7 @@ class Learner(Proposer):
         (array([0., 1.]), array([0. , 0.5]))
     """
 
-    algorithm: Any = algorithm()
+    algorithm: Player = algorithm()
 
     is_one_run: ClassVar[bool] = True
 
@@ -165,13 +166,13 @@ class Learner(Proposer):
         """The arithmetic of the algorithm in a round."""
         return self.needs.work
 
-    def init(self, x1: Array) -> Any:
+    def init(self, x1: Array) -> Memory:
         """Return the first state of the algorithm."""
         return start_learner(self.algorithm, x1, "proposer")
 
     def propose(
-        self, learner: Any, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[Any, Wish]:
+        self, learner: Memory, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[Memory, Wish]:
         """Return the algorithm after a round, and its next action."""
         if feedback.cost_gradient is None or (
             feedback.constraint_value is None and self.needs.constraint_values
@@ -185,7 +186,7 @@ class Learner(Proposer):
         return learner, Wish(point, contradictions=lost)
 
 
-def start_learner(learner: Any, x1: Array, role: str) -> Any:
+def start_learner(learner: Player, x1: Array, role: str) -> Memory:
     """Return the first state of a learner.
 
     Args:
@@ -197,8 +198,8 @@ def start_learner(learner: Any, x1: Array, role: str) -> Any:
 
 
 def ask_learner(
-    learner: Any, state: Any, feedback: Feedback, point: Array, t: float, role: str
-) -> tuple[Any, Array, tuple[str, ...]]:
+    learner: Player, state: Memory, feedback: Feedback, point: Array, t: float, role: str
+) -> tuple[Memory, Array, tuple[str, ...]]:
     """Step a learner from a point: its state, its next point, a sentence if that is not finite.
 
     A round without a gradient of the cost leaves it as it is.
@@ -225,7 +226,7 @@ def ask_learner(
     return state, point, (sentence,)
 
 
-def _check_answer(learner: Any, point: Array, role: str, ask: Callable[[], Any]) -> Any:
+def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Memory]) -> Memory:
     """Return a learner's answer; refuse one that is no state with a point like its last."""
     name = f"the {role} {type(learner).__name__}"
     try:
@@ -253,8 +254,8 @@ class CertifiedState(NamedTuple):
     """
 
     x: Array
-    memory: Any
-    learner: Any
+    memory: Memory
+    learner: Memory
 
 
 class Certified(Algorithm):
@@ -315,7 +316,7 @@ class Certified(Algorithm):
         return errors
 
     @property
-    def domain(self) -> Any:
+    def domain(self) -> Set | None:
         """The set that holds every action; None where none is known."""
         return getattr(self.knowledge, "domain", None)
 
@@ -341,15 +342,15 @@ class Certified(Algorithm):
         d = getattr(self.domain, "dimension", None) or 1
         return "python" if self.compiled.rule(self, np.zeros(d)) is None else "kernel"
 
-    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Any]:
+    def step(self, state: Memory, feedback: Feedback) -> tuple[Memory, Info]:
         """Return the state after a round, and what the step knew.
 
         The kernel plays what it has, one run of NumPy; :meth:`step_in_python` says what a step is.
         """
-        found: tuple[Any, Any] | None = self.compiled.step(self, state, feedback)
+        found: tuple[Memory, Info] | None = self.compiled.step(self, state, feedback)
         return self.step_in_python(state, feedback) if found is None else found
 
-    def step_in_python(self, state: Any, feedback: Feedback) -> tuple[CertifiedState, Info]:
+    def step_in_python(self, state: Memory, feedback: Feedback) -> tuple[CertifiedState, Info]:
         """Return the same, by the Python text.
 
         A round without a measurement is a step, too: what is known grows older. So is one that was
@@ -359,7 +360,7 @@ class Certified(Algorithm):
         knowledge, before = self.knowledge, state.memory
         x = self.locate(state, feedback).action
         errors = knowledge.errors.of_round(feedback)
-        suspects: tuple[Any, ...] = ()
+        suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if feedback.constraint_value is None:
             if not np.any(before.rounds):
                 return state, Info(state.x, wish=state.x)
@@ -424,7 +425,7 @@ class Name(_Made):  # type: ignore[misc]
             Name.all_names.append(cls)
 
     @classmethod
-    def fits(cls, algorithm: Any) -> bool:
+    def fits(cls, algorithm: object) -> bool:
         """Return whether an algorithm is a pair of this kind."""
         proposer, knowledge = cls.parts
         return (
@@ -440,33 +441,34 @@ class Name(_Made):  # type: ignore[misc]
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
         """Return the pair of these parameters."""
-        errors = {}
+        cls._refuse_unknown(name for name in parameters if name != "errors")
+        declared, errors = cls.parameters(), {}
         for name, word in ERRORS.items():
             bound = parameters.pop(word, None)
-            if bound is None:
-                continue
-            if "errors" in parameters:
+            if bound is not None and "errors" in parameters:
                 raise InvalidValueError(f"{word} must be left out where errors is given")
-            if not (name == "slope" and np.ndim(bound) == 0 and bound == math.inf):
-                checks.nonnegative(**{word: bound})
-            errors[name] = bound
-        made = []
-        for part in cls.parts:
-            known = parameters_of(part)
-            made.append({n: v for n, v in parameters.items() if n in known})
-        unknown = set(parameters).difference(*made)
-        if unknown:
-            raise InvalidValueError(
-                f"{cls.__name__} has no parameter {sorted(unknown)[0]!r}; its parameters are "
-                + ", ".join(cls.parameters())
-            )
+            if bound is not None:
+                errors[name] = declared[word].check(bound)
         if errors:
-            made[1]["errors"] = Errors(**errors)
-        proposer, knowledge = (part(**own) for part, own in zip(cls.parts, made, strict=True))
+            parameters["errors"] = Errors(**errors)
+        proposer, knowledge = (
+            part(**{n: v for n, v in parameters.items() if n in parameters_of(part)})
+            for part in cls.parts
+        )
         return Certified(proposer=proposer, knowledge=knowledge)
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
+    def _refuse_unknown(cls, names: Iterable[str]) -> None:
+        """Raise if a parameter is none of the name's own."""
+        unknown = sorted(set(names) - set(cls.parameters()))
+        if unknown:
+            raise InvalidValueError(
+                f"{cls.__name__} has no parameter {unknown[0]!r}; its parameters are "
+                + ", ".join(cls.parameters())
+            )
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of both parts, and the errors."""
         both = parameters_of(cls.parts[0]) | parameters_of(cls.parts[1])
         both.pop("errors", None)
@@ -484,12 +486,7 @@ class NameWithKnowledge(Name):
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
         """Return the pair of these parameters."""
-        unknown = sorted(set(parameters) - set(cls.parameters()))
-        if unknown:
-            raise InvalidValueError(
-                f"{cls.__name__} has no parameter {unknown[0]!r}; its parameters are "
-                + ", ".join(cls.parameters())
-            )
+        cls._refuse_unknown(parameters)
         proposer, kinds = cls.parts
         knowledge = parameters.pop("knowledge", None)
         if not isinstance(knowledge, kinds):
@@ -498,12 +495,12 @@ class NameWithKnowledge(Name):
         return Certified(proposer=proposer(**parameters), knowledge=knowledge)
 
     @classmethod
-    def parameters(cls) -> dict[str, Any]:
+    def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of the proposer, and the knowledge."""
         return {"knowledge": parameters_of(Certified)["knowledge"]} | parameters_of(cls.parts[0])
 
 
-def name_of(algorithm: Any) -> str:
+def name_of(algorithm: object) -> str:
     """Return the name under which an algorithm is written: that of its pair, or of its class.
 
     >>> from surefoot import Ball, LeaderFollower

@@ -13,7 +13,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import rest
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, flag
-from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.core.types import Array, Feedback, Info, Number, State
 
 __all__ = ["Delayed", "InTurns"]
 
@@ -31,7 +31,7 @@ class DelayedState(NamedTuple):
     """
 
     x: Array
-    states: tuple[Any, ...]
+    states: tuple[State, ...]
     actions: tuple[Array, ...]
     waiting: tuple[Feedback, ...]
     rounds: float
@@ -87,7 +87,7 @@ class Delayed(Wrapper):
             )
 
     @classmethod
-    def of(cls, player: Any, *, delay: int, late: bool = False) -> Tuned[Delayed]:
+    def of(cls, player: object, *, delay: int, late: bool = False) -> Tuned[Delayed]:
         """Return copies of a tuned rule that play in turn, with their guarantee.
 
         Args:
@@ -136,12 +136,13 @@ class Delayed(Wrapper):
         seen, waiting, t = self.locate(state, feedback), state.waiting, int(state.rounds) + 1
         state = state._replace(x=action_played(state, feedback))
         if not self.late:
-            own = {name: checks.copy_of(getattr(seen, name)) for name in _SEEN}
+            told = seen._asdict()
+            own = {name: checks.copy_of(told[name]) for name in _SEEN}
             waiting = (*waiting, seen._replace(**own, **_NOTHING_AHEAD))
             if len(waiting) <= self.delay:  # a copy that has not played yet
                 first = state.states[0]
                 return self._go_on(state, first, waiting), Info(first.x, wish=first.x)
-            ahead = {name: getattr(feedback, name) for name in _NOTHING_AHEAD}
+            ahead = {n: part for n, part in feedback._asdict().items() if n in _NOTHING_AHEAD}
             seen, waiting = waiting[0]._replace(**ahead), waiting[1:]
         seen = seen._replace(age=0 if self.copies else self.delay)
         after, info = self._each.step(state.states[0], seen)
@@ -157,7 +158,9 @@ class Delayed(Wrapper):
             waiting = (*waiting, Feedback(action=state.x))[-self.delay :]
         return self._go_on(state, rest(self._each, state.states[0], x), waiting)
 
-    def _go_on(self, state: DelayedState, after: Any, waiting: tuple[Any, ...]) -> DelayedState:
+    def _go_on(
+        self, state: DelayedState, after: State, waiting: tuple[Feedback, ...]
+    ) -> DelayedState:
         """Return the state in which a copy plays next."""
         x, states, actions, _, rounds = state
         states, actions = (*states[1:], after), (*actions[1:-1], x, after.x)

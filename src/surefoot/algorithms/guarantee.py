@@ -28,7 +28,7 @@ from typing import (
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.algorithm import constructors_of, is_algorithm
+from surefoot.core.algorithm import constructors_of, is_algorithm, is_algorithm_class
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import (
@@ -323,13 +323,12 @@ class Tuned(NamedTuple, Generic[A]):
         names = parameters_of(algorithm)
         if "domain" in names:
             parameters["domain"] = Ball(theorem.constants.R) if domain is None else domain
-        for name in names:
-            if name not in parameters and hasattr(theorem, name):
-                parameters[name] = getattr(theorem, name)
-        return Tuned(algorithm(**parameters), theorem)
+        own = {n: getattr(theorem, n, None) for n in names if n not in parameters}
+        own = {name: value for name, value in own.items() if value is not None}
+        return Tuned(algorithm(**parameters, **own), theorem)
 
 
-def unpack(player: Any) -> tuple[Any, Guarantee | None]:
+def unpack(player: object) -> tuple[Any, Guarantee | None]:
     """Return the algorithm of a player, and its guarantee where it has one.
 
     Args:
@@ -348,7 +347,7 @@ def unpack(player: Any) -> tuple[Any, Guarantee | None]:
 
 def hint_for(player: object) -> str:
     """Return what was given for a player, and how to make one of it where that can be said."""
-    if isinstance(player, type) and callable(getattr(player, "init", None)):
+    if isinstance(player, type) and is_algorithm_class(player):
         how = (constructors_of(player) or ("default",))[0]
         return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"
     if hasattr(player, "costs") and hasattr(player, "constraint"):

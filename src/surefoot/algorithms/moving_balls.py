@@ -7,7 +7,7 @@ set X, :math:`\Delta` is the most that the first cost can fall on X, and
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from surefoot.core.types import Array, Feedback, Needs, Number, Source
 from surefoot.core.types import Region as Set
 from surefoot.regions import Curvature, CurvatureRows, Region, curvature_of
 
-__all__ = ["MovingBalls", "Stationarity"]
+__all__ = ["GradientSteps", "MovingBalls", "Stationarity"]
 
 
 class GradientSteps(Proposer):
@@ -103,7 +103,6 @@ class MovingBalls(NameWithKnowledge):
         return Tuned(cls.pair(knowledge=knowledge, eta=theorem.eta), under_errors(theorem))
 
 
-@final
 class Stationarity(StrictStart):
     r"""Moving balls: feasible in every round, and the steps die out; nothing need be convex.
 

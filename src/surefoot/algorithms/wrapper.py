@@ -11,7 +11,7 @@ from surefoot.core.algorithm import Algorithm, errors_of
 from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm
-from surefoot.core.types import Array, Feedback, Needs, Source, needs_of
+from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
 from surefoot.regions import Errors
 
 
@@ -55,14 +55,14 @@ class Wrapper(Algorithm):
         return replace(self, base=self.base.allowing(errors))
 
 
-def action_played(state: Any, feedback: Feedback) -> Array:
+def action_played(state: State, feedback: Feedback) -> Array:
     """Return the action that was really played in a round; late feedback is of another one."""
     if feedback.action is None or feedback.age:
         return state.x
     return checks.check_like_action(checks.to_action(feedback.action, "action"), state.x, "action")
 
 
-def with_guarantee(player: Any) -> tuple[Any, Guarantee]:
+def with_guarantee(player: object) -> tuple[Any, Guarantee]:
     """Return the algorithm of a tuned player and its guarantee; refuse one that has none."""
     algorithm, guarantee = unpack(player)
     if guarantee is None:

@@ -58,7 +58,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -128,7 +128,7 @@ class LengthMemory(NamedTuple):
     distance: Number
     target: Array
     target_level: Number
-    is_pulled: Any
+    is_pulled: Array
 
 
 class CertifiedLength(Knowledge):
@@ -426,7 +426,7 @@ class LengthRegion(Region):
         self.point_level = where(moves, -self.rise, self.point_level)
         self.has_point = self.has_point & where(moves, deep, self.has_point)
 
-    def contains(self, w: Array) -> Any:
+    def contains(self, w: Array) -> Array:
         """Return whether a point is certified; a column of answers for a batch.
 
         Those that :meth:`nearest` returns are: they may be off by less than the tolerance.

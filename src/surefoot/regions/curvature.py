@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ from surefoot.regions.certificates import CurvatureCertificate, PullCertificate
 from surefoot.regions.checks import check_quadratic, check_reach, check_start, check_wish
 from surefoot.regions.errors import EmptyRegionError, Errors, is_zero
 from surefoot.regions.nearest import EVERYWHERE, KnownSets
-from surefoot.regions.quadratic import Quadratic, curvature_margin, search_lengths
+from surefoot.regions.quadratic import Quadratic, Search, curvature_margin, search_lengths
 from surefoot.regions.quadratics import Bounds
 from surefoot.regions.region import Knowledge, Projection, Reading, Region, WithinBall
 from surefoot.sets import Ball
@@ -306,11 +306,11 @@ class CurvatureRegion(Region):
             found if self.slope_error is None else found + self.slope_error * norm(point - self.x)
         )
 
-    def holds(self, point: Array) -> Any:
+    def holds(self, point: Array) -> Array:
         """Return whether the computed bound at a point is at most 0."""
         return self.bound(point) <= 0
 
-    def contains(self, w: Array) -> Any:
+    def contains(self, w: Array) -> Array:
         """Return whether a point is certified; a column of answers for a batch."""
         good = self.holds(w)
         if good is True:
@@ -355,7 +355,7 @@ class CurvatureRegion(Region):
         check_wish(w, self.x)
         return w
 
-    def _find(self, w: Array, search: Any) -> Projection:
+    def _find(self, w: Array, search: Search) -> Projection:
         """Return what a search finds; under drift, where that is nothing, the way to the anchor."""
         found = self._search(w, search)
         if self.anchor is None:
@@ -380,7 +380,7 @@ class CurvatureRegion(Region):
         """Return the nearest point by its bound alone; another one where there is none."""
         return self._search(w, Quadratic.find_nearest).point
 
-    def _search(self, w: Array, search: Any) -> Projection:
+    def _search(self, w: Array, search: Search) -> Projection:
         """Return what a search finds; x where that is nothing certified."""
         if self.slope_error is None:
             found: Projection = search(self.ball, w)
@@ -489,7 +489,7 @@ class CurvatureRegion(Region):
         )
 
 
-def _choose(condition: Any, a: Any, b: Any) -> Any:
+def _choose(condition: Array, a: Array, b: Array) -> Array:
     """Return one of two memories, run by run; where one has no error of the slope it is 0."""
     if isinstance(b, tuple):
         return type(b)(*(_choose(condition, *pair) for pair in zip(a, b, strict=True)))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -170,7 +169,7 @@ class EmptyRegionError(SurefootError, ValueError):
         )
 
     @classmethod
-    def of_drift(cls, t: Any, point: Array, bound: Any, drift: Any) -> EmptyRegionError:
+    def of_drift(cls, t: Number, point: Array, bound: Number, drift: Number) -> EmptyRegionError:
         """Return the error for a round after which nothing that was seen is certified any more."""
         return cls(
             f"round {int(t)}: no next action is certified: with a drift of {float(drift):g} per "

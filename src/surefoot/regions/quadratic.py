@@ -62,7 +62,7 @@ class Quadratic(NamedTuple):
         v = point - self.x
         return self.level + 0.5 * self.margin + dot(self.s, v) + 0.5 * self.beta * dot(v, v)
 
-    def holds(self, point: Array) -> Any:
+    def holds(self, point: Array) -> Array:
         """Return whether the computed bound at a point is at most 0."""
         return self.bound(point) <= 0
 
@@ -89,6 +89,9 @@ class Quadratic(NamedTuple):
         point = where(self.holds(point), point, self.x)
         off = norm(point - self.x - q)
         return Projection(point, where(good, 0.0 * weight, weight), where(good, 0.0 * off, off))
+
+
+Search = Callable[[Quadratic, Array], Projection]
 
 
 def curvature_margin(
@@ -210,9 +213,7 @@ def nonempty_lengths(
     return low, where(b * b >= 4 * a * c, high, -1.0 + 0.0 * b)
 
 
-def search_lengths(
-    region: Any, w: Array, search: Callable[[Quadratic, Array], Projection]
-) -> tuple[Projection, Any]:
+def search_lengths(region: Any, w: Array, search: Search) -> tuple[Projection, Array]:
     """Search in balls inside of a region, each for the length of the last answer.
 
     Args:

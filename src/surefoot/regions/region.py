@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything, flag
-from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.types import Array, Certificate, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import PointCertificate
 from surefoot.regions.errors import EmptyRegionError, Errors
@@ -48,6 +48,10 @@ from surefoot.regions.quadratics import Bounds
 from surefoot.sets import Ball
 
 __all__ = ["Knowledge", "OnePoint", "Projection", "Reading", "Region", "Within"]
+
+
+# What was read or learnt so far: a named tuple of its owner's own kind.
+Memory: TypeAlias = Any
 
 
 class Reading(NamedTuple):
@@ -102,23 +106,23 @@ class Knowledge(Declared):
             )
 
     @abstractmethod
-    def init(self, x1: Array) -> Any:
+    def init(self, x1: Array) -> Memory:
         """Return the memory before the first round, a named tuple with ``rounds``."""
 
     @abstractmethod
-    def observe(self, memory: Any, reading: Reading) -> Any:
+    def observe(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
 
-    def age(self, memory: Any) -> Any:
+    def age(self, memory: Memory) -> Memory:
         """Return the memory with a round in which nothing was read."""
         return memory._replace(rounds=memory.rounds + 1.0)
 
     @abstractmethod
-    def region(self, memory: Any, errors: Errors) -> Region:
+    def region(self, memory: Memory, errors: Errors) -> Region:
         """Return the certified next actions."""
 
     @abstractmethod
-    def contradictions(self, memory: Any, reading: Reading) -> tuple[str, ...]:
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right.
 
         Args:
@@ -129,8 +133,7 @@ class Knowledge(Declared):
     @property
     def constants(self) -> dict[str, float]:
         """The constants that a contradiction may disprove, by name."""
-        names = ("G_g", "beta")
-        return {n: float(np.max(getattr(self, n))) for n in names if hasattr(self, n)}
+        return {n: float(np.max(v)) for n, v in vars(self).items() if n in ("G_g", "beta")}
 
     @abstractmethod
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
@@ -216,11 +219,11 @@ class Region:
         """
 
     @abstractmethod
-    def contains(self, w: Array) -> Any:
+    def contains(self, w: Array) -> Array:
         """Return whether a point is certified."""
 
     @abstractmethod
-    def certificate(self, x: Array, cut: bool = False) -> Any:
+    def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point of the region is feasible: a named tuple whose ``str`` is a sentence.
 
         Args:
@@ -323,11 +326,11 @@ class Within(Region):
         """The region without the sets."""
         return self.part.base
 
-    def contains(self, w: Array) -> Any:
+    def contains(self, w: Array) -> Array:
         """Return whether a point is certified and in the sets."""
         return self.known.contains(w) and bool(self.part.contains(w))
 
-    def certificate(self, x: Array, cut: bool = False) -> Any:
+    def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point is feasible: the region's own reason."""
         return self.part.certificate(x, cut)
 
@@ -359,7 +362,7 @@ class WithinBall(Within):
         super().__init__(part, KnownSets(ball))
         self.ball = ball
 
-    def contains(self, w: Array) -> Any:
+    def contains(self, w: Array) -> Array:
         """Return whether a point is certified and in the ball; a column of answers for a batch."""
         return self.ball.contains(w) & self.part.contains(w)
 
@@ -388,7 +391,7 @@ class WithinBall(Within):
         good = self.ball.contains(point)
         return if_any(good ^ True, lambda: self._draw_in(point, good), lambda: point)
 
-    def _draw_in(self, point: Array, good: Any) -> Array:
+    def _draw_in(self, point: Array, good: Array) -> Array:
         """Return points that are not good as their projections, where these are certified.
 
         Where one is not, it is the last point that is on the way there from the action; all of
@@ -397,7 +400,7 @@ class WithinBall(Within):
         there, x = self.ball.project(point), self.x
         way = there - x
 
-        def halve(k: Any, share: Any) -> Any:
+        def halve(k: Number, share: Number) -> Number:
             more = share + 0.5 ** (k + 1.0)
             return where(self.contains(x + more * way), more, share)
 

@@ -19,14 +19,14 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, projectable
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array, Certificate, Feedback
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import PointCertificate
 from surefoot.regions.checks import BALL_TOO_SMALL, check_one_run
 from surefoot.regions.errors import EmptyRegionError, Errors
 from surefoot.regions.nearest import EVERYWHERE, KnownSets, cut_by, find_certified, reflect_in_turn
 from surefoot.regions.quadratics import Bounds, project_onto_bounds
-from surefoot.regions.region import Knowledge, Projection, Reading, Region
+from surefoot.regions.region import Knowledge, Memory, Projection, Reading, Region
 from surefoot.regions.rows import read_rows
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
@@ -47,7 +47,7 @@ class TogetherMemory(NamedTuple):
 
     rounds: float
     x: Array
-    rows: tuple[Any, ...]
+    rows: tuple[Memory, ...]
 
 
 class Together(Knowledge):
@@ -247,7 +247,7 @@ class TogetherRegion(Region):
         """The last action, and what each region says."""
         return (self.x, *(point for row in self.rows for point in row.insides))
 
-    def certificate(self, x: Array, cut: bool = False) -> Any:
+    def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point is feasible: the certificate of the row with the largest bound."""
         if self._stays(x):
             reason = "nothing moves, and what was read stays"

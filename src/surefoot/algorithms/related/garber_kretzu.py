@@ -18,7 +18,7 @@ from surefoot.core.arrays import map_runs, maximum, number_like
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import instance_of, minimising, positive, size
 from surefoot.core.points import bounded_diameter, snap_inside
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, State
 
 __all__ = [
     "BlockedTheorem",
@@ -394,7 +394,7 @@ class TrackingBlocks(Mixing):
     needs = COSTS_ONLY._replace(linear_minimisations=2, work="d log T", numpy_only=True)
     source = Source("Wang et al., AAAI 2024", "derived here")
 
-    def _step_expert(self, expert: GarberKretzu, own: Any, gradient: Array) -> Any:
+    def _step_expert(self, expert: GarberKretzu, own: State, gradient: Array) -> Any:
         return expert.update(own, Feedback(gradient))
 
     def _snap(self, x: Array) -> Array:

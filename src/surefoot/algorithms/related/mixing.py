@@ -13,14 +13,14 @@ from surefoot.algorithms.guarantee import KnownHorizon
 from surefoot.core.algorithm import CostsOnly
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, positive
-from surefoot.core.types import Array, Number, Real
+from surefoot.core.types import Array, Number, Real, State
 
 
 class MixtureState(NamedTuple):
     """The action to play, the states of the experts and the logarithms of their weights."""
 
     x: Array
-    experts: tuple[Any, ...]
+    experts: tuple[State, ...]
     log_weights: Array
 
 
@@ -46,7 +46,7 @@ class Mixing(CostsOnly[MixtureState]):
             )
 
     @abstractmethod
-    def _step_expert(self, expert: Any, own: Any, gradient: Array) -> Any:
+    def _step_expert(self, expert: Any, own: State, gradient: Array) -> Any:
         """Return the state of an expert after a round."""
 
     @abstractmethod

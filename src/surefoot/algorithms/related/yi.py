@@ -19,7 +19,7 @@ from surefoot.core.arrays import map_runs, maximum
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, positive, projectable, share
-from surefoot.core.types import Array, Feedback, Needs, Number, Real, Region, Source
+from surefoot.core.types import Array, Feedback, Needs, Number, Real, Region, Source, State
 from surefoot.sets import Ball, Linearised, Prox, prox_of
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem", "Yi", "YiTheorem"]
@@ -221,7 +221,7 @@ class TrackingPenalty(Mixing):
                     f"prox must know the violation of a fixed set, got {copy.prox!r}"
                 )
 
-    def _step_expert(self, copy: Yi, own: Any, gradient: Array) -> Any:
+    def _step_expert(self, copy: Yi, own: State, gradient: Array) -> Any:
         g = map_runs(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
         return copy.update(own, Feedback(gradient, g, 0.0 * own.x))
 
