@@ -8,7 +8,8 @@ import pytest
 
 from surefoot import Controller
 from surefoot.algorithms import RegionFilter, SafetyFilter
-from surefoot.controller import PremiseError, PremiseWarning
+from surefoot.controller import PremiseError, PremiseWarning, replay
+from surefoot.controller.check import check
 from surefoot.controller.serve import Service
 from surefoot.regions import Errors, LipschitzHull
 from surefoot.sets import Ball
@@ -110,6 +111,35 @@ def test_a_visit_of_the_anchor_is_announced_a_round_before(name, tmp_path):
     assert {t + 1 for t in visits} <= set(announced)
     told = [json.loads(line) for line in path.read_text().splitlines()]
     assert [r["why"]["visit"] for r in told if "visit" in r.get("why", {})] == announced
+
+
+def test_where_the_start_is_known_for_ever_it_is_not_visited(tmp_path):
+    known = LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(drift=0.004), start_bound=-0.4)
+    actions, announced = drifting(RegionFilter(knowledge=known), 160, journal=tmp_path / "run")
+    assert announced == []
+    assert min(x[1] for x in actions[50:]) > 0.4
+    assert check(str(tmp_path / "run"))[1][0].startswith("certified: 159 of 160 rounds")
+    with Controller.open(tmp_path / "run") as controller:
+        for _ in range(400):  # nothing is measured for so long that any reading is worth nothing
+            controller.ask()
+            controller.tell(missing=True)
+        why = controller.explain()
+        assert why.is_proven
+        assert why.bound <= 0
+    assert replay(tmp_path / "run").is_same
+    with pytest.raises(ValueError, match="start_bound must be below 0"):
+        LipschitzHull(G_g=1.0, reach=2.0, start_bound=0.1)
+
+
+def test_a_start_that_is_not_what_it_was_said_to_be_for_ever_is_a_contradiction():
+    known = LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(drift=0.1), start_bound=-0.4)
+    controller = Controller(RegionFilter(knowledge=known), [0.0])
+    told = {"proposal": [0.0], "constraint_subgradient": [1.0]}
+    controller.ask()
+    controller.tell(constraint_value=-0.42, **told)
+    controller.ask()
+    with pytest.raises(ValueError, match="above its certified bound"):
+        controller.tell(constraint_value=-0.38, **told)
 
 
 def test_alarms_are_in_the_answers_of_a_service():

@@ -134,6 +134,8 @@ def _knowledge(knowledge: Any) -> dict[str, Any] | None:
         "evaluation_error": errors.evaluation,
     }
     if isinstance(knowledge, LipschitzHull):
+        if knowledge.start_bound is not None:
+            return None
         return fields | {"G_g": knowledge.G_g, "keep_start": int(knowledge.keep_start)}
     if isinstance(knowledge, Curvature):
         # The kernel pulls towards the anchor under drift, which rests on convexity.

@@ -10,7 +10,8 @@ the same action, aged by the drift v for k rounds, an action p is certified by o
 stay    p is the last action, bit for bit, and up_t + v <= 0
 hull    with a share l in [0, 1] and an anchor a:
         (1-l)(up_a + k_a v) + l(up_t + k v) + G_g |p - (1-l) x_a - l x_t| <= 0
-        for a convex g; with l = 1 it is a ball, for any g
+        for a convex g; with l = 1 it is a ball, for any g; at the start a bound that the header
+        knows for ever does not age
 length  G_g(|p - q| + B) - rho <= 0: q is x_t drawn back to the half-space of its reading and to the
         domain, B bounds what is left of its distance to {g <= -rho}, round after round
 curved  up_t + k v + s'(p - x_t) + tau |p - x_t| + beta/2 |p - x_t|^2 <= 0, for each row
@@ -32,7 +33,7 @@ ROUND = (
     "kind round time cost_gradient proposal constraint_value constraint_subgradient cost_value "
     "value_error within played missing how why breaches next certificate digest"
 )
-KEYS = {"round": ROUND, "check": "kind noise domain delay copies late G_g beta rows"}
+KEYS = {"round": ROUND, "check": "kind noise domain delay copies late G_g beta rows start_bound"}
 KEYS["errors"] = "value slope drift evaluation"
 CONSTANT = {"hull": "G_g", "length": "G_g", "rows": "beta", "other": "noise"}
 
@@ -111,6 +112,8 @@ class Life:
         if min(self.nu, self.tau, self.v, self.noise, *self.constants) < 0:
             raise WrongError("errors and constants must be at least 0")
         self.domain, self.delay, self.late = facts["domain"], facts["delay"], facts["late"]
+        bound, self.start = facts.get("start_bound"), record["start"]
+        self.start_bound = math.inf if bound is None else number(bound, "start_bound")
         self.turns = self.delay + 1 if facts["copies"] else 1
         self.slack, self.first, self.chain = 0, {}, None  # first: of each copy, its first reading
 
@@ -172,26 +175,15 @@ class Checker:
         here = [min(row) + life.v for row in zip(*levels, strict=True)] if levels else None
         self.judge(vector(record["next"], self.d, "next"), record, (self.actions[t], here))
 
-    def values_in(self, record):
-        """Return the values of a record, one for each constant."""
-        g = record["constraint_value"]
-        g = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
-        if self.life.kind != "other" and len(g) != len(self.life.constants):
-            raise WrongError("constraint_value must have an entry per constant")
-        return g
-
-    def slopes_in(self, record):
-        """Return the slopes of a record, one for each value; None where there are none."""
-        s = record.get("constraint_subgradient")
-        if s is None:
-            return None
-        s = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
-        return [vector(row, self.d, "constraint_subgradient") for row in s]
-
     def take_reading(self, record, i):
         """Keep what was read, as the least of it and of what was proved before."""
-        life = self.life
-        g, s = self.values_in(record), self.slopes_in(record)
+        life, g, s = self.life, record["constraint_value"], record.get("constraint_subgradient")
+        g = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
+        if life.kind != "other" and len(g) != len(life.constants):
+            raise WrongError("constraint_value must have an entry per constant")
+        if s is not None:
+            rows = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
+            s = [vector(row, self.d, "constraint_subgradient") for row in rows]
         error = number(record.get("value_error", float(life.nu)), "value_error") + life.noise
         raw, low = [part + error for part in g], [part - error for part in g]
         before = self.bounds.get(i, raw)
@@ -237,7 +229,9 @@ class Checker:
         """Return the action of a reading, and the bounds on g there in the current round."""
         if i not in self.read:
             raise WrongError(f"round {i} was not read")
-        return self.read[i][0], [up + (self.t - i) * self.life.v for up in self.read[i][2]]
+        (x, _, ups, *_), life = self.read[i], self.life
+        always = life.start_bound if x == life.start else math.inf
+        return x, [min(up + (self.t - i) * life.v, always) for up in ups]
 
     def last_read(self):
         """Return which readings the last step may rest on: the latest of the copy that took it."""
@@ -307,40 +301,30 @@ class Checker:
         if up > -rho:
             square = dot(s, s) or 1
             B = root_up(max(A * A - over * over / square, Fraction(0)))
-            q, B = self.draw([a - over / square * b for a, b in zip(x, s, strict=True)], B)
+            back = [a - over / square * b for a, b in zip(x, s, strict=True)]
+            q, B = self.draw(life.domain, back, B)
         life.chain = (q, B, rho)
         return [G * (distance(p, q) + B) - rho]
 
-    def draw(self, q, B):
-        """Return a point drawn into the domain, and B with what that loses by rounding."""
-        centre, size = self.parts_of(self.life.domain)
-        if isinstance(size, list):
-            return [min(max(a, b), c) for a, b, c in zip(q, centre, size, strict=True)], B
-        length = distance(q, centre)
+    def draw(self, known_set, q, B):
+        """Return a point drawn into a box or a ball, and B with what that loses by rounding."""
+        if known_set["class"] == "Box":
+            low, high = (vector(known_set[name], self.d, name) for name in ("lower", "upper"))
+            return [min(max(a, b), c) for a, b, c in zip(q, low, high, strict=True)], B
+        centre = vector(known_set["centre"] or [0] * self.d, self.d, "centre")
+        size, length = number(known_set["radius"], "radius"), distance(q, centre)
         if length <= size:
             return q, B
         drawn = [c + size / length * (a - c) for a, c in zip(q, centre, strict=True)]
         return drawn, B + size / 2**100  # what a root that is rounded up may lose
-
-    def parts_of(self, known_set):
-        """Return the corners of a box, or the centre and radius of a ball."""
-        if known_set["class"] == "Box":
-            return [vector(known_set[name], self.d, name) for name in ("lower", "upper")]
-        centre = known_set["centre"] or [0] * self.d
-        return vector(centre, self.d, "centre"), number(known_set["radius"], "radius")
 
     def check_set(self, known_set, p):
         """Check that an action is in a box, or, up to rounding, in a ball."""
         if known_set.get("class") not in ("Box", "Ball"):
             self.unjudged[self.t] = "whether it is in its set is not judged"
             return
-        centre, size = self.parts_of(known_set)
-        inside = (
-            all(a <= b <= c for a, b, c in zip(centre, p, size, strict=True))
-            if isinstance(size, list)
-            else distance(p, centre) <= size * (1 + Fraction(1, 1 << 40))
-        )
-        if not inside:
+        off = distance(p, self.draw(known_set, p, 0)[0])
+        if off > (0 if known_set["class"] == "Box" else Fraction(known_set["radius"]) / 2**40):
             raise WrongError("its action is not in its set")
 
 

@@ -38,7 +38,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import locate, rest
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Certificate, Feedback, Info, State
-from surefoot.regions import Anchor, EmptyRegionError
+from surefoot.regions import Anchor, EmptyRegionError, StandingAnchor
 
 __all__ = ["Decision", "decide", "order", "resume"]
 
@@ -419,7 +419,7 @@ def anchor_after(run: Run, loop: LoopState, read: Feedback) -> Anchor | None:
         read: what was measured, and at which action.
     """
     anchor, found, drift = loop.anchor, _measured(run, loop, read), run.errors.drift
-    if found is None:
+    if found is None or isinstance(anchor, StandingAnchor):
         return anchor
     if anchor is not None and not drift and not (found.x == anchor.x).all():
         return anchor
@@ -507,7 +507,7 @@ def resume(run: Run, loop: LoopState, before: Run, reason: str, *, fresh: bool) 
     after = loop._replace(halt=None)
     if fresh:
         way = _way_to(before, loop, run.start, reason)
-        after = run.begin()._replace(round=loop.round, certificate=way, cut=False)
+        after = run.begin(loop.round)._replace(certificate=way, cut=False)
     words = f"round {loop.round}: resumed: {reason}"
     alarm = Alarm.of(loop.round, "order", words, logging.INFO)
     return Decision(after, alarms=(alarm,))

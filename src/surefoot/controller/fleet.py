@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -130,7 +131,7 @@ class Fleet(Live):
     def _begin(self, run: Run, starts: Array, on_alarm: OnAlarm | None) -> None:
         self._rule = rule = _rule_of(run)
         n, (size, out) = len(starts), (0, 0) if rule is None else (rule.size, rule.out)
-        loops = [LoopState(1, run.algorithm.init(start.copy())) for start in starts]
+        loops = [replace(run, start=x.copy()).begin()._replace(regret=None) for x in starts]
         blocks = np.zeros((n, size))
         if rule is not None:
             for i, loop in enumerate(loops):

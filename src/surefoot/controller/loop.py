@@ -35,7 +35,7 @@ from surefoot.core.types import (
     State,
     needs_of,
 )
-from surefoot.regions import Anchor, Errors, Knowledge
+from surefoot.regions import Anchor, Errors, Knowledge, StandingAnchor
 
 __all__ = ["POLICIES", "LoopState", "Run", "check_text"]
 
@@ -80,9 +80,11 @@ class Run:
         changes: dict[str, Any] = dict(policies)
         return replace(self, **changes)
 
-    def begin(self) -> LoopState:
-        """Return the state before the first round."""
-        return LoopState(1, self.algorithm.init(self.start), regret=observer_of(self.algorithm))
+    def begin(self, t: int = 1) -> LoopState:
+        """Return the state before the first round; that of a new player may be a later one."""
+        state, bound = self.algorithm.init(self.start), getattr(self.knowledge, "start_bound", None)
+        anchor = None if bound is None else StandingAnchor(self.start, bound, t)
+        return LoopState(t, state, regret=observer_of(self.algorithm), anchor=anchor)
 
     @property
     def player(self) -> Any:
@@ -161,7 +163,8 @@ class LoopState(NamedTuple):
         cut: whether something changed the action that was wanted; None if unknown.
         value: g of the last round told.
         regret: the sums that bound the regret so far.
-        anchor: the end of the way back; None before the first measurement.
+        anchor: the end of the way back; None before the first measurement, unless a bound there is
+            known for ever.
         halt: why nothing moves until the controller is resumed.
         breaches: the premises that the data contradict.
         uncovered: why the regret bound ended with a round that contradicts nothing.

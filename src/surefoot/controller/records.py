@@ -19,7 +19,14 @@ from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
 from surefoot.core.plain import NotPlainError, decode, encode, records_in
 from surefoot.core.types import Array, Certificate
-from surefoot.regions import Anchor, CertifiedLength, Curvature, CurvatureRows, LipschitzHull
+from surefoot.regions import (
+    Anchor,
+    CertifiedLength,
+    Curvature,
+    CurvatureRows,
+    LipschitzHull,
+    StandingAnchor,
+)
 
 __all__ = [
     "describe_round",
@@ -36,6 +43,7 @@ OWN: dict[str, type] = {
     "Breach": Breach,
     "Halt": Halt,
     "LoopState": LoopState,
+    "StandingAnchor": StandingAnchor,
     "WayBack": WayBack,
 }
 TOLD = (
@@ -93,7 +101,7 @@ def facts_of(run: Run) -> dict[str, Any]:
     if not isinstance(player, Certified) or knowledge is None:
         return facts
     if isinstance(knowledge, LipschitzHull):
-        facts |= {"kind": "hull", "G_g": knowledge.G_g}
+        facts |= {"kind": "hull", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
     elif isinstance(knowledge, CertifiedLength):
         facts |= {"kind": "length", "G_g": knowledge.G_g}
     elif isinstance(knowledge, Curvature):
@@ -257,7 +265,7 @@ def loop_from(name: str, data: object, run: Run) -> LoopState:
             and type(loop.regret) in (type(first.regret), type(None))
             and all(type(b) is Breach for b in (*loop.breaches, *loop.refused))
             and type(loop.halt) in (Halt, type(None))
-            and type(loop.anchor) in (Anchor, type(None))
+            and type(loop.anchor) in (Anchor, StandingAnchor, type(None))
             and type(loop.round) is int
         )
     except Exception as error:

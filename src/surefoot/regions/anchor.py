@@ -20,7 +20,7 @@ from surefoot.core.arrays import round_up, where
 from surefoot.core.types import Array, Number
 from surefoot.regions.errors import is_zero
 
-__all__ = ["Anchor", "pull_share"]
+__all__ = ["Anchor", "StandingAnchor", "pull_share"]
 
 
 class Anchor(NamedTuple):
@@ -47,6 +47,16 @@ class Anchor(NamedTuple):
             return self.value
         rise = round_up(drift * abs(t - self.round))
         return where(rise > 0, round_up(self.value + rise), self.value)
+
+
+class StandingAnchor(Anchor):
+    """A point where the bound on g holds in every round, however g drifts elsewhere."""
+
+    __slots__ = ()
+
+    def level(self, t: Number, drift: Number) -> Number:
+        """Return the bound, which does not age."""
+        return self.value
 
 
 def pull_share(here: Number, there: Number, keep: Number = 0.0) -> Number:

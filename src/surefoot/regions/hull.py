@@ -38,11 +38,11 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import flag, positive, projectable
+from surefoot.core.parameters import flag, number, positive, projectable
 from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
-from surefoot.regions.anchor import Anchor
+from surefoot.regions.anchor import Anchor, StandingAnchor
 from surefoot.regions.certificates import HullCertificate
 from surefoot.regions.checks import check_one_run, check_reach, check_start
 from surefoot.regions.errors import EmptyRegionError, Errors, list_causes
@@ -81,6 +81,8 @@ class LipschitzHull(Knowledge):
         domain: a known set that holds every action.
         keep_start: whether the hull of the last ball and the start's is certified as well; a
             leader's careful mode walks in it.
+        start_bound: g at the first action is at most this in every round, however it drifts: an
+            anchor that does not age, and is never visited. None where that is not known.
         errors: how wrong readings may be. Slopes are used for contradictions alone.
 
     Example:
@@ -104,9 +106,12 @@ class LipschitzHull(Knowledge):
     reach: Number = positive(default=None)
     domain: Set | None = projectable(default=None)
     keep_start: bool = flag(default=False)
+    start_bound: Number = number(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.start_bound is not None and not self.start_bound < 0:
+            raise InvalidValueError(f"start_bound must be below 0, got {self.start_bound!r}")
         if self.reach is None:
             object.__setattr__(self, "reach", float(reach_of(self.domain)))
 
@@ -153,12 +158,15 @@ class LipschitzHull(Knowledge):
         """Return the hull of both balls; under drift, the anchor alone at times."""
         hull = self._hull(memory, memory.rounds + 1.0, errors)
         if errors.drift:
-            hull = hull.to_visit(memory.anchor)
+            hull = hull.to_visit(hull.anchor)
         return hull.within(self.domain)
 
     def _hull(self, memory: HullMemory, t: float, errors: Errors) -> HullRegion:
         """Return the hull of both balls as they are in round t."""
-        hull = HullRegion(self, memory.rounds, memory.anchor, memory.last, t, errors)
+        anchor = memory.anchor
+        if self.start_bound is not None and anchor.level(t, errors.drift) > self.start_bound:
+            anchor = StandingAnchor(memory.start.x, self.start_bound, memory.start.round)
+        hull = HullRegion(self, memory.rounds, anchor, memory.last, t, errors)
         if self.keep_start:
             first = memory.start
             hull.from_start = HullRegion(self, memory.rounds, first, memory.last, t, errors)
