@@ -31,16 +31,17 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from surefoot.algorithms import Certified, PremiseError, PremiseWarning
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.types import Array, ArrayLike, Feedback, Info, Number
 from surefoot.regions import Errors, is_zero
 from surefoot.sets import Box
 
@@ -83,7 +84,7 @@ class Alarm:
 
 
 @contextmanager
-def all_or_nothing(*things: Any) -> Iterator[None]:
+def all_or_nothing(*things: object) -> Iterator[None]:
     """Give things back the attributes that they had where something is refused.
 
     They must set their attributes anew, not change them in place.
@@ -128,9 +129,9 @@ class Keeper:
 
     def __init__(
         self,
-        filter: Any,  # noqa: A002
-        start: Any,
-        dtype: Any = np.float64,
+        filter: Certified,  # noqa: A002
+        start: ArrayLike,
+        dtype: DTypeLike = np.float64,
         box: tuple[Array, Array] | None = None,
         alarm: Alarm | None = None,
     ) -> None:
@@ -146,18 +147,18 @@ class Keeper:
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = freeze(first)
         self.state = filter.init(first)
-        self.margin: Any = 0.0
+        self.margin: Array = 0.0
         if "G_g" in knowledge.constants and knowledge.row_count == 1:  # else with a slope
             self.margin = knowledge.rise(first, self.length)
 
-    def offer(self, proposal: Any, g: Any, s: Any, **told: Any) -> Info:
+    def offer(self, proposal: ArrayLike, g: Array, s: Array, value_error: Number = None) -> Info:
         """Take a proposal to what may be played; what fails changes nothing.
 
         Args:
             proposal: the next action that the host wants.
             g: the constraint's value at :attr:`played`; one per row where rows are apart.
             s: one subgradient there; one per row where rows are apart. None for none.
-            told: what else a :class:`~surefoot.core.types.Feedback` has.
+            value_error: a bound on the error of g, where it is an estimate.
         """
         g, s = np.asarray(g), None if s is None else np.asarray(s)
         check_precision(self.filter.errors, constraint_value=g, constraint_subgradient=s)
@@ -170,13 +171,13 @@ class Keeper:
         g = g + margin
         g = g if g.ndim else float(g)
         at = {"action": self.played, "proposal": wanted, "within": self.within}
-        seen = Feedback(None, g, s, **at, **told)
-        state, info = self.filter.step(self.state, seen)
+        seen = Feedback(None, g, s, value_error=value_error, **at)
+        step: tuple[Array, Info] = self.filter.step(self.state, seen)
+        state, info = step
         self.alarm.hear(info)
         played = flat(state.x.astype(self.dtype))
         self.state, self.margin, self.played = state, margin, freeze(played)
-        done: Info = info
-        return done
+        return info
 
     def action(self) -> Array:
         """Return a copy of what is to be played, in the host's type."""
@@ -213,7 +214,7 @@ class Keeper:
         self.margin = float(margin[0]) if rest == 1 else margin.copy()
 
 
-def check_filter(filter: Any) -> None:  # noqa: A002
+def check_filter(filter: object) -> None:  # noqa: A002
     """Raise unless it takes proposals."""
     if not isinstance(filter, Certified) or not filter.needs.proposals:
         raise InvalidValueError(
@@ -221,12 +222,12 @@ def check_filter(filter: Any) -> None:  # noqa: A002
         )
 
 
-def flat(values: Any) -> Array:
+def flat(values: ArrayLike) -> Array:
     """Return numbers as one float64 vector of their own."""
     return np.array(values, dtype=np.float64).reshape(-1)
 
 
-def pack_state(state: Any) -> Array:
+def pack_state(state: Array) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
     Example:
@@ -240,7 +241,7 @@ def pack_state(state: Any) -> Array:
     return np.zeros(0) if state is None else flat(state)
 
 
-def unpack_state(like: Any, vector: Array) -> Any:
+def unpack_state(like: Array, vector: Array) -> Array:
     """Return a state of the same form as another, with the numbers of a vector."""
     state, rest = _take(like, vector)
     if len(rest):
@@ -250,12 +251,12 @@ def unpack_state(like: Any, vector: Array) -> Any:
     return state
 
 
-def plain_state(state: Any) -> Any:
+def plain_state(state: Array) -> Array:
     """Return a state as named tuples, also one of the kernel."""
     return state.unpacked() if hasattr(state, "unpacked") else state
 
 
-def _take(like: Any, vector: Array) -> tuple[Any, Array]:
+def _take(like: Array, vector: Array) -> tuple[Array, Array]:
     like = plain_state(like)
     if isinstance(like, tuple):
         parts = []
@@ -272,7 +273,7 @@ def _take(like: Any, vector: Array) -> tuple[Any, Array]:
     return freeze(vector[:size].reshape(like.shape).copy()), vector[size:]
 
 
-def grow_state(state: Any, like: Any) -> Any:
+def grow_state(state: Array, like: Array) -> Array:
     """Return a state in the form of one of longer actions, whose further entries are kept.
 
     Args:
@@ -297,7 +298,7 @@ def grow_state(state: Any, like: Any) -> Any:
 # --- the host's precision -----------------------------------------------------------------------
 
 
-def cast_length(dtype: Any, dimension: int, reach: float, roundings: int = 1) -> float:
+def cast_length(dtype: DTypeLike, dimension: int, reach: float, roundings: int = 1) -> float:
     """Return c: how far a point moves by being rounded to a type, at most.
 
     Args:
@@ -318,7 +319,7 @@ def cast_length(dtype: Any, dimension: int, reach: float, roundings: int = 1) ->
     return roundings * (unit * float(reach) * (1 + 2.0**-10) + math.sqrt(dimension) * tiny)
 
 
-def check_precision(errors: Errors, **told: Any) -> None:
+def check_precision(errors: Errors, **told: Array) -> None:
     """Refuse numbers of less than 64 bits, unless it is known how far they are rounded.
 
     Args:
@@ -333,7 +334,7 @@ def check_precision(errors: Errors, **told: Any) -> None:
             refuse_rounded(value, name)
 
 
-def describe_precision(safe: Certified, dtype: Any, margin: float) -> str:
+def describe_precision(safe: Certified, dtype: DTypeLike, margin: float) -> str:
     """Return what the host's precision costs, in words; empty where it costs nothing.
 
     Example:

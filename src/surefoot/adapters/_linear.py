@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from surefoot.adapters._keeper import Alarm, OnContradiction, grow_state
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.types import Array, Certificate, Feedback, Info, Player, State
 from surefoot.problems.constraints import FunctionConstraint
 
 
@@ -47,9 +46,9 @@ class Weights:
         (array([0.6, 0.8]), True)
     """
 
-    def __init__(self, rule: Any, size: int, on_contradiction: OnContradiction = "warn") -> None:
+    def __init__(self, rule: Player, size: int, on_contradiction: OnContradiction = "warn") -> None:
         self.alarm, self.rule = Alarm(on_contradiction), rule
-        self.state = rule.init(np.zeros(size))
+        self.state: State = rule.init(np.zeros(size))
         self.info: Info | None = None
 
     @property
@@ -58,7 +57,7 @@ class Weights:
         return np.array(self.state.x)
 
     @property
-    def certificate(self) -> Any:
+    def certificate(self) -> Certificate | None:
         """Why the weights are feasible; None before a round."""
         return None if self.info is None else self.info.certificate
 
@@ -67,14 +66,14 @@ class Weights:
         if size > len(self.state.x):
             self.state = grow_state(self.state, self.rule.init(np.zeros(size)))
 
-    def descend(self, gradient: Array, g: Any, s: Array) -> None:
+    def descend(self, gradient: Array, g: Array, s: Array) -> None:
         """Take the gradient of a loss, and g with its slope, at the weights; all or nothing."""
         state, info = self.rule.step(self.state, Feedback(gradient, g, s))
         self.alarm.hear(info)
         self.state, self.info = state, info
 
 
-def sigmoid(score: Any) -> Any:
+def sigmoid(score: Array) -> Array:
     """Return the probability that a score stands for, without overflow.
 
     Example:
@@ -84,6 +83,6 @@ def sigmoid(score: Any) -> Any:
     return 0.5 * (1.0 + np.tanh(0.5 * np.asarray(score, dtype=np.float64)))
 
 
-def logistic_slope(score: Any, y: Any) -> Any:
+def logistic_slope(score: Array, y: Array) -> Array:
     r"""Return the derivative of :math:`\log(1 + e^{-ys})` in the score s, for y in {-1, 1}."""
     return -y * sigmoid(-y * np.asarray(score))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -39,8 +39,14 @@ from surefoot.problems.constraints import (
     max_of,
 )
 
+if TYPE_CHECKING:
+    from cvxpy import Expression, Variable
+    from cvxpy.constraints import SOC, Inequality
+
 _cp = need("cvxpy", "cvxpy", "surefoot.adapters.cvxpy")
 
+Terms: TypeAlias = "tuple[list[tuple[float, Expression]], Expression]"
+"""Multiples of atoms, and an affine rest."""
 _MOST_SIGNS = 8  # entries of a 1-norm that become rows: 2 to this power of them
 
 __all__ = ["SlowConstraintWarning", "from_cvxpy"]
@@ -51,8 +57,8 @@ class SlowConstraintWarning(UserWarning):
 
 
 def from_cvxpy(
-    constraints: Iterable[Any],
-    variables: Sequence[Any] | None = None,
+    constraints: Iterable[Inequality | SOC],
+    variables: Sequence[Variable] | None = None,
     *,
     bound: float | None = None,
 ) -> Constraint:
@@ -89,7 +95,7 @@ def from_cvxpy(
     return _Reader(order, bound).read([*given, *(c for v in order for c in _attributes(v))])
 
 
-def _attributes(variable: Any) -> list[Any]:
+def _attributes(variable: Variable) -> list[Inequality]:
     """Return what a variable says of itself as constraints; refuse what is no such thing."""
     said = {
         name for name, value in variable.attributes.items() if not (value is None or value is False)
@@ -111,7 +117,7 @@ def _attributes(variable: Any) -> list[Any]:
     return found
 
 
-def _check(constraint: Any) -> Any:
+def _check(constraint: Inequality | SOC) -> Inequality | SOC:
     if isinstance(constraint, (_cp.constraints.Equality, _cp.constraints.Zero)):
         raise InvalidValueError(
             f"constraints must have an inside, which an equality has not, got {constraint}"
@@ -130,14 +136,14 @@ def _check(constraint: Any) -> Any:
 class _Reader:
     """Reads expressions of given variables; what it finds are rows and other parts."""
 
-    def __init__(self, variables: list[Any], bound: float | None) -> None:
+    def __init__(self, variables: list[Variable], bound: float | None) -> None:
         self.variables, self.bound = variables, bound
         self.size = sum(v.size for v in variables)
         self.rows: list[Array] = []
         self.limits: list[float] = []
         self.parts: list[Constraint] = []
 
-    def read(self, constraints: list[Any]) -> Constraint:
+    def read(self, constraints: list[Inequality | SOC]) -> Constraint:
         with _Evaluated.keeping(self.variables):
             for constraint in constraints:
                 if isinstance(constraint, _cp.constraints.SOC):
@@ -156,7 +162,7 @@ class _Reader:
             raise InvalidValueError("constraints must depend on the variables, got none that does")
         return parts[0] if len(parts) == 1 else max_of(*parts)
 
-    def _affine(self, expression: Any) -> tuple[Array, Array]:
+    def _affine(self, expression: Expression) -> tuple[Array, Array]:
         """Return A, row by row of the expression, and b of Ax + b."""
         if expression.is_constant():
             value = np.ravel(expression.value)
@@ -172,13 +178,13 @@ class _Reader:
             elif offset > 0:
                 raise InvalidValueError(f"constraints must be possible, got {offset:g} <= 0")
 
-    def _cone(self, cone: Any) -> None:
+    def _cone(self, cone: SOC) -> None:
         t, X = cone.args
         if t.size != 1:
             raise InvalidValueError(f"a second-order cone must have one bound, got {t.size}")
         self._scalar(_cp.norm(_cp.vec(X, order="C"), 2) - _cp.sum(t))
 
-    def _scalar(self, expression: Any) -> None:
+    def _scalar(self, expression: Expression) -> None:
         """Recognise one function: affine, quadratic, or a multiple of an atom and an affine one."""
         if expression.is_affine():
             self._add_rows(*self._affine(expression))
@@ -187,13 +193,13 @@ class _Reader:
         elif not self._atom(expression):
             self._by_cvxpy(expression)
 
-    def _quadratic(self, expression: Any) -> Constraint:
+    def _quadratic(self, expression: Expression) -> Constraint:
         seen = _Evaluated(expression, self.variables)
         value, slope = seen.at(np.zeros(self.size))
         Q = np.array([seen.at(e)[1][0] - slope[0] for e in np.eye(self.size)])
         return QuadraticForm(0.5 * (Q + Q.T), slope[0], -float(value[0]))
 
-    def _atom(self, expression: Any) -> bool:
+    def _atom(self, expression: Expression) -> bool:
         """Return whether it was one atom times a positive number, plus an affine function."""
         atoms, rest = _terms(expression)
         if len(atoms) != 1 or not atoms[0][0] > 0:
@@ -214,7 +220,7 @@ class _Reader:
 
     # --- k times an atom of an affine argument, plus a'x + beta; None where not recognised
 
-    def _norm2(self, k: float, atom: Any, a: Array, beta: float) -> Constraint | None:
+    def _norm2(self, k: float, atom: Expression, a: Array, beta: float) -> Constraint | None:
         if float(atom.p) != 2.0 or getattr(atom, "axis", None) is not None:
             return None
         A, b = self._affine(atom.args[0])
@@ -222,7 +228,9 @@ class _Reader:
             return L2Norm(-beta, -b)
         return SecondOrderCone(k * A, k * b, -a, -beta)
 
-    def _polyhedral(self, k: float, atom: Any, a: Array, beta: float) -> Any:
+    def _polyhedral(
+        self, k: float, atom: Expression, a: Array, beta: float
+    ) -> Constraint | bool | None:
         """Return a norm of the variable itself, or add rows: the largest over some signs."""
         kind, (A, b) = type(atom).__name__, self._affine(atom.args[0])
         if k == 1.0 and not a.any() and _is_identity(A):
@@ -239,7 +247,7 @@ class _Reader:
         self._add_rows(k * signs @ A + a, k * signs @ b + beta)
         return True
 
-    def _sum_largest(self, k: float, atom: Any, a: Array, beta: float) -> Constraint | None:
+    def _sum_largest(self, k: float, atom: Expression, a: Array, beta: float) -> Constraint | None:
         A, b = self._affine(atom.args[0])
         if b.any() or atom.k != int(atom.k) or not 0 < atom.k < len(b):
             return None
@@ -247,7 +255,7 @@ class _Reader:
         j = int(atom.k)
         return CVaR(k * j * A + a, 1 - j / len(b), -beta)
 
-    def _singular(self, k: float, atom: Any, a: Array, beta: float) -> Constraint | None:
+    def _singular(self, k: float, atom: Expression, a: Array, beta: float) -> Constraint | None:
         X = atom.args[0]
         A, b = self._affine(X)
         if k != 1.0 or a.any() or b.any() or not _is_identity(A):
@@ -255,7 +263,7 @@ class _Reader:
         kind = SpectralNorm if type(atom).__name__ == "sigma_max" else NuclearNorm
         return kind(X.shape, -beta)
 
-    def _by_cvxpy(self, expression: Any) -> None:
+    def _by_cvxpy(self, expression: Expression) -> None:
         price = "some milliseconds per call"
         if self.bound is None:
             price += ", and no G_g: give a bound for certified rules"
@@ -277,7 +285,7 @@ _ATOMS = {
 }
 
 
-def _entries(expression: Any) -> list[Any]:
+def _entries(expression: Expression) -> list[Expression]:
     """Return the entries of an expression, each a scalar, with their structure to be seen."""
     if expression.size == 1:
         return [_cp.sum(expression) if expression.shape else expression]
@@ -290,14 +298,14 @@ def _entries(expression: Any) -> list[Any]:
     return [flat[i] for i in range(size)]
 
 
-def _terms(expression: Any) -> tuple[list[tuple[float, Any]], Any]:
+def _terms(expression: Expression) -> Terms:
     """Split a scalar expression into multiples of atoms and an affine rest."""
     kind = type(expression).__name__
     if expression.is_affine():
         return [], expression
     if kind == "AddExpression":
-        atoms: list[tuple[float, Any]] = []
-        rest: Any = _cp.Constant(0.0)
+        atoms: list[tuple[float, Expression]] = []
+        rest: Expression = _cp.Constant(0.0)
         for one in expression.args:
             more, affine = _terms(one)
             atoms, rest = atoms + more, rest + affine
@@ -313,7 +321,7 @@ def _terms(expression: Any) -> tuple[list[tuple[float, Any]], Any]:
     return [(1.0, expression)], _cp.Constant(0.0)
 
 
-def _split_factor(expression: Any) -> tuple[float, Any] | None:
+def _split_factor(expression: Expression) -> tuple[float, Expression] | None:
     """Return a constant factor and the rest of a product or quotient of scalars."""
     if type(expression).__name__ not in ("multiply", "MulExpression", "DivExpression"):
         return None
@@ -337,7 +345,7 @@ _BY_ENTRY = {
 }
 
 
-def _scale_terms(k: float, expression: Any) -> tuple[list[tuple[float, Any]], Any]:
+def _scale_terms(k: float, expression: Expression) -> Terms:
     atoms, rest = _terms(expression)
     return [(k * weight, atom) for weight, atom in atoms], k * rest
 
@@ -354,7 +362,7 @@ class _Evaluated:
         variables: in the order in which they make up an action, each row by row.
     """
 
-    def __init__(self, expression: Any, variables: list[Any]) -> None:
+    def __init__(self, expression: Expression, variables: list[Variable]) -> None:
         self.expression, self.variables = expression, variables
 
     def value(self, x: Array) -> float:
@@ -384,7 +392,7 @@ class _Evaluated:
         slopes = [self._rows(found.get(v), v) for v in self.variables]
         return np.ravel(np.asarray(values, dtype=np.float64)), np.hstack(slopes)
 
-    def _rows(self, gradient: Any, variable: Any) -> Array:
+    def _rows(self, gradient: Array, variable: Variable) -> Array:
         """Turn CVXPY's columns, which go down matrices first, into rows that go along them."""
         size = self.expression.size
         if gradient is None:  # of a variable that the expression does not have
@@ -396,7 +404,7 @@ class _Evaluated:
 
     @staticmethod
     @contextmanager
-    def keeping(variables: list[Any]) -> Iterator[None]:
+    def keeping(variables: list[Variable]) -> Iterator[None]:
         """Give the variables back the values that they had."""
         before = [v.value for v in variables]
         try:

@@ -13,26 +13,31 @@ Agents that learn from their own actions keep the action that they proposed; wha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, SupportsFloat, TypeAlias
 
 import numpy as np
 
 from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, check_precision, flat
+from surefoot.algorithms import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, Info
+from surefoot.core.types import Array, ArrayLike, Info
 from surefoot.regions import LipschitzHull
+
+if TYPE_CHECKING:
+    from gymnasium import Env
 
 _gym = need("gymnasium", "gymnasium", "surefoot.adapters.gymnasium")
 
 __all__ = ["Reading", "SafeAction", "cost_below"]
 
-Reading: TypeAlias = Callable[[Array, Mapping[str, Any]], tuple[Any, Any]]
+Facts: TypeAlias = Mapping[str, Array]
+Reading: TypeAlias = Callable[[Array, Facts], tuple[Array, Array | None]]
 """From the action played and the step's ``info`` to the value of g and a subgradient there; None
 for the subgradient where there is none."""
 
 
-def _from_info(action: Array, info: Mapping[str, Any]) -> tuple[Any, Any]:
+def _from_info(action: Array, info: Facts) -> tuple[Array, Array | None]:
     if "constraint_value" not in info:
         raise InvalidValueError(
             "info must have 'constraint_value', g at the action played, or SafeAction a function "
@@ -52,7 +57,7 @@ def cost_below(limit: float) -> Reading:
         (-5.0, None)
     """
 
-    def read(action: Array, info: Mapping[str, Any]) -> tuple[Any, Any]:
+    def read(action: Array, info: Facts) -> tuple[Array, Array | None]:
         return float(info["cost"]) - limit, None
 
     return read
@@ -116,9 +121,9 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     def __init__(
         self,
-        env: Any,
-        filter: Any,  # noqa: A002
-        start: Any,
+        env: Env,
+        filter: Certified,  # noqa: A002
+        start: ArrayLike,
         constraint: Reading | None = None,
         *,
         action_only: bool = False,
@@ -145,20 +150,22 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     def _begin(self) -> None:
         dtype = self.env.action_space.dtype
         self._keeper = Keeper(self._filter, self._start, dtype, self._box, self._alarm)
-        self._seen: tuple[Any, Any] | None = None  # at the action played last
+        self._seen: tuple[Array, Array | None] | None = None  # at the action played last
         self._step: Info | None = None  # that led to it
         self._is_new = True
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[object, dict[str, object]]:
         """Reset the environment and the filter; the next action is the start."""
         result = self.env.reset(seed=seed, options=options)
         self._begin()
         observation, info = result
         return observation, {**info, "guarantee": self.guarantee}
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: ArrayLike
+    ) -> tuple[object, SupportsFloat, bool, bool, dict[str, object]]:
         """Play what is certified of the action, and read g where it was played."""
         space, proposed = self.env.action_space, np.array(action)
         if proposed.shape != space.shape:
@@ -194,7 +201,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         }
         return observation, reward, terminated, truncated, info
 
-    def _slope(self, s: Any, played: Array) -> Array | None:
+    def _slope(self, s: Array, played: Array) -> Array | None:
         """Return the slope, one row per constraint; None where none is needed and none is there."""
         if s is not None:
             slope = np.array(s, dtype=np.float64)

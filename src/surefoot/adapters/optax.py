@@ -15,8 +15,9 @@ under ``jit`` and ``scan`` with every filter, and costs some tens of microsecond
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,11 +28,16 @@ from surefoot.adapters._keeper import (
     pack_state,
     unpack_state,
 )
+from surefoot.algorithms import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array, Feedback, State
+
+if TYPE_CHECKING:
+    from jax.typing import ArrayLike
+    from optax import GradientTransformationExtraArgs, Params, Updates
 
 _optax = need("optax", "optax", "surefoot.adapters.optax")
 _jax = need("jax", "optax", "surefoot.adapters.optax")
@@ -52,11 +58,11 @@ class KeepFeasibleState(NamedTuple):
         margin: what g is kept below 0 by, for the host's rounding; one per row if rows are apart.
     """
 
-    filter: Any
-    margin: Any
+    filter: Array
+    margin: Array
 
 
-def keep_feasible(filter: Any) -> Any:  # noqa: A002
+def keep_feasible(filter: Certified) -> GradientTransformationExtraArgs:  # noqa: A002
     """Return a transformation that moves updated parameters to a certified point.
 
     It must be the last of a chain: what comes after it is not certified. ``update`` needs
@@ -90,23 +96,23 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
     """
     check_filter(filter)
     reach, rows = float(filter.knowledge.reach), filter.knowledge.row_count
-    forms: dict[int, Any] = {}  # of states, by the number of parameters; no state itself
+    forms: dict[int, State] = {}  # of states, by the number of parameters; no state itself
 
-    def init(params: Any) -> KeepFeasibleState:
+    def init(params: Params) -> KeepFeasibleState:
         x = _ravel(params)[0]
         forms[x.size] = first = filter.init(_to_numpy(x))
         margin = _jnp.zeros((rows,) if rows > 1 else (), x.dtype)
         return KeepFeasibleState(_jnp.asarray(_halve(pack_state(first))), margin)
 
     def update(
-        updates: Any,
+        updates: Updates,
         state: KeepFeasibleState,
-        params: Any = None,
+        params: Params | None = None,
         *,
-        constraint_value: Any = None,
-        constraint_grad: Any = None,
-        **others: Any,
-    ) -> tuple[Any, KeepFeasibleState]:
+        constraint_value: ArrayLike | None = None,
+        constraint_grad: Updates | None = None,
+        **others: object,
+    ) -> tuple[Updates, KeepFeasibleState]:
         if params is None:
             raise InvalidValueError("update must be given params, got None")
         if constraint_value is None or constraint_grad is None:
@@ -133,7 +139,13 @@ def keep_feasible(filter: Any) -> Any:  # noqa: A002
 
 
 def _step(
-    safe: Any, form: Any, length: float, kind: Any, halves: Any, margin: Any, *parts: Any
+    safe: Certified,
+    form: State,
+    length: float,
+    kind: np.dtype,
+    halves: Array,
+    margin: Array,
+    *parts: Array,
 ) -> tuple[Array, Array, Array]:
     """Return the filter's state, the margin, and the way from x to what is certified."""
     x, way, g, s = (np.asarray(part, dtype=np.float64) for part in parts)
@@ -150,9 +162,9 @@ def _step(
     return _halve(pack_state(after)), kept, (after.x - x).astype(kind)
 
 
-def _ravel(tree: Any) -> tuple[Array, Any]:
+def _ravel(tree: Params) -> tuple[Array, Callable[[Array], Params]]:
     """Return a pytree as one vector, and the way back."""
-    pair: tuple[Array, Any] = _jax.flatten_util.ravel_pytree(tree)
+    pair: tuple[Array, Callable[[Array], Params]] = _jax.flatten_util.ravel_pytree(tree)
     return pair
 
 
@@ -167,5 +179,5 @@ def _halve(numbers: Array) -> Array:
     return np.ascontiguousarray(numbers, dtype=np.float64).view(np.uint32)
 
 
-def _join(halves: Any) -> Array:
+def _join(halves: Array) -> Array:
     return np.ascontiguousarray(np.asarray(halves), dtype=np.uint32).view(np.float64)

@@ -12,8 +12,8 @@ the scale of its features: put ``river.preprocessing.StandardScaler`` in front.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,14 +23,15 @@ from surefoot.algorithms import CertifiedDualAveraging
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array
-from surefoot.regions import Curvature, CurvatureRows
+from surefoot.core.types import Array, Certificate
+from surefoot.regions import Curvature, CurvatureRows, Knowledge
 
 _river = need("river.base", "river", "surefoot.adapters.river")
 
 __all__ = ["Limit", "SafeLinearClassifier", "SafeLinearRegressor"]
 
-Limit: TypeAlias = Callable[[Mapping[Any, float]], tuple[float, Mapping[Any, float]]]
+Numbers: TypeAlias = Mapping[Hashable, float]
+Limit: TypeAlias = Callable[[Numbers], tuple[float, Numbers]]
 """From the weights of the features, and the intercept under None, to g and its slope by feature."""
 
 
@@ -48,29 +49,29 @@ class _SafeLinear:
         self.constraint = constraint
         self.beta = beta
         self.on_contradiction = on_contradiction
-        known: Any = Curvature(beta=1.0, reach=radius)  # of the ball
+        known: Knowledge = Curvature(beta=1.0, reach=radius)  # of the ball
         if constraint is not None:
             known = CurvatureRows(beta=(1.0, beta), reach=radius)
         rule = CertifiedDualAveraging(knowledge=known, radius=radius)
-        self._places: dict[Any, int] = {None: 0}  # of the features, and of the intercept
+        self._places: dict[Hashable, int] = {None: 0}  # of the features, and of the intercept
         self._weights = Weights(rule, 1, on_contradiction)
 
     @property
-    def weights(self) -> dict[Any, float]:
+    def weights(self) -> dict[Hashable, float]:
         """The weight of each feature that was learnt from, and of the intercept under None."""
         return dict(zip(self._places, self._weights.x.tolist(), strict=True))
 
     @property
-    def certificate(self) -> Any:
+    def certificate(self) -> Certificate | None:
         """Why the weights are feasible; its ``str`` is one sentence. None before an example."""
         return self._weights.certificate
 
-    def _score(self, x: Mapping[Any, float]) -> float:
+    def _score(self, x: Numbers) -> float:
         w, places = self._weights.state.x, self._places
         known = ((places[name], value) for name, value in x.items() if name in places)
         return float(w[0] + sum(w[place] * value for place, value in known))
 
-    def _descend(self, slope: float, x: Mapping[Any, float]) -> None:
+    def _descend(self, slope: float, x: Numbers) -> None:
         """Play a round with the slope of the loss in the score; what is refused changes nothing."""
         with all_or_nothing(self, self._weights):
             names = dict.fromkeys([*self._places, *x])
@@ -80,13 +81,13 @@ class _SafeLinear:
                 gradient = slope * self._vector({None: 1.0, **x})
             self._weights.descend(gradient, *self._query())
 
-    def _query(self) -> tuple[Any, Array]:
+    def _query(self) -> tuple[Array, Array]:
         """Return value and slope of the ball at the weights, and of the constraint if any."""
         w = self._weights.x
         g, s = ball_of(float(self.radius), len(w)).query(w)
         if self.constraint is None:
             return g, s
-        found: Any = self.constraint(self.weights)
+        found: Array = self.constraint(self.weights)
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise InvalidValueError(
                 f"constraint must return g and its slope by feature, got {found!r}"
@@ -97,7 +98,7 @@ class _SafeLinear:
             checks.refuse_rounded(told, "constraint")
         return np.array([g, value]), np.stack([s, self._vector(slope)])
 
-    def _vector(self, numbers: Mapping[Any, float]) -> Array:
+    def _vector(self, numbers: Numbers) -> Array:
         vector = np.zeros(len(self._places))
         for name, value in numbers.items():
             if name in self._places:
@@ -105,14 +106,14 @@ class _SafeLinear:
         return vector
 
 
-def _numbers(name: str, values: Any) -> dict[Any, float]:
+def _numbers(name: str, values: Numbers) -> dict[Hashable, float]:
     """Return the numbers of features; refuse what is none."""
     if not isinstance(values, Mapping):
         raise InvalidValueError(f"{name} must have a number by feature, got {values!r}")
     return {feature: _number(f"{name}[{feature!r}]", value) for feature, value in values.items()}
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: str, value: float) -> float:
     value = int(value) if isinstance(value, bool) else value
     checks.finite(**{name: value})
     return float(value)
@@ -144,12 +145,12 @@ class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc
         round 200: g[...
     """
 
-    def learn_one(self, x: Mapping[Any, float], y: Any) -> None:
+    def learn_one(self, x: Numbers, y: bool) -> None:
         """Learn from one example; y is true or false."""
         x = _numbers("x", x)
         self._descend(float(logistic_slope(self._score(x), 1.0 if y else -1.0)), x)
 
-    def predict_proba_one(self, x: Mapping[Any, float]) -> dict[bool, float]:
+    def predict_proba_one(self, x: Numbers) -> dict[bool, float]:
         """Return the probabilities of both classes."""
         true = float(sigmoid(self._score(x)))
         return {False: 1.0 - true, True: true}
@@ -173,11 +174,11 @@ class SafeLinearRegressor(_SafeLinear, _river.Regressor):  # type: ignore[misc, 
         {None: -0.1, 'a': 0.6, 'b': 0.8}
     """
 
-    def learn_one(self, x: Mapping[Any, float], y: float) -> None:
+    def learn_one(self, x: Numbers, y: float) -> None:
         """Learn from one example."""
         x = _numbers("x", x)
         self._descend(self._score(x) - _number("y", y), x)
 
-    def predict_one(self, x: Mapping[Any, float]) -> float:
+    def predict_one(self, x: Numbers) -> float:
         """Return the fitted value."""
         return self._score(x)

@@ -13,7 +13,7 @@ called for its value and its ``jac``, and has no constants but those given.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from surefoot.problems.constraints import (
     max_of,
 )
 
+if TYPE_CHECKING:
+    from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
+
 _optimize = need("scipy.optimize", "cvxpy", "surefoot.adapters.scipy")
 _sparse = need("scipy.sparse", "cvxpy", "surefoot.adapters.scipy")
 
@@ -36,7 +39,9 @@ __all__ = ["from_scipy"]
 
 
 def from_scipy(
-    *constraints: Any, bound: float | None = None, beta: float | None = None
+    *constraints: Bounds | LinearConstraint | NonlinearConstraint,
+    bound: float | None = None,
+    beta: float | None = None,
 ) -> Constraint:
     """Return constraints of SciPy as one constraint: the largest excess over a limit.
 
@@ -77,7 +82,7 @@ def from_scipy(
     return parts[0] if len(parts) == 1 else max_of(*parts)
 
 
-def _limits(lower: Any, upper: Any, size: int) -> tuple[Array, Array]:
+def _limits(lower: Array, upper: Array, size: int) -> tuple[Array, Array]:
     low = np.broadcast_to(np.asarray(lower, dtype=np.float64), (size,))
     high = np.broadcast_to(np.asarray(upper, dtype=np.float64), (size,))
     if not (low < high).all():
@@ -89,7 +94,7 @@ def _limits(lower: Any, upper: Any, size: int) -> tuple[Array, Array]:
     return low, high
 
 
-def _rows(A: Any, lower: Any, upper: Any) -> list[Constraint]:
+def _rows(A: Array, lower: Array, upper: Array) -> list[Constraint]:
     """Return Ax <= upper and -Ax <= -lower, where these are finite."""
     low, high = _limits(lower, upper, A.shape[0])
     up, down = np.flatnonzero(np.isfinite(high)), np.flatnonzero(np.isfinite(low))
@@ -104,7 +109,7 @@ def _rows(A: Any, lower: Any, upper: Any) -> list[Constraint]:
 class _Function:
     """The function and the Jacobian of a constraint, called once per action."""
 
-    def __init__(self, constraint: Any) -> None:
+    def __init__(self, constraint: NonlinearConstraint) -> None:
         if not callable(constraint.jac):
             raise InvalidValueError(
                 f"jac must be a function: differences are no subgradients, got {constraint.jac!r}"
@@ -133,7 +138,9 @@ class _Function:
         return sign * self.at(x)[1][row]
 
 
-def _functions(constraint: Any, bound: float | None, beta: float | None) -> list[Constraint]:
+def _functions(
+    constraint: NonlinearConstraint, bound: float | None, beta: float | None
+) -> list[Constraint]:
     function = _Function(constraint)
     low, high = _limits(constraint.lb, constraint.ub, function.size)
     checks.function(fun=constraint.fun)

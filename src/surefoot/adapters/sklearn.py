@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
@@ -24,10 +24,13 @@ from surefoot.adapters._linear import Weights, ball_of, logistic_slope, sigmoid
 from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower, Tuned
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, needs_of
+from surefoot.core.types import Array, ArrayLike, Player, needs_of
 from surefoot.problems.constraints import Constraint, max_of
 from surefoot.regions import CurvatureRows, Errors
 from surefoot.sets import Ball
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 _base = need("sklearn.base", "sklearn", "surefoot.adapters.sklearn")
 _validation = need("sklearn.utils.validation", "sklearn", "surefoot.adapters.sklearn")
@@ -37,6 +40,10 @@ _multiclass = need("sklearn.utils.multiclass", "sklearn", "surefoot.adapters.skl
 __all__ = ["SafeClassifier", "SafeRegressor"]
 
 
+Make: TypeAlias = Callable[..., Tuned[Player] | Player]
+"""From constants to a tuned rule, as ``LeaderFollower.default``."""
+
+
 class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
     """What both models share: one round of the rule per batch of rows."""
 
@@ -44,11 +51,11 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self,
         constraint: Constraint | None = None,
         radius: float = 10.0,
-        player: Callable[..., Any] | None = None,
+        player: Make | None = None,
         fit_intercept: bool = True,
         max_iter: int = 20,
         batch_size: int = 16,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         on_contradiction: OnContradiction = "warn",
     ) -> None:
         self.constraint = constraint
@@ -60,17 +67,23 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.random_state = random_state
         self.on_contradiction = on_contradiction
 
-    def _learn(self, X: Any, y: Any, passes: int | None = None, classes: Any = None) -> Self:
+    def _learn(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        passes: int | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Go on with rows in their order, or begin and go through them several times, in any."""
         first = passes is not None or not hasattr(self, "_weights")
         told = {"dtype": np.float64, "reset": first, "y_numeric": not _base.is_classifier(self)}
         with all_or_nothing(self):
-            X, y = _validation.validate_data(self, X, y, **told)
+            rows, labels = _validation.validate_data(self, X, y, **told)
             if first:
-                self._begin(y, classes)
+                self._begin(labels, classes)
             self._weights: Weights = copy(self._weights)  # the one before stays as it is
-            Z = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
-            targets = self._read_targets(y)
+            Z = np.column_stack([rows, np.ones(len(rows))]) if self.fit_intercept else rows
+            targets = self._read_targets(labels)
             if passes is None:
                 self._play(Z, targets)
             else:
@@ -86,7 +99,7 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
             self.constraint_value_ = float(self._limit.value(w))
         return self
 
-    def _begin(self, y: Array, classes: Any) -> None:
+    def _begin(self, y: Array, classes: ArrayLike | None) -> None:
         size = self.n_features_in_ + bool(self.fit_intercept)
         options = (self.constraint, size, float(self.radius), self.player)
         rule, self._limit = make_rule(*options)
@@ -103,14 +116,14 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
             g, s = self._limit.query_all(w) if apart else self._limit.query(w)
             weights.descend(self._slope(rows @ w, y) @ rows / len(rows), g, s)
 
-    def _read_rows(self, X: Any) -> Array:
+    def _read_rows(self, X: ArrayLike) -> Array:
         _validation.check_is_fitted(self)
         return _validation.validate_data(self, X, reset=False, dtype=np.float64)
 
 
 def make_rule(
-    constraint: Constraint | None, size: int, radius: float, player: Callable[..., Any] | None
-) -> tuple[Any, Constraint]:
+    constraint: Constraint | None, size: int, radius: float, player: Make | None
+) -> tuple[Player, Constraint]:
     """Return a rule for weights in a ball under a constraint, and both as one constraint.
 
     By the curvature of the constraint where that is known, else by its slope, unless a player is
@@ -177,35 +190,35 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         (array([[0.1 , ...]]), 'round 525: g[...')
     """
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from the beginning, ``max_iter`` times through the rows."""
         return self._learn(X, y, int(self.max_iter))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from these rows, once and in order; the first call needs the classes."""
         return self._learn(X, y, classes=classes)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Return the scores; above 0 is the second class."""
         X = self._read_rows(X)
         return X @ self.coef_[0] + self.intercept_[0]
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probabilities of both classes."""
         second = sigmoid(self.decision_function(X))
         return np.column_stack([1.0 - second, second])
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the likelier class of each row."""
         second = self.decision_function(X) > 0  # says so first if nothing was fitted
         return self.classes_[second.astype(int)]
 
-    def _begin(self, y: Array, classes: Any) -> None:
+    def _begin(self, y: Array, classes: ArrayLike | None) -> None:
         _multiclass.check_classification_targets(y)
         found = np.unique(y if classes is None else classes)
         if len(found) != 2:
@@ -244,15 +257,15 @@ class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, na
         (array([0.6, 0.8]), True)
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from the beginning, ``max_iter`` times through the rows."""
         return self._learn(X, y, int(self.max_iter))
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from these rows, once and in order."""
         return self._learn(X, y)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the fitted values."""
         return self._read_rows(X) @ self.coef_ + self.intercept_
 

@@ -13,9 +13,8 @@ can be off (``value_error``).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,17 +25,23 @@ from surefoot.adapters._keeper import (
     all_or_nothing,
     check_precision,
 )
-from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError
+from surefoot.algorithms import Certified
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, Info
+from surefoot.core.types import Array, ArrayLike, Certificate, Info
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Parameter
+    from torch.optim import Optimizer
 
 _torch = need("torch", "torch", "surefoot.adapters.torch")
 
 __all__ = ["KeepFeasible", "Limit"]
 
-Limit: TypeAlias = Any
-"""A tensor with a graph, a function of the float64 parameters or of nothing that returns one, or a
-pair of value and gradient; one number, or one per row with rows of gradients."""
+Limit: TypeAlias = "Tensor | Callable[..., Tensor] | tuple[ArrayLike, ArrayLike]"
+"""A tensor with a graph, a function of the float64 parameters that returns one, or a pair of value
+and gradient; one number, or one per row with rows of gradients."""
 
 _TYPES = {_torch.float32: np.float32, _torch.float64: np.float64}
 
@@ -78,19 +83,22 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     def __init__(
         self,
-        base: Any,
-        filter: Any,  # noqa: A002
-        params: Iterable[Any] | None = None,
+        base: Optimizer,
+        filter: Certified | Sequence[Certified],  # noqa: A002
+        params: Iterable[Parameter] | Iterable[Iterable[Parameter]] | None = None,
         *,
         on_contradiction: OnContradiction = "warn",
     ) -> None:
         if not isinstance(base, _torch.optim.Optimizer):
             raise InvalidTypeError(f"base must be a torch optimiser, got {base!r}")
-        several = isinstance(filter, Sequence)
-        filters = list(filter) if several else [filter]
+        filters = list(filter) if isinstance(filter, Sequence) else [filter]
         everything = [p for group in base.param_groups for p in group["params"]]
         chosen = everything if params is None else list(params)
-        blocks = [list(block) for block in chosen] if several and params is not None else [chosen]
+        blocks = (
+            [list(block) for block in chosen]
+            if isinstance(filter, Sequence) and params is not None
+            else [chosen]
+        )
         _check_blocks(filters, blocks, everything)
         alarm = Alarm(on_contradiction)
         super().__init__(base.param_groups, base.defaults)
@@ -108,11 +116,11 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     def step(
         self,
-        closure: Callable[[], Any] | None = None,
+        closure: Callable[[], Tensor] | None = None,
         *,
-        constraint: Limit = None,
-        value_error: Any = None,
-    ) -> Any:
+        constraint: Limit | Sequence[Limit] | None = None,
+        value_error: float | Sequence[float | None] | None = None,
+    ) -> Tensor | None:
         """Take a step of the base and keep what is limited feasible; return the closure's loss.
 
         The constraint is evaluated at the parameters as they are before the step. If anything is
@@ -121,10 +129,9 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
         Args:
             closure: for the base, as in every optimiser.
-            constraint: one :data:`Limit`, or a sequence with one per filter. A function with
-                arguments gets float64 copies of the parameters; a tensor and a function without
-                arguments have the rounding of the model's own type, which the filter's
-                ``evaluation_error`` must cover.
+            constraint: one :data:`Limit`, or a sequence with one per filter. A function gets
+                float64 copies of the parameters; a tensor has the rounding of the model's own
+                type, which the filter's ``evaluation_error`` must cover.
             value_error: a bound on the error of the value, where it is an estimate; one per filter
                 if there are several.
         """
@@ -149,8 +156,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
             found: list[Info | None] = []
             with all_or_nothing(*self._keepers):
                 for keeper, block, (g, s), error in steps:
-                    told = {} if error is None else {"value_error": error}
-                    found.append(keeper.offer(_values(block), g, s, **told))
+                    found.append(keeper.offer(_values(block), g, s, error))
             self._steps = found
         finally:
             # Where one filter refused none has moved: the parameters go back to where they were.
@@ -158,7 +164,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
                 _write(block, keeper.action())
         return loss
 
-    def _each(self, given: Any, name: str) -> list[Any]:
+    def _each(self, given: Array, name: str) -> list[Array]:
         """Return what was given per filter."""
         if len(self._keepers) == 1:
             return [given]
@@ -187,7 +193,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         self._steps = [None] * len(self._keepers)
 
     @property
-    def certificates(self) -> tuple[Any, ...]:
+    def certificates(self) -> tuple[Certificate | None, ...]:
         """Why each constraint holds at the parameters, one per filter; None before a step."""
         return tuple(None if step is None else step.certificate for step in self._steps)
 
@@ -203,19 +209,19 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     # --- what an optimiser stores ----------------------------------------------------------------
 
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
+    def add_param_group(self, param_group: dict[str, object]) -> None:
         """Add parameters to the base; they are not limited."""
         if "base" not in self.__dict__:  # called by the constructor of the class
             super().add_param_group(param_group)
             return
         self.base.add_param_group(param_group)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Return the base's state and, under "surefoot", a float64 tensor per filter."""
         stored = [_torch.from_numpy(keeper.vector()) for keeper in self._keepers]
         return {**self.base.state_dict(), "surefoot": stored}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Array]) -> None:
         """Continue from a stored state; load the model's parameters as well."""
         stored = state_dict.get("surefoot")
         if stored is None or len(stored) != len(self._keepers):
@@ -230,11 +236,13 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         self._share()
         self._steps = [None] * len(self._keepers)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return dict(self.__dict__)  # the class keeps but three of them
 
 
-def _check_blocks(filters: list[Any], blocks: list[list[Any]], everything: list[Any]) -> None:
+def _check_blocks(
+    filters: list[Certified], blocks: list[list[Parameter]], everything: list[Parameter]
+) -> None:
     if len(filters) != len(blocks):
         raise InvalidValueError(
             f"params must have {len(filters)} sequences, one per filter, got {len(blocks)}"
@@ -255,13 +263,13 @@ def _check_blocks(filters: list[Any], blocks: list[list[Any]], everything: list[
             )
 
 
-def _values(block: list[Any]) -> Array:
+def _values(block: list[Tensor]) -> Array:
     """Return parameters as one float64 vector that shares nothing with them."""
     parts = [p.detach().cpu().to(_torch.float64).reshape(-1) for p in block]
     return np.array(_torch.cat(parts).numpy())
 
 
-def _write(block: list[Any], values: Array) -> None:
+def _write(block: list[Parameter], values: Array) -> None:
     """Set the parameters to a vector's numbers, in place."""
     with _torch.no_grad():
         rest = _torch.from_numpy(values)
@@ -269,18 +277,15 @@ def _write(block: list[Any], values: Array) -> None:
             p.copy_(part.reshape(p.shape))
 
 
-def _evaluated(limit: Limit, block: list[Any], safe: Any) -> tuple[Any, Array]:
+def _evaluated(limit: Limit, block: list[Parameter], safe: Certified) -> tuple[Array, Array]:
     """Return value and gradient of a limit, as float64 numbers; rows apart where it has rows.
 
     Those of less than 64 bits are refused, unless the filter says how far they are rounded.
     """
     at = block
     if callable(limit):
-        if _takes_parameters(limit):
-            at = [p.detach().clone().to(_torch.float64).requires_grad_() for p in block]
-            limit = limit(*at)
-        else:
-            limit = limit()
+        at = [p.detach().clone().to(_torch.float64).requires_grad_() for p in block]
+        limit = limit(*at)
     if isinstance(limit, tuple):
         value, gradient = limit
         if isinstance(gradient, (list, tuple)):
@@ -299,24 +304,13 @@ def _evaluated(limit: Limit, block: list[Any], safe: Any) -> tuple[Any, Array]:
     return _plain(limit), np.stack(rows) if limit.ndim else rows[0]
 
 
-def _gradient(value: Any, at: list[Any]) -> Array:
+def _gradient(value: Tensor, at: list[Tensor]) -> Array:
     parts = _torch.autograd.grad(value, at, retain_graph=True, allow_unused=True)
     filled = [_torch.zeros_like(p) if d is None else d for p, d in zip(at, parts, strict=True)]
     return _values(filled)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: ArrayLike) -> Array:
     if isinstance(value, _torch.Tensor):
         value = value.detach().cpu().to(_torch.float64).numpy()
     return np.array(value, dtype=np.float64)
-
-
-def _takes_parameters(function: Any) -> bool:
-    """Return whether a function must be given arguments."""
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError) as error:
-        raise SurefootError(f"constraint must be a function of Python, got {function!r}") from error
-    return any(
-        p.default is p.empty and p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in found
-    )

@@ -49,14 +49,11 @@ class NetworkTrace(NamedTuple):
         return float(self.own_cost.sum()) - best
 
     def __repr__(self) -> str:
-        try:
-            return (
-                f"NetworkTrace({len(self.actions)} agents, {len(self.own_cost)} rounds, network "
-                f"violation {self.network_violation.sum():.4g}, last disagreement "
-                f"{self.disagreement[-1]:.3g})"
-            )
-        except (AttributeError, LookupError, TypeError, ValueError):  # not the fields of a game
-            return f"NetworkTrace{tuple(self)!r}"
+        return (
+            f"NetworkTrace({len(self.actions)} agents, {len(self.own_cost)} rounds, network "
+            f"violation {self.network_violation.sum():.4g}, last disagreement "
+            f"{self.disagreement[-1]:.3g})"
+        )
 
 
 def play_network(

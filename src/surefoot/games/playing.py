@@ -114,13 +114,7 @@ def play_all(
         One trace per player, in order.
     """
     _check_problem(problem, players)
-    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
-    checks.one_of(("off", "record", "warn", "raise"), watch=watch)
-    if every is not None:
-        checks.positive_int(every, "every", "a whole number >= 1 or None")
-    if callback is not None:
-        checks.function(callback=callback)
-    checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
+    _check_options(engine, every, watch, callback, seed)
     if not players:
         raise InvalidValueError("players must not be empty, got []")
     algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
@@ -165,6 +159,22 @@ def play_all(
         _trace(game, guarantee, choice, runs, played, seconds_a_round)
         for guarantee, runs in zip(guarantees, rows, strict=True)
     ]
+
+
+def _check_options(
+    engine: str,
+    every: int | None,
+    watch: str,
+    callback: Callable[[Progress], None] | None,
+    seed: int,
+) -> None:
+    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
+    checks.one_of(("off", "record", "warn", "raise"), watch=watch)
+    if every is not None:
+        checks.positive_int(every, "every", "a whole number >= 1 or None")
+    if callback is not None:
+        checks.function(callback=callback)
+    checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
 
 
 def _curvature(guarantees: Sequence[Guarantee | None], problem: Problem) -> float | None:

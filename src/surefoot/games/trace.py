@@ -158,16 +158,6 @@ class Trace:
     ledger: Ledger
     player: str = "player"
 
-    def __post_init__(self) -> None:
-        kept = len(np.atleast_1d(self.rounds))
-        for name in ("rounds", "cost", "cost_sum", "constraint", "peak", "actions"):
-            value = getattr(self, name)
-            if value is not None and (np.ndim(value) == 0 or not 0 < len(value) == kept):
-                raise InvalidValueError(
-                    f"{name} of a Trace must have an entry for each of the {kept} kept rounds, "
-                    f"got shape {np.shape(value)}"
-                )
-
     def __repr__(self) -> str:
         runs = "one run" if self.runs is None else f"{self.runs:,} runs"
         return (

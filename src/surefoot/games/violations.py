@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.core.checks import invalid
 from surefoot.core.display import mean_and_spread, of_runs
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Index
@@ -48,10 +47,7 @@ class Violations(NamedTuple):
 
     def of(self, runs: Index) -> Violations:
         """Return the measures of one run, or of some of them."""
-        try:
-            return Violations(*(measure[runs] for measure in self))
-        except (IndexError, TypeError) as error:
-            raise invalid("runs", "an index of the runs, or several", runs) from error
+        return Violations(*(measure[runs] for measure in self))
 
 
 class ViolationMeter:
