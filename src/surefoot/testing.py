@@ -39,7 +39,7 @@ from surefoot.games.game import Oracle
 from surefoot.games.rounds import numbers_of
 from surefoot.problems import Problem, constraints
 from surefoot.problems.constraints import Affine, Constraint
-from surefoot.problems.costs import Quadratic
+from surefoot.problems.costs import Costs, Quadratic
 from surefoot.regions import Errors, Knowledge
 from surefoot.sets import Ball, Box, Simplex
 
@@ -535,8 +535,9 @@ def check_costs(
     if rounds is None:
         rounds = np.unique(np.linspace(0, costs.horizon - 1, 20).astype(int)).tolist()
     for stream, run in _runs(costs):
-        bound = stream.gradient_bound(domain) if hasattr(stream, "gradient_bound") else None
-        modulus = float(getattr(stream, "strong_convexity", 0.0))
+        known = isinstance(stream, Costs)
+        bound = stream.gradient_bound(domain) if known else None
+        modulus = float(stream.strong_convexity) if known else 0.0
         for t in rounds:
             where = f" in round {t + 1}" + ("" if run is None else f" of run {run}")
             words = ("f", "gradient", "the gradient", "grad", "G_f")

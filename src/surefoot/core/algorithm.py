@@ -19,7 +19,19 @@ from surefoot.core.arrays import is_concrete, number_like, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Player, Region, Source, State
+from surefoot.core.types import (
+    Array,
+    Feedback,
+    Info,
+    Needs,
+    Number,
+    Player,
+    Region,
+    RegretObserver,
+    RuleState,
+    Source,
+    State,
+)
 
 COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
 """The needs of rules that know the feasible set and are told about the costs alone."""
@@ -81,7 +93,7 @@ class Algorithm(Declared):
     tunings: ClassVar[tuple[str, ...]] = ()
     constructors: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: bool) -> None:
         """Find the constructors that are marked as tunings."""
         super().__init_subclass__(**options)
         if "update" in vars(cls) and "step" not in vars(cls):
@@ -89,37 +101,37 @@ class Algorithm(Declared):
                 f"a rule must have its formulas in step, got {cls.__name__} with an update alone"
             )
         marked = {
-            name: member.__func__.is_listed
+            name: vars(member.__func__)["is_listed"]
             for name, member in vars(cls).items()
-            if isinstance(member, classmethod) and hasattr(member.__func__, "is_listed")
+            if isinstance(member, classmethod) and "is_listed" in vars(member.__func__)
         }
         listed = (name for name, is_listed in marked.items() if is_listed)
         cls.tunings = tuple(dict.fromkeys([*cls.tunings, *listed]))
         cls.constructors = tuple(dict.fromkeys([*cls.constructors, *marked]))
 
     @abstractmethod
-    def init(self, x1: Array) -> Any:
+    def init(self, x1: Array) -> RuleState:
         """Return the state before the first round, with ``x1`` as its action."""
 
     @abstractmethod
-    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
+    def step(self, state: RuleState, feedback: Feedback) -> tuple[RuleState, Info]:
         """Return the state after a round, and what the step knew."""
 
-    def update(self, state: Any, feedback: Feedback) -> Any:
+    def update(self, state: RuleState, feedback: Feedback) -> RuleState:
         """Return the state after a round alone."""
         return self.step(state, feedback)[0]
 
     @property
     def engine(self) -> str:
         """What takes its steps: "python", or the engine of the algorithm that it is around."""
-        base = getattr(self, "base", None)
+        base = vars(self).get("base")
         return base.engine if isinstance(base, Algorithm) else "python"
 
-    def observer(self) -> Any:
+    def observer(self) -> RegretObserver | None:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
         return None
 
-    def locate(self, state: Any, feedback: Feedback) -> Feedback:
+    def locate(self, state: RuleState, feedback: Feedback) -> Feedback:
         """Return feedback that says at which action it was seen, and how many rounds ago.
 
         Refuse what is no feedback, or no action.
@@ -134,7 +146,7 @@ class Algorithm(Declared):
         action = checks.to_action(feedback.action, "action")
         return feedback._replace(action=checks.check_like_action(action, state.x, "action"))
 
-    def rest(self, state: Any, x: Array) -> Any:
+    def rest(self, state: RuleState, x: Array) -> RuleState:
         """Return the state after a round in which nothing was read and x is kept for the next.
 
         For rules that certify; the others cannot start from another action than their own.
@@ -164,22 +176,22 @@ def is_algorithm_class(kind: type) -> bool:
 
 def errors_of(algorithm: object) -> Any:
     """Return what an algorithm allows for; None from rules that certify nothing, and from yours."""
-    return getattr(algorithm, "errors", None)
+    return algorithm.errors if isinstance(algorithm, Algorithm) else None
 
 
-def observer_of(algorithm: object) -> Any:
+def observer_of(algorithm: object) -> RegretObserver | None:
     """Return the sums of an algorithm's bound on the regret; None where it has none."""
     return algorithm.observer() if isinstance(algorithm, Algorithm) else None
 
 
-def locate(algorithm: Any, state: Any, feedback: Feedback) -> Feedback:
+def locate(algorithm: Any, state: RuleState, feedback: Feedback) -> Feedback:
     """Return feedback that says at which action it was seen, and how many rounds ago."""
     is_own = isinstance(algorithm, Algorithm)
     own = algorithm.locate if is_own else partial(Algorithm.locate, algorithm)
     return own(state, feedback)
 
 
-def rest(algorithm: Any, state: Any, x: Array) -> Any:
+def rest(algorithm: Any, state: RuleState, x: Array) -> RuleState:
     """Return the state after a round without a reading, in which x is kept for the next."""
     own = algorithm.rest if isinstance(algorithm, Algorithm) else partial(Algorithm.rest, algorithm)
     return own(state, x)

@@ -240,9 +240,7 @@ class Constants(Declared):
         """
         (slack,) = self.require("start_slack", by="the local form (*)")
         if not 0 <= rho < slack:
-            raise InvalidValueError(
-                f"rho must be >= 0 and below start_slack = {slack:g}, got {rho!r}"
-            )
+            raise checks.invalid("rho", f">= 0 and below start_slack = {slack:g}", rho)
         return (slack - rho) / self.reach
 
     @property

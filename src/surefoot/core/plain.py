@@ -69,7 +69,7 @@ def known_classes() -> dict[str, type]:
     known: dict[str, type] = {"Constants": Constants, "Feedback": Feedback}
     for room in ROOMS:
         module = importlib.import_module(f"surefoot.{room}")
-        public = ((name, getattr(module, name)) for name in module.__all__)
+        public = ((name, vars(module)[name]) for name in module.__all__)
         known |= {n: v for n, v in public if is_dataclass(v) or _is_record(v)}
     return known
 
@@ -122,7 +122,8 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
     """Return the form that a value has as plain data, and its parts; no form if there is none."""
     kind: Any = type(value)
     if _is_record(kind) or known_classes().get(kind.__name__) is kind:
-        return "class", {n: getattr(value, n) for n in _field_names(kind)}
+        parts = value._asdict() if _is_record(kind) else vars(value)  # type: ignore[attr-defined]
+        return "class", {n: parts[n] for n in _field_names(kind)}
     if kind in (list, tuple) and isinstance(value, (list, tuple)):
         return kind.__name__, dict(enumerate(value))
     if is_sparse(value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -99,6 +99,15 @@ def snap_inside(region: Region, x: Array) -> Array:
     return x if own is None else own(x)
 
 
+@runtime_checkable
+class Bounded(Protocol):
+    """A set that knows a ball around it."""
+
+    def bounding_ball(self) -> Any:
+        """Return a ball that holds the set."""
+        ...
+
+
 class ConvexSet(Declared, kw_only=False):
     """A set that knows whether a point is inside, and by :meth:`nearest_outside` where to go."""
 
@@ -123,7 +132,7 @@ class ConvexSet(Declared, kw_only=False):
         return self.project(x)
 
 
-def reach_of(region: Any) -> Number:
+def reach_of(region: Region | None) -> Number:
     """Return the largest norm of a point of a set, at most; refuse a set that has no end.
 
     It is what the rounding of the set's points scales with.
@@ -133,28 +142,25 @@ def reach_of(region: Any) -> Number:
     5.0
     """
     if region is None:
-        raise InvalidValueError(
-            "reach must be a finite number > 0 unless domain is given, got None"
-        )
-    own = region if hasattr(region, "reach_from_origin") else _bounding_ball(region)
-    if own is not None:
-        return own.reach_from_origin
+        raise checks.invalid("reach", "a finite number > 0 unless domain is given", None)
+    if isinstance(region, Bounded):
+        return region.bounding_ball().reach_from_origin
     dimension = dimension_of(region)
     near = 0.0 if dimension is None else norm(region.project(np.zeros(dimension)))
     return near + bounded_diameter(region)
 
 
-def reach_from(region: Any, point: Array) -> float:
+def reach_from(region: Region, point: Array) -> float:
     """Return the largest distance from a point of a set to another, at most.
 
     >>> from surefoot.sets import Simplex
     >>> round(reach_from(Simplex(3), np.array([1.0, 0.0, 0.0])), 6)
     1.414214
     """
-    own = region if hasattr(region, "reach") else _bounding_ball(region)
-    if own is None:
-        return bounded_diameter(region)
-    return min(float(own.reach(point)), bounded_diameter(region))
+    diameter = bounded_diameter(region)
+    if not isinstance(region, Bounded):
+        return diameter
+    return min(float(region.bounding_ball().reach(point)), diameter)
 
 
 def bounded_diameter(domain: object) -> float:
@@ -173,11 +179,6 @@ def diameter_of(domain: object) -> float:
         return bounded_diameter(domain)
     except InvalidValueError:  # a polytope raises where it finds no end
         return math.inf
-
-
-def _bounding_ball(region: Any) -> Any:
-    own = getattr(region, "bounding_ball", None)
-    return None if own is None else own()
 
 
 def repeat(step: Callable[[Array], Array], value: Array, times: int) -> Array:

@@ -32,11 +32,11 @@ __all__ = [
     "Info",
     "Needs",
     "Number",
-    "Numeric",
     "Player",
     "Real",
     "Region",
     "RegretObserver",
+    "RuleState",
     "Solving",
     "Source",
     "State",
@@ -50,6 +50,8 @@ Array: TypeAlias = Any
 Number: TypeAlias = Any
 # A round or a run: a whole number, a tracer under JAX; several runs by a slice or an array.
 Index: TypeAlias = Any
+# The state of a rule: a record of its own, whose `x` is the next action.
+RuleState: TypeAlias = Any
 
 
 class HasArray(Protocol):
@@ -60,33 +62,10 @@ class HasArray(Protocol):
         ...
 
 
-class Numeric(Protocol):
-    """A number of NumPy, JAX or torch, or a column of numbers: arithmetic gives any of them."""
-
-    def __add__(self, other: Array, /) -> Array: ...
-    def __radd__(self, other: Array, /) -> Array: ...
-    def __sub__(self, other: Array, /) -> Array: ...
-    def __rsub__(self, other: Array, /) -> Array: ...
-    def __mul__(self, other: Array, /) -> Array: ...
-    def __rmul__(self, other: Array, /) -> Array: ...
-    def __truediv__(self, other: Array, /) -> Array: ...
-    def __rtruediv__(self, other: Array, /) -> Array: ...
-    def __pow__(self, other: Array, /) -> Array: ...
-    def __rpow__(self, other: Array, /) -> Array: ...
-    def __lt__(self, other: Array, /) -> Array: ...
-    def __le__(self, other: Array, /) -> Array: ...
-    def __gt__(self, other: Array, /) -> Array: ...
-    def __ge__(self, other: Array, /) -> Array: ...
-    def __neg__(self) -> Array: ...
-    def __abs__(self) -> Array: ...
-    def __float__(self) -> float: ...
-    def __array__(self, *args: Array, **kwargs: Array) -> Array: ...
-
-
 # What a caller may give where an array is wanted, and where a number is: for a type checker and
 # an editor. Inside they are Array and Number, which any backend's arithmetic gives.
 ArrayLike: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | Sequence[HasArray] | HasArray
-Real: TypeAlias = float | Numeric
+Real: TypeAlias = float | np.ndarray
 
 
 class Feedback(NamedTuple):
@@ -218,11 +197,11 @@ class State(Protocol):
 class Player(Protocol):
     """What decides: ``init`` and ``step``, both pure; ``state.x`` is the action to play."""
 
-    def init(self, x1: Array) -> Any:
+    def init(self, x1: Array) -> RuleState:
         """Return the state before the first round, with ``x1`` as its action."""
         ...
 
-    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
+    def step(self, state: RuleState, feedback: Feedback) -> tuple[RuleState, Info]:
         """Return the state after a round, and what the step knew."""
         ...
 
@@ -293,11 +272,11 @@ class Info(NamedTuple):
 class RegretObserver(Protocol):
     """Sums over the rounds so far that bound the regret: a named tuple of plain numbers."""
 
-    def after(self, info: Any) -> RegretObserver:
+    def after(self, info: Info) -> RegretObserver:
         """Return the sums with one more round, from what its step knew."""
         ...
 
-    def bound(self, algorithm: Any, state: Any) -> float:
+    def bound(self, algorithm: Player, state: RuleState) -> float:
         """Return an upper bound on the regret of the rounds so far."""
         ...
 

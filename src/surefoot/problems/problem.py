@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.points import diameter_of, dimension_of
+from surefoot.core.points import Bounded, diameter_of, dimension_of
 from surefoot.core.types import Array, ArrayLike, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import Costs
@@ -189,7 +188,7 @@ class Problem(Declared):
         )
 
 
-def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
+def _check_parts(costs: object, constraint: object, domain: object) -> None:
     """Raise for parts of another kind, or constraints on actions of another length."""
     known = (Constraint, ConstraintStream)
     if not isinstance(costs, CostStream):
@@ -216,7 +215,7 @@ def _check_parts(costs: Any, constraint: Any, domain: Any) -> None:
             f"two functions, got {instead}"
         )
     if not isinstance(domain, Ball):
-        holds = hasattr(domain, "bounding_ball"), "its bounding_ball() is one"
+        holds = isinstance(domain, Bounded), "its bounding_ball() is one"
         raise InvalidValueError(
             "domain must be a Ball that holds the feasible set, as Ball(1.0), "
             f"got {_instead(domain, holds)}"

@@ -69,6 +69,10 @@ class Ball(Centred, ConvexSet, kw_only=False):
         """Twice the radius."""
         return 2.0 * float(self.radius)
 
+    def bounding_ball(self) -> Ball:
+        """Return the ball itself."""
+        return self
+
     @property
     def reach_from_origin(self) -> Number:
         """The largest norm of a point of the ball: what the rounding of its points scales with."""

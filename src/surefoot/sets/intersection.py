@@ -226,9 +226,7 @@ class Product(Declared, kw_only=False):
             )
         for one, size, own in zip(sets, sizes, known, strict=True):
             if own is not None and size != own:
-                raise InvalidValueError(
-                    f"sizes must be {own} for this {type(one).__name__}, got {size!r}"
-                )
+                raise checks.invalid("sizes", f"{own} for this {type(one).__name__}", size)
         whole = tuple(checks.positive_int(size, "each of sizes") for size in sizes)
         object.__setattr__(self, "sizes", whole)
 

@@ -148,9 +148,7 @@ def calibrate(
 
 def _check_within(within: object, start: Array) -> None:
     if within is not None and not (isinstance(within, Region) and within.contains(start)):
-        raise InvalidValueError(
-            f"within must be a set that holds the start {start!r}, got {within!r}"
-        )
+        raise checks.invalid("within", f"a set that holds the start {start!r}", within)
 
 
 def _drop_slack(known: Constants) -> Constants:

@@ -267,9 +267,7 @@ def level_below(
     if epsilon is None:
         return 0.5 * depth if np.isfinite(depth) else 1.0
     if not 0 < epsilon < depth:
-        raise InvalidValueError(
-            f"epsilon must be > 0 and below {depth:g}, the {whose}, got {epsilon!r}"
-        )
+        raise checks.invalid("epsilon", f"> 0 and below {depth:g}, the {whose}", epsilon)
     return float(epsilon)
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from surefoot.core import checks
 from surefoot.core.arrays import (
     convert_like,
     dot,
@@ -17,7 +18,6 @@ from surefoot.core.arrays import (
     to_numpy,
     where,
 )
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, count, size, vector
 from surefoot.core.points import only_entry, sum_entries
 from surefoot.core.types import Array, Number
@@ -122,9 +122,7 @@ class PolyhedralNorm(Constraint, Declared, kw_only=False):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.centre is not None and tuple(self.centre.shape) != (self.dimension,):
-            raise InvalidValueError(
-                f"centre.shape must be ({self.dimension},), got {tuple(self.centre.shape)}"
-            )
+            raise checks.invalid("centre.shape", f"({self.dimension},)", tuple(self.centre.shape))
 
     def _offset(self, x: Array) -> Array:
         x = point(x, self.dimension)
