@@ -175,7 +175,7 @@ def test_entropy_needs_the_simplex(domain):
 
 
 def test_entropy_needs_two_entries_to_be_tuned():
-    with pytest.raises(ValueError, match=r"^dimension must be at least 2 on a simplex, got 1$"):
+    with pytest.raises(ValueError, match=r"^dimension must be a whole number >= 2, got 1$"):
         EntropicDualAveraging.fixed(KNOWN, 10, Simplex(1))
 
 

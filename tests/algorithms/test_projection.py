@@ -165,11 +165,11 @@ def test_missing_strong_convexity_is_named():
         ),
         (
             lambda: algorithms.EntropicTheorem(KNOWN, 9, 1, 1.0),
-            "dimension must be at least 2 on a simplex",
+            "dimension must be a whole number >= 2, got 1",
         ),
         (
             lambda: algorithms.EntropicTheorem(KNOWN, 9, 2.5, 1.0),
-            "dimension must be a whole number >= 1",
+            "dimension must be a whole number >= 2",
         ),
         (
             lambda: algorithms.FrankWolfeTheorem(KNOWN, 0, 1.0, is_tuned=True),

@@ -19,6 +19,18 @@ def as_floats(t: Number) -> Array:
     return np.asarray(t, dtype=np.float64)
 
 
+def descent_bound(t: Number, eta: float, distance: Number, slope: float) -> Array:
+    r"""Return :math:`D^2/(2\eta) + (\eta/2)G^2t`: the regret of t gradient steps of a fixed size.
+
+    Args:
+        t: the number of rounds.
+        eta: the step size.
+        distance: D, of the comparator from where the steps begin.
+        slope: G, the largest norm of a gradient.
+    """
+    return distance**2 / (2 * eta) + eta / 2 * slope**2 * as_floats(t)
+
+
 def harmonic(t: Number) -> Array:
     r"""Bound :math:`\sum_{s \le t} 1/s` by its first term and an integral."""
     return 1 + np.log(as_floats(t))

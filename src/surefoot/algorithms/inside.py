@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.bounds import descent_bound
 from surefoot.algorithms.guarantee import EveryRound, KnownHorizon, Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
@@ -91,7 +91,7 @@ class FixedStep(OnBounded):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2) G_f^2 t`."""
-        return self.diameter**2 / (2 * self.eta) + self.eta / 2 * self._G_f**2 * as_floats(t)
+        return descent_bound(t, self.eta, self.diameter, self._G_f)
 
 
 class Anytime(Inside):

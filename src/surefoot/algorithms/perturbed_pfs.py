@@ -12,9 +12,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-
-from surefoot.algorithms.bounds import SHRINK, FromStart, StrictStart, as_floats
+from surefoot.algorithms.bounds import SHRINK, FromStart, StrictStart, as_floats, descent_bound
 from surefoot.algorithms.guarantee import KnownHorizon, Premise
 from surefoot.core.constants import polyak_rate
 from surefoot.core.errors import InvalidValueError
@@ -115,10 +113,8 @@ class BoundedNoise(KnownHorizon, FromStart):
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound above."""
-        t = as_floats(t)
-        R, G_f = self.constants.R, self._G_f
-        slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
-        return 2 * R**2 / self.eta + slope * t
+        descent = descent_bound(t, self.eta, 2 * self.constants.R, self._G_f)
+        return descent + self.cost * self._G_f * self.rho * as_floats(t)
 
     @property
     def regret_exponent(self) -> float:
@@ -261,12 +257,8 @@ class SlowDrift(KnownHorizon, StrictStart):
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound above; infinite without a common strictly feasible point."""
-        t = as_floats(t)
-        if self._common is None:
-            return np.full_like(t, math.inf)
-        R, G_f = self.constants.R, self._G_f
-        slope = self.eta / 2 * G_f**2 + self.cost * G_f * self.rho
-        return 2 * R**2 / self.eta + slope * t
+        descent = descent_bound(t, self.eta, 2 * self.constants.R, self._G_f)
+        return descent + self.cost * self._G_f * self.rho * as_floats(t)  # inf without a cost
 
     @property
     def regret_exponent(self) -> float | None:

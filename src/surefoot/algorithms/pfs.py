@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import SHRINK, as_floats, check_strict_start
+from surefoot.algorithms.bounds import SHRINK, as_floats, check_strict_start, descent_bound
 from surefoot.algorithms.guarantee import Guarantee, Kind, KnownHorizon, Measure, Premise, Tuned
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
 from surefoot.core import checks
@@ -251,9 +251,9 @@ class Theorem1(Guarantee):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
-        t, R, G_f = as_floats(t), self.constants.R, self._G_f
         cost = 1 / self._sigma if self.tightening_cost is None else self.tightening_cost
-        return 2 * R**2 / self.eta + self.eta / 2 * G_f**2 * t + G_f * self.rho * cost * t
+        descent = descent_bound(t, self.eta, 2 * self.constants.R, self._G_f)
+        return descent + self._G_f * self.rho * cost * as_floats(t)
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""

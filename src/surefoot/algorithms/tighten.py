@@ -108,11 +108,9 @@ class Tighten(Algorithm):
                 leaves.
             options: for the base.
         """
-        if not 0 < share < 1:
-            raise InvalidValueError(f"share must be strictly between 0 and 1, got {share!r}")
+        checks.between(0, 1, share=share)
         constants = as_constants(constants)
-        known = [v for v in (constants.start_slack, constants.epsilon) if v is not None]
-        slack = max([0.0, *known])
+        slack = max(constants.start_slack or 0.0, constants.epsilon or 0.0)
         if not slack > 0:
             raise InvalidValueError(
                 "tightening needs a point with g < 0: start_slack or epsilon must be > 0, "

@@ -69,13 +69,6 @@ class CVVPro(EachConstraint[CVVProState]):
         """The ball whose own row keeps the actions near."""
         return Ball(self.radius)
 
-    def init(self, x1: Array) -> CVVProState:
-        """Start at x1, a point of the ball."""
-        x1 = checks.to_action(x1)
-        if float(np.max(np.sum(x1 * x1, axis=-1) - np.asarray(self.radius) ** 2)) > 0:
-            raise InvalidValueError(f"x1 must be in the ball of radius {self.radius!r}, got {x1!r}")
-        return self.first_state(x1)
-
     def next_state(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
         x, t = state
         v = map_runs(_velocity, (x, gradient, g, s), self.alpha, self.radius)

@@ -323,8 +323,7 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
 
         0 where neither is known to be positive.
         """
-        known = (self.constants.start_slack, self.constants.epsilon)
-        return max([0.0, *(value for value in known if value is not None)])
+        return max(self.constants.start_slack or 0.0, self.constants.epsilon or 0.0)
 
     @property
     def _largest(self) -> float:

@@ -105,15 +105,8 @@ class EntropicTheorem(ForHorizon):
     name: ClassVar[str] = "Entropic dual averaging"
     regret_exponent: ClassVar[float] = 0.5
 
-    dimension: int = count()
+    dimension: int = count(2)
     total: float = positive()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.dimension < 2:
-            raise InvalidValueError(
-                f"dimension must be at least 2 on a simplex, got {self.dimension}"
-            )
 
     @property
     def eta(self) -> float:

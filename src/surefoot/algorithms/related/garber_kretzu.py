@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.bounds import as_floats, descent_bound
 from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.related.lagrangian import Lagrangian
@@ -214,30 +214,29 @@ class BlockedTheorem(Blocks, Inside):
         """The largest number of linear minimisations over all rounds."""
         return self._minimisations(self.closeness + self.eta * self.block * self._G_f)
 
+    def _bound(self, t: Number, distance: float) -> Array:
+        descent = descent_bound(t, self.eta, distance, math.sqrt(self.block) * self._G_f)
+        return descent + self.closeness * self._G_f * as_floats(t)
+
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D^2/(2\eta) + (\eta/2)bG_f^2t + cG_ft`."""
-        G_f, D = self._G_f, self.diameter
-        rate = self.eta / 2 * self.block * G_f**2 + self.closeness * G_f
-        return D**2 / (2 * self.eta) + rate * as_floats(t)
+        return self._bound(t, self.diameter)
 
     def interval_bound(self, length: Number) -> Array:
         r"""Bound the regret over any interval.
 
         :math:`(D+c)^2/(2\eta) + (\eta/2)bG_f^2|I| + cG_f|I| + 2bG_fD`.
         """
-        G_f, D, c = self._G_f, self.diameter, self.closeness
-        rate = self.eta / 2 * self.block * G_f**2 + c * G_f
-        return (D + c) ** 2 / (2 * self.eta) + rate * as_floats(length) + 2 * self.block * G_f * D
+        far = self.diameter + self.closeness
+        return self._bound(length, far) + 2 * self.block * self._G_f * self.diameter
 
     def dynamic_bound(self, t: Number, path: Number) -> Array:
         r"""Bound the regret against comparators whose path has a given length P.
 
         :math:`((D+c)^2 + 2(D+c)P)/(2\eta) + (\eta/2)bG_f^2t + cG_ft + bG_fP`.
         """
-        G_f, D, c = self._G_f, self.diameter, self.closeness
-        rate = self.eta / 2 * self.block * G_f**2 + c * G_f
-        start = ((D + c) ** 2 + 2 * (D + c) * path) / (2 * self.eta)
-        return start + rate * as_floats(t) + self.block * G_f * path
+        far = self.diameter + self.closeness
+        return self._bound(t, far) + (far / self.eta + self.block * self._G_f) * path
 
 
 class PenalisedBlocks(Algorithm):

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, descent_bound, harmonic
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core import checks
@@ -267,15 +267,13 @@ class GaugeTheorem(GaugedForHorizon):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+\kappa)^2G_f^2t` plus the oracle's error."""
-        D_0 = self.constants.reach
-        ahead = self.eta / 2 * self.slope**2 * as_floats(t)
-        return D_0**2 / (2 * self.eta) + ahead + self._inexact(t)
+        descent = descent_bound(t, self.eta, self.constants.reach, self.slope)
+        return descent + self._inexact(t)
 
     def interval_bound(self, length: Number) -> Array:
         r"""Bound the regret over any interval: :math:`2R^2/\eta + (\eta/2)(1+\kappa)^2G_f^2|I|`."""
-        R = self.constants.R
-        ahead = self.eta / 2 * self.slope**2 * as_floats(length)
-        return 2 * R**2 / self.eta + ahead + self._inexact(length)
+        descent = descent_bound(length, self.eta, 2 * self.constants.R, self.slope)
+        return descent + self._inexact(length)
 
 
 class StronglyConvexGauge(StronglyConvex, GaugedTheorem):

@@ -50,13 +50,8 @@ def positive_part(multipliers: Number) -> Number:
     tells of the run.
     """
     result = maximum(multipliers, 0.0)
-    if type(result) is float:
-        worst = result
-    elif type(result) is np.ndarray and result.ndim == 1:
-        worst = float(result.max())
-    else:
-        return result
-    if not worst < math.inf:
+    is_one_run = isinstance(result, float) or (isinstance(result, np.ndarray) and result.ndim == 1)
+    if is_one_run and not (worst := float(np.max(result))) < math.inf:
         raise InvalidValueError(
             "constraint_value and constraint_subgradient must be finite, "
             f"got a multiplier of {worst!r}"

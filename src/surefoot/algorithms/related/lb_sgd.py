@@ -73,7 +73,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         x, played = state
         xp, slack = namespace(g), -g
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
-        if type(g) is np.ndarray and g.ndim == 1 and not inside:
+        if isinstance(g, np.ndarray) and g.ndim == 1 and not inside:
             checks.refuse_unfinite(g, "constraint_value")
             raise InvalidValueError(
                 "constraint_value must be below 0 for a logarithmic barrier, "
@@ -87,7 +87,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         smooth = self.beta * (1.0 / slack) + 2.0 * (steep / slack) ** 2
         curved = self.cost_curvature + 2.0 * self.weight * _total(smooth)
         room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
-        room = float(room) if type(size) is float else room
+        room = float(room) if isinstance(size, float) else room
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
         return LBSGDState(freeze(x - where(size > 0, step, 0.0 * step) * d), played + 1.0)
 

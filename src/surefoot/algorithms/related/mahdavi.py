@@ -188,14 +188,15 @@ class _Regularised(KnownHorizon, EachRow):
         under = max(0.0, 1 - self._condition / horizon)
         return 2 * slopes**2 / (1 + math.sqrt(under))
 
-    def _regret(self, t: Number) -> Array:
+    def regret_bound(self, t: Number) -> Array:
+        r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
         D_0, _, both = self._sizes()
         return D_0 / 2 * (D_0 / self.eta) + self.eta / 2 * both * (both * as_floats(t))
 
-    def _row(self, t: Number) -> Array:
-        F = self._F
+    def _row_bound(self, t: Number) -> Array:
+        r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
         # The product of the roots: the root of the product would overflow long before.
-        left = np.sqrt(2 * (F * as_floats(t) + self._regret(t)))
+        left = np.sqrt(2 * (self._F * as_floats(t) + _Regularised.regret_bound(self, t)))
         return left * np.sqrt(self.delta * self.eta * as_floats(t) + 1 / self.eta)
 
 
@@ -257,14 +258,6 @@ class MahdaviBalanced(_Regularised):
     def largest_value(self) -> float:
         """The bound D_g: the algorithm sees the constraints themselves."""
         return self._D_g
-
-    def regret_bound(self, t: Number) -> Array:
-        r"""Return :math:`D_0^2/(2\eta) + (\eta t/2)((m+1)G^2 + 2mD_g^2)`."""
-        return self._regret(t)
-
-    def _row_bound(self, t: Number) -> Array:
-        r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
-        return self._row(t)
 
 
 class MahdaviNoViolation(_Regularised):
@@ -343,11 +336,11 @@ class MahdaviNoViolation(_Regularised):
     def regret_bound(self, t: Number) -> Array:
         r"""Return Theorem 4's, and :math:`(G_f/\sigma)\gamma t`."""
         G_f, sigma = self.constants.require("G_f", "sigma", by=self.name)
-        return self._regret(t) + G_f / sigma * self.gamma * as_floats(t)
+        return super().regret_bound(t) + G_f / sigma * self.gamma * as_floats(t)
 
     def _row_bound(self, t: Number) -> Array:
         r"""Return Theorem 4's less :math:`\gamma t`, where that is positive."""
-        return np.maximum(self._row(t) - self.gamma * as_floats(t), 0.0)
+        return np.maximum(super()._row_bound(t) - self.gamma * as_floats(t), 0.0)
 
     @property
     def regret_exponent(self) -> float | None:

@@ -65,7 +65,7 @@ def polyak_step(x: Array, value: Number, s: Array, best: Number) -> Array:
     """
     squared = dot(s, s)
     excess = maximum(value - best, 0.0 * value)
-    if type(squared) is float and excess > 0 and not squared > 0:
+    if isinstance(squared, float) and excess > 0 and not squared > 0:
         raise InvalidValueError(
             f"s must not be 0 where f is above its optimal value, got f - f* = {excess!r}"
         )

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.bounds import descent_bound
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
@@ -196,10 +196,10 @@ class SeparationTheorem(AroundBall, ForHorizon):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+2\kappa)G_f^2t`."""
-        D_0 = self.constants.reach
-        return D_0**2 / (2 * self.eta) + self.eta / 2 * self._growth * self._G_f**2 * as_floats(t)
+        return descent_bound(t, self.eta, self.constants.reach, math.sqrt(self._growth) * self._G_f)
 
     def interval_bound(self, length: Number) -> Array:
         r"""Bound the regret over any interval: :math:`2R^2/\eta + (\eta/2)(1+2\kappa)G_f^2|I|`."""
-        rate = self.eta / 2 * self._growth * self._G_f**2
-        return 2 * self.constants.R**2 / self.eta + rate * as_floats(length)
+        return descent_bound(
+            length, self.eta, 2 * self.constants.R, math.sqrt(self._growth) * self._G_f
+        )
