@@ -1,6 +1,6 @@
 """Decide what is played next: pure, from the state of a loop and what its round was told.
 
-A round is one of four events, each with a function of its own:
+A round is one of four events, each with a method of its own of :class:`Round`:
 
 =============  ===================================  ============================================
 event          g fixed                              g rises by at most v per round
@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from surefoot.controller.alarms import Alarm, AlarmKind
 from surefoot.controller.causes import causes_of
 from surefoot.controller.feedback import Told
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
+from surefoot.controller.way_back import Halt, How, Spot, Stand, WayBack, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, rest
 from surefoot.core.errors import InvalidValueError
@@ -41,8 +41,6 @@ from surefoot.core.types import Array, Certificate, Feedback, Info, State
 from surefoot.regions import Anchor, EmptyRegionError, StandingAnchor
 
 __all__ = ["Decision", "decide", "order", "resume"]
-
-Event: TypeAlias = Literal["stepped", "missing", "halted", "outside"]
 
 # Of the anchor's slack, what a way back from outside restores.
 _HALF = 0.5
@@ -83,22 +81,14 @@ def decide(run: Run, loop: LoopState, told: Told) -> Decision:
         EmptyRegionError: where no next action is certified; a drifting g is refused instead.
         PremiseError: without a measurement, if the policy is "raise".
     """
-    return EVENTS[_event_of(run, loop, told)](run, loop, told)
-
-
-def _event_of(run: Run, loop: LoopState, told: Told) -> Event:
+    decided = Round(run, loop, told)
     if told.is_missing:
-        return "missing"
+        return decided.go_without()
     if loop.halt is not None:
-        return "halted"
-    if told.feedback.action is not None:
-        upper = _upper_at_action(run, loop, told)
-        if upper is not None and upper > 0:
-            return "outside"
-    return "stepped"
-
-
-# --- a step of the rule --------------------------------------------------------------------------
+        return decided.stay_halted(loop.halt)
+    if told.feedback.action is not None and (decided.upper or 0.0) > 0:
+        return decided.return_from_outside()
+    return decided.step()
 
 
 def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
@@ -114,227 +104,294 @@ def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
     return after, info
 
 
-def decide_step(run: Run, loop: LoopState, told: Told) -> Decision:
-    """Return what follows a step of the rule, and what it contradicts."""
-    try:
-        state, info = take_step(run, loop.state, told.feedback)
-    except EmptyRegionError as error:
-        if not run.errors.drift:
-            raise
-        # Drift may have taken the action outside by the next round.
-        breach = Breach(loop.round, "drift", str(error), "feasibility")
-        return _refuse(loop, (breach,), error)
-    found = _contradictions(run, loop, told, info)
-    played = told.feedback.action
-    if played is not None:
-        found.append(_deviation(loop, played, _upper_at_action(run, loop, told)))
-    if any(b.affects != "regret" for b in found):
-        return _decide_contradiction(run, loop, told, state, info, found)
-    return _stepped(run, loop, told, state, info, found, {})
+class Round:
+    """A round that is decided.
 
+    Args:
+        run: what is played.
+        loop: the state in which the round was played.
+        told: what it was told.
+    """
 
-def _stepped(
-    run: Run,
-    loop: LoopState,
-    told: Told,
-    state: State,
-    info: Info,
-    found: list[Breach],
-    why: dict[str, Any],
-) -> Decision:
-    regret, seen = loop.regret, told.feedback
-    if regret is not None:
-        regret = None if seen.action is not None else regret.after(info)
-    anchor = _anchor_after(run, loop, told)
-    known = (loop.breaches, loop.uncovered)
-    after = LoopState(
-        loop.round + 1, state, info, None, None, seen.constraint_value, regret, anchor, None, *known
-    )
-    if not found and not run.errors.drift:  # the usual round
-        return Decision(after, "stepped", why)
-    return _finish(run, loop, told, after, "stepped", found, why)
+    __slots__ = ("drift", "loop", "run", "t", "told")
 
+    def __init__(self, run: Run, loop: LoopState, told: Told) -> None:
+        self.run, self.loop, self.told = run, loop, told
+        self.t, self.drift = loop.round, run.errors.drift
 
-def _contradictions(run: Run, loop: LoopState, told: Told, info: Info) -> list[Breach]:
-    """Return what a step contradicts: what the rule says itself stands for the constraint's."""
-    found = _broken_premises(run, loop, told)
-    if sentences := info.contradictions:
-        found = [b for b in found if b.constant not in ("G_g", "the bound on g")]
-        found.append(Breach(loop.round, "constants", sentences[0], "both"))
-    return found
+    # --- what was measured, and where ------------------------------------------------------------
 
+    @property
+    def here(self) -> LoopState:
+        """The state at the action that was played."""
+        played, state = self.told.feedback.action, self.loop.state
+        if played is None:
+            return self.loop
+        moved: Any = state
+        return self.loop._replace(state=moved._replace(x=played))
 
-def _broken_premises(run: Run, loop: LoopState, told: Told) -> list[Breach]:
-    """Return the premises of the guarantee that a round breaks, and were not broken before."""
-    guarantee, t = run.guarantee, loop.round
-    if guarantee is None:
-        return []
-    gone, found = {b.constant for b in loop.breaches}, []
-    for premise in run.premises:
-        if premise.constant not in gone:
-            seen, counts = premise.observe(float(t), told.gradient, told.worst, told.steepness)
-            if counts and seen is not None and premise.is_broken_by(seen):
-                found.append(premise.breach(t, seen))
-    if found or told.worst is None or told.worst <= 0 or not loop.is_safe:
+    @property
+    def read(self) -> Feedback:
+        """What was measured, with the action that it belongs to and its age."""
+        return locate(self.run.algorithm, self.loop.state, self.told.feedback)
+
+    @property
+    def measured(self) -> Anchor | None:
+        """The action that was measured, with the bound on g there in its round."""
+        read, errors = self.read, self.run.errors
+        if read.constraint_value is None:
+            return None
+        error = errors.value if read.value_error is None else read.value_error
+        upper = float(np.max(read.constraint_value) + error + errors.evaluation)
+        return Anchor(read.action, upper, self.t - read.age)
+
+    @property
+    def upper(self) -> float | None:
+        """The largest that g can have been at the action played; None if not measured."""
+        found = self.measured
+        is_there = found is not None and (found.x == self.told.feedback.action).all()
+        return float(found.value) if found is not None and is_there else None
+
+    def bound_by_reading(self, otherwise: float) -> float:
+        """Return the bound that a measurement gives at the action of the round, if it was there."""
+        found = self.measured
+        if found is None or not (found.x == self.here.x).all():
+            return otherwise
+        return float(found.level(self.t, self.drift))
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """The anchor with the round added: the first that was measured, or, under drift, better."""
+        anchor, played = self.loop.anchor, self.told.feedback.action
+        if self.told.is_missing or isinstance(anchor, StandingAnchor):
+            return anchor
+        if anchor is not None and self.run.compiled is not None and not self.drift:
+            x = self.loop.x if played is None else played
+            if x[0] != anchor.x[0]:  # most rounds of a fixed g are told elsewhere
+                return anchor
+        found = self.measured
+        if found is None:
+            return anchor
+        value = found.level(self.t, self.drift)
+        if anchor is None:
+            return found if value < 0 else None
+        if (found.x == anchor.x).all():  # measured anew: what is true now counts, better or worse
+            return found
+        return found if self.drift and value < anchor.level(self.t, self.drift) else anchor
+
+    # --- a step of the rule ----------------------------------------------------------------------
+
+    def step(self) -> Decision:
+        """Return what follows a step of the rule, and what it contradicts."""
+        run, loop, seen = self.run, self.loop, self.told.feedback
+        try:
+            state, info = take_step(run, loop.state, seen)
+        except EmptyRegionError as error:
+            if not self.drift:
+                raise
+            # Drift may have taken the action outside by the next round.
+            return self._refuse((Breach(self.t, "drift", str(error), "feasibility"),), error)
+        found = self._broken_premises()
+        if sentences := info.contradictions:  # which stand for the premises on the constraint
+            found = [b for b in found if b.constant not in ("G_g", "the bound on g")]
+            found.append(Breach(self.t, "constants", sentences[0], "both"))
+        if seen.action is not None:
+            found.append(self._deviation(self.upper))
+        if any(b.affects != "regret" for b in found):
+            return self._contradicted(state, info, found)
+        return self._stepped(state, info, found, {})
+
+    def _stepped(
+        self, state: State, info: Info, found: list[Breach], why: dict[str, Any]
+    ) -> Decision:
+        loop, seen = self.loop, self.told.feedback
+        regret = loop.regret
+        if regret is not None:
+            regret = None if seen.action is not None else regret.after(info)
+        known = (regret, self.anchor, None, loop.breaches, loop.uncovered)
+        after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
+        if not found and not self.drift:  # the usual round
+            return Decision(after, "stepped", why)
+        return self._finish(after, "stepped", found, why)
+
+    def _broken_premises(self) -> list[Breach]:
+        """Return the premises of the guarantee that the round breaks, and none did before."""
+        guarantee, told, t = self.run.guarantee, self.told, self.t
+        if guarantee is None:
+            return []
+        gone, found = {b.constant for b in self.loop.breaches}, []
+        for premise in self.run.premises:
+            if premise.constant not in gone:
+                seen, counts = premise.observe(float(t), told.gradient, told.worst, told.steepness)
+                if counts and seen is not None and premise.is_broken_by(seen):
+                    found.append(premise.breach(t, seen))
+        if found or told.worst is None or told.worst <= 0 or not self.loop.is_safe:
+            return found
+        c = guarantee.constants
+        # The bound is on g itself, of which a reading may err; and it is one of real arithmetic.
+        bound = float(guarantee.bounds(t).get("round", math.inf)) + (c.value_error or 0.0)
+        if told.worst > bound + 1e-12 * (abs(bound) + (c.G_g or 0.0) * c.R):
+            sentence = (
+                f"round {t}: g = {told.worst:.6g} is above the bound {bound:.6g} of "
+                f"{guarantee.name}: a constant is wrong, or g is not convex"
+            )
+            found.append(Breach(t, "the bound on g", sentence, "both"))
         return found
-    c = guarantee.constants
-    # The bound is on g itself, of which a reading may err; and it is one of real arithmetic.
-    bound = float(guarantee.bounds(t).get("round", math.inf)) + (c.value_error or 0.0)
-    if told.worst > bound + 1e-12 * (abs(bound) + (c.G_g or 0.0) * c.R):
-        sentence = (
-            f"round {t}: g = {told.worst:.6g} is above the bound {bound:.6g} of {guarantee.name}: "
-            "a constant is wrong, or g is not convex"
-        )
-        found.append(Breach(t, "the bound on g", sentence, "both"))
-    return found
 
+    def _contradicted(self, state: State, info: Info, found: list[Breach]) -> Decision:
+        """Return what the policy says after a contradiction that feasibility rests on."""
+        run, read, anchor = self.run, self.read, self.anchor  # of the first round it is its own
+        serious = tuple(b for b in found if b.affects != "regret")
+        bound = math.inf
+        if (read.action == self.here.x).all():
+            bound = self.loop._replace(refused=()).bound(run)
+        sentence, policy = serious[0].sentence, run.on_contradiction
+        slack = 0.0 if anchor is None else -anchor.value
+        causes = causes_of(run.knowledge, read, bound, self.loop.anchor, slack, info, sentence)
+        if policy == "raise":
+            words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
+            words = f"{sentence}; the likely causes, the likeliest first: {words}"
+            return self._refuse(serious, PremiseError(words, causes))
+        why: dict[str, Any] = {"causes": list(causes)}
+        if policy not in ("hold", "retreat") or self.told.worst is None:
+            return self._stepped(state, info, found, why)
+        how: How = "retreated" if policy == "retreat" else "held"
+        halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t)
+        # Of an action that was not measured nothing is known then.
+        spot = self._spot(self.bound_by_reading(math.inf), anchor, halt.reason)
+        stand = spot.back() if how == "retreated" else spot.held(_HALF)
+        return self._stand(stand, found, why | {"policy": policy}, halt)
 
-def _decide_contradiction(
-    run: Run, loop: LoopState, told: Told, state: State, info: Info, found: list[Breach]
-) -> Decision:
-    """Return what the policy says after a contradiction that feasibility rests on."""
-    serious = tuple(b for b in found if b.affects != "regret")
-    here = _at_action(loop, told)
-    read, known = _locate(run, loop, told), loop._replace(refused=())
-    bound = known.bound(run) if (read.action == here.x).all() else math.inf
-    anchor = anchor_after(run, loop, read)  # the first round is its own
-    sentence, policy = serious[0].sentence, run.on_contradiction
-    slack = 0.0 if anchor is None else -anchor.value
-    causes = causes_of(run.knowledge, read, bound, loop.anchor, slack, info, sentence)
-    if policy == "raise":
-        words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
-        words = f"{sentence}; the likely causes, the likeliest first: {words}"
-        return _refuse(loop, serious, PremiseError(words, causes))
-    why: dict[str, Any] = {"causes": list(causes)}
-    if policy not in ("hold", "retreat") or told.worst is None:
-        return _stepped(run, loop, told, state, info, found, why)
-    # Of an action that was not measured nothing is known then.
-    reason = sentence.partition(": ")[2] or sentence
-    how: How = "retreated" if policy == "retreat" else "held"
-    spot = _spot(run, here, _bound_by(run, loop, told, math.inf), anchor, reason)
-    stand = spot.back() if how == "retreated" else spot.held(_HALF)
-    halt = Halt(how, reason, loop.round)
-    return _stand(run, loop, told, stand, found, why | {"policy": policy}, halt)
-
-
-def _refuse(loop: LoopState, broken: tuple[Breach, ...], error: Exception) -> Decision:
-    """Return the same round, refused: what was known of its action does not stand."""
-    after = loop._replace(refused=broken)
-    words = (
-        f"{broken[0].sentence}; that round was refused, and its action is not proved any more: "
-        "retreat, or resume with a player"
-    )
-    return Decision(after, alarms=(Alarm.of(loop.round, "refused", words),), error=error)
-
-
-# --- without a step of the rule ------------------------------------------------------------------
-
-
-def decide_missing(run: Run, loop: LoopState, told: Told) -> Decision:
-    """Return what follows a round that nobody measured."""
-    policy, t = run.on_missing, loop.round
-    if policy == "raise" and loop.halt is None:
-        raise PremiseError(f"round {t}: nothing was measured, and on_missing is 'raise'")
-    how: How = "retreated" if policy == "retreat" else "held"
-    halt = loop.halt or Halt(how, "no measurement", t)
-    spot = _spot(run, loop, loop.bound(run), loop.anchor, halt.reason)
-    stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held()
-    lost = f"round {t}: nothing was measured"
-    return _stand(run, loop, told, stand, [], {"policy": policy}, loop.halt, lost)
-
-
-def decide_halted(run: Run, loop: LoopState, told: Told) -> Decision:
-    """Return what follows a round of a loop that nothing moves, or only back."""
-    read, halt = _locate(run, loop, told), loop.halt
-    assert halt is not None
-    found = _shifted_anchor(run, loop, read)
-    anchor = anchor_after(run, loop, read)
-    bound = _bound_by(run, loop, told, loop.bound(run))
-    spot = _spot(run, _at_action(loop, told), bound, anchor, halt.reason)
-    stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held(_HALF)
-    lost = f"round {loop.round}: halted"
-    return _stand(run, loop, told, stand, found, {"policy": "halted"}, halt, lost)
-
-
-def decide_outside(run: Run, loop: LoopState, told: Told) -> Decision:
-    """Return the way back from an action of one's own that is not feasible."""
-    upper = _upper_at_action(run, loop, told)
-    assert upper is not None
-    if loop.anchor is None:
-        raise InvalidValueError(
-            "the first action must be strictly feasible, or there is no way back, "
-            f"got g = {upper:g}"
-        )
-    own = _deviation(loop, told.feedback.action, upper)
-    reason = own.sentence.partition(": ")[2]
-    stand = _spot(run, _at_action(loop, told), upper, loop.anchor, reason).held(_HALF)
-    return _stand(run, loop, told, stand, [own], {"policy": "outside"}, loop.halt)
-
-
-EVENTS: dict[Event, Callable[[Run, LoopState, Told], Decision]] = {
-    "stepped": decide_step,
-    "missing": decide_missing,
-    "halted": decide_halted,
-    "outside": decide_outside,
-}
-
-
-def _spot(run: Run, loop: LoopState, bound: float, anchor: Anchor | None, reason: str) -> Spot:
-    """Return where the next action is looked for after a round."""
-    drift = run.errors.drift
-    return Spot(loop.round, loop.x, risen(bound, drift), anchor, drift, reason, run.convex)
-
-
-def _stand(
-    run: Run,
-    loop: LoopState,
-    told: Told,
-    stand: tuple[Array, WayBack],
-    found: list[Breach],
-    why: dict[str, Any],
-    halt: Halt | None,
-    lost: str | None = None,
-) -> Decision:
-    """Return what follows a round after which the rule takes no step."""
-    x, way = stand
-    state = rest(run.algorithm, _at_action(loop, told).state, x)
-    after = LoopState(loop.round + 1, state, None, way, False, told.feedback.constraint_value)
-    anchor, uncovered = _anchor_after(run, loop, told), loop.uncovered or lost
-    after = after._replace(anchor=anchor, halt=halt, breaches=loop.breaches, uncovered=uncovered)
-    return _finish(run, loop, told, after, way.how, found, why)
-
-
-def _finish(
-    run: Run,
-    loop: LoopState,
-    told: Told,
-    after: LoopState,
-    how: How,
-    found: list[Breach],
-    why: dict[str, Any],
-) -> Decision:
-    """Return the decision with its new breaches, warnings and alarms."""
-    known = {b.constant for b in loop.breaches}
-    new = tuple(b for b in found if b.constant not in known)
-    after = after._replace(breaches=(*loop.breaches, *new))
-    alarms = [_alarm_of(b) for b in new]
-    if told.is_missing:
-        alarms.append(Alarm.of(loop.round, "missing", f"round {loop.round}: nothing was measured"))
-    if (visit := _visit_after(run, after)) is not None:
-        after = after._replace(visit=visit)
-        why["visit"] = visit
+    def _refuse(self, broken: tuple[Breach, ...], error: Exception) -> Decision:
+        """Return the same round, refused: what was known of its action does not stand."""
         words = (
-            f"round {visit}: the anchor is visited, to be measured again before drift uses it up"
+            f"{broken[0].sentence}; that round was refused, and its action is not proved any more: "
+            "retreat, or resume with a player"
         )
-        alarms.append(Alarm.of(loop.round, "visit", words))
-    warnings: tuple[str, ...] = ()
-    if new:
-        sentences = [b.sentence for b in new]
+        alarm = Alarm.of(self.t, "refused", words)
+        return Decision(self.loop._replace(refused=broken), alarms=(alarm,), error=error)
+
+    # --- without a step of the rule --------------------------------------------------------------
+
+    def go_without(self) -> Decision:
+        """Return what follows a round that nobody measured."""
+        policy, loop = self.run.on_missing, self.loop
+        if policy == "raise" and loop.halt is None:
+            raise PremiseError(f"round {self.t}: nothing was measured, and on_missing is 'raise'")
+        how: How = "retreated" if policy == "retreat" else "held"
+        halt = loop.halt or Halt(how, "no measurement", self.t)
+        spot = self._spot(loop.bound(self.run), loop.anchor, halt.reason)
+        stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held()
+        lost = f"round {self.t}: nothing was measured"
+        return self._stand(stand, [], {"policy": policy}, loop.halt, lost)
+
+    def stay_halted(self, halt: Halt) -> Decision:
+        """Return what follows a round of a loop that nothing moves, or only back."""
+        bound = self.bound_by_reading(self.loop.bound(self.run))
+        spot = self._spot(bound, self.anchor, halt.reason)
+        stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held(_HALF)
+        lost = f"round {self.t}: halted"
+        return self._stand(stand, self._shifted_anchor(), {"policy": "halted"}, halt, lost)
+
+    def return_from_outside(self) -> Decision:
+        """Return the way back from an action of one's own that is not feasible."""
+        upper, anchor = self.upper, self.loop.anchor
+        assert upper is not None
+        if anchor is None:
+            raise InvalidValueError(
+                "the first action must be strictly feasible, or there is no way back, "
+                f"got g = {upper:g}"
+            )
+        own = self._deviation(upper)
+        stand = self._spot(upper, anchor, own.sentence.partition(": ")[2]).held(_HALF)
+        return self._stand(stand, [own], {"policy": "outside"}, self.loop.halt)
+
+    def _spot(self, bound: float, anchor: Anchor | None, reason: str) -> Spot:
+        """Return where the next action is looked for."""
+        place = (self.t, self.here.x, risen(bound, self.drift), anchor)
+        return Spot(*place, self.drift, reason, self.run.convex)
+
+    def _stand(
+        self,
+        stand: Stand,
+        found: list[Breach],
+        why: dict[str, Any],
+        halt: Halt | None,
+        lost: str | None = None,
+    ) -> Decision:
+        """Return what follows a round after which the rule takes no step."""
+        (x, way), loop = stand, self.loop
+        state = rest(self.run.algorithm, self.here.state, x)
+        known = (None, self.anchor, halt, loop.breaches, loop.uncovered or lost)
+        value = self.told.feedback.constraint_value
+        after = LoopState(self.t + 1, state, None, way, False, value, *known)
+        return self._finish(after, way.how, found, why)
+
+    def _shifted_anchor(self) -> list[Breach]:
+        """Return a breach if the slack of the anchor, measured anew, is not what it was.
+
+        It may be smaller by the drift since then, and by the errors of both values.
+        """
+        t, errors, anchor, read = self.t, self.run.errors, self.loop.anchor, self.read
+        if anchor is None or read.constraint_value is None or not (read.action == anchor.x).all():
+            return []
+        slack = 0.0 - float(np.max(read.constraint_value))
+        error = errors.value if read.value_error is None else read.value_error
+        least = -anchor.level(t - read.age, errors.drift) - error - errors.evaluation
+        if slack >= least - 1e-12 * abs(anchor.value):
+            return []
+        sentence = (
+            f"round {t}: the slack of the anchor is {slack:.6g}, and was {-anchor.value:.6g} in "
+            f"round {anchor.round}: g is not the same, or drifts faster than was told"
+        )
+        return [Breach(t, "anchor", sentence, "both", slack, least)]
+
+    def _deviation(self, upper: float | None) -> Breach:
+        """Return what is to be said of an action that was not the one asked for.
+
+        Args:
+            upper: g there at most; None where it was not told.
+        """
+        t, loop, played = self.t, self.loop, self.told.feedback.action
+        away = float(np.linalg.norm(played - loop.x))
+        words = f"round {t}: an action {away:.3g} away from the one asked for was played"
+        region = None if loop.info is None else loop.info.region
+        if region is not None and region.contains(played):
+            return Breach(t, "action", f"{words}, which was certified too", "regret")
+        if upper is not None and upper > 0:
+            words += f", where g may be {upper:.3g}: the way back begins"
+        else:
+            words += ", which was not certified"
+        return Breach(t, "action", words, "regret", away, 0.0)
+
+    # --- the end of a round ----------------------------------------------------------------------
+
+    def _finish(
+        self, after: LoopState, how: How, found: list[Breach], why: dict[str, Any]
+    ) -> Decision:
+        """Return the decision with its new breaches, warnings and alarms."""
+        loop, t = self.loop, self.t
+        known = {b.constant for b in loop.breaches}
+        new = tuple(b for b in found if b.constant not in known)
+        after = after._replace(breaches=(*loop.breaches, *new))
+        alarms = [_alarm_of(b) for b in new]
+        if self.told.is_missing:
+            alarms.append(Alarm.of(t, "missing", f"round {t}: nothing was measured"))
+        region = None if after.info is None else after.info.region
+        if self.drift and region is not None and region.visit_due:
+            why["visit"] = visit = after.round + 1
+            after = after._replace(visit=visit)
+            words = (
+                f"round {visit}: the anchor is visited, to be measured again before drift uses it "
+                "up"
+            )
+            alarms.append(Alarm.of(t, "visit", words))
         # An action that was certified too is written down, and no more.
         loud = any(b.limit is not None or b.constant != "action" for b in new)
-        if loud and run.on_contradiction != "record":
-            warnings = ("; ".join(sentences),)
-    return Decision(after, how, why, new, warnings, tuple(alarms))
+        warnings: tuple[str, ...] = ()
+        if loud and self.run.on_contradiction != "record":
+            warnings = ("; ".join(b.sentence for b in new),)
+        return Decision(after, how, why, new, warnings, tuple(alarms))
 
 
 def _alarm_of(breach: Breach) -> Alarm:
@@ -343,132 +400,6 @@ def _alarm_of(breach: Breach) -> Alarm:
     if breach.constant == "action" and breach.limit is None:
         level = logging.INFO
     return Alarm.of(breach.round, kind, breach.sentence, level)
-
-
-def _visit_after(run: Run, after: LoopState) -> int | None:
-    """Return the round in which the anchor is to be visited, announced a round before."""
-    if not run.errors.drift or after.info is None or after.info.region is None:
-        return None
-    return after.round + 1 if after.info.region.visit_due else None
-
-
-# --- what was measured, and where ----------------------------------------------------------------
-
-
-def _at_action(loop: LoopState, told: Told) -> LoopState:
-    """Return the state at the action that was played."""
-    played = told.feedback.action
-    if played is None:
-        return loop
-    state: Any = loop.state
-    return loop._replace(state=state._replace(x=played))
-
-
-def _locate(run: Run, loop: LoopState, told: Told) -> Feedback:
-    """Return what was measured, with the action that it belongs to and its age."""
-    return locate(run.algorithm, loop.state, told.feedback)
-
-
-def upper_bound(run: Run, read: Feedback) -> float:
-    """Return what the true g is at most, where it was read."""
-    error = run.errors.value if read.value_error is None else read.value_error
-    return float(np.max(read.constraint_value) + error + run.errors.evaluation)
-
-
-def _measured(run: Run, loop: LoopState, read: Feedback) -> Anchor | None:
-    """Return the action that was measured, with the bound on g there in its round."""
-    if read.constraint_value is None:
-        return None
-    return Anchor(read.action, upper_bound(run, read), loop.round - read.age)
-
-
-def _bound_by(run: Run, loop: LoopState, told: Told, otherwise: float) -> float:
-    """Return the bound that a measurement gives at the action of the round, if it was there."""
-    found = _measured(run, loop, _locate(run, loop, told))
-    if found is None or not (found.x == _at_action(loop, told).x).all():
-        return otherwise
-    return float(found.level(loop.round, run.errors.drift))
-
-
-def _upper_at_action(run: Run, loop: LoopState, told: Told) -> float | None:
-    """Return the largest that g can have been at the action played; None if not measured."""
-    read = _locate(run, loop, told)
-    if read.constraint_value is None or not (read.action == told.feedback.action).all():
-        return None
-    return upper_bound(run, read)
-
-
-def _anchor_after(run: Run, loop: LoopState, told: Told) -> Anchor | None:
-    """Return the anchor with a round added; most rounds of a fixed g are told elsewhere."""
-    anchor = loop.anchor
-    if told.is_missing:
-        return anchor
-    if anchor is not None and run.compiled is not None and not run.errors.drift:
-        x = loop.x if told.feedback.action is None else told.feedback.action
-        if x[0] != anchor.x[0]:
-            return anchor
-    return anchor_after(run, loop, _locate(run, loop, told))
-
-
-def anchor_after(run: Run, loop: LoopState, read: Feedback) -> Anchor | None:
-    """Return the anchor with a round added: the first that was measured, or, under drift, better.
-
-    Args:
-        run: what is played.
-        loop: before the round is over.
-        read: what was measured, and at which action.
-    """
-    anchor, found, drift = loop.anchor, _measured(run, loop, read), run.errors.drift
-    if found is None or isinstance(anchor, StandingAnchor):
-        return anchor
-    if anchor is not None and not drift and not (found.x == anchor.x).all():
-        return anchor
-    value = found.level(loop.round, drift)
-    if anchor is None:
-        return found if value < 0 else None
-    if (found.x == anchor.x).all():  # measured anew: what is true now counts, for better or worse
-        return found
-    return found if value < anchor.level(loop.round, drift) else anchor
-
-
-def _shifted_anchor(run: Run, loop: LoopState, read: Feedback) -> list[Breach]:
-    """Return a breach if the slack of the anchor, measured anew, is not what it was.
-
-    It may be smaller by the drift since then, and by the errors of both values.
-    """
-    t, errors, anchor = loop.round, run.errors, loop.anchor
-    if anchor is None or read.constraint_value is None or not (read.action == anchor.x).all():
-        return []
-    slack = 0.0 - float(np.max(read.constraint_value))
-    error = errors.value if read.value_error is None else read.value_error
-    least = -anchor.level(t - read.age, errors.drift) - error - errors.evaluation
-    if slack >= least - 1e-12 * abs(anchor.value):
-        return []
-    sentence = (
-        f"round {t}: the slack of the anchor is {slack:.6g}, and was {-anchor.value:.6g} in round "
-        f"{anchor.round}: g is not the same, or drifts faster than was told"
-    )
-    return [Breach(t, "anchor", sentence, "both", slack, least)]
-
-
-def _deviation(loop: LoopState, played: Array, upper: float | None) -> Breach:
-    """Return what is to be said of an action that was not the one asked for.
-
-    Args:
-        loop: in which it was played.
-        played: the action.
-        upper: g there at most; None where it was not told.
-    """
-    away = float(np.linalg.norm(played - loop.x))
-    words = f"round {loop.round}: an action {away:.3g} away from the one asked for was played"
-    region = None if loop.info is None else loop.info.region
-    if region is not None and region.contains(played):
-        return Breach(loop.round, "action", f"{words}, which was certified too", "regret")
-    if upper is not None and upper > 0:
-        words += f", where g may be {upper:.3g}: the way back begins"
-    else:
-        words += ", which was not certified"
-    return Breach(loop.round, "action", words, "regret", away, 0.0)
 
 
 # --- between rounds ------------------------------------------------------------------------------
