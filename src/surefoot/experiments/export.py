@@ -219,7 +219,8 @@ def to_xarray(results: Played, *, paths: bool = True) -> Dataset:
         made["trials"][here] += cell.trials
         for name, value in _values(cell, paths).items():
             text = name in axes.texts
-            made[name][(*here, *axes.inside(place, cell, name))] = str(value) if text else value
+            at: tuple[int | np.ndarray, ...] = (*here, *axes.inside(place, cell, name))
+            made[name][at] = str(value) if text else value
     coordinates = {name: list(known) for name, known in axes.labels.items() if known}
     coordinates["trial"] = list(range(axes.sizes["trial"]))
     variables = {name: (axes.names(name), array) for name, array in made.items()}

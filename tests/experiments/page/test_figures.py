@@ -32,7 +32,7 @@ from surefoot.experiments.figures import (  # noqa: E402
 from surefoot.experiments.figures.paper import paper_figure  # noqa: E402
 from surefoot.experiments.figures.plane import paper_actions  # noqa: E402
 from surefoot.experiments.figures.sheet import COLOURS, look_of, paper_style, pick_horizon, thin  # noqa: E402
-from surefoot.experiments.record import Sourced, VerdictFacts  # noqa: E402
+from surefoot.experiments.record import Panels, PanelSetting, Shown, Sourced, VerdictFacts  # noqa: E402
 from surefoot.experiments.rows import (  # noqa: E402
     Row,
     algorithms,
@@ -138,14 +138,13 @@ def test_an_algorithm_keeps_its_colour_whatever_else_is_drawn(rows):
     assert to_hex(bars[0].get_facecolor()).upper() == look_of(labels.index("OGD")).colour
 
 
-def test_style_is_for_a_column_or_the_page_and_nothing_else():
-    column, page = paper_style("column")["figure.figsize"], paper_style("page")["figure.figsize"]
-    assert 3.2 < column[0] < 3.5
-    assert 6.5 < page[0] < 7.2
-    assert paper_style("page", height=1.5)["figure.figsize"][1] == 1.5
+def test_style_is_for_a_column_or_the_page_and_nothing_else(rows):
+    column, page = (regret_figure(rows, width=w).get_figwidth() for w in ("column", "page"))
+    assert 3.2 < column < 3.5
+    assert 6.5 < page < 7.2
     assert not paper_style()["text.usetex"]
     with pytest.raises(ValueError, match="'column' or 'page', got 'poster'"):
-        paper_style("poster")
+        regret_figure(rows, width="poster")
 
 
 # --- regret --------------------------------------------------------------------------------------
@@ -196,24 +195,16 @@ def test_what_a_logarithmic_axis_cannot_show_is_said():
     rows = made("good", {10: 5.0, 40: 10.0, 90: 600.0})
     rows += made("lucky", {10: -3.0, 40: 7.0, 90: 9.0}, number=1)
     rows += made("cheat", {10: -3.0, 40: 0.0}, number=2)
-    ax = regret_figure(rows, log=True).axes[0]
-    assert ax.get_yscale() == "log"
-    assert title(ax) == (
-        "p, mean ± 1 std of 2 trials not shown, regret ≤ 0: lucky at 10; cheat at every T"
-    )
-    linear = regret_figure(rows, log=False).axes[0]
-    assert linear.get_yscale() == "linear"
-    assert "not shown" not in title(linear)
-    assert linear.get_ylim()[0] < -3
     both = regret_figure(rows).axes[0]
     assert both.get_yscale() == "symlog"  # wide, and nothing is left out
     assert both.get_ylim()[0] < -3 < 600 < both.get_ylim()[1]
     assert 0.0 in both.get_yticks()
     assert "not shown" not in title(both)
-    cheat = [r for r in rows if r.algorithm == "cheat"]
-    for draw in (lambda: regret_figure(cheat, log=True), lambda: rate_figure(cheat)):
-        with pytest.raises(NothingToDraw, match="no mean regret is > 0"):
-            draw()
+    assert title(rate_figure(rows).axes[0]).endswith(
+        "not shown, regret ≤ 0: lucky at 10; cheat at every T"
+    )
+    with pytest.raises(NothingToDraw, match="no mean regret is > 0"):
+        rate_figure([r for r in rows if r.algorithm == "cheat"])
 
 
 def test_rates_are_those_of_the_fits(rows):
@@ -373,13 +364,16 @@ def test_calls_and_times_are_the_rows(rows):
 
 
 def test_the_papers_panels_have_published_points_hollow(rows):
-    figure = paper_figure(
-        rows,
-        {"PFS as plotted": "PFS", "DPP": "DPP"},
+    panels = Panels(
+        problem="paper toy",
         violation_problem="sparse budget",
-        published_regret={"DPP": {2_000: 45.0, 20_000: 142.0}},
-        published_violation={"DPP": {20_000: 37.0}},
+        published={
+            "regret": {"DPP": {"2000": 45.0, "20000": 142.0}},
+            "soft": {"DPP": {"20000": 37.0}},
+        },
     )
+    setting = PanelSetting("x", (Shown("PFS as plotted", "PFS"), Shown("DPP", "DPP")))
+    figure = paper_figure(rows, panels, setting)
     first, second, third = figure.axes
     (points,) = lines(first, "_published")
     np.testing.assert_array_equal(points.get_data(), [[2_000, 20_000], [45.0, 142.0]])
@@ -392,7 +386,12 @@ def test_the_papers_panels_have_published_points_hollow(rows):
     at = thin(len(above))
     np.testing.assert_allclose(lines(third, "DPP")[0].get_ydata(), above.mean(axis=1)[at])
     assert texts(figure) == ["PFS", "DPP", "published", "largest in any trial"]
-    assert texts(paper_figure(rows, ["DPP"])) == ["DPP", "largest in any trial"]
+    plain = paper_figure(
+        rows,
+        Panels(problem="paper toy", violation_problem="paper toy"),
+        PanelSetting("x", (Shown("DPP", "DPP"),)),
+    )
+    assert texts(plain) == ["DPP", "largest in any trial"]
 
 
 def test_the_papers_second_figure_has_every_300th_action(rows):

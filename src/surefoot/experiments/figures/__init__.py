@@ -15,11 +15,12 @@ rows have data for, each file complete or absent; those of the paper are in
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.export import write_whole
@@ -30,6 +31,9 @@ from surefoot.experiments.figures.sheet import NothingToDraw, in_style
 from surefoot.experiments.figures.violation import instant_figure, violation_figure
 from surefoot.experiments.rows import Row
 from surefoot.experiments.rows import problems as problems_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "FIGURES",
@@ -45,7 +49,7 @@ __all__ = [
     "violation_figure",
 ]
 
-FIGURES: dict[str, Callable[..., Any]] = {
+FIGURES: dict[str, Callable[..., Figure]] = {
     "regret": regret_figure,
     "path": path_figure,
     "rate": rate_figure,
@@ -57,7 +61,7 @@ FIGURES: dict[str, Callable[..., Any]] = {
 """All figures, by the end of their file's name."""
 
 # What would make two files of the same figure differ.
-_METADATA: dict[str, dict[str, Any]] = {
+_METADATA: dict[str, dict[str, None]] = {
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
     "png": {"Software": None},
     "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
@@ -92,7 +96,7 @@ def save_figures(
 
 
 def save_figure(
-    figure: Any, path: Path | str, formats: Sequence[str] = ("pdf", "png")
+    figure: Figure, path: Path | str, formats: Sequence[str] = ("pdf", "png")
 ) -> list[Path]:
     """Write one figure in several formats, each file whole or not at all.
 
@@ -118,7 +122,7 @@ def save_figure(
 
 
 @in_style
-def render_figure(figure: Any, formats: Sequence[str]) -> dict[str, bytes]:
+def render_figure(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
     """Return one figure in several formats, by their names."""
     engine = figure.get_layout_engine()
     rendered = {}
@@ -155,9 +159,6 @@ def file_names(problems: Sequence[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for problem in problems:
         stem = file_name(problem)
-        name, n = stem, 1
-        while name in names.values():
-            n += 1
-            name = f"{stem}-{n}"
-        names[problem] = name
+        free = (f"{stem}-{n}" if n > 1 else stem for n in itertools.count(1))
+        names[problem] = next(name for name in free if name not in names.values())
     return names

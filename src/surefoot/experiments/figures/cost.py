@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from surefoot.experiments.figures import sheet
 from surefoot.experiments.figures.sheet import INK, Width, in_style, look_of
 from surefoot.experiments.record import OracleFacts
 from surefoot.experiments.rows import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _CALLS = {
     "cost_gradients": "cost gradient",
@@ -28,7 +31,7 @@ def cost_figure(
     *,
     horizon: int | None = None,
     width: Width = "page",
-) -> Any:
+) -> Figure:
     """Draw the time per round as bars; beside each its engine, and the oracle calls of a round."""
 
     def usable(row: Row) -> bool:

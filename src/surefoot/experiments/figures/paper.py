@@ -4,60 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from surefoot.experiments.figures import file_name, save_figure, sheet
 from surefoot.experiments.figures.plane import paper_actions
-from surefoot.experiments.figures.sheet import in_style, look_of
+from surefoot.experiments.figures.sheet import Handle, Options, in_style, look_of
 from surefoot.experiments.figures.violation import MEASURES, draw_instants
-from surefoot.experiments.record import Panels
+from surefoot.experiments.record import Panels, PanelSetting
 from surefoot.experiments.rows import Row
 
-Published: TypeAlias = Mapping[str, Mapping[int, float]]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @in_style
-def paper_figure(
-    rows: Sequence[Row],
-    algorithms: Sequence[str] | Mapping[str, str],
-    *,
-    problem: str | None = None,
-    violation_problem: str | None = None,
-    published_regret: Published | None = None,
-    published_violation: Published | None = None,
-    horizon: int | None = None,
-) -> Any:
+def paper_figure(rows: Sequence[Row], panels: Panels, setting: PanelSetting) -> Figure:
     """Draw Figures 1a, 1b and 1c of the paper side by side, published points beside measured ones.
 
     Args:
         rows: the rows of a reproduction.
-        algorithms: labels, or labels with the names to show instead.
-        problem: of the regret; the first one unless given.
-        violation_problem: of the violations; the same unless given.
-        published_regret: values read off the paper's figure, by label and horizon: hollow markers.
-        published_violation: the same for the cumulative violation.
-        horizon: of the instantaneous violation; the longest that all have unless given.
+        panels: the problems, and the values that were published: hollow markers.
+        setting: which rows are which curves of the paper.
     """
-    names = sheet.names_of(algorithms)
-    second = violation_problem or problem
+    names = dict(setting.rows)
 
-    def find(where: str | None, name: str) -> dict[str, list[Row]]:
-        return sheet.select(rows, where, list(names), lambda r: name in r.arrays, name).groups
+    def find(problem: str, name: str) -> dict[str, list[Row]]:
+        return sheet.select(rows, problem, list(names), lambda r: name in r.arrays, name).groups
 
     figure, axes = sheet.new_sheet("page", (1, 3), 1.75)
-    handles: dict[str, Any] = {}
-    for ax, measure, word, where, published in (
-        (axes[0, 0], "regret", "regret", problem, published_regret or {}),
-        (axes[0, 1], "soft", MEASURES["soft"], second, published_violation or {}),
+    handles: dict[str, Handle] = {}
+    for ax, measure, word, problem in (
+        (axes[0, 0], "regret", "regret", panels.problem),
+        (axes[0, 1], "soft", MEASURES["soft"], panels.violation_problem),
     ):
-        for label, group in find(where, measure).items():
-            handles[label] = sheet.draw_curve(ax, group, measure, label=sheet.text_of(names[label]))
-            if published.get(label):
-                handles[""] = _draw_published(ax, published[label], group[0])
+        published = panels.published.get(measure, {})
+        for label, group in find(problem, measure).items():
+            name = names[label]
+            handles[label] = sheet.draw_curve(ax, group, measure, label=sheet.text_of(name))
+            if name in published:
+                handles[""] = _draw_published(ax, published[name], group[0])
         ax.set_ylabel(word)
         sheet.label_rounds(ax, "horizon $T$")
         sheet.scale_axis(ax, [ax.get_ylim()[1]], float("inf"))
-    picked = sheet.pick_horizon(find(second, "constraint"), horizon)
+    picked = sheet.pick_horizon(find(panels.violation_problem, "constraint"), None)
     *instants, peak = draw_instants(axes[0, 2], picked)
     handles = dict(zip(picked, instants, strict=True)) | handles
     for ax, letter in zip(axes[0], "abc", strict=True):
@@ -66,11 +56,17 @@ def paper_figure(
     return figure
 
 
-def _draw_published(ax: Any, values: Mapping[int, float], row: Row) -> Any:
+def _draw_published(ax: Axes, values: Mapping[str, float], row: Row) -> Handle:
     look = look_of(row.number)
-    hollow: dict[str, Any] = {"mfc": "none", "mew": 0.8, "ls": "none", "label": "_published"}
-    T, read = list(values), list(values.values())
-    ax.plot(T, read, look.marker, ms=2 * look.size, color=look.colour, zorder=4, **hollow)
+    T, read = list(map(int, values)), list(values.values())
+    style: Options = {
+        "ms": 2 * look.size,
+        "mfc": "none",
+        "mew": 0.8,
+        "ls": "none",
+        "label": "_published",
+    }
+    ax.plot(T, read, look.marker, color=look.colour, zorder=4, **style)
     return sheet.new_key("none", "published", marker="o", ms=6, mfc="none", mew=0.8)
 
 
@@ -89,31 +85,13 @@ def save_panels(
         The files: ``paper-<setting>`` for Figures 1a to 1c, ``paper-<setting>-actions`` for
         Figure 2.
     """
-
-    def published(measure: str, names: Mapping[str, str]) -> dict[str, dict[int, float]]:
-        known = panels.published.get(measure, {})
-        return {
-            label: {int(T): value for T, value in known[name].items()}
-            for label, name in names.items()
-            if name in known
-        }
-
     saved: list[Path] = []
-    for setting, pairs in panels.settings:
-        names = dict(pairs)
-        path = Path(folder) / f"paper-{file_name(setting)}"
-        figure = paper_figure(
-            rows,
-            names,
-            problem=panels.problem,
-            violation_problem=panels.violation_problem,
-            published_regret=published("regret", names),
-            published_violation=published("soft", names),
-        )
-        saved += save_figure(figure, path, formats)
+    for setting in panels.settings:
+        path = Path(folder) / f"paper-{file_name(setting.name)}"
+        saved += save_figure(paper_figure(rows, panels, setting), path, formats)
         # The paper's Figure 2 has its algorithm and DPP.
-        two = {label: name for label, name in names.items() if name in ("PFS", "DPP")}
+        two = {label: name for label, name in setting.rows if name in ("PFS", "DPP")}
         if len(two) == 2:
-            figure = paper_actions(rows, two, problem=panels.problem, every=panels.every)
+            figure = paper_actions(rows, two, panels.problem, panels.every)
             saved += save_figure(figure, path.with_name(f"{path.name}-actions"), formats)
     return saved

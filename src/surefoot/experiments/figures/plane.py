@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.figures import sheet
-from surefoot.experiments.figures.sheet import FILL, INK, Width, in_style, look_of
+from surefoot.experiments.figures.sheet import FILL, INK, Handle, Options, Width, in_style, look_of
 from surefoot.experiments.rows import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 DOTS = 40
 """Actions of a panel; the figure of the paper has 66."""
@@ -29,7 +33,7 @@ class View(NamedTuple):
     centre: np.ndarray
     half: float
 
-    def frame(self, ax: Any) -> None:
+    def frame(self, ax: Axes) -> None:
         """Show this square in a panel."""
         (x, y), half = self.centre, self.half
         ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half))
@@ -45,7 +49,7 @@ def action_figure(
     trial: int = 0,
     balls: int = 8,
     width: Width = "page",
-) -> Any:
+) -> Figure:
     r"""Draw the actions of one trial in the plane, one panel per algorithm.
 
     Args:
@@ -72,10 +76,10 @@ def action_figure(
     far, near = _find_views(paths, picked.values())
     down, across = 1 if near is None else 2, len(picked)
     # Beside the panels stand labels and the bar of rounds, below each its ticks.
-    side = min((sheet.inches_of(width) - 1.05) / across - 0.06, 2.4)
+    side = min((sheet.INCHES[width] - 1.05) / across - 0.06, 2.4)
     figure, axes = sheet.new_sheet(width, (down, across), 0.44 + down * (side + 0.21))
     figure.set_layout_engine("compressed", w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
-    handles: dict[str, Any] = {}
+    handles: dict[str, Handle] = {}
     for column, (row, path) in enumerate(zip(picked.values(), paths, strict=True)):
         for ax in axes[:, column]:
             handles |= _draw_set(ax, row, trial)
@@ -111,28 +115,19 @@ def action_figure(
 
 @in_style
 def paper_actions(
-    rows: Sequence[Row],
-    algorithms: Sequence[str] | Mapping[str, str],
-    *,
-    problem: str | None = None,
-    horizon: int | None = None,
-    every: int = 300,
-    trial: int = 0,
-) -> Any:
-    """Draw Figure 2 of the paper: every 300th action of one trial, two algorithms in one plane.
+    rows: Sequence[Row], names: Mapping[str, str], problem: str | None = None, every: int = 300
+) -> Figure:
+    """Draw Figure 2 of the paper: every 300th action of the first trial, two algorithms together.
 
     Args:
         rows: from :func:`surefoot.experiments.gather`.
-        algorithms: labels, or labels with the names to show instead.
+        names: labels with the names to show for them.
         problem: label; the first one unless given.
-        horizon: the longest that all have unless given.
         every: which rounds; where none of them was kept, all that were.
-        trial: which of those whose actions were kept.
     """
-    names = sheet.names_of(algorithms)
     choice = sheet.select(rows, problem, list(names), _in_plane, "actions in the plane")
-    picked = sheet.pick_horizon(choice.groups, horizon)
-    paths = {label: _read_path(row, trial, every) for label, row in picked.items()}
+    picked = sheet.pick_horizon(choice.groups, None)
+    paths = {label: _read_path(row, 0, every) for label, row in picked.items()}
     far, near = _find_views(list(paths.values()), picked.values())
     figure, axes = sheet.new_sheet(
         "column", (1, 1 if near is None else 2), 2.15 if near is None else 1.6
@@ -150,7 +145,7 @@ def paper_actions(
                 ls="none",
                 label=sheet.text_of(names[label]),
             )
-        handles |= _draw_set(ax, next(iter(picked.values())), trial)
+        handles |= _draw_set(ax, next(iter(picked.values())), 0)
         ax.set_xlabel("$x_1$")
         far.frame(ax)
     axes[0, 0].set_ylabel("$x_2$")
@@ -173,16 +168,22 @@ def _read_path(row: Row, trial: int, every: int = 1) -> Path:
     return Path(rounds[at], actions[at, trial])
 
 
-def _draw_set(ax: Any, row: Row, trial: int) -> dict[str, Any]:
+def _draw_set(ax: Axes, row: Row, trial: int) -> dict[str, Handle]:
     """Draw the feasible set, the start and the best fixed action."""
-    arrays, handles = row.arrays, {}
+    arrays, handles = row.arrays, dict[str, Handle]()
     start = None if row.facts.problem is None else row.facts.problem.start
     start = arrays["actions"][0, trial] if arrays["rounds"][0] == 1 else start
-    mark = {"ls": "none", "zorder": 4}
+    mark: Options = {"ls": "none", "zorder": 4}
     if start is not None:
         (handles["start"],) = ax.plot(*start, "+", color=INK, ms=6, mew=1.0, label="start", **mark)
     if "best" in arrays:
-        star = {"mfc": "white", "mec": "black", "mew": 0.6, "ms": 7, "label": "best fixed action"}
+        star: Options = {
+            "mfc": "white",
+            "mec": "black",
+            "mew": 0.6,
+            "ms": 7,
+            "label": "best fixed action",
+        }
         (handles["best"],) = ax.plot(*arrays["best"][trial], "*", **star, **mark)
     if "boundary" in arrays:
         area = {"fc": FILL, "ec": INK, "lw": 0.8, "zorder": 0, "label": "feasible set"}
@@ -192,7 +193,7 @@ def _draw_set(ax: Any, row: Row, trial: int) -> dict[str, Any]:
     return handles
 
 
-def _draw_balls(ax: Any, row: Row, path: Path, trial: int, count: int) -> dict[str, Any]:
+def _draw_balls(ax: Axes, row: Row, path: Path, trial: int, count: int) -> dict[str, Handle]:
     """Draw balls of radius -g/G_g around some actions, where both are known."""
     from matplotlib.patches import Circle
 
@@ -224,7 +225,7 @@ def _find_square(points: np.ndarray, share: float, least: float = 1e-12) -> View
     return View((low + high) / 2, max(share * float((high - low).max()), least))
 
 
-def _enlarge(whole: Any, close: Any, view: View) -> None:
+def _enlarge(whole: Axes, close: Axes, view: View) -> None:
     from matplotlib.patches import Rectangle
 
     view.frame(close)

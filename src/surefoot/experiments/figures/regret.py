@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.experiments.figures import sheet
 from surefoot.experiments.figures.sheet import Width, in_style, look_of
 from surefoot.experiments.rows import Fit, Row, fit_rates
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WIDE = 20.0
 """The ratio of the largest to the smallest value from which an axis is logarithmic."""
@@ -22,49 +25,34 @@ def regret_figure(
     algorithms: Sequence[str] | None = None,
     *,
     width: Width = "column",
-    log: bool | None = None,
     bounds: bool = True,
-) -> Any:
+) -> Figure:
     """Draw regret against the horizon: mean and one standard deviation, with the theorems' bounds.
 
-    ``log`` says whether the regret's axis is logarithmic; a mean of 0 or less, which it cannot
-    show, is then named above it. None lets the range decide; where it is large and some means are 0
-    or less, the axis is logarithmic on both sides of 0. ``bounds`` are dashed, or dotted where a
-    premise broke.
+    Where the range is large the axis of the regret is logarithmic, on both sides of 0 if some means
+    are 0 or less. ``bounds`` are dashed, or dotted where a premise broke.
     """
     choice = sheet.select(rows, problem, algorithms, _has_regret, "regret")
     means = sheet.means_of(choice.groups, "regret")
     limits = [r.regret_bound for r in choice.rows if bounds and r.regret_bound is not None]
     values = np.concatenate([*means.values(), limits])
-    if log is None:
-        log = bool(values.min() > 0 and values.max() > WIDE * values.min())
-        wide = WIDE
-    else:
-        wide = np.inf
     figure, ((ax,),) = sheet.new_sheet(width)
     handles = [sheet.draw_curve(ax, group, "regret") for group in choice.groups.values()]
     if bounds:
         handles += sheet.draw_bounds(ax, choice.groups.values(), lambda r: r.regret_bound)
     sheet.label_rounds(ax, "horizon $T$")
     ax.set_ylabel("regret")
-    if log:
-        _check_positive(means)
-        ax.set_yscale("log", nonpositive="clip")
+    if values.min() > 0 and values.max() > WIDE * values.min():
+        ax.set_yscale("log")
     else:
-        sheet.scale_axis(ax, values, wide)
-    missing = _name_missing(choice.groups, means) if log else ""
-    sheet.add_title(ax, choice.title, missing)
+        sheet.scale_axis(ax, values, WIDE)
+    sheet.add_title(ax, choice.title)
     sheet.add_legend(figure, handles)
     return figure
 
 
 def _has_regret(row: Row) -> bool:
     return "regret" in row.arrays
-
-
-def _check_positive(means: Mapping[str, np.ndarray]) -> None:
-    if not any((mean > 0).any() for mean in means.values()):
-        raise sheet.NothingToDraw("no mean regret is > 0: a logarithmic axis can show none")
 
 
 def _name_missing(groups: Mapping[str, Sequence[Row]], means: Mapping[str, np.ndarray]) -> str:
@@ -85,7 +73,7 @@ def rate_figure(
     algorithms: Sequence[str] | None = None,
     *,
     width: Width = "column",
-) -> Any:
+) -> Figure:
     """Draw regret against the horizon, both logarithmic, with fitted lines and their exponents.
 
     Beside an exponent stands half the length of its 95 % interval, and in brackets the exponent of
@@ -98,7 +86,8 @@ def rate_figure(
     if not groups:
         raise sheet.NothingToDraw(f"no algorithm played {choice.problem!r} at two horizons")
     choice, means = choice._replace(groups=groups), sheet.means_of(groups, "regret")
-    _check_positive(means)
+    if not any((mean > 0).any() for mean in means.values()):
+        raise sheet.NothingToDraw("no mean regret is > 0: a logarithmic axis can show none")
     fits = {fit.algorithm: fit for fit in fit_rates(choice.rows)}
     figure, ((ax,),) = sheet.new_sheet(width)
     handles = []
@@ -146,7 +135,7 @@ def path_figure(
     horizon: int | None = None,
     width: Width = "column",
     bounds: bool = True,
-) -> Any:
+) -> Figure:
     """Draw regret against the rounds: mean, and a band of one standard deviation.
 
     The comparator is the best fixed action of the whole horizon. ``bounds`` are those of theorems

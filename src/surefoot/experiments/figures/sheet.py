@@ -1,6 +1,7 @@
-"""Style: one colour, marker and line per algorithm, in every figure.
+"""What all figures share: colours, which rows they show, sheets of a paper's width, legends.
 
-Nothing here needs a plotting library until :func:`paper_style` is called.
+An algorithm has one colour, marker and line in every figure. Nothing here needs a plotting library
+until something is drawn.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,7 +22,10 @@ from surefoot.experiments.rows import Row, mean_std
 from surefoot.experiments.rows import algorithms as labels_of
 from surefoot.experiments.rows import problems as problems_of
 
-_INCHES = {"column": 3.25, "page": 6.75}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 _VIOLET = "#7B3294"
 COLOURS = (BLUE, VERMILLION, GREEN, PINK, SKY, ORANGE, BLACK, _VIOLET)
 """The palette of all figures; violet stands for its yellow, which white paper swallows."""
@@ -30,7 +34,7 @@ INK, GRID, FILL = "#444444", "#E2E2E2", "#F2EFE6"
 """Frames and boundaries, grid lines, the inside of a feasible set."""
 
 # Dashes and dots alone mean bounds, so a curve's own line is never one of these.
-_LINES = ("-", "-.", (0, (9, 2)), (0, (9, 2, 1.5, 2, 1.5, 2)))
+_LINES: tuple[Line, ...] = ("-", "-.", (0, (9, 2)), (0, (9, 2, 1.5, 2, 1.5, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _SIZES = (3.2, 3.0, 3.6, 3.0, 3.6, 4.2, 4.0, 5.2)
 
@@ -48,7 +52,7 @@ class Look(NamedTuple):
     colour: str
     marker: str
     size: float
-    line: Any
+    line: Line
 
 
 def look_of(number: int) -> Look:
@@ -63,26 +67,19 @@ def look_of(number: int) -> Look:
     return Look(COLOURS[number % n], _MARKERS[marker], _SIZES[marker], line)
 
 
-def paper_style(width: str = "column", height: float | None = None) -> dict[str, Any]:
-    """Return Matplotlib settings for a two-column paper (``paper.mplstyle`` beside this file).
-
-    Args:
-        width: "column" for one of the two columns, "page" for both.
-        height: in inches; None takes the golden ratio.
-    """
-    matplotlib = need("matplotlib", "plot", "a figure")
-    if width not in _INCHES:
-        raise InvalidValueError(f"width must be 'column' or 'page', got {width!r}")
-    file = Path(__file__).with_name("paper.mplstyle")
-    style = dict(matplotlib.rc_params_from_file(file, use_default_template=False))
-    inches = _INCHES[width]
-    return style | {"figure.figsize": (inches, 0.618 * inches if height is None else height)}
-
-
 Width: TypeAlias = Literal["column", "page"]
+Line: TypeAlias = str | tuple[int, tuple[float, ...]]
+"""A line style, as Matplotlib takes it."""
+Options: TypeAlias = dict[str, Any]
+"""Keyword options of Matplotlib's functions."""
+Handle: TypeAlias = Any
+"""What a legend shows: an artist, or a container of some."""
 
 MOST = 8
 """Algorithms in a figure unless they are named: more curves than colours cannot be told apart."""
+
+INCHES: dict[Width, float] = {"column": 3.25, "page": 6.75}
+"""The width of a column, and of the page."""
 
 HEIGHT: dict[Width, float] = {"column": 2.0, "page": 2.6}
 """Inches of a panel over the whole width."""
@@ -168,11 +165,6 @@ def pick_horizon(groups: Mapping[str, list[Row]], horizon: int | None) -> dict[s
     return picked
 
 
-def names_of(algorithms: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return labels with the names to show for them."""
-    return dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}
-
-
 # --- words ---------------------------------------------------------------------------------------
 
 
@@ -221,13 +213,11 @@ def list_names(names: Sequence[str], of: int) -> str:
 
 
 @functools.cache
-def _style(width: Width = "column") -> dict[str, Any]:
-    return paper_style(width)
-
-
-def inches_of(width: Width) -> float:
-    """Return the width of a column, or of the page, in inches."""
-    return float(_style(width)["figure.figsize"][0])
+def paper_style() -> dict[str, object]:
+    """Return Matplotlib settings for a two-column paper (``paper.mplstyle`` beside this file)."""
+    matplotlib = need("matplotlib", "plot", "a figure")
+    file = Path(__file__).with_name("paper.mplstyle")
+    return dict(matplotlib.rc_params_from_file(file, use_default_template=False))
 
 
 def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -236,7 +226,7 @@ def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
     @functools.wraps(draw)
     def styled(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         matplotlib = need("matplotlib", "plot", "a figure")
-        with matplotlib.rc_context(_style()):
+        with matplotlib.rc_context(paper_style()):
             return draw(*args, **kwargs)
 
     return styled
@@ -244,12 +234,13 @@ def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
 
 def new_sheet(
     width: Width, panels: tuple[int, int] = (1, 1), height: float | None = None, **options: Any
-) -> tuple[Any, np.ndarray]:
+) -> tuple[Figure, np.ndarray]:
     """Return a figure and its axes, ``(rows, columns)``; the legend makes it higher."""
     from matplotlib.figure import Figure
 
-    inches = (inches_of(width), HEIGHT[width] if height is None else height)
-    figure: Any = Figure(figsize=inches)
+    if width not in INCHES:
+        raise InvalidValueError(f"width must be 'column' or 'page', got {width!r}")
+    figure = Figure(figsize=(INCHES[width], HEIGHT[width] if height is None else height))
     figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
     axes = figure.subplots(*panels, squeeze=False, **options)
     for ax in axes.flat:
@@ -260,11 +251,13 @@ def new_sheet(
     return figure, axes
 
 
-def add_legend(figure: Any, handles: Sequence[Any]) -> None:
+def add_legend(figure: Figure, handles: Sequence[Handle]) -> None:
     """Put the legend below the axes, where no curve runs, and make room for it."""
     texts = [handle.get_label() for handle in handles]
-    columns = _columns(texts, figure.get_figwidth())
-    figure.set_figheight(figure.get_figheight() + _LINE * math.ceil(len(texts) / columns))
+    wide = 0.44 + _LETTER * max(map(len, texts))
+    lines = math.ceil(len(texts) / max(1, min(6, int(figure.get_figwidth() / wide))))
+    columns = math.ceil(len(texts) / lines)
+    figure.set_figheight(figure.get_figheight() + _LINE * lines)
     figure.legend(
         handles,
         texts,
@@ -277,23 +270,7 @@ def add_legend(figure: Any, handles: Sequence[Any]) -> None:
     )
 
 
-def _columns(texts: Sequence[str], inches: float) -> int:
-    """Return how many columns of a legend, each as wide as its longest text, fit.
-
-    >>> _columns(["x" * 30, "x", "x", "x"], 3.25), _columns(["x" * 30, "x", "x" * 30, "x"], 3.25)
-    (4, 1)
-    """
-    best = 1
-    for count in range(2, min(6, len(texts)) + 1):
-        split = np.array_split([len(t) for t in texts], count)  # as Matplotlib does
-        fits = sum(0.44 + _LETTER * max(column) for column in split) <= inches
-        # A column more is worth it only if it saves a line.
-        if fits and math.ceil(len(texts) / count) < math.ceil(len(texts) / best):
-            best = count
-    return best
-
-
-def new_key(line: Any, text: str, **options: Any) -> Any:
+def new_key(line: Line, text: str, **options: Any) -> Handle:
     """Return the legend's handle of a line style, in a colour that no algorithm has."""
     from matplotlib.lines import Line2D
 
@@ -311,7 +288,7 @@ def add_title(ax: Any, *lines: str) -> None:
 # --- axes and curves -----------------------------------------------------------------------------
 
 
-def label_rounds(ax: Any, word: str) -> None:
+def label_rounds(ax: Axes, word: str) -> None:
     """Name the axis of rounds, with ticks in thousands and millions: 20k, 1M."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
@@ -320,7 +297,7 @@ def label_rounds(ax: Any, word: str) -> None:
     ax.set_xlabel(word)
 
 
-def scale_axis(ax: Any, values: Iterable[float], wide: float) -> None:
+def scale_axis(ax: Axes, values: Iterable[float], wide: float) -> None:
     """Make the y axis logarithmic around 0 where sizes differ by more than a factor."""
     values = [v for v in values if math.isfinite(v)]
     sizes = [abs(v) for v in values if v]
@@ -344,11 +321,11 @@ def means_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, np.nda
     return {k: np.array([mean_std(r, name)[0] for r in group]) for k, group in groups.items()}
 
 
-def draw_curve(ax: Any, rows: Sequence[Row], name: str, **options: Any) -> Any:
+def draw_curve(ax: Axes, rows: Sequence[Row], name: str, **options: Any) -> Handle:
     """Draw an array of trials against the horizon, with bars of one standard deviation."""
     pairs = np.array([mean_std(row, name) for row in rows])
     look = look_of(rows[0].number)
-    given = {
+    given: Options = {
         "color": look.colour,
         "marker": look.marker,
         "markersize": look.size,
@@ -364,8 +341,8 @@ def draw_curve(ax: Any, rows: Sequence[Row], name: str, **options: Any) -> Any:
 
 
 def draw_bounds(
-    ax: Any, groups: Iterable[Sequence[Row]], bound: Callable[[Row], float | None]
-) -> list[Any]:
+    ax: Axes, groups: Iterable[Sequence[Row]], bound: Callable[[Row], float | None]
+) -> list[Handle]:
     """Draw theorems' bounds, dashed where premises held, else dotted; return the keys."""
     keys = {}
     for rows in groups:
@@ -377,16 +354,17 @@ def draw_bounds(
             own = [(T, b) for T, b in known if b is not None]
             if own:
                 # One horizon makes no line: a short dash stands for it.
-                single = {"marker": "_", "markersize": 7} if len(own) == 1 else {}
+                single: Options = {"marker": "_", "markersize": 7} if len(own) == 1 else {}
                 colour = look_of(rows[0].number).colour
-                ax.plot(
-                    *zip(*own, strict=True), color=colour, ls=line, lw=0.9, label=name, **single
-                )
+                look: Options = {"color": colour, "ls": line, "lw": 0.9, "label": name}
+                ax.plot(*zip(*own, strict=True), **look, **single)
                 keys[words] = new_key(line, words)
     return [keys[words] for words in sorted(keys)]
 
 
-def draw_band(ax: Any, row: Row, values: np.ndarray, place: float, least: float = -math.inf) -> Any:
+def draw_band(
+    ax: Axes, row: Row, values: np.ndarray, place: float, least: float = -math.inf
+) -> Handle:
     """Draw values against the rounds, ``(rounds, trials)``: mean, and a band of one deviation."""
     at = thin(len(values))
     rounds, look = row.arrays["rounds"][at], look_of(row.number)

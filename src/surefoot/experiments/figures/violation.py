@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.experiments.figures import sheet
-from surefoot.experiments.figures.sheet import Width, in_style, look_of
+from surefoot.experiments.figures.sheet import Handle, Width, in_style, look_of
 from surefoot.experiments.rows import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MEASURES = {"soft": r"$[\Sigma_t\, g(x_t)]_+$", "hard": r"$\Sigma_t\, [g(x_t)]_+$"}
 """The sums that are drawn, and what their axes are called."""
@@ -23,7 +27,7 @@ def violation_figure(
     *,
     width: Width = "page",
     bounds: bool = True,
-) -> Any:
+) -> Figure:
     """Draw the positive part of the summed g, and the sum of its positive parts.
 
     Both against the horizon. ``bounds`` are dashed, or dotted where a premise broke.
@@ -36,7 +40,7 @@ def violation_figure(
     choice = sheet.select(rows, problem, algorithms, usable, "violations")
     panels, height = ((1, 2), 2.2) if width == "page" else ((2, 1), 3.4)
     figure, axes = sheet.new_sheet(width, panels, height, sharex=True)
-    keys: dict[str, Any] = {}
+    keys: dict[str, Handle] = {}
     for ax, measure in zip(axes.flat, MEASURES, strict=True):
         title = choice.title if ax is axes.flat[0] else ""
         handles, found = _draw_sums(ax, choice.groups, measure, bounds=bounds)
@@ -49,8 +53,8 @@ def violation_figure(
 
 
 def _draw_sums(
-    ax: Any, groups: Mapping[str, Sequence[Row]], measure: str, *, bounds: bool
-) -> tuple[list[Any], list[Any]]:
+    ax: Axes, groups: Mapping[str, Sequence[Row]], measure: str, *, bounds: bool
+) -> tuple[list[Handle], list[Handle]]:
     """Draw a sum against the horizon, and return the handles of curves and of bounds."""
     handles = [sheet.draw_curve(ax, group, measure) for group in groups.values()]
     limits = [group[0].bound(measure) or 0.0 for group in groups.values()] if bounds else []
@@ -74,7 +78,7 @@ def instant_figure(
     *,
     horizon: int | None = None,
     width: Width = "column",
-) -> Any:
+) -> Figure:
     r"""Draw the violation :math:`[g(x_t)]_+` round by round: mean, one standard deviation, largest.
 
     The thin line is the largest over the trials and over the rounds since the one drawn before, so
@@ -96,7 +100,7 @@ def instant_figure(
     return figure
 
 
-def draw_instants(ax: Any, picked: Mapping[str, Row]) -> list[Any]:
+def draw_instants(ax: Axes, picked: Mapping[str, Row]) -> list[Handle]:
     """Draw the violation of each row round by round, and return the handles of the legend."""
     handles, top = [], 0.0
     for i, row in enumerate(picked.values()):
