@@ -88,11 +88,14 @@ class InProcess(Workers):
     chunks = False
 
     def __init__(self) -> None:
-        super().__init__(_AtOnce(), 1)
+        super().__init__(AtOnce(), 1)
 
 
-class _AtOnce(Executor):
+class AtOnce(Executor):
+    """Makes every call at once, in this process."""
+
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Make the call, and return what came of it."""
         future: Future[T] = Future()
         try:
             future.set_result(fn(*args, **kwargs))

@@ -100,6 +100,25 @@ class Mistakes(list[Mistake]):
         """Add one, without its line."""
         self.append(Mistake(path, message))
 
+    def read(self, wanted: Mapping[str, Parameter], table: object, path: KeyPath) -> dict[str, Any]:
+        """Return the values of a table that are right; add what is wrong with the others."""
+        if not isinstance(table, Mapping):
+            self.add(path, f"must be a table, got {table!r:.60}")
+            return {}
+        for key in table:
+            if key not in wanted:
+                self.add((*path, key), f"unknown key{nearest(key, wanted)}")
+        values = {}
+        for name, parameter in wanted.items():
+            if name in table:
+                try:
+                    values[name] = parameter.check(table[name])
+                except ValueError as error:
+                    self.add((*path, name), str(error).removeprefix(f"{name} "))
+            elif parameter.is_required:
+                self.add((*path, name), "is missing")
+        return values
+
 
 def written(path: KeyPath) -> str:
     """Return a path as one writes it.
@@ -388,13 +407,13 @@ def build_spec(data: Mapping[str, Any], name: str = "specification") -> Spec:
     """
     found, wanted = Mistakes(), parameters_of(Spec)
     del wanted["data"]
-    top = _read_table(wanted, data, (), found)
-    recording = top.get("recording", {})
-    recording = Recording(**_read_table(parameters_of(Recording), recording, ("recording",), found))
+    top = found.read(wanted, data, ())
+    kept = found.read(parameters_of(Recording), top.get("recording", {}), ("recording",))
+    recording = Recording(**kept)
     problems = _read_list(top, "problems", found)
     rows = {}
     for i, table in enumerate(_read_list(top, "algorithms", found)):
-        read = _read_table(parameters_of(AlgorithmRow), table, ("algorithms", i), found)
+        read = found.read(parameters_of(AlgorithmRow), table, ("algorithms", i))
         if "name" in read:
             rows[i] = AlgorithmRow(**read)
     horizons = top.get("horizons", [1])
@@ -410,28 +429,6 @@ def build_spec(data: Mapping[str, Any], name: str = "specification") -> Spec:
         raise SpecError(name, found)
     top |= {"recording": recording, "data": dict(data)}
     return Spec(**top | {"problems": [*built.values()], "algorithms": [*rows.values()]})
-
-
-def _read_table(
-    wanted: Mapping[str, Parameter], table: object, path: KeyPath, found: Mistakes
-) -> dict[str, Any]:
-    """Return the values of a table that are right; add what is wrong with the others."""
-    if not isinstance(table, Mapping):
-        found.add(path, f"must be a table, got {table!r:.60}")
-        return {}
-    for key in table:
-        if key not in wanted:
-            found.add((*path, key), f"unknown key{nearest(key, wanted)}")
-    values = {}
-    for name, parameter in wanted.items():
-        if name in table:
-            try:
-                values[name] = parameter.check(table[name])
-            except ValueError as error:
-                found.add((*path, name), str(error).removeprefix(f"{name} "))
-        elif parameter.is_required:
-            found.add((*path, name), "is missing")
-    return values
 
 
 def _read_list(top: Mapping[str, object], kind: str, found: Mistakes) -> list[dict[str, object]]:
@@ -454,11 +451,11 @@ def _read_problem(
     entry = PROBLEMS.get(name) if isinstance(name, str) else None
     if entry is None:
         if table:  # its own keys are not known, so nothing can be said about them
-            _read_table(keys, {key: table[key] for key in keys if key in table}, path, found)
+            found.read(keys, {key: table[key] for key in keys if key in table}, path)
         if isinstance(name, str):
             found.add((*path, "name"), unknown("problem", name, PROBLEMS, YOUR_OWN))
         return None
-    read = _read_table(keys | entry.arguments(), table, path, found)
+    read = found.read(keys | entry.arguments(), table, path)
     if len(found) > before:
         return None
     arguments = entry.complete({key: value for key, value in table.items() if key not in keys})
@@ -524,7 +521,7 @@ class _Checks:
             if (row.tuning, row.parameters) == (None, None) and self._is_mistyped(path):
                 continue
             ends = sorted({min(horizons), max(horizons)})
-            check_player(row.table(), path, ends, sample, self.found)
+            PlayerChecks(ends, sample, self.found).check(row.table(), path)
         for i, problem in self.problems.items():
             self._check_trials(problem.trials, ("problems", i))
             self._check_problem(problem, ("problems", i))
@@ -588,147 +585,128 @@ class _Checks:
 # --- checking players -----------------------------------------------------------------------------
 
 
-def check_player(
-    row: Mapping[str, Any],
-    path: KeyPath,
-    horizons: Sequence[int],
-    problem: Problem | None,
-    found: Mistakes,
-) -> None:
-    """Add the mistakes of a player: names, parameters, options, base and constants.
+@dataclass(frozen=True)
+class PlayerChecks:
+    """Find the mistakes of a player: names, parameters, options, base and constants.
 
-    Args:
-        row: the keys that were given.
-        path: where it is.
+    Attributes:
         horizons: at which its amounts are tried.
         problem: on which it is tried; None where there is none to try it on.
         found: the mistakes.
     """
-    name, tuning, before = row["name"], row.get("tuning"), len(found)
-    rule = ALGORITHMS_BY_NAME.get(name)
-    if rule is None:
-        found.add((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))
-        return
-    if tuning is not None and "parameters" in row:
-        found.add((*path, "parameters"), "stand beside a tuning: keep one of the two")
-        return
-    if tuning is None and "parameters" not in row:
-        tunings, names = ", ".join(constructors_of(rule)), ", ".join(plain_parameters_of(rule))
-        found.add(path, f"needs a tuning ({tunings}) or parameters ({names})")
-        return
-    if tuning is not None and tuning not in constructors_of(rule):
-        words = unknown(f"tuning of {rule.__name__}", tuning, constructors_of(rule))
-        found.add((*path, "tuning"), words)
-        return
-    _check_base(row, rule, path, horizons, problem, found)
-    if tuning is not None:
-        key, owner = "options", f"option of {rule.__name__}.{tuning}"
-        wanted = parameters_of(getattr(rule, tuning))
-    else:
-        key, owner, wanted = "parameters", f"parameter of {name}", plain_parameters_of(rule)
-        if row.get("options"):
-            found.add((*path, "options"), "belong to a tuning, and there is none")
-    _check_values(row.get(key) or {}, wanted, (*path, key), owner, horizons, found)
-    _check_constants(row, path, found)
-    if len(found) == before and tuning is None and problem is not None:
-        _try_player(row, path, horizons, problem, found)
 
+    horizons: Sequence[int]
+    problem: Problem | None
+    found: Mistakes
 
-def _check_base(
-    row: Mapping[str, Any],
-    rule: type,
-    path: KeyPath,
-    horizons: Sequence[int],
-    problem: Problem | None,
-    found: Mistakes,
-) -> None:
-    """Add the mistakes of the algorithm inside another one."""
-    here, tuning = (*path, "base"), row.get("tuning")
-    takes = takes_base(rule, tuning)
-    if "base" not in row:
-        if takes and tuning is None:
-            found.add(path, f"{row['name']} needs a base: an algorithm inside it")
-        return
-    if not takes:
-        owner = f"{rule.__name__}.{tuning} chooses its own"
-        found.add(here, owner if tuning else f"{row['name']} has no algorithm inside it")
-        return
-    keys = {name: p for name, p in parameters_of(AlgorithmRow).items() if name in BASE_KEYS}
-    read = _read_table(keys, row["base"], here, found)
-    base = {name: value for name, value in read.items() if value is not None}
-    if "name" not in base:
-        return
-    if tuning is not None and "tuning" not in base and base.get("parameters"):
-        words = f"needs a tuning, not parameters: {rule.__name__}.{tuning} rests on its guarantee"
-        found.add((*here, "parameters"), words)
-    check_player(base, here, horizons, problem, found)
+    def check(self, row: Mapping[str, Any], path: KeyPath) -> None:
+        """Add the mistakes of the keys that were given, at a path."""
+        name, tuning, found, before = row["name"], row.get("tuning"), self.found, len(self.found)
+        rule = ALGORITHMS_BY_NAME.get(name)
+        if rule is None:
+            found.add((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))
+        elif tuning is not None and "parameters" in row:
+            found.add((*path, "parameters"), "stand beside a tuning: keep one of the two")
+        elif tuning is None and "parameters" not in row:
+            tunings, names = ", ".join(constructors_of(rule)), ", ".join(plain_parameters_of(rule))
+            found.add(path, f"needs a tuning ({tunings}) or parameters ({names})")
+        elif tuning is not None and tuning not in constructors_of(rule):
+            words = unknown(f"tuning of {rule.__name__}", tuning, constructors_of(rule))
+            found.add((*path, "tuning"), words)
+        else:
+            self._check_base(row, rule, path)
+            if tuning is not None:
+                key, owner = "options", f"option of {rule.__name__}.{tuning}"
+                wanted = parameters_of(getattr(rule, tuning))
+            else:
+                key, owner, wanted = "parameters", f"parameter of {name}", plain_parameters_of(rule)
+                if row.get("options"):
+                    found.add((*path, "options"), "belong to a tuning, and there is none")
+            self._check_values(row.get(key) or {}, wanted, (*path, key), owner)
+            self._check_constants(row, path)
+            if len(found) == before and tuning is None and self.problem is not None:
+                self._try_player(row, path, self.problem)
 
+    def _check_base(self, row: Mapping[str, Any], rule: type, path: KeyPath) -> None:
+        """Add the mistakes of the algorithm inside another one."""
+        here, tuning = (*path, "base"), row.get("tuning")
+        takes = takes_base(rule, tuning)
+        if "base" not in row:
+            if takes and tuning is None:
+                self.found.add(path, f"{row['name']} needs a base: an algorithm inside it")
+            return
+        if not takes:
+            owner = f"{rule.__name__}.{tuning} chooses its own"
+            self.found.add(here, owner if tuning else f"{row['name']} has no algorithm inside it")
+            return
+        keys = {name: p for name, p in parameters_of(AlgorithmRow).items() if name in BASE_KEYS}
+        read = self.found.read(keys, row["base"], here)
+        base = {name: value for name, value in read.items() if value is not None}
+        if "name" not in base:
+            return
+        if tuning is not None and "tuning" not in base and base.get("parameters"):
+            why = f"{rule.__name__}.{tuning} rests on its guarantee"
+            self.found.add((*here, "parameters"), f"needs a tuning, not parameters: {why}")
+        self.check(base, here)
 
-def _check_values(
-    given: Mapping[str, object],
-    wanted: Mapping[str, Parameter],
-    path: KeyPath,
-    owner: str,
-    horizons: Sequence[int],
-    found: Mistakes,
-) -> None:
-    """Add unknown names, missing ones, and values that break their declarations."""
-    for name, value in given.items():
-        here, before = (*path, name), len(found)
-        if name not in wanted:
-            hints = {
-                "domain": "is put in from the problem",
-                "base": "stands beside the parameters, not among them",
-            }
-            found.add(here, hints.get(name) or unknown(owner, name, wanted))
-            continue
-        if isinstance(value, Mapping):
-            _read_table(parameters_of(Amount), value, here, found)
-        for horizon in horizons if len(found) == before else ():
+    def _check_values(
+        self,
+        given: Mapping[str, object],
+        wanted: Mapping[str, Parameter],
+        path: KeyPath,
+        owner: str,
+    ) -> None:
+        """Add unknown names, missing ones, and values that break their declarations."""
+        for name, value in given.items():
+            here, before = (*path, name), len(self.found)
+            if name not in wanted:
+                self.found.add(here, _MISPLACED.get(name) or unknown(owner, name, wanted))
+                continue
+            if isinstance(value, Mapping):
+                self.found.read(parameters_of(Amount), value, here)
+            for horizon in self.horizons if len(self.found) == before else ():
+                try:
+                    wanted[name].check(plain_values({name: value}, wanted, horizon)[name])
+                except (ValueError, TypeError, ArithmeticError) as error:
+                    self.found.add(here, str(error).removeprefix(f"{name} "))
+                    break
+        if missing := [n for n, one in wanted.items() if one.is_required and n not in given]:
+            verb = "is" if len(missing) == 1 else "are"
+            self.found.add(path, f"{' and '.join(missing)} {verb} missing")
+
+    def _check_constants(self, row: Mapping[str, Any], path: KeyPath) -> None:
+        given, here, before = row.get("constants"), (*path, "constants"), len(self.found)
+        if not given:
+            return
+        if "parameters" in row and not _has_tuning(row.get("base")):
+            self.found.add(here, "are for a theorem, and parameters need none")
+            return
+        known = parameters_of(Constants)
+        wanted = {name: known[name]._replace(default=None) for name in Constants.names()}
+        self._check_values(given, wanted, here, "constant")
+        sigma, G_g = given.get("sigma"), given.get("G_g")
+        if len(self.found) == before and sigma is not None and G_g is not None and sigma > G_g:
+            self.found.add((*here, "sigma"), f"must be at most G_g = {G_g:g}, got {sigma!r}")
+
+    def _try_player(self, row: Mapping[str, Any], path: KeyPath, problem: Problem) -> None:
+        """Add what a constructor says of its parameters together, or of its base."""
+        for horizon in self.horizons:
             try:
-                wanted[name].check(plain_values({name: value}, wanted, horizon)[name])
+                build_player(_plain_player(row), problem, horizon)
             except (ValueError, TypeError, ArithmeticError) as error:
-                found.add(here, str(error).removeprefix(f"{name} "))
-                break
-    missing = [n for n, parameter in wanted.items() if parameter.is_required and n not in given]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        found.add(path, f"{' and '.join(missing)} {verb} missing")
+                first, _, rest = str(error).partition(" ")
+                if first in row["parameters"] or first == "base":
+                    key = ("base",) if first == "base" else ("parameters", first)
+                    self.found.add((*path, *key), rest)
+                    return
 
 
-def _check_constants(row: Mapping[str, Any], path: KeyPath, found: Mistakes) -> None:
-    given, here, before = row.get("constants"), (*path, "constants"), len(found)
-    if not given:
-        return
-    if "parameters" in row and not _has_tuning(row.get("base")):
-        found.add(here, "are for a theorem, and parameters need none")
-        return
-    known = parameters_of(Constants)
-    wanted = {name: known[name]._replace(default=None) for name in Constants.names()}
-    _check_values(given, wanted, here, "constant", [1], found)
-    sigma, G_g = given.get("sigma"), given.get("G_g")
-    if len(found) == before and sigma is not None and G_g is not None and sigma > G_g:
-        found.add((*here, "sigma"), f"must be at most G_g = {G_g:g}, got {sigma!r}")
+_MISPLACED = {
+    "domain": "is put in from the problem",
+    "base": "stands beside the parameters, not among them",
+}
+"""What to say of names that are no parameters, and that one might take for some."""
 
 
 def _has_tuning(base: Mapping[str, Any] | None) -> bool:
     return base is not None and (base.get("tuning") is not None or _has_tuning(base.get("base")))
-
-
-def _try_player(
-    row: Mapping[str, Any],
-    path: KeyPath,
-    horizons: Sequence[int],
-    problem: Problem,
-    found: Mistakes,
-) -> None:
-    """Add what a constructor says of its parameters together, or of its base."""
-    for horizon in horizons:
-        try:
-            build_player(_plain_player(row), problem, horizon)
-        except (ValueError, TypeError, ArithmeticError) as error:
-            first, _, rest = str(error).partition(" ")
-            if first in row["parameters"] or first == "base":
-                key = ("base",) if first == "base" else ("parameters", first)
-                found.add((*path, *key), rest)
-                return

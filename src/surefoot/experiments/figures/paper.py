@@ -59,14 +59,8 @@ def paper_figure(rows: Sequence[Row], panels: Panels, setting: PanelSetting) -> 
 def _draw_published(ax: Axes, values: Mapping[str, float], row: Row) -> Handle:
     look = look_of(row.number)
     T, read = list(map(int, values)), list(values.values())
-    style: Options = {
-        "ms": 2 * look.size,
-        "mfc": "none",
-        "mew": 0.8,
-        "ls": "none",
-        "label": "_published",
-    }
-    ax.plot(T, read, look.marker, color=look.colour, zorder=4, **style)
+    style: Options = {"ms": 2 * look.size, "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
+    ax.plot(T, read, look.marker, color=look.colour, label="_published", **style)
     return sheet.new_key("none", "published", marker="o", ms=6, mfc="none", mew=0.8)
 
 

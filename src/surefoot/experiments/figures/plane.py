@@ -177,14 +177,9 @@ def _draw_set(ax: Axes, row: Row, trial: int) -> dict[str, Handle]:
     if start is not None:
         (handles["start"],) = ax.plot(*start, "+", color=INK, ms=6, mew=1.0, label="start", **mark)
     if "best" in arrays:
-        star: Options = {
-            "mfc": "white",
-            "mec": "black",
-            "mew": 0.6,
-            "ms": 7,
-            "label": "best fixed action",
-        }
-        (handles["best"],) = ax.plot(*arrays["best"][trial], "*", **star, **mark)
+        star: Options = {"mfc": "white", "mec": "black", "mew": 0.6, "ms": 7, **mark}
+        best = arrays["best"][trial]
+        (handles["best"],) = ax.plot(*best, "*", label="best fixed action", **star)
     if "boundary" in arrays:
         area = {"fc": FILL, "ec": INK, "lw": 0.8, "zorder": 0, "label": "feasible set"}
         (handles["set"],) = ax.fill(*arrays["boundary"].T, **area)

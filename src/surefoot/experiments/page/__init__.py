@@ -7,14 +7,15 @@ import hashlib
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cache, partial
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from surefoot.core.optional import need
+from surefoot.experiments.executors import AtOnce
 from surefoot.experiments.export import write_whole
 from surefoot.experiments.figures import (
     FIGURES,
@@ -34,21 +35,23 @@ from surefoot.experiments.page.findings import (
 )
 from surefoot.experiments.page.tables import (
     claims_table,
-    find_used,
+    constants_table,
     rates_table,
     results_table,
     verdict_table,
 )
-from surefoot.experiments.record import claims_of, panels_of, story_of
+from surefoot.experiments.record import Provenance, claims_of, panels_of, story_of
 from surefoot.experiments.rows import Row, fit_rates, gather, problems
 from surefoot.experiments.store import Results
 
-if TYPE_CHECKING:
-    from surefoot.experiments.store import Results
-
-
 Drawings: TypeAlias = Mapping[str, Mapping[str, bytes]]
 """Figures as SVG, by problem and by the kind of the figure."""
+
+Pools: TypeAlias = Callable[[int], Executor]
+"""Makes a pool of at most so many processes."""
+
+FEW = 2
+"""Problems up to which starting processes, each with its own Matplotlib, takes longer."""
 
 DRAWN = 4
 """Problems whose figures are on the page; the folder ``figures`` has all."""
@@ -61,6 +64,48 @@ _CAPTIONS = {
     "actions": "Actions in the plane",
 }
 """What is on the page; rates and times are there as tables."""
+
+
+def write_report(
+    results: Results,
+    folder: Path,
+    rows: Sequence[Row] | None = None,
+    *,
+    pools: Pools | None = None,
+) -> tuple[Path, list[Path]]:
+    """Write figures and page of saved results, from one reading of the file.
+
+    Args:
+        results: the open file.
+        folder: for ``report.html`` and the folder ``figures``.
+        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
+        pools: makes the processes that draw where there are many problems; this process draws
+            everything unless given.
+
+    Returns:
+        Where the page is, and where the figures are.
+    """
+    rows = gather(results) if rows is None else rows
+    panels, *_ = panels_of(results), claims_of(results), story_of(results)  # nothing drawn before
+    figures, stems = folder / "figures", file_names(problems(rows))
+    jobs = [] if panels is None else [partial(save_panels, rows, panels, figures)]
+    for problem, stem in stems.items():
+        own = [row for row in rows if row.problem == problem]
+        draw = partial(save_figures, own, figures, stems={problem: stem})
+        jobs.append(partial(draw, formats=("pdf", "png", "svg")))
+    with AtOnce() if pools is None or len(stems) <= FEW else pools(len(stems)) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        drawn = [path for future in futures for path in future.result()]
+    files = {path.stem: path for path in drawn if path.suffix == ".svg"}
+    drawings = {
+        problem: {
+            kind: files[f"{stem}-{kind}"].read_bytes()
+            for kind in _CAPTIONS
+            if f"{stem}-{kind}" in files
+        }
+        for problem, stem in stems.items()
+    }
+    return write_page(results, folder / "report.html", rows, drawings), drawn
 
 
 def write_page(
@@ -104,13 +149,21 @@ def draw_figures(rows: Sequence[Row]) -> dict[str, dict[str, bytes]]:
     return drawn
 
 
-def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str, Any]:
+class Drawing(NamedTuple):
+    """A figure on the page: its kind, its caption, and SVG."""
+
+    kind: str
+    caption: str
+    svg: bytes
+
+
+def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str, object]:
     """Return what stands on the page, by the names of the template."""
     header, claims, plan = results.header(), claims_of(results), results.places()
     pairs, shown = pairs_of(rows, plan), problems(rows)
     first, *more = find_findings(rows, claims)
     groups = [
-        (problem, [(kind, said, own[kind]) for kind, said in _CAPTIONS.items() if kind in own])
+        (problem, [Drawing(kind, _CAPTIONS[kind], own[kind]) for kind in _CAPTIONS if kind in own])
         for problem in shown[:DRAWN]
         if (own := drawings.get(problem))
     ]
@@ -130,7 +183,7 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
         "comparator": _describe_comparator(rows),
         "results": results_table(rows),
         "rates": rates_table(fit_rates(rows), rows),
-        "used": find_used(rows),
+        "constants": [(p, constants_table(p, rows, i)) for i, p in enumerate(shown)],
         "call": (header.get("data") or {}).get("call"),
         "commands": _list_commands(header, reproduction=bool(claims)),
         "specification": str(header.get("specification") or "").strip("\n"),
@@ -138,18 +191,18 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
     }
 
 
-def _pick_front(drawings: Sequence[Any], rows: Sequence[Row]) -> Any:
+def _pick_front(drawings: Sequence[Drawing], rows: Sequence[Row]) -> Drawing:
     """Return the drawing of the first screen: regret, along what there is more than one of."""
     several = len({row.horizon for row in rows}) > 1
     order = ("regret", "path") if several else ("path", "regret")
-    by_kind = {drawing[0]: drawing for drawing in drawings}
+    by_kind = {drawing.kind: drawing for drawing in drawings}
     return next((by_kind[kind] for kind in order if kind in by_kind), drawings[0])
 
 
 # --- the frame -----------------------------------------------------------------------------------
 
 
-def write_template(target: Path, template: str, **values: Any) -> Path:
+def write_template(target: Path, template: str, **values: object) -> Path:
     """Write a page from a template of this folder, whole or not at all."""
     script = _read("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
@@ -186,7 +239,7 @@ def _environment() -> Any:
 
 
 def _read(name: str) -> str:
-    return files("surefoot.experiments.page").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("surefoot.experiments.page").joinpath(name).read_text(encoding="utf-8")
 
 
 _GROUPED = re.compile(r'(<g clip-path="[^"]*">)<use [^>]*/></g>(?:\1<use [^>]*/></g>)+')
@@ -271,69 +324,6 @@ def _list_provenance(header: Mapping[str, Any], rows: Sequence[Row]) -> list[tup
     return items
 
 
-def _list_versions(provenance: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_versions(provenance: Provenance) -> tuple[str, ...]:
     versions = provenance.get("versions") or {}
     return tuple(f"{name} {version}" for name, version in sorted(versions.items()) if version)
-
-
-FEW = 2
-"""Problems up to which starting processes, each with its own Matplotlib, takes longer."""
-
-_FORMATS = ("pdf", "png", "svg")
-
-Pools: TypeAlias = Callable[[int], Executor]
-"""Makes a pool of at most so many processes."""
-
-
-def write_report(
-    results: Results,
-    folder: Path,
-    rows: Sequence[Row] | None = None,
-    *,
-    pools: Pools | None = None,
-) -> tuple[Path, list[Path]]:
-    """Write figures and page of saved results.
-
-    Args:
-        results: the open file.
-        folder: for ``report.html`` and the folder ``figures``.
-        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
-        pools: makes the processes that draw where there are many problems; this process draws
-            everything unless given.
-
-    Returns:
-        Where the page is, and where the figures are.
-    """
-    rows = gather(results) if rows is None else rows
-    panels, *_ = panels_of(results), claims_of(results), story_of(results)  # nothing drawn before
-    figures = folder / "figures"
-    stems = file_names(problems(rows))
-    if pools is None or len(stems) <= FEW:
-        drawn = save_figures(rows, figures, formats=_FORMATS, stems=stems)
-        drawn += [] if panels is None else save_panels(rows, panels, figures)
-    else:
-        with pools(len(stems)) as pool:
-            futures = []
-            if panels is not None:
-                shown = [r for r in rows if r.problem in (panels.problem, panels.violation_problem)]
-                futures.append(pool.submit(save_panels, shown, panels, figures))
-            for problem, stem in stems.items():
-                own = [row for row in rows if row.problem == problem]
-                job = partial(save_figures, own, figures, formats=_FORMATS, stems={problem: stem})
-                futures.append(pool.submit(job))
-            drawn = [path for future in futures for path in future.result()]
-    page = write_page(results, folder / "report.html", rows, _read_drawings(drawn, stems))
-    return page, drawn
-
-
-def _read_drawings(drawn: Iterable[Path], stems: Mapping[str, str]) -> dict[str, dict[str, bytes]]:
-    """Return the files that are SVG, by problem and kind."""
-    files = {path.stem: path for path in drawn if path.suffix == ".svg"}
-    return {
-        problem: {
-            kind: files[f"{stem}-{kind}"].read_bytes()
-            for kind in FIGURES
-            if f"{stem}-{kind}" in files
-        }
-        for problem, stem in stems.items()
-    }

@@ -113,18 +113,6 @@ SUMS = ("cumulative", "hard", "squared")
 """Kinds of promises about a sum over the rounds, which single rounds may exceed."""
 
 _ORDER = list(BADGES)
-_PHRASES = {
-    "failed": "the promise was NOT KEPT for {} although no premise broke",
-    "held": "the promise was kept for {}",
-    "premise broken": "a premise broke for {}",
-    "not checked": "a promise could not be checked for {}",
-    "not claimed": "nothing is promised for {}",
-    "refused": "{} {was} refused",
-    "stopped": "{} stopped",
-    "error": "{} ended by an error",
-    "set aside": "{} {was} set aside",
-    "missing": "{} {is_} not played yet",
-}
 
 
 class Pair(NamedTuple):
@@ -206,22 +194,15 @@ def _rank(word: str) -> int:
 
 
 def summarise_pairs(pairs: Sequence[Pair]) -> str:
-    """Return all pairs in a sentence.
+    """Return all pairs in two sentences.
 
     >>> held = Pair("toy", "PFS", "held")
     >>> summarise_pairs([held, held._replace(word="refused")])
-    'Every promise whose premises held was kept: of 2 pairs of a problem and an algorithm, the promise was kept for 1 and 1 was refused.'
+    'Every promise whose premises held was kept. Of 2 pairs of a problem and an algorithm: 1 refused, 1 promise kept.'
     """  # noqa: E501
     if not pairs:
         return "Nothing was planned: there is no verdict to give."
     counts = Counter(pair.word for pair in pairs)
-    parts = [
-        text.format(n, was="was" if n == 1 else "were", is_="is" if n == 1 else "are")
-        for word, text in _PHRASES.items()
-        if (n := counts[word])
-    ]
-    many = f"of {len(pairs)} pairs of a problem and an algorithm"
-    of = many if len(pairs) > 1 else "of one problem and one algorithm"
     failed = counts["failed"]
     if failed:
         head = f"{failed} promise{'s were' if failed > 1 else ' was'} NOT KEPT"
@@ -229,7 +210,8 @@ def summarise_pairs(pairs: Sequence[Pair]) -> str:
         head = "Every promise whose premises held was kept"
     else:
         head = "No promise was put to the test"
-    return f"{head}: {of}, {enumerate_words(parts)}."
+    told = ", ".join(f"{counts[w]} {BADGES.get(w, w)}" for w in sorted(counts, key=_rank))
+    return f"{head}. Of {len(pairs)} pairs of a problem and an algorithm: {told}."
 
 
 _MOST = 4

@@ -267,17 +267,6 @@ def _by_horizon(T: str) -> tuple[bool, int, str]:
 # --- constants -----------------------------------------------------------------------------------
 
 
-class Used(NamedTuple):
-    """What an algorithm used on a problem: its theorem, and a table of numbers with origins."""
-
-    problem: str
-    size: str
-    algorithm: str
-    claim: str
-    premises: Sequence[str]
-    table: Table
-
-
 _BOUNDS = {
     "round": "g(x_t)",
     "soft": "[Σg]₊",
@@ -287,74 +276,53 @@ _BOUNDS = {
 }
 
 
-def find_used(rows: Sequence[Row]) -> list[Used]:
-    """Return every constant and parameter with its origin, by problem and algorithm.
+def constants_table(problem: str, rows: Sequence[Row], place: int) -> Table:
+    """Return every constant, parameter, bound and premise of a problem's rows with its origin.
 
-    Constants that all algorithms of a problem share are told once, as those of the problem.
+    Constants that all algorithms share are told once.
+
+    Args:
+        problem: its label.
+        rows: of all problems.
+        place: of the problem on the page, from 0.
     """
-    grouped: dict[str, dict[str, list[Row]]] = {name: {} for name in problems(rows)}
-    for row in sorted(rows, key=lambda row: (row.number, row.horizon)):
-        if row.facts.constants or row.facts.parameters:
-            grouped[row.problem].setdefault(row.algorithm, []).append(row)
-    used: list[Used] = []
-    for players in filter(None, grouped.values()):
-        every = [row for own in players.values() for row in own]
-        shared = {
-            name: value
-            for name, value in every[0].facts.constants.items()
-            if all(row.facts.constants.get(name) == value for row in every)
-        }
-        if shared:
-            used.append(_list_used(every[:1], {"constant": [shared]}, "", len(used)))
-        for algorithm, own in players.items():
-            kinds = {kind: [_numbers(kind, row.facts) for row in own] for kind in _KINDS}
-            for known in kinds["constant"]:
-                known.update(dict.fromkeys(shared))
-            used.append(_list_used(own, kinds, algorithm, len(used)))
-    return used
+    columns = [Column(title) for title in ("Algorithm", "Name", "Is a", "Origin", "Value")]
+    own = sorted((r for r in rows if r.problem == problem), key=lambda r: (r.number, r.horizon))
+    known = [row.facts.constants for row in own if row.facts != Facts()]
+    first = known[0] if known else {}
+    shared = {n: v for n, v in first.items() if all(c.get(n) == v for c in known)}
+    found = {("all", "constant", n, one.origin): {0: one.value} for n, one in shared.items()}
+    for row in own:
+        for kind, name, one in _list_numbers(row.facts):
+            if kind != "constant" or name not in shared:
+                values = found.setdefault((row.algorithm, kind, name, one.origin), {})
+                values[row.horizon] = one.value
+    body = [
+        [Cell(algorithm), Cell(name), Cell(kind), Cell(origin), Cell(_at_horizons(values))]
+        for (algorithm, kind, name, origin), values in found.items()
+    ]
+    return Table.of(f"constants-{place}", f"Constants of {problem}", columns, body)
 
 
-_KINDS = ("constant", "parameter", "bound")
+def _at_horizons(values: Mapping[int, float | str | bool | None]) -> str:
+    """Return a value once, or at each horizon where it changes with it."""
+    if len(set(values.values())) == 1:
+        return number(next(iter(values.values())), 6)
+    return "; ".join(f"{number(value, 6)} at T = {T:,}" for T, value in values.items())
 
 
-def _list_used(
-    rows: Sequence[Row],
-    kinds: Mapping[str, Sequence[Mapping[str, Sourced | None]]],
-    algorithm: str,
-    place: int,
-) -> Used:
-    columns = [Column("Name"), Column("Is a"), Column("Origin")]
-    columns += [Column(f"T = {row.horizon:,}" if algorithm else "Value", "", True) for row in rows]
-    body = [row for kind, every in kinds.items() for row in _list_numbers(kind, every)]
-    problem, guarantee = rows[0].facts.problem, rows[-1].facts.guarantee if algorithm else None
-    return Used(
-        problem=rows[0].problem,
-        size="" if problem is None else f"{problem.dimension} dimensions",
-        algorithm=algorithm,
-        claim="" if guarantee is None else f"{guarantee.name} ({guarantee.kind})",
-        premises=() if guarantee is None else guarantee.premises,
-        table=Table.of(f"used-{place}", "Constants and parameters", columns, body),
-    )
-
-
-def _list_numbers(kind: str, every: Sequence[Mapping[str, Sourced | None]]) -> Iterator[list[Cell]]:
-    """Yield a row per name that has a number at some horizon."""
-    for name in dict.fromkeys(name for known in every for name in known):
-        pairs = [known.get(name) for known in every]
-        origins = dict.fromkeys(pair.origin for pair in pairs if pair is not None)
-        if origins:
-            values = [Cell(NONE if pair is None else number(pair.value, 6)) for pair in pairs]
-            yield [Cell(name), Cell(kind), Cell("; ".join(origins)), *values]
-
-
-def _numbers(kind: str, facts: Facts) -> dict[str, Sourced | None]:
-    """Return constants, parameters or bounds: values with their origins, by name."""
-    if kind == "constant":
-        return dict(facts.constants)
-    if kind == "parameter":
-        return dict(facts.parameters)
-    if facts.guarantee is None:
-        return {}
-    named = {"regret": facts.guarantee.regret_bound}
-    named |= {_BOUNDS.get(m, m): limit for m, limit in facts.guarantee.bounds.items()}
-    return {n: Sourced(v, facts.guarantee.name) for n, v in named.items() if v is not None}
+def _list_numbers(facts: Facts) -> Iterator[tuple[str, str, Sourced]]:
+    """Yield constants, parameters, bounds and premises: what each is, its name, its value."""
+    for name, one in facts.constants.items():
+        yield "constant", name, one
+    for name, one in facts.parameters.items():
+        yield "parameter", name, one
+    guarantee = facts.guarantee
+    if guarantee is None:
+        return
+    bounds = {"regret": guarantee.regret_bound, **guarantee.bounds}
+    for measure, limit in bounds.items():
+        if limit is not None:
+            yield "bound", _BOUNDS.get(measure, measure), Sourced(limit, guarantee.name)
+    for sentence in guarantee.premises:
+        yield "premise", sentence, Sourced(None, guarantee.name)
