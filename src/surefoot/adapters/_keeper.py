@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from surefoot.algorithms import Certified, PremiseError, PremiseWarning
+from surefoot.algorithms.compiled import KernelState
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
@@ -253,7 +254,7 @@ def unpack_state(like: Array, vector: Array) -> Array:
 
 def plain_state(state: Array) -> Array:
     """Return a state as named tuples, also one of the kernel."""
-    return state.unpacked() if hasattr(state, "unpacked") else state
+    return state.unpacked() if isinstance(state, KernelState) else state
 
 
 def _take(like: Array, vector: Array) -> tuple[Array, Array]:

@@ -94,7 +94,7 @@ def _as_data(found: Calibration) -> dict[str, Any]:
         "radius": found.radius,
         "notes": found.notes,
         "constants": {
-            name: {"value": getattr(constants, name), "origin": origin}
+            name: {"value": vars(constants)[name], "origin": origin}
             for name, origin in constants.origins.items()
         },
         "proved": [_offer(offer) for offer in found.proved],
@@ -104,5 +104,5 @@ def _as_data(found: Calibration) -> dict[str, Any]:
 
 
 def _offer(offer: Offer) -> dict[str, Any]:
-    shown = ("name", "kind", "constraint", "regret", "regret_if", "rests_on")
-    return {name: getattr(offer, name) for name in shown}
+    hidden = {"standing", "tuned", "missing"}
+    return {name: value for name, value in offer._asdict().items() if name not in hidden}

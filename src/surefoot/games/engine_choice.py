@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from surefoot.algorithms import name_of
 from surefoot.core.types import Array, Player, needs_of
 from surefoot.games.compiled import describe
+from surefoot.games.rounds import fields_of
 from surefoot.problems import Problem
 
 __all__ = ["LONG_BATCH", "LONG_LOOP", "Choice", "choose"]
@@ -99,5 +100,5 @@ def _outsider(part: object, *, compiled: bool) -> str | None:
         return None
     ours = getattr(part, "__module__", "").split(".")[0] == __name__.split(".")[0]
     if ours and is_dataclass(part):
-        return _outsider(tuple(getattr(part, f.name) for f in fields(part)), compiled=compiled)
+        return _outsider(tuple(fields_of(part).values()), compiled=compiled)
     return None if ours and not compiled else getattr(part, "__name__", type(part).__name__)

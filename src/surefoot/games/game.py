@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import find_largest, is_one_run, namespace, norm, to_numpy
+from surefoot.core.arrays import find_largest, is_one_run, is_sparse, namespace, norm, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import (
     Array,
@@ -108,7 +108,7 @@ def _steepest(slope: Array, x: Array) -> Number:
     """Return the norm of a subgradient, or of the longest of several."""
     if slope.ndim == x.ndim:
         return norm(slope)
-    if hasattr(slope, "tocsr"):  # rows that are sparse stay so
+    if is_sparse(slope):  # its rows stay so
         return math.sqrt(float(slope.multiply(slope).sum(axis=1).max()))
     xp = namespace(slope)
     squares = xp.sum(slope * slope, axis=-1)

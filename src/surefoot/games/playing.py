@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,14 +12,14 @@ from surefoot import kernel
 from surefoot.algorithms import Guarantee, Measure, Tuned, name_of, unpack
 from surefoot.algorithms.guarantee import ROUNDING
 from surefoot.core import checks
-from surefoot.core.arrays import to_numpy
+from surefoot.core.arrays import is_foreign_array, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, Index, Player, needs_of
 from surefoot.games.compiled import describe, play_compiled
 from surefoot.games.engine_choice import Choice, choose
 from surefoot.games.game import Directions, Game, Played
 from surefoot.games.record import BlockWatch, Mode, Observed, Progress, Recorder
-from surefoot.games.rounds import play_batch, play_loop
+from surefoot.games.rounds import fields_of, play_batch, play_loop
 from surefoot.games.scan import compile_scan
 from surefoot.games.trace import Trace, ledger_of
 from surefoot.problems import Problem
@@ -264,7 +263,7 @@ def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem
     around = needs_of(algorithm).domain == "ball"
     if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain
-    movable = around and is_dataclass(algorithm) and "domain" in {f.name for f in fields(algorithm)}
+    movable = around and "domain" in fields_of(algorithm)
     here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
     apart = float(np.linalg.norm(here - there))
     if apart > 0 and apart + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
@@ -296,7 +295,7 @@ def _horizons(
 
 def _start(x1: Array, dimension: int, engine: str) -> Array:
     """Return the first action; for the loop of any backend, else NumPy."""
-    if engine != "loop" or type(x1) is np.ndarray or not hasattr(x1, "shape"):
+    if engine != "loop" or not is_foreign_array(x1):
         return checks.to_vector(x1, "start", length=dimension)
     if tuple(x1.shape) != (dimension,):
         raise InvalidValueError(f"start.shape must be ({dimension},), got {tuple(x1.shape)}")

@@ -17,7 +17,7 @@ from surefoot.core.types import Array, Number, Player, State, needs_of
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, block_length, segments
 
-__all__ = ["numbers_of", "play_batch", "play_loop", "slice_state", "stack"]
+__all__ = ["fields_of", "numbers_of", "play_batch", "play_loop", "slice_state", "stack"]
 
 T = TypeVar("T")
 
@@ -147,10 +147,17 @@ def _group_size(game: Game) -> int:
     return fitting - fitting % 16 if fitting > 16 else max(fitting, 1)
 
 
+def fields_of(part: object) -> dict[str, Array]:
+    """Return what a dataclass holds, by name; nothing of anything else."""
+    if not is_dataclass(part) or isinstance(part, type):
+        return {}
+    return {f.name: getattr(part, f.name) for f in fields(part)}
+
+
 def numbers_of(part: object) -> list[Array]:
     """Return the arrays and floats of a dataclass, those of its parts included."""
-    if is_dataclass(part) and not isinstance(part, type):
-        part = tuple(getattr(part, f.name) for f in fields(part))
+    if is_dataclass(part):
+        part = tuple(fields_of(part).values())
     if isinstance(part, tuple):
         return [number for one in part for number in numbers_of(one)]
     return [part] if isinstance(part, (float, np.ndarray, np.generic)) else []
@@ -195,7 +202,8 @@ def stack(algorithms: Sequence[T]) -> T:
             f"algorithms of one batch must be dataclasses, got {type(first).__name__}: "
             "play them one by one"
         )
-    pairs = [(f.name, [getattr(a, f.name) for a in algorithms]) for f in fields(first)]
+    held = [fields_of(a) for a in algorithms]
+    pairs = [(name, [values[name] for values in held]) for name in held[0]]
     changed = {name: _join(name, values) for name, values in pairs if not _is_shared(values)}
     return replace(first, **changed) if changed else first
 

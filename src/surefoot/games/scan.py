@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from surefoot.core.arrays import norm
+from surefoot.core.arrays import is_foreign_array, norm
 from surefoot.core.optional import need
 from surefoot.core.types import Array, CostStream, Player, State
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, Recorder
-from surefoot.games.rounds import slice_state, stack
+from surefoot.games.rounds import fields_of, slice_state, stack
 from surefoot.problems.costs import ArrayCosts
 
 if TYPE_CHECKING:
@@ -206,12 +206,12 @@ def _register(part: object) -> None:
     """Make the dataclasses that something consists of known to JAX."""
     import jax
 
-    if is_dataclass(part) and not isinstance(part, type):
+    if held := fields_of(part):
         kind = type(part)
         if kind not in _REGISTERED:
             jax.tree_util.register_pytree_node(kind, _take_apart, partial(_put_together, kind))
             _REGISTERED.add(kind)
-        part = tuple(getattr(part, f.name) for f in fields(part))
+        part = tuple(held.values())
     if isinstance(part, tuple):
         for one in part:
             _register(one)
@@ -222,7 +222,7 @@ _Structure: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, object], ...]]
 
 
 def _take_apart(part: Array) -> tuple[list[object], _Structure]:
-    values = {f.name: getattr(part, f.name) for f in fields(part)}
+    values = fields_of(part)
     numbers = {name: value for name, value in values.items() if _has_numbers(value)}
     rest = tuple((name, value) for name, value in values.items() if name not in numbers)
     return list(numbers.values()), (tuple(numbers), rest)
@@ -234,8 +234,8 @@ def _has_numbers(value: object) -> bool:
         return bool(value) and all(map(_has_numbers, value))
     if isinstance(value, float):
         return value != 0.0
-    is_array = isinstance(value, np.generic) or hasattr(value, "__array_namespace__")
-    return is_array or (is_dataclass(value) and not isinstance(value, type))
+    is_array = isinstance(value, (np.ndarray, np.generic)) or is_foreign_array(value)
+    return is_array or bool(fields_of(value))
 
 
 def _put_together(kind: type[T], structure: _Structure, numbers: Sequence[object]) -> T:

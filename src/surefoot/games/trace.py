@@ -33,11 +33,8 @@ from surefoot.problems.hindsight import Comparator, has_closed_form
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-    from xarray import Dataset
 
 __all__ = ["Ledger", "Trace", "ledger_of"]
-
-_PATHS = ("cost", "cost_sum", "constraint", "peak")
 
 
 class Ledger(NamedTuple):
@@ -304,43 +301,16 @@ class Trace:
         columns = {
             "run": np.repeat(np.arange(runs), len(self.rounds)),
             "round": np.tile(self.rounds, runs),
+            "cost": self.cost.T.ravel(),
+            "cost_sum": self.cost_sum.T.ravel(),
+            "constraint": self.constraint.T.ravel(),
+            "peak": self.peak.T.ravel(),
         }
-        for name in _PATHS:
-            columns[name] = np.reshape(getattr(self, name), (-1, runs)).T.ravel()
         if self.actions is not None:
             entries = np.reshape(self.actions, (len(self.rounds), runs, -1)).T
             columns |= {f"x{i}": entry.ravel() for i, entry in enumerate(entries)}
         frame = pandas.DataFrame(columns)
         return frame.drop(columns="run") if self.runs is None else frame
-
-    def to_xarray(self) -> Dataset:
-        """Return an xarray dataset with the dimensions round, run and entry.
-
-        Example:
-            >>> from surefoot import PFS, play, problems
-            >>> toy = problems.paper_toy(horizon=20, trials=2)
-            >>> dict(play(PFS.tuned(toy.constants, 20), toy).to_xarray().sizes)
-            {'round': 20, 'run': 2, 'entry': 2}
-        """
-        xarray = need("xarray", "export", "trace.to_xarray")
-        across = () if self.runs is None else ("run",)
-        data = {name: (("round", *across), getattr(self, name)) for name in _PATHS}
-        if self.actions is not None:
-            data["action"] = (("round", *across, "entry"), self.actions)
-        data["total_cost"] = (across, self.total_cost)
-        for name, value in self.violations._asdict().items():
-            data[f"violation_{name}"] = (across, np.asarray(value))
-        coordinates = {"round": self.rounds}
-        if self.runs is not None:
-            coordinates["run"] = np.arange(self.runs)
-        facts = {
-            "problem": self.problem.name,
-            "player": self.player,
-            "guarantee": "" if self.guarantee is None else str(self.guarantee),
-            "verdict": self.verdict(),
-            "engine": self.engine_note,
-        }
-        return xarray.Dataset(data, coords=coordinates, attrs=facts)
 
     def _repr_html_(self) -> str:
         seen = self.violations

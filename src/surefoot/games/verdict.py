@@ -97,7 +97,7 @@ def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Compared]:
         if measure == "round":
             yield _each_round(guarantee, trace, float(limit))
             continue
-        value = trace.row_sums if measure == "rows" else getattr(seen, measure)
+        value = trace.row_sums if measure == "rows" else seen._asdict()[measure]
         if value is None:
             yield Compared(None, f"the {_WORDS[measure]} was not recorded")
             continue
