@@ -183,7 +183,8 @@ def _state_of(states: dict[int, State], size: int, run: int) -> State:
 def slice_state(state: Array, which: int | slice, runs: int) -> Array:
     """Return the part of a batch's state that belongs to one run or to a slice of its runs."""
     if isinstance(state, tuple):
-        return type(state)(*(slice_state(leaf, which, runs) for leaf in state))
+        parts = (slice_state(leaf, which, runs) for leaf in state)
+        return tuple(parts) if type(state) is tuple else type(state)(*parts)
     return state[which] if np.ndim(state) > 0 and state.shape[0] == runs else state
 
 
