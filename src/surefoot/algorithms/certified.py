@@ -302,6 +302,7 @@ class Certified(Algorithm):
         apart = self.knowledge.row_count > 1
         return Needs(
             cost_gradients=self.proposer.cost_gradients,
+            constraint_subgradients=int(self.knowledge.reads_slopes),
             proposals=1 - self.proposer.cost_gradients,
             apart=apart,
             work=f"m {self.proposer.work}" if apart else self.proposer.work,

@@ -48,9 +48,10 @@ from surefoot.core.parameters import Declared, flag, nonnegative, number, positi
 
 __all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
 
-Origin: TypeAlias = Literal["given", "derived", "slater", "local", "estimated"]
+Origin: TypeAlias = Literal["given", "derived", "slater", "local", "conformal", "estimated"]
 """given by the user; derived exactly from the structure of the problem; from Slater's condition
-(the paper's proposition); from the sharper local form of it; estimated, and then no proof."""
+(the paper's proposition); from the sharper local form of it; of a fleet's next machine, with a
+probability; estimated, and then no proof."""
 
 
 def polyak_rate(sigma: float, G_g: float) -> float:

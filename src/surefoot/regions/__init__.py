@@ -8,7 +8,9 @@ from surefoot.regions.certified_length import *
 from surefoot.regions.curvature import *
 from surefoot.regions.errors import *
 from surefoot.regions.hull import *
+from surefoot.regions.hull_of_log import *
 from surefoot.regions.region import *
+from surefoot.regions.relative_curvature import *
 from surefoot.regions.rows import *
 from surefoot.regions.together import *
 

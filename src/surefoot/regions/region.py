@@ -83,6 +83,7 @@ class Knowledge(Declared):
         reach: the largest norm of a feasible point.
         is_one_run: whether a memory is that of one NumPy run; batches are then played run by run.
         uses_slopes: whether certificates rest on slopes; if not, their error may be infinite.
+        reads_slopes: whether a round must tell a slope.
     """
 
     errors: Errors = anything("the errors of readings", default=Errors())
@@ -92,6 +93,7 @@ class Knowledge(Declared):
     row_count: ClassVar[int] = 1
     is_one_run: ClassVar[bool] = True
     uses_slopes: ClassVar[bool] = True
+    reads_slopes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

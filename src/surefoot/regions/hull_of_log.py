@@ -1,0 +1,323 @@
+r"""What a log certifies with no constant at all: the convex hull of actions seen feasible.
+
+**Theorem (exact).** *Values* :math:`g_i` *of a convex g at points* :math:`x_i` *were seen, some of
+them perhaps above 0, and nothing else is known. The certified set is*
+
+.. math:: K = \Big\{\sum_i\lambda_ix_i : \lambda \ge 0,\ \sum_i\lambda_i = 1,\
+          \sum_i\lambda_ig_i \le 0\Big\},
+
+*the convex hull of the points if all of them are feasible.*
+
+*Proof.* By convexity :math:`g(\sum\lambda_ix_i) \le \sum\lambda_ig_i`. Conversely let
+:math:`s_i` be slopes of g at the points, :math:`M \ge \|s_i\|` and
+:math:`g_M(y) = \min_\lambda\sum\lambda_ig_i + M\|y - \sum\lambda_ix_i\|`, which is convex. The
+lower model :math:`l(y) = \max_jg_j + s_j^\top(y-x_j)` rises by at most M per unit of length, is
+convex and has :math:`l(x_i) = g_i`; so :math:`l(y) \le l(\sum\lambda_ix_i) + M\|\ldots\| \le
+\sum\lambda_ig_i + M\|\ldots\|` for all :math:`\lambda`, that is :math:`l \le g_M`. With
+:math:`g_M(x_i) \le g_i` the values of :math:`g_M` are those seen, and :math:`s_i`, a subgradient of
+l, is one of :math:`g_M`. As M grows, :math:`g_M(p)` rises to the least
+:math:`\sum\lambda_ig_i` over :math:`\sum\lambda_ix_i = p`, which is above 0 for every p outside of
+K, and infinite off the hull. ∎ So no rule that is safe for every convex g leaves K, and whoever
+leaves the hull has no bound on the violation. Projected descent on K
+(:class:`surefoot.algorithms.Descent`) has regret at most :math:`D_KL\sqrt{2T}` against the best
+point of K, :math:`D_K` its diameter.
+
+The vertices of :math:`\{\lambda : \sum\lambda_ig_i \le 0\}` have one or two entries: K is the hull
+of the feasible points and, for each pair of a feasible point a and one y with
+:math:`g(y) = v > 0`, of :math:`a + \frac\sigma{\sigma+v}(y - a)`, :math:`\sigma = -g(a)`.
+
+Rounding. A computed action is within :math:`e = 16(n+8)uM` of K, u = 2^-53, M the largest norm of a
+point, n the dimension: its sum has at most n + 2 terms, and a vertex of a pair is rounded four
+times. If any bound on the slopes is known, be it a thousand times too large, K is drawn towards the
+deepest point, by the share :math:`m/\sigma` of its slack :math:`\sigma`, with
+:math:`m = 2\delta + G_ge` and :math:`\delta` the error of an evaluation: then
+:math:`\sum\lambda_ig_i \le -m`, and g, the true one and the computed one, is at most 0. Without one
+this is so up to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import matrix, positive, vector
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Feedback
+from surefoot.regions.checks import check_one_run, check_wish
+from surefoot.regions.errors import Errors, describe_errors, list_causes
+from surefoot.regions.region import Knowledge, Reading, Region
+
+__all__ = ["HullOfLog", "LogCertificate", "LogMemory", "LogRegion"]
+
+
+class LogCertificate(NamedTuple):
+    """Why the next action is feasible: it is a mean of logged points.
+
+    Attributes:
+        round: the round that was played.
+        points: the numbers of the points in the log, from 0.
+        weights: their weights, which add up to 1.
+        bound: the next g is at most this; never above 0.
+        cut: whether the region changed the action that was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    points: tuple[int, ...]
+    weights: tuple[float, ...]
+    bound: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        each = zip(self.weights, self.points, strict=True)
+        parts = " + ".join(f"{weight:.3g} of point {i}" for weight, i in each)
+        return (
+            f"round {self.round}: the action is {parts} of the log"
+            f"{describe_errors(self.errors)}, and g is convex; "
+            f"the next g is at most {self.bound:.3g}"
+        )
+
+
+class LogMemory(NamedTuple):
+    """The rounds that have passed, and the last action with the bound on g there."""
+
+    rounds: float
+    x: Array
+    upper: float
+
+
+class HullOfLog(Knowledge):
+    r"""Knowledge that g is convex and fixed, and its values at the points of a log.
+
+    Args:
+        points: the points, one per row.
+        values: g there, at least one of them at most 0; those above 0 are of use, too.
+        G_g: a bound on the slopes, however rough: it is used for rounding alone. Without one,
+            feasible means up to rounding.
+        errors: how wrong the values of the log, and readings, may be; without drift.
+
+    Example:
+        >>> log = HullOfLog(points=[[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]], values=[-1.0, 1.0, -0.5])
+        >>> region = log.region(log.init(np.zeros(2)), log.errors)
+        >>> region.nearest(np.array([3.0, 0.0]))  # half of the way to where g was 1
+        array([1., 0.])
+        >>> print(region.certificate(np.array([0.5, 0.0])))
+        round 0: the action is 0.75 of point 0 + 0.25 of point 1 of the log, and g is convex; the
+        next g is at most -0.5
+    """
+
+    uses_slopes: ClassVar[bool] = False
+    reads_slopes: ClassVar[bool] = False
+    rests_on_convexity: ClassVar[bool] = True
+
+    points: Array = matrix()
+    values: Array = vector()
+    G_g: float | None = positive(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.errors.drifts:
+            raise InvalidValueError(
+                f"HullOfLog must be of a g that is fixed, got a drift of {self.errors.drift!r}"
+            )
+        if len(self.points) != len(self.values):
+            raise InvalidValueError(
+                f"values must be one per point, got {len(self.values)} for {len(self.points)}"
+            )
+        if not self.levels.min() <= -self.margin:
+            raise InvalidValueError(
+                "values must show a feasible point, by more than their error, "
+                f"got at least {float(self.values.min()):g}"
+            )
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """None that a contradiction may disprove."""
+        return {}
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest norm of a point."""
+        return float(np.linalg.norm(self.points, axis=1).max())
+
+    @property
+    def rounding(self) -> float:
+        """e, how far a computed action may be from K."""
+        return 16 * (self.points.shape[1] + 8) * UNIT * self.reach
+
+    @cached_property
+    def levels(self) -> Array:
+        """What g is at most at the points."""
+        return self.values + self.errors.value
+
+    def noise(self, d: int) -> float:
+        """Return a bound on the error of an observed g, beyond that of its reading."""
+        return float(self.errors.evaluation) + (self.G_g or 0.0) * self.rounding
+
+    @property
+    def margin(self) -> float:
+        """m, how far below 0 the mean of the values is kept."""
+        return 2 * self.noise(0) + (self.G_g or 0.0) * self.rounding
+
+    @cached_property
+    def vertices(self) -> tuple[Array, Array]:
+        """The vertices of K: the numbers of three points of the log, and the weight of each."""
+        levels, deepest = self.levels, int(self.levels.argmin())
+        inside, outside = np.flatnonzero(levels <= 0), np.flatnonzero(levels > 0)
+        a, b = (part.ravel() for part in np.meshgrid(inside, outside, indexing="ij"))
+        over = -levels[a] / (levels[b] - levels[a]) * (1 - 8 * UNIT)
+        share = np.concatenate([np.zeros(len(inside)), over])
+        back = self.margin / -levels[deepest] * (1 + 8 * UNIT) if self.margin else 0.0
+        a, b = np.concatenate([inside, a]), np.concatenate([inside, b])
+        parts = ((1 - back) * (1 - share), (1 - back) * share, np.full(len(a), back))
+        return np.stack([a, b, np.full(len(a), deepest)], axis=1), np.stack(parts, axis=1)
+
+    @cached_property
+    def corners(self) -> Array:
+        """The vertices of K as points."""
+        numbers, shares = self.vertices
+        return np.einsum("ij,ijk->ik", shares, self.points[numbers])
+
+    def init(self, x1: Array) -> LogMemory:
+        """Return the memory before the first round; a start that is not certified is refused."""
+        check_one_run(x1, None)
+        if x1.shape != self.points.shape[1:]:
+            raise InvalidValueError(
+                f"x1 must have {self.points.shape[1]} entries, as the log, got {x1!r}"
+            )
+        memory = LogMemory(0.0, x1, 0.0)
+        if not LogRegion(self, memory, self.errors).contains(x1):
+            raise InvalidValueError(f"the start must be in the hull of the log, got {x1!r}")
+        return memory
+
+    def observe(self, memory: LogMemory, reading: Reading) -> LogMemory:
+        """Return the memory with a round in which something was read: it certifies no more."""
+        if not math.isfinite(reading.g):
+            raise InvalidValueError(f"constraint_value must be finite, got {reading.g!r}")
+        return LogMemory(memory.rounds + 1.0, reading.x, reading.g + reading.errors.value)
+
+    def region(self, memory: LogMemory, errors: Errors) -> Region:
+        """Return K."""
+        return LogRegion(self, memory, errors)
+
+    def contradictions(self, memory: LogMemory, reading: Reading) -> tuple[str, ...]:
+        """Return whether a reading is above what the log and convexity allow."""
+        region = LogRegion(self, memory, reading.errors)
+        if not region.contains(reading.x):
+            return ()
+        bound = region.certificate(reading.x).bound
+        if reading.g - reading.errors.value <= bound + self.noise(0):
+            return ()
+        why = list_causes(self.errors, "a value of the log is wrong")
+        return (
+            f"round {int(memory.rounds) + 1}: g = {reading.g:.6g} is above its certified bound "
+            f"{bound:.3g}: {why}",
+        )
+
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> float:
+        """Return how much g can rise over a length; unknown without G_g."""
+        return math.inf if self.G_g is None else self.G_g * length
+
+    def read(self, x: Array, feedback: Feedback) -> tuple[float, Any]:
+        """Return the value of a round; slopes are not used."""
+        return checks.read_constraint_value(feedback.constraint_value, x), None
+
+
+class LogRegion(Region):
+    """The certified set of a log, the same in every round.
+
+    Args:
+        knowledge: the log.
+        memory: the last round.
+        errors: what it allows for.
+    """
+
+    longest = math.inf
+
+    def __init__(self, knowledge: HullOfLog, memory: LogMemory, errors: Errors) -> None:
+        self.knowledge, self.errors = knowledge, errors
+        self.round, self.x, self.upper = memory
+        self.noise, self.reach = knowledge.noise(0), knowledge.reach
+
+    def contains(self, w: Array) -> bool:
+        """Return whether a point is in K, but for half of the rounding."""
+        return bool(norm(w - self._mean(w)[1]) <= 0.5 * self.knowledge.rounding)
+
+    def nearest(self, w: Array) -> Array:
+        """Return the point of K nearest to w; w itself where it is in K."""
+        check_wish(w, self.x)
+        mean = self._mean(w)[1]
+        return w if norm(w - mean) <= 0.5 * self.knowledge.rounding else mean
+
+    def _mean(self, w: Array) -> tuple[Array, Array]:
+        """Return the nearest mean of vertices: their weights, and the point."""
+        corners = self.knowledge.corners
+        weights = find_nearest_mean(corners, w, self.knowledge.rounding)
+        return weights, weights @ corners
+
+    def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
+        """Return the weights of the log's points in an action, and what g is at most there."""
+        known = self.knowledge
+        numbers, shares = known.vertices
+        each = np.zeros(len(known.values))
+        np.add.at(each, numbers, shares * self._mean(x)[0][:, None])
+        used = np.flatnonzero(each)
+        bound = min(float(each @ known.levels) + known.margin, 0.0)
+        points, weights = tuple(used.tolist()), tuple(each[used].tolist())
+        return LogCertificate(int(self.round), points, weights, bound, cut, self.errors)
+
+
+def find_nearest_mean(points: Array, w: Array, close: float) -> Array:
+    """Return the weights of the mean of points that is nearest to w; Wolfe's algorithm.
+
+    The answer is a mean whatever rounding does; at most n + 1 weights are not 0.
+
+    Args:
+        points: one per row.
+        w: where the mean should be.
+        close: the length below which nothing is gained.
+
+    Example:
+        >>> find_nearest_mean(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]), np.ones(2) * 3, 1e-9)
+        array([0. , 0.5, 0.5])
+    """
+    off = points - w
+    used = [int(np.einsum("ij,ij->i", off, off).argmin())]
+    share = np.ones(1)
+    for _ in range(100 * (len(w) + 1)):
+        here = share @ off[used]
+        length = norm(here)
+        best = int((off @ here).argmin())
+        if length <= close / 16 or best in used:
+            break
+        if here @ (here - off[best]) <= close / 16 * length:
+            break
+        used, share = [*used, best], np.append(share, 0.0)
+        while True:
+            found = _nearest_in_plane(off[used])
+            if (found > 0).all():
+                share = found
+                break
+            falls = found <= 0
+            ratio = share[falls] / np.maximum(share[falls] - found[falls], 1e-300)
+            share = share + ratio.min() * (found - share)
+            share[np.flatnonzero(falls)[ratio.argmin()]] = 0.0
+            kept = share > 0
+            used, share = [i for i, keep in zip(used, kept, strict=True) if keep], share[kept]
+    weights = np.zeros(len(points))
+    weights[used] = share / share.sum()
+    return weights
+
+
+def _nearest_in_plane(points: Array) -> Array:
+    """Return the weights, of any sign, of the point nearest to 0 of the plane through points."""
+    ways = points[1:] - points[0]
+    along = np.linalg.lstsq(ways.T, -points[0], rcond=None)[0]
+    return np.concatenate([[1 - along.sum()], along])

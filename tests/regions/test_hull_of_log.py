@@ -1,0 +1,162 @@
+"""The hull of a log: certified without a constant, and nothing more can be."""
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Controller, Feedback
+from surefoot.algorithms import Certified, Descent, RegionFilter
+from surefoot.regions import Errors, HullOfLog, LipschitzHull
+from surefoot.regions.hull_of_log import find_nearest_mean
+
+
+def region_of(log, x1):
+    return log.region(log.init(np.array(x1, dtype=float)), log.errors)
+
+
+def test_the_way_to_a_logged_violation_is_certified_by_hand_and_nothing_beyond():
+    log = HullOfLog(points=[[0.0], [1.0]], values=[-1.0, 1.0])
+    region = region_of(log, [0.0])
+    np.testing.assert_allclose(region.nearest(np.array([0.9])), [0.5], rtol=1e-14)
+    np.testing.assert_allclose(region.nearest(np.array([-0.1])), [0.0], atol=1e-15)
+    # max(2x - 1, M(2x - 1), M(-x) - 1) has the same values, and is above 0 on both sides.
+    for p, steep in ((0.5 + 1e-6, 1.0), (-1e-6, 2e6)):
+        limit = max(2 * p - 1, -steep * p - 1)
+        assert limit > 0
+        assert not region.contains(np.array([p]))
+
+
+def test_weights_of_a_certificate_are_a_mean_of_the_log():
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(30, 3))
+    values = np.linalg.norm(points, axis=1) - 1.8  # some are outside
+    log = HullOfLog(points=points, values=values, G_g=1e3)
+    region = region_of(log, points[values.argmin()])
+    assert 3 < (values > 0).sum() < 27
+    for wish in rng.normal(scale=3.0, size=(50, 3)):
+        x = region.nearest(wish)
+        found = region.certificate(x)
+        weights, used = np.array(found.weights), list(found.points)
+        assert (weights > 0).all()
+        np.testing.assert_allclose(weights.sum(), 1.0, rtol=1e-14)
+        np.testing.assert_allclose(weights @ points[used], x, atol=1e-12)
+        assert weights @ values[used] <= found.bound <= 0
+        assert np.linalg.norm(x) <= 1.8
+        # Nearest: no vertex of K is on the far side of the plane through x.
+        assert ((log.corners - x) @ (wish - x)).max() <= 1e-9
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 2), (2, 5), (40, 2), (200, 6)])
+def test_the_nearest_mean_is_a_mean_and_the_nearest(n, d):
+    rng = np.random.default_rng(n)
+    points = rng.normal(size=(n, d))
+    points[n // 2 :] = points[n // 2 :].round()  # ties, and points that are there twice
+    for w in rng.normal(scale=2.0, size=(20, d)):
+        weights = find_nearest_mean(points, w, 1e-12)
+        x = weights @ points
+        assert (weights >= 0).all()
+        np.testing.assert_allclose(weights.sum(), 1.0, rtol=1e-14)
+        assert ((points - x) @ (w - x)).max() <= 1e-9 * (1 + w @ w)
+
+
+def test_descent_in_the_hull_has_the_regret_of_a_known_set():
+    rng = np.random.default_rng(7)
+    angles = rng.uniform(0, 2 * np.pi, size=12)
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    log = HullOfLog(points=points, values=np.zeros(12), G_g=None)
+    player = Certified(proposer=Descent(radius=1.0), knowledge=log)
+    state, costs = player.init(points.mean(axis=0)), rng.normal([0.3, -0.1], 1.0, size=(800, 2))
+    paid = 0.0
+    for cost in costs:
+        paid += cost @ state.x
+        state = player.update(state, Feedback(cost, -0.1, None))
+    regret = paid - (points @ costs.sum(axis=0)).min()
+    assert regret <= 2.0 * np.sqrt(2 * np.sum(costs**2))
+
+
+def test_readings_above_what_convexity_allows_are_a_contradiction():
+    log = HullOfLog(points=[[0.0, 0.0], [1.0, 0.0]], values=[-1.0, -0.5], errors=Errors(value=0.1))
+    player = RegionFilter(knowledge=log)
+    state, x = player.init(np.array([0.5, 0.0])), np.array([0.5, 0.0])
+    for g, is_wrong in ((-0.56, False), (-0.5, True)):  # at most -0.65, and each errs by 0.1
+        state, info = player.step(state, Feedback(None, g, None, proposal=x))
+        assert bool(info.contradictions) == is_wrong
+    assert "a value of the log is wrong" in info.contradictions[0]
+
+
+def test_a_journal_of_a_hull_of_a_log_is_opened_again(tmp_path):
+    log = HullOfLog(points=[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], values=[-1.0, -0.1, 0.3])
+    path = tmp_path / "plant.jsonl"
+    controller = Controller(RegionFilter(knowledge=log), start=[0.1, 0.1], journal=path)
+    controller.ask()
+    controller.tell(constraint_value=-0.8, proposal=[0.9, 0.9])
+    x = controller.ask()
+    controller.close()
+    again = Controller.open(path)
+    np.testing.assert_array_equal(again.ask(), x)
+    assert again.algorithm.knowledge == log
+    assert "of the log, and g is convex" in str(again.explain())
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({"values": [-1.0]}, "values must be one per point, got 1 for 2"),
+        ({"values": [0.5, 1.0]}, "values must show a feasible point"),
+        ({"values": [-1.0, np.nan]}, "values must be finite|values must"),
+        ({"points": [0.0, 1.0]}, "points.shape must be"),
+        ({"G_g": 0.0}, "G_g must be"),
+        ({"errors": Errors(drift=0.1)}, "HullOfLog must be of a g that is fixed, got a drift of"),
+        ({"errors": Errors(value=3.0)}, "by more than their error"),
+        ({"convex": False}, "HullOfLog rests on the convexity of g"),
+    ],
+)
+def test_bad_input_is_one_sentence(told, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        HullOfLog(**{"points": [[0.0], [1.0]], "values": [-1.0, -0.5], **told})
+
+
+@pytest.mark.parametrize(
+    ("x1", "sentence"),
+    [([2.0], "the start must be in the hull of the log"), ([0.0, 0.0], "x1 must have 1 entries")],
+)
+def test_a_start_that_is_not_certified_is_refused(x1, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        HullOfLog(points=[[0.0], [1.0]], values=[-1.0, -0.5]).init(np.array(x1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("G_g", [1e3, None])
+def test_attacked_for_100_000_rounds_in_all_g_is_at_most_0_or_rounding(G_g):
+    worst = attack(np.random.default_rng(17), 50_000, G_g)
+    assert worst <= 0 if G_g else 0 < worst < 1e-14
+
+
+def attack(rng, rounds, G_g):
+    """Return the largest g at actions of hulls of logs, many on the boundary, wished anywhere."""
+    worst, left = -np.inf, rounds
+    while left > 0:
+        d, turns = int(rng.integers(1, 6)), min(left, 500)
+        centre, half = rng.normal(size=d), rng.uniform(0.1, 2.0, size=d)
+
+        def limit(x, centre=centre, half=half):  # a box: g is at most 0 in it, exactly
+            return float(np.max(np.abs(x - centre) / half)) - 1.0
+
+        points = centre + half * rng.choice([-1.0, -0.5, 0.3, 1.0, 1.5], size=(25, d))
+        values = np.array([limit(p) for p in points])
+        points, values = np.append(points, [centre], axis=0), np.append(values, -1.0)
+        log = HullOfLog(points=points, values=values, G_g=G_g and G_g / half.min())
+        region = region_of(log, centre)
+        for wish in centre + half * rng.normal(size=(turns, d)) * 10.0 ** rng.uniform(-1, 1):
+            worst = max(worst, limit(region.nearest(wish)))
+        left -= turns
+    return worst
+
+
+def test_a_rough_bound_on_slopes_certifies_far_less_by_itself():
+    points, values = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([-1.0, -0.5])
+    hull = LipschitzHull(G_g=1e3, domain=Ball(2.0))
+    player, wish = RegionFilter(knowledge=hull), np.array([0.9, 0.0])
+    x = player.update(player.init(points[0]), Feedback(None, -1.0, None, proposal=wish)).x
+    assert x[0] < 0.01
+    log = HullOfLog(points=points, values=values, G_g=1e3)
+    assert (region_of(log, [0.0, 0.0]).nearest(wish) == wish).all()

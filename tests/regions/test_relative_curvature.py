@@ -1,0 +1,137 @@
+"""Curvature relative to the slope: exponentials and polynomials, convex or not."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot import Feedback
+from surefoot.algorithms import RegionFilter
+from surefoot.regions import CurvatureCertificate, Errors, Reading, RelativeCurvature
+from surefoot.sets import Box
+
+
+def arrhenius(x, rate=6.0):
+    """Return a sum of exponentials, |H| <= rate |s| for each sign of its slopes, and its slope."""
+    e = np.exp(rate * x)
+    return float(e.sum()) / len(x) - 3.0, rate * e / len(x)
+
+
+def waves(x):
+    """Return a limit that is not convex, with its slope: |H| <= 8 and so at most 8 + |s|."""
+    g = float(x @ x) - 1.0 + 0.6 * math.cos(3 * x[0])
+    return g, 2 * x - np.array([1.8 * math.sin(3 * x[0]), *[0.0] * (len(x) - 1)])
+
+
+def test_one_step_by_hand():
+    # g = e^x - 2 at 0: beta = 2(e - 2), so that -1 + p + (e - 2)p^2 <= 0.
+    known = RelativeCurvature(L_0=0.0, L_1=1.0, reach=1.0)
+    memory = known.observe(
+        known.init(np.zeros(1)), Reading(np.zeros(1), -1.0, np.ones(1), known.errors)
+    )
+    region = known.region(memory, known.errors)
+    p = region.nearest(np.array([5.0]))
+    q = math.e - 2
+    np.testing.assert_allclose(p, [(math.sqrt(1 + 4 * q) - 1) / (2 * q)], rtol=1e-12)
+    assert math.exp(p[0]) <= 2
+    assert isinstance(region.certificate(p), CurvatureCertificate)
+
+
+def test_no_step_is_longer_than_the_bound_holds():
+    known = RelativeCurvature(L_0=0.0, L_1=4.0, reach=9.0)
+    x = np.zeros(2)
+    memory = known.observe(known.init(x), Reading(x, -50.0, np.array([0.1, 0.0]), known.errors))
+    region = known.region(memory, known.errors)
+    np.testing.assert_allclose(region.nearest(np.array([-3.0, 4.0])), [-0.15, 0.2], rtol=1e-7)
+
+
+def attack(rng, known, limit, x1, rounds):
+    """Return the largest g at actions of a filter that is told wishes anywhere."""
+    player, errors = RegionFilter(knowledge=known), known.errors
+    state, worst = player.init(np.array(x1, dtype=float)), -math.inf
+    for _ in range(rounds):
+        g, s = limit(state.x)
+        worst = max(worst, g)
+        away = rng.normal(size=len(s))
+        away /= np.linalg.norm(away)
+        wish = state.x + rng.choice([s, away * 10.0 ** rng.uniform(-6, 1)], axis=0)
+        reading = g + errors.value * rng.choice([-1.0, 1.0])
+        slope = s + errors.slope * rng.choice([-1.0, 1.0]) * away
+        state = player.update(state, Feedback(None, reading, slope, proposal=wish))
+    return worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("errors", [Errors(), Errors(value=0.05, slope=0.1)])
+@pytest.mark.parametrize("d", [1, 3])
+def test_exponentials_and_waves_are_kept(d, errors):
+    rng = np.random.default_rng(d)
+    box = Box(np.full(d, -2.0), np.full(d, 2.0))
+    cases = (
+        (arrhenius, RelativeCurvature(L_0=0.0, L_1=6.0, domain=box, errors=errors)),
+        (waves, RelativeCurvature(L_0=8.0, L_1=1.0, reach=2.0, errors=errors, convex=False)),
+    )
+    for limit, known in cases:
+        worst = attack(rng, known, limit, np.full(d, 0.05), 100)
+        assert -0.5 < worst <= 0
+
+
+def test_the_attack_finds_a_violation_where_the_rate_is_too_small():
+    known = RelativeCurvature(L_0=0.0, L_1=2.0, reach=4.0)
+    assert attack(np.random.default_rng(0), known, arrhenius, [0.0], 200) > 0
+
+
+def test_readings_above_the_bound_are_a_contradiction():
+    player = RegionFilter(knowledge=RelativeCurvature(L_0=0.0, L_1=1.0, reach=2.0))
+    state = player.init(np.zeros(1))
+    for x, g, is_wrong in ((0.0, -1.0, False), (0.5, 0.2, True)):
+        seen = Feedback(None, g, np.ones(1), proposal=np.array([0.5]), action=np.array([x]))
+        state, info = player.step(state, seen)
+        assert bool(info.contradictions) == is_wrong
+
+
+def test_an_action_outside_certifies_nothing():
+    player = RegionFilter(knowledge=RelativeCurvature(L_0=1.0, L_1=1.0, reach=2.0))
+    state = player.update(
+        player.init(np.zeros(1)), Feedback(None, -1.0, np.ones(1), proposal=np.zeros(1))
+    )
+    far = np.array([1.5])
+    state = player.update(state, Feedback(None, 0.4, np.ones(1), proposal=far, action=far))
+    assert 0 < state.x[0] < 0.6  # still by the first reading
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence"),
+    [
+        ({"L_0": -1.0}, "L_0 must be"),
+        ({"L_1": 0.0}, "L_1 must be"),
+        ({"errors": Errors(drift=0.1)}, "RelativeCurvature must be of a g that is fixed"),
+        ({"reach": None}, "reach"),
+    ],
+)
+def test_bad_input_is_one_sentence(told, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        RelativeCurvature(**{"L_0": 1.0, "L_1": 1.0, "reach": 1.0, **told})
+
+
+def test_a_start_outside_and_readings_that_are_not_finite_are_refused():
+    player = RegionFilter(knowledge=RelativeCurvature(L_0=1.0, L_1=1.0, reach=1.0))
+    for g, sentence in ((0.0, "the start must be strictly feasible"), (math.nan, "must be finite")):
+        with pytest.raises(ValueError, match=sentence):
+            player.step(
+                player.init(np.zeros(1)), Feedback(None, g, np.ones(1), proposal=np.zeros(1))
+            )
+
+
+@pytest.mark.slow
+def test_attacked_for_40_000_rounds_nothing_is_outside():
+    rng = np.random.default_rng(23)
+    for i in range(20):
+        rate, d = float(rng.uniform(0.5, 8.0)), int(rng.integers(1, 5))
+        known = RelativeCurvature(L_0=0.0, L_1=rate, reach=20.0)
+
+        def limit(x, rate=rate):
+            return arrhenius(x, rate)
+
+        both = ((known, limit), (RelativeCurvature(L_0=8.0, L_1=1.0, reach=2.0), waves))
+        assert attack(rng, *both[i % 2], np.full(d, 0.02), 2_000) <= 0
