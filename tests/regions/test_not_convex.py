@@ -118,9 +118,10 @@ def test_nothing_is_pulled_to_the_anchor_under_drift(kind):
         last(False)
 
 
-def test_the_kernel_leaves_drift_without_convexity_to_python():
+@pytest.mark.parametrize("kind", [Curvature, partial(CurvatureRows, rows=2)])
+def test_the_kernel_leaves_drift_without_convexity_to_python(kind):
     told = {"beta": 1.0, "reach": 2.0, "errors": Errors(drift=0.05)}
-    pair = [RegionFilter(knowledge=Curvature(**told, convex=c)).engine for c in (True, False)]
+    pair = [RegionFilter(knowledge=kind(**told, convex=c)).engine for c in (True, False)]
     assert pair[1] == "python"
     assert pair[0] == RegionFilter(knowledge=CURVED).engine
 

@@ -126,6 +126,8 @@ def _domain(domain: Any, d: int) -> dict[str, Any] | None:
 
 def _knowledge(knowledge: Any) -> dict[str, Any] | None:
     errors = knowledge.errors
+    if errors.drift and not knowledge.convex:
+        return None  # the kernel pulls towards the anchor, which rests on convexity
     fields = {
         "reach": knowledge.reach,
         "value_error": errors.value,
@@ -138,8 +140,7 @@ def _knowledge(knowledge: Any) -> dict[str, Any] | None:
             return None
         return fields | {"G_g": knowledge.G_g, "keep_start": int(knowledge.keep_start)}
     if isinstance(knowledge, Curvature):
-        # The kernel pulls towards the anchor under drift, which rests on convexity.
-        one = isinstance(knowledge.beta, float) and (knowledge.convex or not errors.drift)
+        one = isinstance(knowledge.beta, float)
         return fields | {"beta": np.array([knowledge.beta])} if one else None
     if isinstance(knowledge, CurvatureRows):
         return fields | {"beta": knowledge.each.beta[:, 0].copy()}

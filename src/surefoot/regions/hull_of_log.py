@@ -150,7 +150,8 @@ class HullOfLog(Knowledge):
     @property
     def rounding(self) -> float:
         """e, how far a computed action may be from K."""
-        return 16 * (self.points.shape[1] + 8) * UNIT * self.reach
+        d: int = self.points.shape[1]
+        return 16 * (d + 8) * UNIT * self.reach
 
     @cached_property
     def levels(self) -> Array:

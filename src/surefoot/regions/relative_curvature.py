@@ -29,6 +29,7 @@ for as there, :math:`\|s\|` with the error of the slope; so is rounding. With
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class RelativeCurvature(Knowledge):
 
     L_0: float = nonnegative()
     L_1: float = positive()
-    reach: float = positive(default=None)
+    reach: Number = positive(default=None)
     domain: Set | None = projectable(default=None)
 
     def __post_init__(self) -> None:
@@ -111,7 +112,7 @@ class RelativeCurvature(Knowledge):
             low=np.array([[memory.low], [short]]),
             s=np.stack([memory.s, 0.0 * memory.s]),
         )
-        told = {"reach": self.reach, "errors": self.errors, "convex": self.convex}
+        told: dict[str, Any] = {"reach": self.reach, "errors": self.errors, "convex": self.convex}
         known = CurvatureRows(beta=(beta, more * self.L_1), **told)
         return RelativeRegion(known, rows, memory.rounds + 1.0, errors)
 
