@@ -146,11 +146,10 @@ def test_a_mistake_is_told_with_its_line_before_anything_is_made(
     assert not (desk.folder / "out").exists()
 
 
-def test_all_mistakes_are_told_at_once_up_to_a_page(desk):
+def test_all_mistakes_are_told_at_once(desk):
     desk.spec.write_text("".join(f"key{i} = 1\n" for i in range(30)) + desk.spec.read_text())
     err = desk.run().err.splitlines()
-    assert len(err) == 21
-    assert err[-1] == "and 10 more"
+    assert len(err) == 30
 
 
 @pytest.mark.parametrize("path", ["nowhere.toml", "."])

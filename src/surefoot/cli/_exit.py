@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -12,7 +12,7 @@ from surefoot.cli._output import warn
 from surefoot.core.errors import SurefootError
 
 OK, RUNTIME, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
-_DEBUG = "surefoot.debug"
+_DEBUG, _WORDS = "surefoot.debug", "surefoot.words"
 
 
 class UsageError(SurefootError):
@@ -26,6 +26,12 @@ class MistakesError(UsageError):
 class Guarded(TyperGroup):
     """A group whose commands end with a sentence and an exit code, never with a traceback."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take --debug from wherever it stands, so that it can be added to any command."""
+        ctx.meta[_DEBUG], ctx.meta[_WORDS] = "--debug" in args, list(args)
+        words: list[str] = super().parse_args(ctx, [word for word in args if word != "--debug"])
+        return words
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and turn an error into a sentence and an exit code."""
         try:
@@ -37,18 +43,19 @@ class Guarded(TyperGroup):
             # Typer's own signals and messages; the class of the latter has no public name.
             if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "format_message"):
                 raise
-            if ctx.meta.get(_DEBUG):
+            if ctx.meta[_DEBUG]:
                 warn(traceback.format_exc().rstrip())
             elif isinstance(error, MistakesError):
-                warn(*_some(str(error).splitlines()))  # no name in front: editors jump to the line
+                warn(str(error))  # no name in front: editors jump to the line
             else:
                 warn(f"surefoot: {_sentence(error)}")
             code = USAGE if isinstance(error, UsageError) else RUNTIME
             raise typer.Exit(code) from None
 
 
-def _some(lines: list[str], most: int = 20) -> list[str]:
-    return lines if len(lines) <= most else [*lines[:most], f"and {len(lines) - most} more"]
+def same_command(ctx: typer.Context) -> list[str]:
+    """Return the words of the command that is run; without --force, which would begin anew."""
+    return ["surefoot", *(word for word in ctx.meta[_WORDS] if word != "--force")]
 
 
 def _sentence(error: Exception) -> str:
@@ -61,15 +68,3 @@ def _sentence(error: Exception) -> str:
         f"unexpected {type(error).__name__}: {error} (this is a bug; run the same command "
         "with --debug to see where)"
     )
-
-
-def _remember(ctx: typer.Context, value: bool) -> bool:
-    if value:
-        ctx.meta[_DEBUG] = True  # shared with the group's context
-    return value
-
-
-Debug: TypeAlias = Annotated[
-    bool,
-    typer.Option("--debug", callback=_remember, help="Show the traceback of an error."),
-]

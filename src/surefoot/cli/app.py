@@ -11,7 +11,7 @@ import typer
 from surefoot import __version__
 from surefoot.cli import calibrate, check, export_c, journal, new, report, reproduce, run, serve
 from surefoot.cli import list as list_
-from surefoot.cli._exit import Debug, Guarded
+from surefoot.cli._exit import Guarded
 from surefoot.cli._output import say
 
 # Typer's plain help: it costs no import of rich, and reads the same in a pipe and in 40 columns.
@@ -50,7 +50,9 @@ def surefoot(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Debug = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error, with any command.")
+    ] = False,
 ) -> None:
     """Online decisions under a constraint that must hold in every round.
 

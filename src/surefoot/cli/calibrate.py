@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
 from surefoot.cli.options import Plugins, Settings, build_named_problem, load_plugins, read_pair
 
@@ -24,7 +24,6 @@ def calibrate(
     horizon: Annotated[int, option("N", "Number of rounds.", min=1)] = 10_000,
     plugin: Plugins = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Show which guarantees apply, before the first round is played.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, say, say_json
 
 __all__ = ["check"]
@@ -18,7 +18,6 @@ _SHOWN = 10
 def check(
     file: Annotated[Path, argument("FILE", "The journal of a controller.")],
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Check that every action of a journal was certified before it was played.
 

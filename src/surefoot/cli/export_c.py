@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
 from surefoot.cli._player import read_player
 
@@ -30,7 +30,6 @@ def export_c(
         Path | None, option("FILE", "Rounds and the bits that follow, for a test.", "--vectors")
     ] = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Write the certified step of a player as one C99 header.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json, table
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ def journal(
         Path | None, option("OUT", "Write a page with the run drawn, as HTML.", "--page")
     ] = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Show what a live run decided and why, from the journal of its controller.
 

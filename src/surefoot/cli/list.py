@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, say, say_json, table
 from surefoot.cli.options import Plugins, load_plugins
 
@@ -30,7 +30,6 @@ def list_(
     ] = None,
     plugin: Plugins = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """List the algorithms and problems that a specification can name.
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, say, say_json
 from surefoot.cli.options import Plugins, load_plugins
 
@@ -32,7 +32,6 @@ def new(
     ] = Like.starter,
     plugin: Plugins = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Write a commented specification to start from.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli._exit import OK, PARTIAL, RUNTIME, Debug, UsageError
+from surefoot.cli._exit import OK, PARTIAL, RUNTIME, UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json, stage, warn
 from surefoot.cli._results import make_report, rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
@@ -36,7 +36,6 @@ def report(
         ),
     ] = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Make the figures and the page from saved results, and export the results.
 

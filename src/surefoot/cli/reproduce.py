@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli._exit import Debug
+from surefoot.cli._exit import same_command
 from surefoot.cli._output import Json, colours, option, progress, table
 from surefoot.cli._results import COLOURS, check_output_folder, finish
 from surefoot.cli.options import Force, Workers
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 SHORT = "with other constants"
 """The middle verdict on a figure, where a table has no room for all of it."""
 
-OUT = Path("out/reproduction")
-
 
 def reproduce(
-    out: Annotated[Path, option("DIR", "Folder for the results.")] = OUT,
+    ctx: typer.Context,
+    out: Annotated[Path, option("DIR", "Folder for the results.")] = Path("out/reproduction"),
     workers: Workers = None,
     force: Force = False,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Run the paper's experiment and compare each of its figures with the results.
 
@@ -48,15 +46,12 @@ def reproduce(
     folder = check_output_folder(out)
     with progress() as tell:
         found = reproduction.reproduce(folder, workers=workers, force=force, progress=tell)
-    again = ["surefoot", "reproduce"]
-    again += ["--out", str(out)] if out != OUT else []
-    again += ["--workers", str(workers)] if workers is not None else []
     raise typer.Exit(
         finish(
             found.outcome,
             report=True,
             json=json,
-            again=again,
+            again=same_command(ctx),
             shown=lambda rows: verdicts(found.claims),
             more={"claims": to_plain(found.claims)},
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli._exit import OK, RUNTIME, Debug, MistakesError, UsageError
+from surefoot.cli._exit import OK, RUNTIME, MistakesError, UsageError, same_command
 from surefoot.cli._output import (
     Json,
     argument,
@@ -19,7 +19,6 @@ from surefoot.cli._output import (
     say_json,
     stage,
     table,
-    warn,
 )
 from surefoot.cli._results import check_output_folder, finish, rows_as_table
 from surefoot.cli.options import Force, Plugins, Workers, load_plugins
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 
 def run(
+    ctx: typer.Context,
     spec: Annotated[
         Path, argument("SPEC", "The specification, a TOML file; `surefoot new` writes one.")
     ],
@@ -49,7 +49,6 @@ def run(
     ] = False,
     report: Annotated[bool, typer.Option(help="Make the figures and the page at the end.")] = True,
     json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Run the experiment that a specification describes, and print the results.
 
@@ -72,7 +71,7 @@ def run(
     """
     from surefoot.experiments import estimate, sweep
 
-    plugins = load_plugins(plugin)
+    load_plugins(plugin)
     described, text = _read(spec)
     folder = check_output_folder(out if out is not None else Path("out") / described.name)
     if cluster is not None and workers is not None:
@@ -80,10 +79,8 @@ def run(
     if dry_run:
         with stage("counting the cells"):
             found = estimate(described, folder, workers=workers)
-        _tell(found, described, folder, json, unreportable() if report else "")
+        _tell(found, described, folder, json)
         raise typer.Exit(RUNTIME if found.missing else OK)
-    if report and (why := unreportable()):
-        warn(f"surefoot: there will be no report: {why}")
     with progress() as tell:
         outcome = sweep.run(
             described,
@@ -94,18 +91,12 @@ def run(
             force=force,
             progress=tell,
         )
-    # Not --force: that would begin anew.
-    again = ["surefoot", "run", str(spec), *plugins]
-    for name, value in (("--out", out), ("--workers", workers), ("--cluster", cluster)):
-        again += [] if value is None else [name, str(value)]
-    switches = {"--no-report": not report, "--json": json}
-    again += [name for name, on in switches.items() if on]
     raise typer.Exit(
         finish(
             outcome,
             report=report,
             json=json,
-            again=again,
+            again=same_command(ctx),
             shown=rows_as_table,
             more={"name": described.name},
         )
@@ -125,18 +116,7 @@ def _read(path: Path) -> tuple[Spec, str]:
 # --- what there is to do --------------------------------------------------------------------------
 
 
-def unreportable() -> str:
-    """Return why a report cannot be made with what is installed; empty if it can."""
-    from importlib.util import find_spec
-
-    needed = ("matplotlib", "jinja2")
-    missing = next((name for name in needed if find_spec(name) is None), None)
-    if missing is None:
-        return ""
-    return f"it needs {missing}, which is not installed: pip install 'surefoot[plot]'"
-
-
-def _tell(found: Estimate, described: Spec, folder: Path, json: bool, no_report: str) -> None:
+def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
     if json:
         say_json(
             {
@@ -147,7 +127,6 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool, no_report:
                     {"needs": m.sentence, "rows": [list(row) for row in m.rows]}
                     for m in found.missing
                 ],
-                "no_report": no_report,
             }
         )
         return
@@ -162,6 +141,5 @@ def _tell(found: Estimate, described: Spec, folder: Path, json: bool, no_report:
         ("time", time),
         ("folder", str(folder)),
         *(("not installed", str(missing)) for missing in found.missing),
-        *([("no report", no_report)] if no_report else []),
     ]
     say(*table((described.name, ""), lines))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from surefoot.cli._exit import Debug, UsageError
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import argument, option, warn
 from surefoot.cli._player import Described, read_player
 
@@ -34,7 +34,6 @@ def serve(
     fleet: Annotated[
         bool, typer.Option("--fleet", help="Serve a fleet: the start is a list of first actions.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """Serve a controller to a program in any language, by lines of JSON.
 
