@@ -43,7 +43,7 @@ def test_a_specification_plays_their_problems(tmp_path):
     spec = tmp_path / "cases.toml"
     spec.write_text(SPEC)
     given = [word for name in PLUGINS for word in ("--plugin", name)]
-    done = surefoot("run", spec, "--yes", "--out", tmp_path / "out", *given)
+    done = surefoot("run", spec, "--out", tmp_path / "out", *given)
     assert done.returncode == 0, done.stderr
     assert "3 cells" in done.stdout + done.stderr
 
@@ -52,6 +52,6 @@ def test_a_specification_plays_their_problems(tmp_path):
 def test_without_the_plugin_their_names_are_unknown(tmp_path):
     spec = tmp_path / "cases.toml"
     spec.write_text(SPEC)
-    done = surefoot("run", spec, "--yes", "--out", tmp_path / "out")
+    done = surefoot("run", spec, "--out", tmp_path / "out")
     assert done.returncode != 0
     assert "unknown problem 'fair_scoring'" in " ".join(done.stderr.split())

@@ -9,7 +9,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import convert_like, is_concrete, is_sparse, namespace, norm, where
+from surefoot.core.arrays import (
+    convert_like,
+    is_concrete,
+    is_sparse,
+    loop_in_turn,
+    namespace,
+    norm,
+    where,
+)
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.types import Array, Number, Region
@@ -21,10 +29,7 @@ UNIT = 2.0**-53
 def check_length(x: Array, dimension: int | None, name: str = "the point") -> Array:
     """Return the point as float64; refuse one of another dimension than the set's."""
     x = checks.to_floats(x, name)
-    if dimension is None:
-        if not x.ndim:
-            raise InvalidValueError(f"{name} must be an array of shape (d,) or (B, d), got {x!r}")
-    elif x.shape[-1:] != (dimension,):
+    if dimension is not None and x.shape[-1:] != (dimension,):
         raise InvalidValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
     return x
 
@@ -187,9 +192,7 @@ def repeat(step: Callable[[Array], Array], value: Array, times: int) -> Array:
     Compiled code cannot stop early, and would be long if every step were written out in it.
     """
     if not is_concrete(value):
-        from jax import lax  # only JAX has values that are not there yet
-
-        return lax.fori_loop(0, times, lambda _, seen: step(seen), value)
+        return loop_in_turn(times, lambda _, seen: step(seen), value)
     for _ in range(times):
         before, value = value, step(value)
         xp = namespace(value)

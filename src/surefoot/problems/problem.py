@@ -181,7 +181,7 @@ class Problem(Declared):
             D_g=constraint.value_bound(domain, x1),
             rows=constraint.rows,
             beta=_curvature(constraint, domain),
-            evaluation_error=benchmark.evaluation_error(_with_centre(domain, x1)),
+            evaluation_error=benchmark.evaluation_error(domain.with_dimension(len(x1))),
         )
         return cls(
             costs=costs, constraint=constraint, domain=domain, start=x1, constants=known, name=name
@@ -287,11 +287,6 @@ def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float
     """Return the largest curvature of a row, if all are known."""
     beta = float(constraint.row_curvatures(domain).max())
     return beta if beta < math.inf else None
-
-
-def _with_centre(domain: Ball, x1: Array) -> Ball:
-    """Return the same ball with a centre as long as an action."""
-    return domain if domain.centre is not None else Ball(domain.radius, 0.0 * x1)
 
 
 def benchmark_of(constraint: Constraint | ConstraintStream) -> Constraint:

@@ -73,6 +73,11 @@ class Ball(Centred, ConvexSet, kw_only=False):
         """Return the ball itself."""
         return self
 
+    def with_dimension(self, dimension: int | None) -> Ball:
+        """Return the ball with a centre of that length, where it has none."""
+        known = self.centre is not None or dimension is None
+        return self if known else Ball(self.radius, np.zeros(dimension or 0))
+
     @property
     def reach_from_origin(self) -> Number:
         """The largest norm of a point of the ball: what the rounding of its points scales with."""

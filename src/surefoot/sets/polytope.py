@@ -264,9 +264,7 @@ class Polytope(Declared, kw_only=False):
             elif promised <= 1e-9 * unit:
                 raise _no_interior(promised, 1e-9 * unit, weights)
             centre, unit = found, max(abs(promised), abs(depth))
-        raise InvalidValueError(
-            "a point inside the polytope must be found, got no answer from HiGHS"
-        )
+        raise _no_answer("a point inside the polytope", "HiGHS")
 
     def _corner(self, c: Array) -> tuple[Array, Array]:
         """Minimise c'y around the interior point, in units of its depth; add the multipliers."""
@@ -281,9 +279,7 @@ class Polytope(Declared, kw_only=False):
                 "add rows that bound it, or intersect it with a box"
             )
         if solved.x is None:
-            raise InvalidValueError(
-                "a corner of the polytope must be found, got no answer from HiGHS"
-            )
+            raise _no_answer("a corner of the polytope", "HiGHS")
         return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
 
     @cached_property
@@ -305,9 +301,7 @@ class Polytope(Declared, kw_only=False):
                 rounding = (m + 4) * UNIT * (sizes.T @ w + abs(e))
                 off = max(off, float((abs(rows.T @ w - e) + rounding).sum()))
         if not off < 0.5:
-            raise InvalidValueError(
-                "a ball around the polytope must be found, got no answer from HiGHS"
-            )
+            raise _no_answer("a ball around the polytope", "HiGHS")
         bounds += off * float(bounds.max()) / (1 - off)
         middle = centre + unit * (bounds[0] - bounds[1]) / 2
         half = float(np.linalg.norm(unit * (bounds[0] + bounds[1]) / 2))
@@ -358,9 +352,7 @@ def _solve_sparse(rows: Array, right: Array) -> tuple[Array, Array]:
         if found.found:
             break
     if found.x is None or not np.isfinite(found.x).all() or not np.isfinite(found.z).all():
-        raise InvalidValueError(
-            "the projection onto the polytope must be found, got no answer from PIQP"
-        )
+        raise _no_answer("the projection onto the polytope", "PIQP")
     return found.x, found.z
 
 
@@ -370,6 +362,10 @@ def _linprog(
     optimize = need("scipy.optimize", "solve", "solving over a polytope")
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     return optimize.linprog(c, A_ub=rows, b_ub=right, bounds=limits, method="highs", options=tight)
+
+
+def _no_answer(what: str, solver: str) -> InvalidValueError:
+    return InvalidValueError(f"{what} must be found, got no answer from {solver}")
 
 
 def _no_interior(depth: float, tolerance: float, weights: Array) -> InvalidValueError:

@@ -61,11 +61,8 @@ class LogBounds:
             R: radius of a ball around 0 that contains the feasible set.
             given: constants that you know to be true.
         """
-        checks.above(1.0, factor=factor)
-        if not self.G_g > 0:
-            raise InvalidValueError(f"the log must show a slope, got none in {self.rows} rounds")
         known = Constants(R=R).with_origin("given", **given)
-        guesses = {"G_g": factor * self.G_g}
+        guesses = {"G_g": self._first_guess(factor)}
         if self.beta is not None and self.beta > 0:
             guesses["beta"] = factor * self.beta
         guesses = {name: v for name, v in guesses.items() if vars(known)[name] is None}
@@ -84,13 +81,14 @@ class LogBounds:
             factor: by which the lower bound was inflated, and is at each alarm.
         """
         checks.positive(G_g=G_g)
-        checks.above(1.0, factor=factor)
-        first = factor * self.G_g
-        if not first > 0:
-            raise InvalidValueError(
-                f"the log must show a slope, got {self.rows} rounds without one"
-            )
+        first = self._first_guess(factor)
         return max(0, math.ceil(math.log(G_g / first) / math.log(factor) - 1e-12))
+
+    def _first_guess(self, factor: float) -> float:
+        checks.above(1.0, factor=factor)
+        if not self.G_g > 0:
+            raise InvalidValueError(f"the log must show a slope, got none in {self.rows} rounds")
+        return factor * self.G_g
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

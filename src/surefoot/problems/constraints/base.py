@@ -174,11 +174,8 @@ class Constraint(ArrayFields, ABC):
         return known
 
 
-class Wrapper(Constraint):
-    """A constraint made of another one, whose rows, slopes and curvatures it has.
-
-    Whatever else it does not define is that of the other constraint, too.
-    """
+class HasRowsOf:
+    """What is made of a constraint, whose rows, slopes and curvatures it has."""
 
     __slots__ = ()
     constraint: Constraint
@@ -192,6 +189,23 @@ class Wrapper(Constraint):
     def rows(self) -> int:
         """The number of rows of the constraint."""
         return self.constraint.rows
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return the row slopes of the constraint."""
+        return self.constraint.row_slopes(domain)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return the row curvatures of the constraint."""
+        return self.constraint.row_curvatures(domain)
+
+
+class Wrapper(HasRowsOf, Constraint):
+    """A constraint made of another one, whose rows, slopes and curvatures it has.
+
+    Whatever else it does not define is that of the other constraint, too.
+    """
+
+    __slots__ = ()
 
     @property
     def region(self) -> Region | None:
@@ -218,14 +232,6 @@ class Wrapper(Constraint):
     def curvature(self, domain: Ball | None = None) -> float | None:
         """Return the curvature of the constraint."""
         return self.constraint.curvature(domain)
-
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the row slopes of the constraint."""
-        return self.constraint.row_slopes(domain)
-
-    def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Return the row curvatures of the constraint."""
-        return self.constraint.row_curvatures(domain)
 
     def row_errors(self, domain: Ball) -> Array:
         """Return the row errors of the constraint."""

@@ -104,7 +104,9 @@ class MaxOf(Constraint, Declared, kw_only=False):
 
     def evaluation_error(self, domain: Ball) -> float | None:
         """Return the largest error of a part, if all are known."""
-        return _largest(part.evaluation_error(self._with_length(domain)) for part in self.parts)
+        return _largest(
+            part.evaluation_error(domain.with_dimension(self.dimension)) for part in self.parts
+        )
 
     def curvature(self, domain: Ball | None = None) -> float | None:
         """Return the curvature of the only part; None for several, whose maximum has kinks."""
@@ -120,13 +122,9 @@ class MaxOf(Constraint, Declared, kw_only=False):
 
     def row_errors(self, domain: Ball) -> Array:
         """Return the row errors of all parts, in order."""
-        return np.concatenate([part.row_errors(self._with_length(domain)) for part in self.parts])
-
-    def _with_length(self, domain: Ball) -> Ball:
-        """Return the domain with the length of an action, for parts that do not know it."""
-        if domain.centre is not None or self.dimension is None:
-            return domain
-        return Ball(domain.radius, np.zeros(self.dimension))
+        return np.concatenate(
+            [part.row_errors(domain.with_dimension(self.dimension)) for part in self.parts]
+        )
 
 
 def _largest(bounds: Iterable[float | None]) -> float | None:
