@@ -39,6 +39,7 @@ from benchmarks.timing import Effort
 
 PARTS = {
     "step": "One certified step by the compiled kernel, against Python and QP solvers",
+    "live": "Live rounds, journalled rounds and fleets, beside what a solver takes",
     "update": "One round of one run, against steps by hand",
     "batch": "Many runs in NumPy, a round of a run, against a program batched by hand",
     "scan": "Many runs compiled, a round of a run, against a JAX scan by hand",
