@@ -348,7 +348,7 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
         (
             {"class": "SafetyFilter", "sigm": 1.0},
             {},
-            "player must have the fields of SafetyFilter (as_steps, convex, G_g",
+            "player must have the fields of SafetyFilter (as_steps, convex, domain, G_g",
         ),
         ({"class": "LeaderFollower", "G_g": 1.0}, {}, "player must describe a LeaderFollower: "),
         ({"class": "LeaderFollower"}, {}, "constants must describe a Constants: "),

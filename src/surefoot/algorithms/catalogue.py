@@ -168,7 +168,7 @@ def feedback_words(needs: Needs) -> str:
         words.append("every g_i" if needs.apart else "g")
     if needs.constraint_subgradients:
         words.append("their subgradients" if needs.apart else "subgradient")
-    words += [word for field, word in _ORACLES.items() if getattr(needs, field)]
+    words += [word for field, word in _ORACLES.items() if needs._asdict()[field]]
     return ", ".join(words)
 
 

@@ -30,9 +30,9 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, is_algorithm
 from surefoot.core.arrays import freeze
-from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, Parameter, algorithm, anything, flag, parameters_of
+from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Feedback, Info, Needs, Player, Source, needs_of
 from surefoot.core.types import Region as Set
 from surefoot.regions import Errors, Knowledge, Reading, Region
@@ -153,7 +153,7 @@ class Learner(Proposer):
         if not needs.cost_gradients or needs.cost_values or needs.directions or needs.agents:
             raise InvalidValueError(
                 "proposer must learn from gradients of the cost and what is read of g alone, "
-                f"got {repr_line(self.algorithm)}"
+                f"got {checks.repr_line(self.algorithm)}"
             )
 
     @property
@@ -239,7 +239,7 @@ def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Me
     found: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
     if checks.shape_of(found) != point.shape or found.dtype != point.dtype:
         wanted = f"a named tuple whose x is an array of shape {point.shape} of float64"
-        got = repr_line(state if found is None else found)
+        got = checks.repr_line(state if found is None else found)
         raise InvalidValueError(f"{name} must return {wanted}, got {got}")
     return state
 
@@ -285,14 +285,15 @@ class Certified(Algorithm):
         super().__post_init__()
         if not isinstance(self.knowledge, Knowledge):
             raise InvalidValueError(
-                f"knowledge must be an object of surefoot.regions, got {repr_line(self.knowledge)}"
+                "knowledge must be an object of surefoot.regions, "
+                f"got {checks.repr_line(self.knowledge)}"
             )
         if is_algorithm(self.proposer):
             object.__setattr__(self, "proposer", Learner(algorithm=self.proposer))
         if not isinstance(self.proposer, Proposer):
             raise InvalidValueError(
                 "proposer must be a proposer, as Proposals(), or an algorithm, "
-                f"got {repr_line(self.proposer)}"
+                f"got {checks.repr_line(self.proposer)}"
             )
 
     @property
@@ -319,7 +320,8 @@ class Certified(Algorithm):
     @property
     def domain(self) -> Set | None:
         """The set that holds every action; None where none is known."""
-        return getattr(self.knowledge, "domain", None)
+        domain: Set | None = self.knowledge.domain
+        return domain
 
     def allowing(self, errors: Errors) -> Certified:
         """Return the same rule for other errors."""
@@ -340,7 +342,7 @@ class Certified(Algorithm):
     @property
     def engine(self) -> str:
         """Which engine plays one run: "kernel", or "python" where the kernel has no such pair."""
-        d = getattr(self.domain, "dimension", None) or 1
+        d = dimension_of(self.domain) or 1
         return "python" if self.compiled.rule(self, np.zeros(d)) is None else "kernel"
 
     def step(self, state: Memory, feedback: Feedback) -> tuple[Memory, Info]:

@@ -350,7 +350,7 @@ def hint_for(player: object) -> str:
     if isinstance(player, type) and is_algorithm_class(player):
         how = (constructors_of(player) or ("default",))[0]
         return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"
-    if hasattr(player, "costs") and hasattr(player, "constraint"):
+    if type(player).__name__ == "Problem":
         return "a Problem: the player comes before it"
     return checks.describe(player)
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 from surefoot.algorithms.guarantee import Guarantee, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of
-from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import algorithm
 from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
@@ -29,7 +28,7 @@ class Wrapper(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rests_on_convexity and not getattr(self.knowledge, "convex", True):
+        if self.rests_on_convexity and self.knowledge is not None and not self.knowledge.convex:
             raise InvalidValueError(
                 f"{type(self).__name__} rests on the convexity of g, got knowledge with "
                 "convex = False"
@@ -73,5 +72,5 @@ def with_guarantee(player: object) -> tuple[Any, Guarantee]:
 def check_every_round(guarantee: object) -> None:
     """Raise unless a guarantee is one for every round."""
     if not isinstance(guarantee, Guarantee) or guarantee.kind != "every round":
-        said = str(guarantee) if isinstance(guarantee, Guarantee) else repr_line(guarantee)
+        said = str(guarantee) if isinstance(guarantee, Guarantee) else checks.repr_line(guarantee)
         raise InvalidValueError(f"the guarantee must be one for every round, got {said}")

@@ -66,10 +66,9 @@ from surefoot.core.arrays import (
     where,
 )
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.points import all_entries, nan_where_invalid, reach_of
 from surefoot.core.types import Array, Number
-from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, pull_share
 from surefoot.regions.certificates import CurvatureCertificate, PullCertificate
 from surefoot.regions.checks import check_quadratic, check_reach, check_start, check_wish
@@ -138,7 +137,6 @@ class Curvature(Knowledge):
 
     beta: Number = nonnegative()
     reach: Number = positive(default=None)
-    domain: Set | None = projectable(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -29,9 +29,8 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
-from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything, flag
+from surefoot.core.parameters import Declared, anything, flag, projectable
 from surefoot.core.types import Array, Certificate, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import PointCertificate
@@ -78,6 +77,7 @@ class Knowledge(Declared):
     Attributes:
         errors: the bounds on errors and drift.
         convex: whether g is known to be convex.
+        domain: a known set that holds every action; None where nothing is known.
         rests_on_convexity: whether certificates do; then they are refused for another g.
         row_count: how many constraints are seen, each by itself.
         reach: the largest norm of a feasible point.
@@ -88,6 +88,7 @@ class Knowledge(Declared):
 
     errors: Errors = anything("the errors of readings", default=Errors())
     convex: bool = flag(default=True)
+    domain: Set | None = projectable(default=None)
 
     rests_on_convexity: ClassVar[bool] = False
     row_count: ClassVar[int] = 1
@@ -98,7 +99,9 @@ class Knowledge(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.errors, Errors):
-            raise InvalidValueError(f"errors must be Errors(...), got {repr_line(self.errors)}")
+            raise InvalidValueError(
+                f"errors must be Errors(...), got {checks.repr_line(self.errors)}"
+            )
         if self.uses_slopes and isinstance(self.errors.slope, float):
             checks.nonnegative(slope_error=self.errors.slope)
         if self.rests_on_convexity and not self.convex:

@@ -25,7 +25,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, count, positive, projectable
+from surefoot.core.parameters import anything, count, positive
 from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
@@ -79,7 +79,6 @@ class CurvatureRows(Knowledge):
     beta: Any = anything("a finite number >= 0, or one per constraint")
     reach: Number = positive(default=None)
     rows: int = count(0, default=0)
-    domain: Set | None = projectable(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

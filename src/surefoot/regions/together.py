@@ -18,9 +18,8 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, projectable
+from surefoot.core.parameters import anything
 from surefoot.core.types import Array, Certificate, Feedback
-from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import PointCertificate
 from surefoot.regions.checks import BALL_TOO_SMALL, check_one_run
 from surefoot.regions.errors import EmptyRegionError, Errors
@@ -72,7 +71,6 @@ class Together(Knowledge):
 
     errors: Any = anything("the errors of readings", default=None)
     rows: tuple[Any, ...] = anything("one knowledge per constraint")
-    domain: Set | None = projectable(default=None)
 
     def __post_init__(self) -> None:
         given: Any = self.rows
