@@ -6,7 +6,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from surefoot import LeaderFollower
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
 from surefoot.algorithms import PremiseError, PremiseWarning
 from surefoot.core.errors import InvalidValueError
@@ -20,6 +19,8 @@ from sklearn.exceptions import NotFittedError  # noqa: E402
 from surefoot.adapters.sklearn import SafeClassifier, SafeRegressor, make_rule  # noqa: E402
 
 FAIR = Affine([[1.0, 0.5, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0]], [0.05, 0.05])
+# The same without a curvature that is known.
+BY_SLOPE = FunctionConstraint(FAIR.value, lambda w: FAIR.query(w)[1], 1.12)
 
 
 def data(rows=600, seed=0):
@@ -43,12 +44,12 @@ def test_no_check_of_the_host_fails(model, least):
     assert count["skipped"] <= 1  # arrays of other libraries, unless SciPy is told to take them
 
 
-@pytest.mark.parametrize("player", [None, LeaderFollower.default], ids=["curvature", "slope"])
+@pytest.mark.parametrize("limit", [FAIR, BY_SLOPE], ids=["curvature", "slope"])
 @pytest.mark.parametrize("kind", [SafeClassifier, SafeRegressor])
-def test_weights_are_feasible_after_every_batch(kind, player):
+def test_weights_are_feasible_after_every_batch(kind, limit):
     X, y = data()
     targets = y > 0 if kind is SafeClassifier else y
-    model = kind(constraint=FAIR, radius=3.0, player=player)
+    model = kind(constraint=limit, radius=3.0)
     for first in range(0, 600, 20):
         rows = slice(first, first + 20)
         told = {"classes": [False, True]} if kind is SafeClassifier else {}
@@ -97,7 +98,7 @@ def test_mistakes_are_one_sentence_each():
 
 def test_a_step_of_the_ball_by_hand():
     # From 0 with radius 1: the far point is (0, 0.7) for the first gradient, inside the ball.
-    rule, limit = make_rule(None, 2, 1.0, None)
+    rule, limit = make_rule(None, 2, 1.0)
     w = Weights(rule, 2)
     w.descend(np.array([0.0, -3.0]), *limit.query_all(w.x))
     np.testing.assert_allclose(w.x, [0.0, 0.5**0.5], rtol=1e-12)
@@ -151,14 +152,14 @@ def test_what_is_refused_changes_nothing(kind):
         fresh.predict(X)
 
 
-@pytest.mark.parametrize("player", [None, LeaderFollower.default], ids=["curvature", "slope"])
-def test_constants_that_are_contradicted_are_heard_of(player, caplog):
+@pytest.mark.parametrize("beta", [1.0, None], ids=["curvature", "slope"])
+def test_constants_that_are_contradicted_are_heard_of(beta, caplog):
     X, y = data(200)
     # g = 10 (w - 0.3)(w + 0.3): neither the slope nor the curvature is what it says.
     limit = FunctionConstraint(
-        lambda w: 10 * float(w[0]) ** 2 - 0.9, lambda w: 20 * w[0] * slope(w), 1.0, 1.0
+        lambda w: 10 * float(w[0]) ** 2 - 0.9, lambda w: 20 * w[0] * slope(w), 1.0, beta
     )
-    options = {"constraint": limit, "radius": 2.0, "player": player, "random_state": 0}
+    options = {"constraint": limit, "radius": 2.0, "random_state": 0}
     model = SafeRegressor(**options)
     with pytest.warns(PremiseWarning) as found:
         model.fit(X, 3 * X[:, 0])

@@ -14,13 +14,13 @@ but those given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from surefoot.core.arrays import is_sparse
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.optional import need
 from surefoot.core.types import Array
@@ -144,16 +144,14 @@ class _Reader:
         self.parts: list[Constraint] = []
 
     def read(self, constraints: list[Inequality | SOC]) -> Constraint:
-        with _Evaluated.keeping(self.variables):
-            for constraint in constraints:
-                if isinstance(constraint, _cp.constraints.SOC):
-                    self._cone(constraint)
-                    continue
-                expression = constraint.args[0] - constraint.args[1]
-                if expression.is_affine():
-                    A, b = self._affine(expression)
-                    self._add_rows(A, b)
-                    continue
+        for constraint in constraints:
+            if isinstance(constraint, _cp.constraints.SOC):
+                self._cone(constraint)
+                continue
+            expression = constraint.args[0] - constraint.args[1]
+            if expression.is_affine():
+                self._add_rows(*self._affine(expression))
+            else:
                 for one in _entries(expression):
                     self._scalar(one)
         affine = [Affine(np.array(self.rows), np.array(self.limits))] if self.rows else []
@@ -375,18 +373,20 @@ class _Evaluated:
 
     def at(self, x: Array) -> tuple[Array, Array]:
         """Return the values ``(m,)`` and the gradients ``(m, d)``, entries row by row."""
-        with self.keeping(self.variables), np.errstate(all="ignore"):
-            first = 0
+        before, first = [v.value for v in self.variables], 0
+        try:
             for v in self.variables:
                 v.save_value(np.asarray(x[first : first + v.size]).reshape(v.shape))
                 first += v.size
-            values = self.expression.value
-            try:
-                found = self.expression.grad
-            except NotImplementedError as error:
-                raise InvalidValueError(
-                    f"CVXPY must know the gradient of {self.expression}, and does not"
-                ) from error
+            with np.errstate(all="ignore"):
+                values, found = self.expression.value, self.expression.grad
+        except NotImplementedError as error:
+            raise InvalidValueError(
+                f"CVXPY must know the gradient of {self.expression}, and does not"
+            ) from error
+        finally:
+            for v, value in zip(self.variables, before, strict=True):
+                v.save_value(value)
         if values is None or any(slope is None for slope in found.values()):
             raise InvalidValueError(f"{self.expression} must have a gradient at {x}, got none")
         slopes = [self._rows(found.get(v), v) for v in self.variables]
@@ -397,21 +397,9 @@ class _Evaluated:
         size = self.expression.size
         if gradient is None:  # of a variable that the expression does not have
             return np.zeros((size, variable.size))
-        dense = gradient.toarray() if hasattr(gradient, "toarray") else np.asarray(gradient)
+        dense = gradient.toarray() if is_sparse(gradient) else np.asarray(gradient)
         dense = dense.reshape(variable.size, size)
-        dense = dense[_row_by_row(variable.shape)][:, _row_by_row(self.expression.shape)]
-        return dense.T
-
-    @staticmethod
-    @contextmanager
-    def keeping(variables: list[Variable]) -> Iterator[None]:
-        """Give the variables back the values that they had."""
-        before = [v.value for v in variables]
-        try:
-            yield
-        finally:
-            for v, value in zip(variables, before, strict=True):
-                v.save_value(value)
+        return dense[_row_by_row(variable.shape)][:, _row_by_row(self.expression.shape)].T
 
 
 def _row_by_row(shape: tuple[int, ...]) -> Array:

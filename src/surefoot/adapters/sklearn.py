@@ -13,17 +13,17 @@ the scale of its features: put a ``StandardScaler`` in front, as for ``SGDClassi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from surefoot.adapters._keeper import OnContradiction, all_or_nothing
 from surefoot.adapters._linear import Weights, ball_of, logistic_slope, sigmoid
-from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower, Tuned
+from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, ArrayLike, Player, needs_of
 from surefoot.problems.constraints import Constraint, max_of
 from surefoot.regions import CurvatureRows, Errors
@@ -40,10 +40,6 @@ _multiclass = need("sklearn.utils.multiclass", "sklearn", "surefoot.adapters.skl
 __all__ = ["SafeClassifier", "SafeRegressor"]
 
 
-Make: TypeAlias = Callable[..., Tuned[Player] | Player]
-"""From constants to a tuned rule, as ``LeaderFollower.default``."""
-
-
 class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
     """What both models share: one round of the rule per batch of rows."""
 
@@ -51,7 +47,6 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self,
         constraint: Constraint | None = None,
         radius: float = 10.0,
-        player: Make | None = None,
         fit_intercept: bool = True,
         max_iter: int = 20,
         batch_size: int = 16,
@@ -60,7 +55,6 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
     ) -> None:
         self.constraint = constraint
         self.radius = radius
-        self.player = player
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.batch_size = batch_size
@@ -101,8 +95,7 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
 
     def _begin(self, y: Array, classes: ArrayLike | None) -> None:
         size = self.n_features_in_ + bool(self.fit_intercept)
-        options = (self.constraint, size, float(self.radius), self.player)
-        rule, self._limit = make_rule(*options)
+        rule, self._limit = make_rule(self.constraint, size, float(self.radius))
         self._weights = Weights(rule, size, self.on_contradiction)
         self.n_iter_ = 0
 
@@ -121,35 +114,29 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         return _validation.validate_data(self, X, reset=False, dtype=np.float64)
 
 
-def make_rule(
-    constraint: Constraint | None, size: int, radius: float, player: Make | None
-) -> tuple[Player, Constraint]:
+def make_rule(constraint: Constraint | None, size: int, radius: float) -> tuple[Player, Constraint]:
     """Return a rule for weights in a ball under a constraint, and both as one constraint.
 
-    By the curvature of the constraint where that is known, else by its slope, unless a player is
-    given.
+    By the curvature of the constraint where that is known, else by its slope.
     """
     if constraint is not None and not isinstance(constraint, Constraint):
         raise InvalidValueError(
             f"constraint must be one of surefoot.problems.constraints, got {constraint!r}"
         )
-    known = getattr(constraint, "dimension", None)
+    known = dimension_of(constraint)
     if known not in (None, size):
         raise InvalidValueError(f"constraint.dimension must be {size}, one per weight, got {known}")
     ball, domain = ball_of(radius, size), Ball(radius, np.zeros(size))
     limit = ball if constraint is None else max_of(constraint, ball)
     betas, error = limit.row_curvatures(domain), limit.evaluation_error(domain)
-    bent = float(betas.max())
-    if player is None and bent < math.inf:
+    if betas.max() < math.inf:
         # Each row with its own curvature; constants have the largest one only.
         errors = Errors(evaluation=error or 0.0)
         rows = CurvatureRows(beta=tuple(betas), reach=radius, errors=errors)
         return CertifiedDualAveraging(knowledge=rows, radius=radius), limit
-    beta = bent if bent < math.inf else None
-    told = {"rows": limit.rows, "beta": beta, "evaluation_error": error}
-    constants = limit.constants(domain, np.zeros(size)).with_origin("derived", **told)
-    tuned = (player or LeaderFollower.default)(constants, domain=domain)
-    return (tuned.algorithm if isinstance(tuned, Tuned) else tuned), limit
+    constants = limit.constants(domain, np.zeros(size))
+    constants = constants.with_origin("derived", rows=limit.rows, evaluation_error=error)
+    return LeaderFollower.default(constants, domain=domain).algorithm, limit
 
 
 class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, name-defined]
@@ -159,8 +146,6 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         constraint: of :mod:`surefoot.problems.constraints`, on the weights and, last, the
             intercept; 0 must be strictly feasible.
         radius: of a ball around 0 in which the weights are kept as well.
-        player: from constants to a tuned rule; by the constraint's curvature
-            where that is known, else by its slope, unless given.
         fit_intercept: whether there is an intercept.
         max_iter: how often ``fit`` goes through the rows.
         batch_size: rows per round.

@@ -10,7 +10,7 @@ import typer
 
 from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, option, say, say_json
-from surefoot.cli._player import read_player
+from surefoot.cli.options import read_player
 
 _MARK = "written by `surefoot export-c`"
 

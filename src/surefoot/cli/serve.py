@@ -13,7 +13,7 @@ import typer
 
 from surefoot.cli._exit import UsageError
 from surefoot.cli._output import argument, option, warn
-from surefoot.cli._player import Described, read_player
+from surefoot.cli.options import Described, read_player
 
 if TYPE_CHECKING:
     from surefoot.controller import Controller, Fleet
