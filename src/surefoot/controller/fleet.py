@@ -158,7 +158,7 @@ class Fleet(Live):
         self = cls.__new__(cls)
         try:
             header, tail = reader.header, read_tail(reader)
-            run = run_from(reader.name, header, given, tail.size, str(header.get("surefoot")))
+            run = run_from(reader, header, given, tail.size)
             self._begin(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
             state = self._now[1]
             for record in (tail.state, *map(reader.parse, tail.after)):

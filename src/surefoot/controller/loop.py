@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, get_args
 
-import numpy as np
-
 from surefoot.algorithms import (
     Breach,
     Certified,
@@ -228,8 +226,3 @@ def check_text(text: object, name: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidValueError(f"{name} must be text that can be stored, got {text!r}") from error
-
-
-def largest(value: Number) -> float | None:
-    """Return the largest of several values of g; None where none was told."""
-    return None if value is None else float(np.max(value))

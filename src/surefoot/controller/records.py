@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from surefoot import __version__
 from surefoot.algorithms import Breach, Certified, Delayed, Probing
-from surefoot.algorithms.compiled import KernelState
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import NOTHING, Told, read_feedback
 from surefoot.controller.journal import Reader, now
@@ -117,34 +116,18 @@ def facts_of(run: Run) -> dict[str, Any]:
 
 def encode_errors(run: Run) -> dict[str, float | None]:
     """Return what the player allows for; None for an error that does not count."""
-    errors = run.errors
-    slope = None if errors.slope == math.inf else errors.slope
-    return {
-        "value": errors.value,
-        "slope": slope,
-        "drift": errors.drift,
-        "evaluation": errors.evaluation,
-    }
+    bounds = {name: getattr(run.errors, name) for name in ("value", "slope", "drift", "evaluation")}
+    return {name: None if bound == math.inf else bound for name, bound in bounds.items()}
 
 
 def encode_loop(loop: LoopState) -> Any:
     """Return the state of a loop as plain data; what its last step knew is derived again."""
     cut = loop.cut if loop.info is None else loop.info.cut
-    loop = loop.with_certificate()._replace(info=None, cut=cut, state=_unpack(loop.state))
+    loop = loop.with_certificate()._replace(info=None, cut=cut)
     try:
         return encode(loop)
     except NotPlainError as error:
         raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
-
-
-def _unpack(state: Any) -> Any:
-    """Return a state with all that the kernel keeps in blocks as named tuples."""
-    if isinstance(state, KernelState):
-        return state.unpacked()
-    if not isinstance(state, tuple):
-        return state
-    parts = [_unpack(part) for part in state]
-    return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
 
 
 def describe_round(loop: LoopState, told: Told, decision: Decision) -> dict[str, Any]:
@@ -179,34 +162,37 @@ def next_action(loop: LoopState) -> dict[str, Any]:
 
 
 def run_from(
-    name: str, data: Mapping[str, Any], given: Mapping[str, object], size: int, writer: str
+    reader: Reader, data: Mapping[str, Any], given: Mapping[str, object], size: int
 ) -> Run:
     """Return what is played, and how, from plain data.
 
     Args:
-        name: of the journal, in a sentence.
+        reader: of the journal, for sentences.
         data: a header, or the record of a new player.
         given: what could not be stored.
         size: the bytes of the line with the state.
-        writer: the version that wrote it.
     """
-    left_out = _given_in(data["player"]) | _given_in(data["guarantee"]) if "player" in data else ()
-    if unknown := sorted(set(given) - set(left_out)):
+    name = reader.name
+    parts = list(_entries((data.get("player"), data.get("guarantee"))))
+    left_out = {str(part) for key, part in parts if key == "given"}
+    if unknown := sorted(set(given) - left_out):
         raise StoreError(
             f"{name} cannot be opened: what is given again must be what was left out "
             f"({', '.join(sorted(left_out)) or 'nothing was'}), got {', '.join(unknown)}"
         )
+    for key, part in parts:
+        # Each row and round of delay has a byte of the state at least. Whoever writes a file can
+        # name any number of them, and to make the first state of such a player is what costs.
+        if key in _SIZES and isinstance(part, int) and part > size:
+            raise DamagedError(f"{name} is damaged: its state has no room for {key} = {part}")
     try:
-        _check_sizes(name, data["player"], size)
         player, guarantee = (decode(data[key], given=given) for key in ("player", "guarantee"))
-    except DamagedError:
-        raise
     except Exception as error:
-        if set(left_out) - set(given):
+        if left_out - set(given):
             raise StoreError(f"{name} cannot be opened: {error}") from error
         raise StoreError(
-            f"{name} was written by Surefoot {writer}, whose player this one, {__version__}, "
-            f"cannot make again: {first_line(error)}"
+            f"{name} was written by Surefoot {reader.header.get('surefoot')}, whose player this "
+            f"one, {__version__}, cannot make again: {first_line(error)}"
         ) from error
     try:
         start: Array = checks.to_vector(decode(data["start"]), "start")
@@ -219,38 +205,19 @@ def run_from(
 def read_run(path: str | os.PathLike[str], **given: object) -> Run:
     """Return what a journal plays, from its first line: to be exported, or served again."""
     reader = Reader(path)
-    return run_from(reader.name, reader.header, given, reader.size, str(reader.header["surefoot"]))
+    return run_from(reader, reader.header, given, reader.size)
 
 
-def _given_in(data: object) -> set[str]:
-    """Return the names of what was left out of plain data."""
-    if isinstance(data, list):
-        return set().union(*map(_given_in, data)) if data and not _is_numbers(data) else set()
-    if not isinstance(data, Mapping):
-        return set()
-    if "given" in data:
-        return {str(data["given"])}
-    return set().union(*map(_given_in, data.values()))
-
-
-def _is_numbers(data: list[object]) -> bool:
-    return isinstance(data[0], (int, float))
-
-
-def _check_sizes(name: str, data: object, size: int) -> None:
-    """Raise for a player whose state would be larger than the one in the file.
-
-    Each row and round of delay has a byte of the state at least. Whoever writes a file can
-    name any number of them, and to make the first state of such a player is what costs.
-    """
-    if isinstance(data, list) and data and not _is_numbers(data):
-        for part in data:
-            _check_sizes(name, part, size)
-    if isinstance(data, Mapping):
-        for key, part in data.items():
-            if key in _SIZES and isinstance(part, int) and part > size:
-                raise DamagedError(f"{name} is damaged: its state has no room for {key} = {part}")
-            _check_sizes(name, part, size)
+def _entries(data: object) -> Iterator[tuple[str, object]]:
+    """Yield what the tables in plain data have, by key."""
+    left = [data]
+    while left:  # whoever writes a file can nest as deep as JSON allows
+        data = left.pop()
+        if isinstance(data, Mapping):
+            yield from data.items()
+            left += data.values()
+        elif isinstance(data, (list, tuple)) and data and not isinstance(data[0], (int, float)):
+            left += data
 
 
 def loop_from(name: str, data: object, run: Run) -> LoopState:

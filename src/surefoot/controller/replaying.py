@@ -171,12 +171,11 @@ def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> E
     tail = read_tail(reader)
     if reader.rounds < at_least:
         raise reader.damaged(f"round {at_least}, which was told, is missing")
-    name, writer = reader.name, str(reader.header.get("surefoot"))
-    run = run_from(name, tail.player, given, tail.size, writer)
-    first = run
+    run = first = run_from(reader, tail.player, given, tail.size)
     if tail.player is not reader.header:
-        first = run_from(name, reader.header, given, tail.size, writer)
-    shadow = Shadow(reader, given, run, loop_from(name, tail.state.get("loop"), run), _CLOSE)
+        first = run_from(reader, reader.header, given, tail.size)
+    loop = loop_from(reader.name, tail.state.get("loop"), run)
+    shadow = Shadow(reader, given, run, loop, _CLOSE)
     for line in tail.after:
         difference = shadow.take(reader.parse(line), len(line))
         if difference is not None:
@@ -262,8 +261,7 @@ class Shadow:
     def _resume(self, record: Mapping[str, Any], size: int) -> Difference | None:
         before, fresh = self.run, bool(record.get("fresh"))
         if "player" in record:
-            writer = str(self.reader.header.get("surefoot"))
-            self.run = run_from(self.reader.name, record, self.given, size, writer)
+            self.run = run_from(self.reader, record, self.given, size)
         self.loop = resume(self.run, self.loop, before, record["reason"], fresh=fresh).loop
         return self._compare_next(record)
 
@@ -328,7 +326,7 @@ def replay(path: str | os.PathLike[str], **given: object) -> Replay:
 def _compare(reader: Reader, given: Mapping[str, object]) -> tuple[Shadow, Difference | None]:
     """Follow a journal to its end, or to the first difference."""
     header, difference = reader.header, None
-    run = run_from(reader.name, header, given, reader.size, str(header.get("surefoot")))
+    run = run_from(reader, header, given, reader.size)
     shadow = Shadow(reader, given, run, loop_from(reader.name, header.get("loop"), run))
     try:
         for line in reader:
