@@ -11,6 +11,7 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, LeaderFollower
+from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, build_spec, run
@@ -490,7 +491,10 @@ def _rest() -> list[dict[str, Any]]:
 def _is_compiled(rule: type[Any]) -> bool:
     """Return whether games of a rule are compiled; one other would take longer than all of these.
 
-    The certified rules among them need the kernel: where there is none they are left out.
+    The certified rules among them need the kernel: where there is none they are left out. What
+    wraps another rule is played round by round.
     """
     by_kernel = (CertifiedDualAveraging, CertifiedOGD, LeaderFollower)
-    return not needs_of(rule).numpy_only or (kernel.name() == "kernel" and rule in by_kernel)
+    if rule in by_kernel:
+        return kernel.name() == "kernel"
+    return not needs_of(rule).numpy_only and not issubclass(rule, Wrapper)
