@@ -39,6 +39,7 @@ from surefoot.algorithms.perturbed_pfs import *
 from surefoot.algorithms.leader_follower import *
 from surefoot.algorithms.probing import *
 from surefoot.algorithms.cost_probing import *
+from surefoot.algorithms.uneven import *
 from surefoot.algorithms.certified_pfs import *
 from surefoot.algorithms.certified_ogd import *
 from surefoot.algorithms.certified_dual_averaging import *

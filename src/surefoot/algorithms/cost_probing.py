@@ -98,16 +98,18 @@ class CostProbing(Wrapper):
         ...     cost, g = float(state.x @ [-0.6, -0.8]), float(state.x[1]) - 0.5
         ...     seen = Feedback(None, g, np.array([0.0, 1.0]), cost_value=cost)
         ...     state = player.update(state, seen)
-        >>> state.base.x.round(1)
-        array([0.8, 0.5])
+        >>> bool(0.4 < state.base.x[1] <= 0.49), bool(state.x[1] <= 0.5)
+        (True, True)
     """
+
+    rests_on_convexity = True
 
     length: float = positive()
     seed: int = count(0, default=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.errors is None or not needs_of(self.base).cost_gradients:
+        if self.knowledge is None or not needs_of(self.base).cost_gradients:
             raise InvalidValueError(
                 "base must be a certified rule that learns from gradients of the cost, "
                 f"got {repr_line(self.base)}"
