@@ -134,10 +134,12 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[Event], None]]:
+def progress() -> Iterator[Callable[[Event], None] | None]:
     """Show how far a run is while it lasts: a bar in a terminal, a line now and then in a pipe."""
     if sys.stderr.isatty():
-        with _bar() as report:
+        from surefoot.experiments.compare import show_progress
+
+        with show_progress() as report:
             yield report
         return
     last = began = time.monotonic()
@@ -149,32 +151,6 @@ def progress() -> Iterator[Callable[[Event], None]]:
             warn(f"{now.done}/{now.total} cells, {duration(last - began)}, {now.label}")
 
     yield tell
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[Event], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        BarColumn(30),
-        TextColumn("{task.fields[cells]}", markup=False),
-        TimeRemainingColumn(compact=True),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=None, cells="starting")
-
-        def report(now: Event) -> None:
-            bar.update(
-                task,
-                total=now.rounds_total,
-                completed=now.rounds_done,
-                cells=f"{now.done}/{now.total} cells",
-                description=now.label,
-            )
-
-        yield report
 
 
 def stage(what: str) -> AbstractContextManager[object]:

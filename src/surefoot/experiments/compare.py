@@ -252,7 +252,7 @@ def compare(
         cells[cell.address] = cell
 
     before = Event(0, len(jobs), 0, sum(job.rounds for _, job in jobs), "")
-    with Stop() as stop, _shown(progress) as report:
+    with Stop() as stop, show_progress(progress) as report:
         sweep = Sweep(put, before, stop, report, work)
         sweep.play((job for _, job in jobs), InProcess())
     outcome = sweep.outcome(Path())
@@ -277,13 +277,14 @@ def compare(
 
 
 @contextlib.contextmanager
-def _shown(progress: bool | Progress) -> Iterator[Progress | None]:
+def show_progress(progress: bool | Progress = True) -> Iterator[Progress | None]:
     """Yield what reports progress: a bar where somebody can see it and rich is installed."""
     if callable(progress):
         yield progress
         return
     try:
         from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
     except ImportError:
         yield None
@@ -292,12 +293,19 @@ def _shown(progress: bool | Progress) -> Iterator[Progress | None]:
     notebook = True if "ipykernel" in sys.modules else None
     console = Console(file=sys.stderr, force_jupyter=False, force_terminal=notebook)
     hidden = not (progress and console.is_terminal)
-    with Bar(console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("comparing", total=None)
+    columns = (
+        BarColumn(30),
+        TextColumn("{task.description}", markup=False),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[what]}", markup=False),
+    )
+    with Bar(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("starting", total=None, what="")
 
         def report(now: Event) -> None:
-            shown = f"{now.done}/{now.total} cells"
-            bar.update(task, description=shown, completed=now.rounds_done, total=now.rounds_total)
+            done, total = now.rounds_done, now.rounds_total
+            cells = f"{now.done}/{now.total} cells"
+            bar.update(task, description=cells, completed=done, total=total, what=now.label)
 
         yield report
 
