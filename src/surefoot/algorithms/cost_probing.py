@@ -94,11 +94,11 @@ class CostProbing(Wrapper):
         >>> from surefoot import Ball
         >>> player = CostProbing(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), length=0.01)
         >>> state = player.init(np.zeros(2))
-        >>> for _ in range(200):  # the limit is x[1] <= 0.5, the cost -0.6 x[0] - 0.8 x[1]
-        ...     cost, g = float(state.x @ [-0.6, -0.8]), float(state.x[1]) - 0.5
-        ...     seen = Feedback(None, g, np.array([0.0, 1.0]), cost_value=cost)
-        ...     state = player.update(state, seen)
-        >>> bool(0.4 < state.base.x[1] <= 0.49), bool(state.x[1] <= 0.5)
+        >>> for _ in range(200):  # the limit is |x[i]| <= 0.5, the cost -0.6 x[0] - 0.8 x[1]
+        ...     x, i = state.x, int(abs(state.x).argmax())
+        ...     g, s = float(abs(x[i])) - 0.5, np.sign(x) * (np.arange(2) == i)
+        ...     state = player.update(state, Feedback(None, g, s, float(x @ [-0.6, -0.8])))
+        >>> bool((0.45 < state.base.x).all()), bool((abs(state.x) <= 0.5).all())
         (True, True)
     """
 
