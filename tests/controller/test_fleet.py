@@ -11,7 +11,7 @@ from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, Safe
 from surefoot.controller import Fleet, JournalWarning, StoreError
 from surefoot.regions import Curvature, Errors, LipschitzHull
 
-from ._lines import records
+from ._lines import forge, records
 from ._live import CONSTANTS
 
 N, D = 6, 2
@@ -247,6 +247,30 @@ def test_a_torn_line_is_taken_off_and_said_and_damage_is_refused(tmp_path):
     with pytest.raises(StoreError, match="is damaged"):
         Fleet.open(tmp_path / "fleet")
     assert path.read_bytes() == damaged
+
+
+FORGERIES = {
+    "no members": lambda found: found[0].update(fleet=[]),
+    "members in words": lambda found: found[0].update(fleet="many"),
+    "no values": lambda found: found[2].pop("constraint_value"),
+    "fewer values": lambda found: found[2]["constraint_value"].pop(),
+    "no actions": lambda found: found[2].pop("next"),
+    "another action": lambda found: found[2]["next"][0].reverse(),
+    "loops of nothing": lambda found: found[2].update(kind="snapshot", loops=[None]),
+    "an order to nobody": lambda found: found[2].update(kind="hold", members=[99], reason="x"),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_journal_of_a_fleet_is_refused_in_a_sentence(what, tmp_path):
+    path = tmp_path / "fleet" / "fleet.jsonl"
+    with Fleet(PLAYERS["leader"], np.zeros((N, D)), journal=tmp_path / "fleet") as fleet:
+        drive(fleet, "leader", 5)
+    forge(path, FORGERIES[what])
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="is damaged"):
+        Fleet.open(tmp_path / "fleet")
+    assert path.read_bytes() == before
 
 
 def test_a_fleet_is_no_controller(tmp_path):

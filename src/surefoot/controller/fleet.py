@@ -20,11 +20,11 @@ from surefoot.controller.feedback import NOTHING, Told, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, now
 from surefoot.controller.live import Live
 from surefoot.controller.loop import LoopState, Run, check_text
-from surefoot.controller.records import encode_loop, header_of, loop_from, run_from
+from surefoot.controller.records import encode_loop, header_of, loop_from, run_from, unreadable
 from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.plain import decode, encode
 from surefoot.core.types import Array, ArrayLike, Feedback
 from surefoot.kernel import compiled
@@ -159,10 +159,15 @@ class Fleet(Live):
         try:
             header, tail = reader.header, read_tail(reader)
             run = run_from(reader, header, given, tail.size)
-            self._begin(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
-            state = self._now[1]
-            for record in (tail.state, *map(reader.parse, tail.after)):
-                state = self._follow(reader, state, record)
+            try:
+                self._begin(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
+                state = self._now[1]
+                for record in (tail.state, *map(reader.parse, tail.after)):
+                    state = self._follow(reader, state, record)
+            except StoreError:
+                raise
+            except Exception as error:  # whoever writes a file can put anything into it
+                raise unreadable(reader.name, "records", error) from error
             self._journal = written
             self._now = (run, state, reader.position(tail.since, tail.size))
             self._say_torn(reader.torn)
