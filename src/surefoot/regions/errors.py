@@ -60,12 +60,8 @@ class Errors(Declared):
     @classmethod
     def largest_of(cls, many: Sequence[Errors]) -> Errors:
         """Return the largest of each bound."""
-        return cls(
-            value=max(errors.value for errors in many),
-            slope=max(errors.slope for errors in many),
-            drift=max(errors.drift for errors in many),
-            evaluation=max(errors.evaluation for errors in many),
-        )
+        each = [vars(errors) for errors in many]
+        return cls(**{name: max(own[name] for own in each) for name in each[0]})
 
     @property
     def is_exact(self) -> bool:

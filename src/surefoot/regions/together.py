@@ -101,11 +101,8 @@ class Together(Knowledge):
     @property
     def constants(self) -> dict[str, float]:
         """The constants that a contradiction may disprove: the largest of all rows."""
-        found: dict[str, float] = {}
-        for row in self.rows:
-            for name, value in row.constants.items():
-                found[name] = max(value, found.get(name, value))
-        return found
+        each = [row.constants for row in self.rows]
+        return {n: max(own[n] for own in each if n in own) for row in each for n in row}
 
     def init(self, x1: Array) -> TogetherMemory:
         """Return the memory before the first round; a start outside the known set is refused."""

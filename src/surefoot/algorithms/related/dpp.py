@@ -206,13 +206,8 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
                 average.
         """
         weight = float(horizon) ** 0.75 if V is None else V
-        theorem = DriftPlusPenalty(
-            constants,
-            horizon,
-            weight=weight,
-            window=window,
-            source=f"Liakopoulos et al. 2019, windows of {window}",
-        )
+        source = f"Liakopoulos et al. 2019, windows of {window}"
+        theorem = DriftPlusPenalty(constants, horizon, 1, weight, window, source)
         return Tuned.of(cls, theorem, domain)
 
 

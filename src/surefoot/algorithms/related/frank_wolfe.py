@@ -85,13 +85,10 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
         x, start, gradients, played = state
         t = played + 1.0
         gradients = gradients + grad
-        pull = 2.0 if self.step_size is None else 1.0
+        pull, step = 1.0, self.step_size
+        if step is None:
+            pull, step = 2.0, minimum(number_like(x, 1.0), 2.0 / sqrt(t))
         v = self.domain.minimize_linear(self.eta * gradients + pull * (x - start))
-        step = (
-            minimum(number_like(x, 1.0), 2.0 / sqrt(t))
-            if self.step_size is None
-            else self.step_size
-        )
         mixed = where(step < 1.0, x + step * (v - x), v)
         return FrankWolfeState(snap_inside(self.domain, mixed), start, gradients, t)
 

@@ -289,10 +289,7 @@ class PenalisedBlocks(Algorithm):
         The set is the simple one that actions stay in, such as the ball around all feasible sets.
         """
         theorem = PenalisedBlocksTheorem(constants, horizon, bounded_diameter(domain))
-        base = GarberKretzu(
-            eta=theorem.eta, block=theorem.block, closeness=theorem.closeness, domain=domain
-        )
-        return Tuned(cls(base=base, theta=theorem.theta), theorem)
+        return Tuned.of(cls, theorem, base=Tuned.of(GarberKretzu, theorem, domain).algorithm)
 
 
 class PenalisedBlocksTheorem(Blocks, Lagrangian):

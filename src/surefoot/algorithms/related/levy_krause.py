@@ -110,14 +110,8 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         The feasible set is a ball, an ellipsoid, or a smooth set of your own.
         """
         smooth = smooth_of(domain)
-        theorem = LevyKrauseTheorem(
-            constants,
-            horizon,
-            bounded_diameter(smooth),
-            smooth.reach,
-            smooth.curvature,
-            smooth.depth,
-        )
+        shape = (bounded_diameter(smooth), smooth.reach, smooth.curvature, smooth.depth)
+        theorem = LevyKrauseTheorem(constants, horizon, *shape)
         return Tuned.of(cls, theorem, smooth=smooth)
 
     @classmethod
