@@ -233,7 +233,10 @@ def test_the_budget_of_penalised_blocks_is_kept():
             ),
             "needs a horizon of at least",
         ),
-        (lambda: CVVPro(alpha=1.0, radius=1.0).init(np.array([2.0])), "x1 must be in the domain Ball"),
+        (
+            lambda: CVVPro(alpha=1.0, radius=1.0).init(np.array([2.0])),
+            "x1 must be in the domain Ball",
+        ),
         (lambda: ScalarDPP.windows(KNOWN, 10, window=0), "window must be a whole number"),
         (
             lambda: PenalisedBlocks(base=Ball(1.0), theta=1.0),

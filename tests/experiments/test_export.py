@@ -36,7 +36,7 @@ FACTS = {
     "breaches": [],
     "regret_share": None,
     "engine": "batch",
-    "oracle": {"rounds": 100, "counted": False},
+    "oracle": {"rounds": 100},
 }
 
 
@@ -80,11 +80,8 @@ COLUMNS = [
     *("problem", "algorithm", "horizon", "trial", "count", "regret", "worst", "address"),
     *("constants.G_f", "constants.G_f.origin", "constants.R", "constants.R.origin", "engine"),
     *("guarantee.bounds.soft", "guarantee.kind", "guarantee.name", "guarantee.regret_bound"),
-    *("guarantee.text", "microseconds_a_round", "oracle.constraint_subgradients"),
-    *("oracle.constraint_values", "oracle.cost_gradients"),
-    *("oracle.gauges", "oracle.inner_solves", "oracle.linear_minimisations"),
-    *("oracle.projections", "oracle.proxes", "oracle.rounds", "oracle.separations"),
-    *("oracle.smooth_queries", "parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
+    *("guarantee.text", "microseconds_a_round", "oracle.rounds"),
+    *("parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
     *("parameters.eta.origin", "problem.dimension", "problem.name", "seconds"),
     *("verdict.sentence", "verdict.word"),
 ]

@@ -191,7 +191,7 @@ FACTS = st.builds(
     comparator=perhaps(record.ComparatorFacts, gap=st.none() | FINITE, exact=st.booleans()),
     regret_share=st.none() | FINITE,
     engine=TEXT,
-    oracle=perhaps(record.OracleFacts, rounds=st.integers()),
+    oracle=st.dictionaries(st.text(), st.integers()),
 )
 CELLS = st.builds(
     CellResult,

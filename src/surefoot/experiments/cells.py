@@ -20,7 +20,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from importlib import metadata
 from itertools import product
@@ -53,7 +52,6 @@ from surefoot.experiments.record import (
     ComparatorFacts,
     Facts,
     GuaranteeFacts,
-    OracleFacts,
     Place,
     PlayerTable,
     ProblemFacts,
@@ -423,7 +421,7 @@ def summarise(
         ),
         regret_share=None if not bound else finite_or_none(np.max(upper) / bound),
         engine=trace.engine,
-        oracle=OracleFacts(**{f.name: getattr(trace.ledger, f.name) for f in fields(OracleFacts)}),
+        oracle={n: calls for n, calls in trace.ledger._asdict().items() if "seconds" not in n},
     )
     return facts, _arrays(trace, spec, regret, owner)
 

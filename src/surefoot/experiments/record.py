@@ -198,23 +198,6 @@ class ComparatorFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OracleFacts:
-    """Oracle calls of one trial: what the algorithm declares of a round, times the rounds."""
-
-    rounds: int
-    cost_gradients: int = 0
-    constraint_values: int = 0
-    constraint_subgradients: int = 0
-    projections: int = 0
-    linear_minimisations: int = 0
-    separations: int = 0
-    gauges: int = 0
-    proxes: int = 0
-    smooth_queries: int = 0
-    inner_solves: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What is known about a cell besides its arrays; empty for a cell that was not played.
 
@@ -228,7 +211,7 @@ class Facts:
         comparator: how well the best fixed action is known.
         regret_share: the largest regret of a trial over the bound.
         engine: by which engine it was played.
-        oracle: calls of one trial.
+        oracle: calls of each oracle in one trial, as the algorithm declares them, and its rounds.
 
     Example:
         >>> facts = Facts(verdict=VerdictFacts(word="held"), constants={"R": Sourced(2.0, "given")})
@@ -245,7 +228,7 @@ class Facts:
     comparator: ComparatorFacts | None = None
     regret_share: float | None = None
     engine: str = ""
-    oracle: OracleFacts | None = None
+    oracle: dict[str, int] = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the facts as the file has them; what is not known is left out."""

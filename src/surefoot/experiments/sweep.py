@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import warnings
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import suppress
@@ -31,6 +31,7 @@ from surefoot.experiments.cells import (
     Job,
     OtherCodeError,
     Parts,
+    canonical,
     cells_of,
     fingerprint,
     make_parts,
@@ -339,47 +340,6 @@ class Stop:
         self.asked = True
 
 
-@dataclass(slots=True)
-class Plan:
-    """The cells of a specification, by address only, since there may be very many.
-
-    Attributes:
-        places: of all cells.
-        cells: how many different cells there are.
-        skip: addresses of those that need not be played.
-        rounds: of all cells, over all trials.
-        rounds_there: of those that need not be played.
-        notes: what was damaged, the first few.
-    """
-
-    places: list[Place]
-    cells: int
-    skip: set[str]
-    rounds: int
-    rounds_there: int
-    notes: list[str]
-
-
-def plan_missing(spec: Spec, results: Results, *, force: bool) -> Plan:
-    """Return what is to be played, given what is there."""
-    damaged = {} if force else results.damaged()
-    have = {} if force else results.have()
-    notes, places, skip, seen = [], [], set(), set()
-    rounds = there = 0
-    for place, job in cells_of(spec):
-        places.append(place)
-        if job.address in seen:
-            continue
-        seen.add(job.address)
-        rounds += job.rounds
-        if job.address in damaged:
-            notes.append(f"{job.label}: was damaged, and played again: {damaged[job.address]}")
-        elif have.get(job.address) in FINISHED:
-            skip.add(job.address)
-            there += job.rounds
-    return Plan(places, len(seen), skip, rounds, there, first_few(notes, len(notes)))
-
-
 def pending(spec: Spec, skip: set[str]) -> Iterator[Job]:
     """Yield what is to be played, each cell once."""
     seen = set(skip)
@@ -432,11 +392,19 @@ def run(
     except OSError as error:
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
     with Results.write(folder / FILE_NAME) as results, Stop() as stop:
-        plan = plan_missing(spec, results, force=force)
+        damaged = {} if force else results.damaged()
+        have = {} if force else results.have()
+        places, rounds, notes = list[Place](), dict[str, int](), list[str]()
+        for place, job in cells_of(spec):
+            places.append(place)
+            if job.address not in rounds and job.address in damaged:
+                notes.append(f"{job.label}: was damaged, and played again: {damaged[job.address]}")
+            rounds[job.address] = job.rounds
+        skip = {a for a in rounds if have.get(a) in FINISHED and a not in damaged}
         created = now = time_now()
         with suppress(DamagedError):  # written anew
             created = results.header().get("created", now)
-        results.set_plan(plan.places)
+        results.set_plan(places)
         results.set_header(
             name=spec.name,
             seed=spec.seed,
@@ -447,16 +415,17 @@ def run(
             created=created,
             updated=now,
         )
-        before = Event(len(plan.skip), plan.cells, plan.rounds_there, plan.rounds, "")
+        there = sum(rounds[address] for address in skip)
+        before = Event(len(skip), len(rounds), there, sum(rounds.values()), "")
         sweep = Sweep(results.put, before, stop, progress, _work)
         sweep.report_progress(before)
-        if len(plan.skip) < plan.cells and not stop.asked:
+        if len(skip) < len(rounds) and not stop.asked:
             where = make_workers(workers, cluster=cluster, executor=executor)
             try:
-                sweep.play(pending(spec, plan.skip), where)
+                sweep.play(pending(spec, skip), where)
             finally:
                 where.close()
-    return sweep.outcome(folder, plan.notes)
+    return sweep.outcome(folder, first_few(notes, len(notes)))
 
 
 # --- what is not installed ------------------------------------------------------------------------
@@ -580,26 +549,22 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
         with Results.open(path) as results:
             have = results.have()
             ratio = _measured(results, [a for a, status in have.items() if status == "done"])
-    present = rounds = 0
-    seen, streams = set(), defaultdict[str, set[tuple[int, int, int]]](set)
-    seconds = 0.0
-    for place, job in cells_of(spec):
-        if job.address in seen:
-            continue
-        seen.add(job.address)
-        if have.get(job.address) in FINISHED:
-            present += 1
-            continue
+    cells = {job.address for _, job in cells_of(spec)}
+    done = {address for address in cells if have.get(address) in FINISHED}
+    rounds, seconds = 0, 0.0
+    streams: dict[str, tuple[ProblemTable, set[tuple[int, int, int]]]] = {}
+    for job in pending(spec, done):
         rounds += job.rounds
         seconds += _usual(job) * ratio.get(job.family, 1.0)
-        streams[place.problem].add((place.horizon, place.block, job.spec["trials"]))
-    for problem in spec.problems:
-        numbers = sum(horizon * trials for horizon, _, trials in streams[problem.title])
-        seconds += numbers * _seconds_of_best(problem.plain()) if numbers else 0.0
+        problem = job.spec["problem"]
+        _, games = streams.setdefault(canonical(problem), (problem, set()))
+        games.add((job.spec["horizon"], job.spec["block"], job.spec["trials"]))
+    for problem, games in streams.values():
+        seconds += sum(T * trials for T, _, trials in games) * _seconds_of_best(problem)
     seconds /= max(1, cores() if workers is None else workers)
     return Estimate(
-        cells=len(seen),
-        present=present,
+        cells=len(cells),
+        present=len(done),
         rounds=rounds,
         seconds=seconds + (START_SECONDS if rounds and workers != 0 else 0.0),
         basis="the cells that are there" if ratio else "what the engines usually take",

@@ -82,7 +82,6 @@ def facts(problem: str, player: Any, horizon: int, share: float) -> Facts:
             "projections": horizon if label == "OGD" else 0,
             "linear_minimisations": 0,
             "inner_solves": horizon // 4 if label == "DPP" else 0,
-            "counted": True,
         },
     }
     return Facts.from_plain(plain)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from surefoot.experiments.figures import sheet
 from surefoot.experiments.figures.sheet import INK, Width, in_style, look_of
-from surefoot.experiments.record import OracleFacts
 from surefoot.experiments.rows import Row
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def cost_figure(
     """Draw the time per round as bars; beside each its engine, and the oracle calls of a round."""
 
     def usable(row: Row) -> bool:
-        return row.facts.oracle is not None and bool(_microseconds(row))
+        return bool(row.facts.oracle.get("rounds") and _microseconds(row))
 
     choice = sheet.select(rows, problem, algorithms, usable, "oracle calls and times")
     picked = list(sheet.pick_horizon(choice.groups, horizon).values())
@@ -44,7 +43,6 @@ def cost_figure(
     colours = [look_of(row.number).colour for row in picked]
     ax.barh(range(len(picked)), times, height=0.62, color=colours)
     for y, (time, row) in enumerate(zip(times, picked, strict=True)):
-        assert row.facts.oracle is not None  # rows without are not chosen
         # How many runs share a round's work differs with the engine: times of two do not compare.
         text = f"{time:.3g} ({row.facts.engine or '?'})"
         text += f": {_list_calls(row.facts.oracle)}" if width == "page" else ""
@@ -69,9 +67,9 @@ def _microseconds(row: Row) -> float:
     return float(row.provenance.get("microseconds_a_round") or 0.0)
 
 
-def _list_calls(oracle: OracleFacts) -> str:
+def _list_calls(oracle: Mapping[str, int]) -> str:
     """Return the calls of a round; solves are a limit, as a point that is inside needs none."""
-    calls = {name: getattr(oracle, name) / oracle.rounds for name in _CALLS}
+    calls = {name: oracle.get(name, 0) / oracle["rounds"] for name in _CALLS}
     return ", ".join(
         f"{'≤ ' * (name == 'inner_solves')}{calls[name]:.3g} {word}"
         for name, word in _CALLS.items()

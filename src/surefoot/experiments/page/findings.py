@@ -276,8 +276,7 @@ def _tell_safest(inside: Sequence[Row]) -> str:
 
 def _knows_the_set(row: Row) -> bool:
     """Return whether it asks more of the feasible set than g at the action that is played."""
-    oracle = row.facts.oracle
-    return oracle is not None and any(getattr(oracle, name) for name in _ORACLES)
+    return any(row.facts.oracle.get(name) for name in _ORACLES)
 
 
 def _regret(row: Row) -> float:
