@@ -188,8 +188,8 @@ def test_bits_do_not_depend_on_the_company():
 
 def test_neighbours_share_streams_and_comparator(monkeypatch):
     made = []
-    keep = playing.build_problem
-    monkeypatch.setattr(playing, "build_problem", lambda *a: made.append(a[1]) or keep(*a))
+    keep = playing.build.build_problem
+    monkeypatch.setattr(playing.build, "build_problem", lambda *a: made.append(a[1]) or keep(*a))
     monkeypatch.setattr(playing, "_problems", playing.Latest())
     other = {"name": "PFS", "parameters": {"eta": 0.2, "rho": 0.01}}
     play_cells([("a", spec()), ("b", spec(algorithm=other))])

@@ -2,13 +2,8 @@ import numpy as np
 import pytest
 
 from surefoot.experiments import CellResult, Place
-from surefoot.experiments.paper.reproduction import (
-    CURVES,
-    OTHER_CONSTANTS,
-    REPRODUCED,
-    claims,
-    is_read_as,
-)
+from surefoot.experiments.paper.reproduction import CURVES, claims, is_read_as
+from surefoot.experiments.record import OTHER_CONSTANTS, REPRODUCED
 
 HORIZONS = (2_000, 10_000, 20_000)
 FIRST, SECOND = "paper toy", "paper toy, second streams"

@@ -34,34 +34,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
 from surefoot.core.optional import MissingExtraError, need
 from surefoot.core.types import Array, Player
-from surefoot.experiments.build import (
-    BLOCK,
-    Parameters,
-    Plugin,
-    PluginError,
-    build_player,
-    build_problem,
-    load_plugin,
-    loaded,
-    mark_of,
-)
-from surefoot.experiments.record import (
-    BreachFacts,
-    CellResult,
-    CellSpec,
-    ComparatorFacts,
-    Facts,
-    GuaranteeFacts,
-    Place,
-    PlayerTable,
-    ProblemFacts,
-    ProblemTable,
-    Provenance,
-    Sourced,
-    Status,
-    VerdictFacts,
-    time_now,
-)
+from surefoot.experiments import build, record
 from surefoot.experiments.specification import Spec, trials_of
 from surefoot.games import Engine, Regret, Trace, play, regret_of
 from surefoot.games.verdict import judge
@@ -86,7 +59,7 @@ class Job(NamedTuple):
 
     label: str
     address: str
-    spec: CellSpec
+    spec: record.CellSpec
 
     @property
     def rounds(self) -> int:
@@ -112,7 +85,7 @@ def canonical(data: object) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def stream_seed(root: int, problem: ProblemTable, block: int) -> int:
+def stream_seed(root: int, problem: record.ProblemTable, block: int) -> int:
     """Return the seed of a block of trials.
 
     Args:
@@ -135,7 +108,7 @@ def stream_seed(root: int, problem: ProblemTable, block: int) -> int:
     return int.from_bytes(state.astype("<u4").tobytes(), "little")
 
 
-def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
+def cells_of(spec: Spec) -> Iterator[tuple[record.Place, Job]]:
     """Yield the cells with their places: by problem, horizon, block, then algorithm.
 
     Neighbours share a problem, its streams and its best action in hindsight. Where two places share
@@ -144,7 +117,7 @@ def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
     players = [_mark_player(row.plain()) for row in spec.algorithms]
     for problem in spec.problems:
         named = problem.plain()
-        if mark := mark_of(named["name"]):
+        if mark := build.mark_of(named["name"]):
             named["plugin"] = mark
         rows = [
             (row, plain, trials_of(spec.trials, problem.trials, row.trials))
@@ -152,12 +125,12 @@ def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
             if row.plays(problem.title)
         ]
         horizons = sorted({T for row, *_ in rows for T in row.horizons or spec.horizons})
-        blocks = range(-(-max((trials for *_, trials in rows), default=0) // BLOCK))
+        blocks = range(-(-max((trials for *_, trials in rows), default=0) // build.BLOCK))
         for horizon, block in product(horizons, blocks):
             for row, plain, trials in rows:
-                left = min(trials - block * BLOCK, BLOCK)
+                left = min(trials - block * build.BLOCK, build.BLOCK)
                 if left > 0 and horizon in (row.horizons or spec.horizons):
-                    cell: CellSpec = {
+                    cell: record.CellSpec = {
                         "problem": named,
                         "algorithm": plain,
                         "horizon": horizon,
@@ -170,7 +143,7 @@ def cells_of(spec: Spec) -> Iterator[tuple[Place, Job]]:
                     yield job_at(problem.title, row.title, cell)
 
 
-def job_at(problem: str, algorithm: str, spec: CellSpec) -> tuple[Place, Job]:
+def job_at(problem: str, algorithm: str, spec: record.CellSpec) -> tuple[record.Place, Job]:
     """Return a cell with its place.
 
     Args:
@@ -181,17 +154,17 @@ def job_at(problem: str, algorithm: str, spec: CellSpec) -> tuple[Place, Job]:
     address = hashlib.sha256(canonical([__version__, spec]).encode()).hexdigest()
     horizon, block = spec["horizon"], spec["block"]
     label = f"{problem}: {algorithm}, T = {horizon}" + (f", block {block + 1}" if block else "")
-    place = Place(
+    place = record.Place(
         address=address, problem=problem, algorithm=algorithm, horizon=horizon, block=block
     )
     return place, Job(label, address, spec)
 
 
-def _mark_player(plain: PlayerTable) -> PlayerTable:
+def _mark_player(plain: record.PlayerTable) -> record.PlayerTable:
     """Return a player with the hash of its plugin, where it is from one."""
     if "base" in plain:
         plain = {**plain, "base": _mark_player(plain["base"])}
-    mark = mark_of(plain["name"])
+    mark = build.mark_of(plain["name"])
     return {**plain, "plugin": mark} if mark else plain
 
 
@@ -218,13 +191,13 @@ _comparators: Latest[Comparator] = Latest()
 _sums: Latest[np.ndarray] = Latest()
 
 
-def problem_of(spec: CellSpec) -> Problem:
+def problem_of(spec: record.CellSpec) -> Problem:
     """Return the problem of a cell, with the streams of its block of trials."""
 
     def make() -> Problem:
         seed = stream_seed(spec["seed"], spec["problem"], spec["block"])
         where = spec["horizon"], spec["trials"], seed, spec["block"]
-        return build_problem(spec["problem"], *where)
+        return build.build_problem(spec["problem"], *where)
 
     wanted = spec["problem"], spec["horizon"], spec["trials"], spec["seed"], spec["block"]
     return _problems.get(None, canonical(wanted), make)
@@ -232,7 +205,7 @@ def problem_of(spec: CellSpec) -> Problem:
 
 # --- playing --------------------------------------------------------------------------------------
 
-Parts: TypeAlias = tuple[Problem, Player | Tuned[Player], Parameters, Constants]
+Parts: TypeAlias = tuple[Problem, Player | Tuned[Player], build.Parameters, Constants]
 """What a cell is played with: the problem, the player, its numbers and its constants."""
 
 
@@ -240,15 +213,15 @@ class OtherCodeError(SurefootError, RuntimeError):
     """A worker with code different from the driver's, so its results would not be comparable."""
 
 
-def make_parts(spec: CellSpec) -> Parts:
+def make_parts(spec: record.CellSpec) -> Parts:
     """Return the parts that a cell names."""
     problem = problem_of(spec)
-    return problem, *build_player(spec["algorithm"], problem, spec["horizon"])
+    return problem, *build.build_player(spec["algorithm"], problem, spec["horizon"])
 
 
 def play_cell(
-    address: str, spec: CellSpec, parts: Callable[[CellSpec], Parts] = make_parts
-) -> CellResult:
+    address: str, spec: record.CellSpec, parts: Callable[[record.CellSpec], Parts] = make_parts
+) -> record.CellResult:
     """Play one cell: plain data in, plain data out, wherever it runs.
 
     Errors caused by the cell are recorded, not raised: a rejected tuning gives the status
@@ -261,9 +234,9 @@ def play_cell(
         parts: makes problem and player from that.
     """
     began = time.perf_counter()
-    status: Status = "done"
-    note, facts, arrays = "", Facts(), dict[str, np.ndarray]()
-    provenance: Provenance = {"microseconds_a_round": None, "versions": versions()}
+    status: record.Status = "done"
+    note, facts, arrays = "", record.Facts(), dict[str, np.ndarray]()
+    provenance: record.Provenance = {"microseconds_a_round": None, "versions": versions()}
     is_made = False
     try:
         problem, player, parameters, constants = parts(spec)
@@ -281,9 +254,9 @@ def play_cell(
             status, note = "failed", f"{type(error).__name__}: {error}".strip(": ")
             provenance["traceback"] = traceback.format_exc(limit=-8)
     provenance["seconds"] = time.perf_counter() - began
-    provenance["finished"] = time_now()
+    provenance["finished"] = record.time_now()
     provenance["platform"] = platform.platform()
-    return CellResult(
+    return record.CellResult(
         address=address,
         spec=spec,
         status=status,
@@ -294,7 +267,7 @@ def play_cell(
     )
 
 
-def play_cells(cells: Iterable[tuple[str, CellSpec]]) -> list[CellResult]:
+def play_cells(cells: Iterable[tuple[str, record.CellSpec]]) -> list[record.CellResult]:
     """Play neighbours, each by itself: its bits do not depend on the company."""
     with _ONE_AT_A_TIME:
         return [play_cell(address, spec) for address, spec in cells]
@@ -304,7 +277,7 @@ def play_cells(cells: Iterable[tuple[str, CellSpec]]) -> list[CellResult]:
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def _play(player: Player | Tuned[Player], problem: Problem, spec: CellSpec) -> Trace:
+def _play(player: Player | Tuned[Player], problem: Problem, spec: record.CellSpec) -> Trace:
     recording = spec["recording"]
     if spec["engine"] == "scan":
         need("jax", "jax", "the scan engine")  # the time of a round is not that of an import
@@ -325,10 +298,10 @@ def _play(player: Player | Tuned[Player], problem: Problem, spec: CellSpec) -> T
 
 def play_for(
     driver: Mapping[str, str | None],
-    plugins: Sequence[Plugin],
-    work: Callable[[list[tuple[str, CellSpec]]], list[CellResult]],
-    cells: list[tuple[str, CellSpec]],
-) -> list[CellResult]:
+    plugins: Sequence[build.Plugin],
+    work: Callable[[list[tuple[str, record.CellSpec]]], list[record.CellResult]],
+    cells: list[tuple[str, record.CellSpec]],
+) -> list[record.CellResult]:
     """Play for a driver, if this process has the code and the libraries that the driver has.
 
     Args:
@@ -340,8 +313,8 @@ def play_for(
     where = f"the worker on {platform.node()}"
     try:
         for plugin in plugins:
-            load_plugin(plugin.name, plugin.folder)
-    except PluginError as error:
+            build.load_plugin(plugin.name, plugin.folder)
+    except build.PluginError as error:
         raise OtherCodeError(f"{where}: {error}") from error
     own = fingerprint()
     differ = [
@@ -356,7 +329,7 @@ def play_for(
 
 def fingerprint() -> dict[str, str | None]:
     """Return what the bits of a result depend on beside its specification: code and libraries."""
-    return versions() | {f"plugin {plugin.name}": plugin.digest[:16] for plugin in loaded()}
+    return versions() | {f"plugin {plugin.name}": plugin.digest[:16] for plugin in build.loaded()}
 
 
 @cache
@@ -374,8 +347,8 @@ def versions() -> dict[str, str | None]:
 
 
 def summarise(
-    trace: Trace, spec: CellSpec, parameters: Parameters, constants: Constants
-) -> tuple[Facts, dict[str, np.ndarray]]:
+    trace: Trace, spec: record.CellSpec, parameters: build.Parameters, constants: Constants
+) -> tuple[record.Facts, dict[str, np.ndarray]]:
     """Return the facts and arrays of a game.
 
     Args:
@@ -397,25 +370,27 @@ def summarise(
     bound = None if guarantee is None else float(guarantee.regret_bound(T))
     replaced = spec["algorithm"].get("constants") or {}
     dimension = problem.costs.dimension
-    facts = Facts(
-        problem=ProblemFacts(
+    facts = record.Facts(
+        problem=record.ProblemFacts(
             name=problem.name,
             dimension=dimension,
             rows=int(problem.constraint.rows),
             start=tuple(problem.start.tolist()) if dimension == 2 else None,
         ),
         constants={
-            name: Sourced(getattr(constants, name), "specification" if name in replaced else origin)
+            name: record.Sourced(
+                getattr(constants, name), "specification" if name in replaced else origin
+            )
             for name, origin in constants.origins.items()
         },
         parameters={
-            name: Sourced(value if isinstance(value, str) else finite_or_none(value), origin)
+            name: record.Sourced(value if isinstance(value, str) else finite_or_none(value), origin)
             for name, (value, origin) in parameters.items()
         },
         guarantee=None if guarantee is None else _guarantee(guarantee, T),
-        verdict=VerdictFacts(word=verdict.word, sentence=verdict.sentence),
-        breaches=_breaches(trace, BLOCK * spec["block"]),
-        comparator=ComparatorFacts(
+        verdict=record.VerdictFacts(word=verdict.word, sentence=verdict.sentence),
+        breaches=_breaches(trace, build.BLOCK * spec["block"]),
+        comparator=record.ComparatorFacts(
             gap=finite_or_none(np.max(best.value[-1] - best.lower[-1])),
             exact=has_closed_form(costs, problem.benchmark.region),
         ),
@@ -437,7 +412,9 @@ def _kept_rounds(trace: Trace, every: int | None) -> tuple[Array, Array]:
     return at, np.append(0, at[:-1] + 1)
 
 
-def _arrays(trace: Trace, spec: CellSpec, regret: Regret, owner: object) -> dict[str, np.ndarray]:
+def _arrays(
+    trace: Trace, spec: record.CellSpec, regret: Regret, owner: object
+) -> dict[str, np.ndarray]:
     seen, observed = trace.violations, trace.observed
     assert observed is not None  # the watch is on
     upper, lower = _runs(regret.upper), _runs(regret.lower)
@@ -512,9 +489,9 @@ def _boundary(problem: Problem) -> Array | None:
     return inside + low * way
 
 
-def _guarantee(guarantee: Guarantee, T: int) -> GuaranteeFacts:
+def _guarantee(guarantee: Guarantee, T: int) -> record.GuaranteeFacts:
     bounds = {str(measure): finite_or_none(b) for measure, b in guarantee.bounds(T).items()}
-    return GuaranteeFacts(
+    return record.GuaranteeFacts(
         name=guarantee.name,
         kind=guarantee.kind,
         text=str(guarantee),
@@ -526,13 +503,13 @@ def _guarantee(guarantee: Guarantee, T: int) -> GuaranteeFacts:
     )
 
 
-def _breaches(trace: Trace, before: int) -> tuple[BreachFacts, ...]:
+def _breaches(trace: Trace, before: int) -> tuple[record.BreachFacts, ...]:
     """Return the first breach of each premise; ``before`` trials are in earlier blocks."""
     first: dict[tuple[str, float | None], Breach] = {}
     for breach in trace.breaches:  # in order of the rounds
         first.setdefault((breach.constant, breach.limit), breach)
     return tuple(
-        BreachFacts(
+        record.BreachFacts(
             constant=breach.constant,
             limit=finite_or_none(breach.limit),
             observed=finite_or_none(breach.observed),

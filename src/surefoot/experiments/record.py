@@ -520,9 +520,9 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _read(kind: Any, data: Any, name: str) -> Any:
+    origin, parts = get_origin(kind), get_args(kind)
     if kind is object:
         return data
-    origin, parts = get_origin(kind), get_args(kind)
     if origin in (UnionType, Union):
         return _read_union(parts, data, name)
     if origin is Literal:
@@ -533,11 +533,7 @@ def _read(kind: Any, data: Any, name: str) -> Any:
     if issubclass(origin or kind, tuple):
         return _read_tuple(kind, data, name)
     if is_dataclass(kind) or issubclass(origin or kind, dict):
-        if not isinstance(data, dict):
-            raise InvalidValueError(f"{name} must be a table, got {data!r}")
-        hints = dict.fromkeys(data, parts[1]) if origin is dict else _hints(kind)
-        read = {n: _read(h, data[n], f"{name}.{n}") for n, h in hints.items() if n in data}
-        return _make_record(kind, read, name) if is_dataclass(kind) else data | read
+        return _read_table(kind, data, name)
     if not _fits(kind, data):
         raise InvalidValueError(f"{name} must be {_NAMES[kind]}, got {data!r}")
     return float(data) if kind is float else data
@@ -564,11 +560,17 @@ def _fits(kind: Any, data: Any) -> bool:
     return kind in _NAMES and isinstance(data, kind)
 
 
-def _make_record(kind: Any, values: dict[str, Any], name: str) -> Any:
+def _read_table(kind: Any, data: Any, name: str) -> Any:
+    if not isinstance(data, dict):
+        raise InvalidValueError(f"{name} must be a table, got {data!r}")
+    hints = dict.fromkeys(data, get_args(kind)[1]) if get_args(kind) else _hints(kind)
+    read = {n: _read(h, data[n], f"{name}.{n}") for n, h in hints.items() if n in data}
+    if not is_dataclass(kind):
+        return data | read
     for f in fields(kind):
-        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
-            raise InvalidValueError(f"{name} must have '{f.name}', got {sorted(values)}")
-    return kind(**values)
+        if f.name not in read and f.default is MISSING and f.default_factory is MISSING:
+            raise InvalidValueError(f"{name} must have '{f.name}', got {sorted(read)}")
+    return kind(**read)  # type: ignore[operator]
 
 
 def _read_tuple(kind: Any, data: Any, name: str) -> Any:

@@ -24,17 +24,7 @@ from urllib.parse import quote
 import numpy as np
 
 from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
-from surefoot.experiments.record import (
-    CellResult,
-    CellSpec,
-    Facts,
-    Place,
-    Provenance,
-    Status,
-    from_plain,
-    misshapen,
-    to_plain,
-)
+from surefoot.experiments import record
 
 _ID, _FORMAT = 0x53465253, 3  # "SFRS"
 _SCHEMA = (
@@ -43,7 +33,7 @@ _SCHEMA = (
     "CREATE TABLE documents (kind TEXT NOT NULL, key TEXT NOT NULL, content TEXT NOT NULL, "
     "digest BLOB NOT NULL, PRIMARY KEY (kind, key)) STRICT",
 )
-_STATUSES = get_args(Status)
+_STATUSES = get_args(record.Status)
 _NUMBERS = re.compile("[<|][biuf][1248]")
 """The types of arrays that a cell may have."""
 
@@ -66,7 +56,7 @@ class DamagedCellError(DamagedError):
 class _Plan:
     """The places of an experiment."""
 
-    places: tuple[Place, ...] = ()
+    places: tuple[record.Place, ...] = ()
 
 
 class Results:
@@ -80,14 +70,14 @@ class Results:
         >>> path = Path(folder.name) / "results.sqlite"
         >>> with Results.write(path) as results:
         ...     arrays = {"regret": np.array([1.5, 2.5])}
-        ...     results.put(CellResult(address="c0", spec={}, status="done", arrays=arrays))
+        ...     results.put(record.CellResult(address="c0", spec={}, status="done", arrays=arrays))
         >>> with Results.open(path) as results:
         ...     results.have(), results.get("c0").arrays["regret"]
         ({'c0': 'done'}, array([1.5, 2.5]))
         >>> folder.cleanup()
     """
 
-    def __init__(self, path: str | os.PathLike[str], mode: str) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, write: bool = False) -> None:
         self.path = Path(os.fspath(path))
         self._lock: sqlite3.Connection | None = None
         self._numbers: dict[str, int] = {}
@@ -95,6 +85,7 @@ class Results:
             raise StoreError(f"{self._name} cannot be opened: it is no file")
         # Where nothing can be written there is no log beside the file, and none can be made.
         still = "" if os.access(self.path.parent, os.W_OK) else "&immutable=1"
+        mode = "rwc" if write else "ro"
         with self._explain_errors("opened"):
             where = f"file:{quote(str(self.path.absolute()))}?mode={mode}{still}"
             self._connection = sqlite3.connect(
@@ -102,16 +93,21 @@ class Results:
             )
         # A text that is damaged may be none.
         self._connection.text_factory = lambda data: data.decode(errors="replace")
+        try:
+            if write:
+                self._begin_writing()
+            else:
+                self._check_kind()
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
         """Open results for reading."""
         if not os.path.lexists(path):
             raise StoreError(f"results '{os.fspath(path)}' cannot be opened: it does not exist")
-        results = cls(path, "ro")
-        with results._closing_on_error():
-            results._check_kind()
-        return results
+        return cls(path)
 
     @classmethod
     def write(cls, path: str | os.PathLike[str]) -> Results:
@@ -125,23 +121,23 @@ class Results:
             raise StoreError(
                 f"results '{os.fspath(path)}' cannot be created: its folder does not exist"
             )
-        results = cls(path, "rwc")
-        with results._closing_on_error():
-            results._take_lock()
-            if not results._rows("SELECT 1 FROM sqlite_master"):
-                with results._transaction():
-                    for statement in _SCHEMA:
-                        results._connection.execute(statement)
-                    results._connection.execute(f"PRAGMA application_id = {_ID}")
-                    results._connection.execute(f"PRAGMA user_version = {_FORMAT}")
-            results._check_kind()
-            # The log keeps readers and the driver out of each other's way, and costs one sync.
-            results._rows("PRAGMA journal_mode = WAL")
-            results._rows("PRAGMA synchronous = FULL")
-            ((told,),) = results._rows("PRAGMA quick_check(1)")
-            if told != "ok":
-                raise results._damaged(told)
-        return results
+        return cls(path, write=True)
+
+    def _begin_writing(self) -> None:
+        self._take_lock()
+        if not self._rows("SELECT 1 FROM sqlite_master"):
+            with self._transaction():
+                for statement in _SCHEMA:
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA application_id = {_ID}")
+                self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        self._check_kind()
+        # The log keeps readers and the driver out of each other's way, and costs one sync.
+        self._rows("PRAGMA journal_mode = WAL")
+        self._rows("PRAGMA synchronous = FULL")
+        ((told,),) = self._rows("PRAGMA quick_check(1)")
+        if told != "ok":
+            raise self._damaged(told)
 
     def __enter__(self) -> Self:
         return self
@@ -168,17 +164,17 @@ class Results:
         """Set some keys of the header; the others stay."""
         self._set_documents("header", values)
 
-    def set_plan(self, places: Sequence[Place]) -> None:
+    def set_plan(self, places: Sequence[record.Place]) -> None:
         """Set the cells of the experiment, in order.
 
         Other cells stay in the file: a specification may come back to them.
         """
         self._set_documents("plan", {"places": places})
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[record.Place]:
         """Return the cells of the experiment, in order, whether they are there or not."""
         try:
-            return list(from_plain(_Plan, self._documents("plan"), "its plan").places)
+            return list(record.from_plain(_Plan, self._documents("plan"), "its plan").places)
         except InvalidValueError as error:
             raise self._damaged(error) from error
 
@@ -192,7 +188,7 @@ class Results:
 
     # --- cells ------------------------------------------------------------------------------------
 
-    def put(self, cell: CellResult) -> None:
+    def put(self, cell: record.CellResult) -> None:
         """Write a cell, whole or not at all; it replaces one with the same address.
 
         Raises:
@@ -203,11 +199,11 @@ class Results:
             self._connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", row)
         self._numbers.pop(cell.address, None)
 
-    def have(self) -> dict[str, Status]:
+    def have(self) -> dict[str, record.Status]:
         """Return the status of every cell by address; whether it is whole is not looked at."""
         return {address: status for _, address, status in self._listed() if status in _STATUSES}
 
-    def get(self, address: str) -> CellResult:
+    def get(self, address: str) -> record.CellResult:
         """Return a cell as it was written.
 
         Raises:
@@ -219,7 +215,7 @@ class Results:
             raise StoreError(f"{self._name} has no cell {address}")
         return cell
 
-    def find(self, address: str) -> CellResult | None:
+    def find(self, address: str) -> record.CellResult | None:
         """Return a cell as it was written; None if it is not in the file.
 
         Raises:
@@ -245,7 +241,7 @@ class Results:
                 found[address] = error.why
         return found
 
-    def cells(self) -> Iterator[tuple[Place, CellResult]]:
+    def cells(self) -> Iterator[tuple[record.Place, record.CellResult]]:
         """Yield the whole cells of the experiment, in order."""
         for place in self.places():
             with contextlib.suppress(DamagedError):  # one that cannot be read hides no other
@@ -253,10 +249,10 @@ class Results:
                 if cell is not None:
                     yield place, cell
 
-    def _listed(self) -> list[tuple[int, str, Status]]:
+    def _listed(self) -> list[tuple[int, str, record.Status]]:
         return self._rows("SELECT rowid, address, status FROM cells NOT INDEXED ORDER BY rowid")
 
-    def _cell(self, number: int, address: str) -> CellResult:
+    def _cell(self, number: int, address: str) -> record.CellResult:
         try:
             query = "SELECT address, status, content, arrays, digest FROM cells WHERE rowid = ?"
             rows = self._rows(query, (number,))
@@ -304,14 +300,6 @@ class Results:
                 self._lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
                 raise StoreError(f"{self._name} is in use by another run") from error
-
-    @contextlib.contextmanager
-    def _closing_on_error(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
 
     @contextlib.contextmanager
     def _explain_errors(self, what: str) -> Iterator[None]:
@@ -372,7 +360,7 @@ class Results:
 # --- a cell as a row ------------------------------------------------------------------------------
 
 
-def _encode(cell: CellResult) -> tuple[str, str, str, bytes, bytes]:
+def _encode(cell: record.CellResult) -> tuple[str, str, str, bytes, bytes]:
     """Return the row of a cell.
 
     Raises:
@@ -405,14 +393,14 @@ def _encode(cell: CellResult) -> tuple[str, str, str, bytes, bytes]:
 class _Content:
     """The text of a cell."""
 
-    spec: CellSpec
+    spec: record.CellSpec
     note: str
-    facts: Facts
-    provenance: Provenance
+    facts: record.Facts
+    provenance: record.Provenance
     arrays: tuple[tuple[str, str, tuple[int, ...]], ...]
 
 
-def _decode(row: tuple[Any, ...]) -> CellResult:
+def _decode(row: tuple[Any, ...]) -> record.CellResult:
     """Return the cell of a row.
 
     A forged file has digests that fit, so nothing of it is taken for granted.
@@ -427,7 +415,7 @@ def _decode(row: tuple[Any, ...]) -> CellResult:
         plain = json.loads(text)
     except (ValueError, RecursionError):
         raise InvalidValueError("its text is not JSON") from None
-    content = from_plain(_Content, plain, "its content")
+    content = record.from_plain(_Content, plain, "its content")
     if status not in _STATUSES:
         raise InvalidValueError(f"status must be one of {', '.join(_STATUSES)}, got {status!r}")
     arrays, start = {}, 0
@@ -440,9 +428,9 @@ def _decode(row: tuple[Any, ...]) -> CellResult:
         start = stop
     if start != len(data):
         raise InvalidValueError("it has more numbers than its arrays")
-    if why := misshapen(arrays):
+    if why := record.misshapen(arrays):
         raise InvalidValueError(why)
-    return CellResult(
+    return record.CellResult(
         address=address,
         spec=content.spec,
         status=status,
@@ -455,7 +443,7 @@ def _decode(row: tuple[Any, ...]) -> CellResult:
 
 def _json(data: Any) -> str:
     """Return plain data as JSON, the same text for the same data."""
-    return json.dumps(to_plain(data), sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return json.dumps(record.to_plain(data), sort_keys=True, allow_nan=False, separators=(",", ":"))
 
 
 def _digest(*parts: Any) -> bytes:

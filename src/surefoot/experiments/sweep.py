@@ -25,6 +25,7 @@ import numpy as np
 
 from surefoot.core.errors import DamagedError, StoreError
 from surefoot.core.optional import MissingExtraError, need
+from surefoot.experiments import record
 from surefoot.experiments.build import build_problem, loaded
 from surefoot.experiments.cells import (
     TOLERANCE,
@@ -40,16 +41,6 @@ from surefoot.experiments.cells import (
     versions,
 )
 from surefoot.experiments.executors import RunError, Workers, cores, make_workers
-from surefoot.experiments.record import (
-    FILE_NAME,
-    CellResult,
-    CellSpec,
-    Place,
-    ProblemTable,
-    Provenance,
-    Status,
-    time_now,
-)
 from surefoot.experiments.specification import Spec
 from surefoot.experiments.store import Results
 from surefoot.experiments.toml import dump_spec
@@ -57,7 +48,7 @@ from surefoot.games import play
 from surefoot.kernel.games import is_available
 from surefoot.problems.hindsight import has_closed_form
 
-FINISHED: tuple[Status, ...] = ("done", "refused")
+FINISHED: tuple[record.Status, ...] = ("done", "refused")
 """Statuses of cells that need not be played again."""
 
 NOTES = 20
@@ -128,11 +119,11 @@ class Sweep:
 
     def __init__(
         self,
-        put: Callable[[CellResult], None],
+        put: Callable[[record.CellResult], None],
         before: Event,
         stop: Stop,
         progress: Callable[[Event], None] | None,
-        work: Callable[..., list[CellResult]],
+        work: Callable[..., list[record.CellResult]],
     ) -> None:
         self._store = put
         self.now = before
@@ -140,7 +131,7 @@ class Sweep:
         self._progress = progress
         self._work = work
         self._before, self._began = before.done, time.perf_counter()
-        self._flying: dict[Future[list[CellResult]], list[Job]] = {}
+        self._flying: dict[Future[list[record.CellResult]], list[Job]] = {}
         # To be played by themselves: they were there when a worker died, or a chunk failed.
         self._alone: deque[Job] = deque()
         self._deaths: Counter[str] = Counter()
@@ -236,7 +227,7 @@ class Sweep:
         if died and mend:
             self._mend()
 
-    def _take(self, future: Future[list[CellResult]]) -> bool:
+    def _take(self, future: Future[list[record.CellResult]]) -> bool:
         """Write one chunk; return whether its worker died."""
         chunk = self._flying.pop(future)
         try:
@@ -275,15 +266,15 @@ class Sweep:
             else:
                 self._alone.append(job)
 
-    def _give_up(self, job: Job, status: Status, note: str) -> None:
+    def _give_up(self, job: Job, status: record.Status, note: str) -> None:
         """Write that a cell has no result."""
-        provenance: Provenance = {"finished": time_now(), "versions": versions()}
-        result = CellResult(
+        provenance: record.Provenance = {"finished": record.time_now(), "versions": versions()}
+        result = record.CellResult(
             address=job.address, spec=job.spec, status=status, note=note, provenance=provenance
         )
         self._put(job, result)
 
-    def _put(self, job: Job, result: CellResult) -> None:
+    def _put(self, job: Job, result: record.CellResult) -> None:
         self._store(result)
         self.counts[result.status] += 1
         if result.status not in FINISHED and len(self._notes) < NOTES:
@@ -349,6 +340,22 @@ def pending(spec: Spec, skip: set[str]) -> Iterator[Job]:
             yield job
 
 
+def _plan(
+    spec: Spec, results: Results, *, force: bool
+) -> tuple[list[record.Place], dict[str, int], set[str], list[str]]:
+    """Return all places, the rounds of all cells, what need not be played, and what was damaged."""
+    damaged = {} if force else results.damaged()
+    have = {} if force else results.have()
+    places, rounds, notes = list[record.Place](), dict[str, int](), list[str]()
+    for place, job in cells_of(spec):
+        places.append(place)
+        if job.address not in rounds and job.address in damaged:
+            notes.append(f"{job.label}: was damaged, and played again: {damaged[job.address]}")
+        rounds[job.address] = job.rounds
+    skip = {a for a in rounds if have.get(a) in FINISHED and a not in damaged}
+    return places, rounds, skip, first_few(notes, len(notes))
+
+
 def run(
     spec: Spec,
     folder: str | Path,
@@ -359,7 +366,7 @@ def run(
     executor: Executor | None = None,
     force: bool = False,
     progress: Callable[[Event], None] | None = None,
-    _work: Callable[..., list[CellResult]] = play_cells,
+    _work: Callable[..., list[record.CellResult]] = play_cells,
 ) -> Outcome:
     """Play what a specification describes and is not in the folder yet.
 
@@ -391,17 +398,9 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
-    with Results.write(folder / FILE_NAME) as results, Stop() as stop:
-        damaged = {} if force else results.damaged()
-        have = {} if force else results.have()
-        places, rounds, notes = list[Place](), dict[str, int](), list[str]()
-        for place, job in cells_of(spec):
-            places.append(place)
-            if job.address not in rounds and job.address in damaged:
-                notes.append(f"{job.label}: was damaged, and played again: {damaged[job.address]}")
-            rounds[job.address] = job.rounds
-        skip = {a for a in rounds if have.get(a) in FINISHED and a not in damaged}
-        created = now = time_now()
+    with Results.write(folder / record.FILE_NAME) as results, Stop() as stop:
+        places, rounds, skip, notes = _plan(spec, results, force=force)
+        created = now = record.time_now()
         with suppress(DamagedError):  # written anew
             created = results.header().get("created", now)
         results.set_plan(places)
@@ -425,7 +424,7 @@ def run(
                 sweep.play(pending(spec, skip), where)
             finally:
                 where.close()
-    return sweep.outcome(folder, first_few(notes, len(notes)))
+    return sweep.outcome(folder, notes)
 
 
 # --- what is not installed ------------------------------------------------------------------------
@@ -452,9 +451,9 @@ class Missing(NamedTuple):
 
 
 def missing_extras(
-    cells: Iterable[tuple[Place, Job]],
+    cells: Iterable[tuple[record.Place, Job]],
     engine: str,
-    parts: Callable[[CellSpec], Parts] = make_parts,
+    parts: Callable[[record.CellSpec], Parts] = make_parts,
 ) -> list[Missing]:
     """Return what is missing to play some cells; empty if nothing is.
 
@@ -490,7 +489,7 @@ def missing_extras(
     return [Missing(sentence, tuple(rows)) for sentence, rows in found.items()]
 
 
-def _try_two_rounds(spec: CellSpec, parts: Callable[[CellSpec], Parts]) -> None:
+def _try_two_rounds(spec: record.CellSpec, parts: Callable[[record.CellSpec], Parts]) -> None:
     """Play two rounds and find the best action; raise what is missing for that."""
     if spec["engine"] == "scan":
         need("jax", "jax", "the scan engine")
@@ -543,8 +542,8 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
         folder: of its results.
         workers: processes; one per processor unless given.
     """
-    path, ratio = Path(folder) / FILE_NAME, dict[tuple[object, ...], float]()
-    have: dict[str, Status] = {}
+    path, ratio = Path(folder) / record.FILE_NAME, dict[tuple[object, ...], float]()
+    have: dict[str, record.Status] = {}
     if path.exists():
         with Results.open(path) as results:
             have = results.have()
@@ -552,7 +551,7 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
     cells = {job.address for _, job in cells_of(spec)}
     done = {address for address in cells if have.get(address) in FINISHED}
     rounds, seconds = 0, 0.0
-    streams: dict[str, tuple[ProblemTable, set[tuple[int, int, int]]]] = {}
+    streams: dict[str, tuple[record.ProblemTable, set[tuple[int, int, int]]]] = {}
     for job in pending(spec, done):
         rounds += job.rounds
         seconds += _usual(job) * ratio.get(job.family, 1.0)
@@ -586,7 +585,7 @@ def _measured(
     return found
 
 
-def _seconds_of_best(problem: ProblemTable) -> float:
+def _seconds_of_best(problem: record.ProblemTable) -> float:
     """Return the seconds that a round of a trial adds to finding the best action in hindsight."""
     try:
         made = build_problem(problem, _TRIED, 1, 0, 0)

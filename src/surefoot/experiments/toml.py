@@ -1,4 +1,4 @@
-"""The specification that `surefoot new` writes: commented, complete, quick to play."""
+"""Read and write specifications as TOML, and begin one; mistakes are told with their lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers, times and lists in words."""
+"""What was found, in words: verdicts of all pairs, who stayed inside, what was reproduced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Every work of the paper's bibliography, and what of it runs here."""
+"""Related work: every work of the paper's bibliography, and each system where it is at home.
+
+A game is played round by round, so that every call of an oracle is counted. The repository's
+``make related`` plays it, with a ring of agents, and writes the tables of the page.
+"""
 
 from __future__ import annotations
 

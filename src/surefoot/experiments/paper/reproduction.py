@@ -1,11 +1,26 @@
-"""Compare what the paper's figures show with what was measured; give a verdict on each."""
+r"""The paper's whole experiment: every setting its name may mean, and every row of Table 1.
+
+Three problems: the toy on the streams of the published regret script, the same on those of the
+violation script, and the toy moved so that its constraint binds. The rows:
+
+- *as written* in the text, *as plotted* (what Figure 1a shows), *as released* (the published
+  scripts), *as demanded* (Corollary 1 with a gradient bound that is true);
+- *beyond*: Theorem 1's bound minimised, certified steps, the schedule for strong convexity;
+- DPP, with one queue for the largest constraint as in the scripts, with one for each; DPP-T as
+  written and as released;
+- every other theorem of the catalogue whose rule can be compiled.
+
+A row that claims a theorem with constants that the streams disprove keeps the claim: that it
+breaks, and in which round, is part of the result. What the paper's figures show is compared with
+what was measured, with a verdict on each (:func:`claims`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,25 +29,13 @@ from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, LeaderFoll
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
-from surefoot.experiments import Event, Outcome, Spec, build_spec, run
+from surefoot.experiments import Event, Outcome, Spec, build_spec, record, run
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
-from surefoot.experiments.record import (
-    CLAIM_WORDS,
-    FILE_NAME,
-    NOT_REPRODUCED,
-    OTHER_CONSTANTS,
-    REPRODUCED,
-    CellResult,
-    Claim,
-    Panels,
-    PanelSetting,
-    Place,
-    Shown,
-    Story,
-)
 from surefoot.experiments.rows import arrange
 from surefoot.experiments.store import Results
 from surefoot.problems import HORIZONS, SETTINGS
+
+REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
 
 READING = 0.02
 """A value is read off a printed figure to within this share of it, or to within 2 units."""
@@ -45,70 +48,45 @@ class PublishedCurve(NamedTuple):
     """A curve of the paper with the rows that may represent it.
 
     Attributes:
-        figure: "1a" or "1b".
         name: the paper's label for it.
         measure: which of the recorded numbers it shows, as a mean over the trials.
-        problem: label of the problem, whose streams are those of the figure's script.
-        published: values read off the figure, by horizon.
+        values: read off the figure at 2,000, 10,000 and 20,000 rounds.
         stated: the row with the constants that the text states.
         others: rows with other constants, the most likely first.
     """
 
-    figure: str
     name: str
-    measure: str
-    problem: str
-    published: dict[int, float]
+    measure: Literal["regret", "soft"]
+    values: tuple[float, float, float]
     stated: str
     others: tuple[str, ...]
 
+    @property
+    def figure(self) -> str:
+        """Which figure it is in."""
+        return "1a" if self.measure == "regret" else "1b"
 
+    @property
+    def problem(self) -> str:
+        """Label of the problem whose streams are those of the figure's script."""
+        return REGRET if self.measure == "regret" else VIOLATION
+
+    @property
+    def published(self) -> dict[int, float]:
+        """The values by horizon."""
+        return dict(zip((2_000, 10_000, 20_000), self.values, strict=True))
+
+
+_PFS = ("PFS as plotted", "PFS as released", "PFS as demanded")
+_VECTOR = ("DPP, queue for each constraint",)
 CURVES = (
+    PublishedCurve("PFS", "regret", (88.0, 191.0, 267.0), "PFS as written", _PFS),
+    PublishedCurve("DPP", "regret", (45.0, 102.0, 142.0), "DPP", _VECTOR),
     PublishedCurve(
-        "1a",
-        "PFS",
-        "regret",
-        "paper toy",
-        {2_000: 88.0, 10_000: 191.0, 20_000: 267.0},
-        "PFS as written",
-        ("PFS as plotted", "PFS as released", "PFS as demanded"),
+        "DPP-T", "regret", (333.0, 520.0, 600.0), "DPP-T as written", ("DPP-T as released",)
     ),
-    PublishedCurve(
-        "1a",
-        "DPP",
-        "regret",
-        "paper toy",
-        {2_000: 45.0, 10_000: 102.0, 20_000: 142.0},
-        "DPP",
-        ("DPP, queue for each constraint",),
-    ),
-    PublishedCurve(
-        "1a",
-        "DPP-T",
-        "regret",
-        "paper toy",
-        {2_000: 333.0, 10_000: 520.0, 20_000: 600.0},
-        "DPP-T as written",
-        ("DPP-T as released",),
-    ),
-    PublishedCurve(
-        "1b",
-        "PFS",
-        "soft",
-        "paper toy, second streams",
-        {2_000: 0.0, 10_000: 0.0, 20_000: 0.0},
-        "PFS as written",
-        ("PFS as plotted",),
-    ),
-    PublishedCurve(
-        "1b",
-        "DPP",
-        "soft",
-        "paper toy, second streams",
-        {2_000: 15.0, 10_000: 31.0, 20_000: 37.0},
-        "DPP",
-        ("DPP, queue for each constraint",),
-    ),
+    PublishedCurve("PFS", "soft", (0.0, 0.0, 0.0), "PFS as written", _PFS[:1]),
+    PublishedCurve("DPP", "soft", (15.0, 31.0, 37.0), "DPP", _VECTOR),
 )
 """The curves with values to compare. The text gives DPP as V = sqrt(T), alpha = T; that its queue
 is one for the largest constraint is not said and found in the scripts, hence the vector as other.
@@ -117,7 +95,7 @@ is one for the largest constraint is not said and found in the scripts, hence th
 _WHAT = {"regret": "regret", "soft": "[sum g]+"}
 
 
-def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[Claim]:
+def claims(cells: Iterable[tuple[record.Place, record.CellResult]]) -> list[record.Claim]:
     """Return the verdicts on Figures 1a, 1b, 1c and 2, each figure's own first.
 
     Args:
@@ -134,13 +112,15 @@ def claims(cells: Iterable[tuple[Place, CellResult]]) -> list[Claim]:
 
 def _verdict(stated: bool, others: bool = False) -> str:
     """Return the verdict on what holds with the constants as stated, or with others."""
-    return REPRODUCED if stated else OTHER_CONSTANTS if others else NOT_REPRODUCED
+    return (
+        record.REPRODUCED if stated else record.OTHER_CONSTANTS if others else record.NOT_REPRODUCED
+    )
 
 
-def _with_whole(figure: str, single: Sequence[Claim]) -> list[Claim]:
+def _with_whole(figure: str, single: Sequence[record.Claim]) -> list[record.Claim]:
     """Return a figure's own verdict, that of its worst part, and then its parts."""
     parts = [c for c in single if c.figure == figure]
-    worst = min(parts, key=lambda c: CLAIM_WORDS.index(c.verdict))
+    worst = min(parts, key=lambda c: record.CLAIM_WORDS.index(c.verdict))
     whole = _claim(
         figure,
         f"Figure {figure} as a whole",
@@ -159,8 +139,8 @@ def _claim(
     reason: str,
     published: Mapping[int, float] | None = None,
     measured: Mapping[int, float] | None = None,
-) -> Claim:
-    return Claim(
+) -> record.Claim:
+    return record.Claim(
         figure=figure,
         statement=statement,
         settings=settings,
@@ -183,7 +163,7 @@ def is_read_as(value: float, published: float) -> bool:
     return abs(value - published) <= max(2.0, READING * abs(published))
 
 
-def _on_curve(curve: PublishedCurve, measured: Measured) -> Claim:
+def _on_curve(curve: PublishedCurve, measured: Measured) -> record.Claim:
     tried = {
         label: {
             T: float(np.mean(measured[curve.problem, label, T][curve.measure]))
@@ -219,7 +199,7 @@ _LAST = 20_000
 _RELEASED = "DPP-T as released (violation script)"
 
 
-def _on_instants(measured: Measured) -> list[Claim]:
+def _on_instants(measured: Measured) -> list[record.Claim]:
     """Judge Figure 1c: PFS never violates, DPP does, tightening DPP helps a lot."""
     problem = "paper toy, second streams"
     worst = {
@@ -253,7 +233,7 @@ def _on_instants(measured: Measured) -> list[Claim]:
     ]
 
 
-def _on_actions(measured: Measured) -> list[Claim]:
+def _on_actions(measured: Measured) -> list[record.Claim]:
     """Judge Figure 2: PFS comes to the boundary from inside, DPP goes beyond it."""
     found = {}
     for label in ("PFS as written", "PFS as plotted", "DPP"):
@@ -289,8 +269,6 @@ def _on_actions(measured: Measured) -> list[Claim]:
     ]
 
 
-REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
-
 _SHOWN = (2_000, 6_000, 20_000)
 """Horizons of the rows that are in none of the paper's figures: enough for a rate."""
 
@@ -306,7 +284,7 @@ class Reproduction:
     """
 
     outcome: Outcome
-    claims: list[Claim]
+    claims: list[record.Claim]
     folder: Path
 
 
@@ -328,7 +306,7 @@ def reproduce(
     outcome = run(specification(), folder, workers=workers, force=force, progress=progress)
     if outcome.interrupted or outcome.failed or outcome.set_aside:
         return Reproduction(outcome, [], folder)
-    with Results.write(folder / FILE_NAME) as results:
+    with Results.write(folder / record.FILE_NAME) as results:
         found = claims(results.cells())
         results.set_note("claims", found)
         results.set_note("panels", panels())
@@ -372,9 +350,9 @@ def _turn(row: dict[str, Any]) -> int:
     return _FIRST.index(row["label"]) if row["label"] in _FIRST else len(_FIRST)
 
 
-def story() -> Story:
+def story() -> record.Story:
     """Return what the reproduction is about, for the first screen of its page."""
-    return Story(
+    return record.Story(
         paper="Spencer Hutchinson and Mahnoosh Alizadeh, Constrained Online Convex Optimization "
         "with Polyak Feasibility Steps, ICML 2025",
         question="Its figures show that Polyak feasibility steps (PFS) never leave the feasible "
@@ -390,25 +368,25 @@ def story() -> Story:
     )
 
 
-def panels() -> Panels:
+def panels() -> record.Panels:
     """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
-    others = (Shown("DPP", "DPP"), Shown("DPP-T as released", "DPP-T"))
-    written = (Shown("DPP", "DPP"), Shown("DPP-T as written", "DPP-T"))
+    others = (record.Shown("DPP", "DPP"), record.Shown("DPP-T as released", "DPP-T"))
+    written = (record.Shown("DPP", "DPP"), record.Shown("DPP-T as written", "DPP-T"))
     beyond = (
-        Shown("PFS tuned", "PFS, tuned"),
-        Shown("CertifiedPFS", "certified"),
-        Shown("CertifiedPFS, horizon known", "certified, T known"),
-        Shown("ScheduledPFS, strongly convex", "strongly convex"),
+        record.Shown("PFS tuned", "PFS, tuned"),
+        record.Shown("CertifiedPFS", "certified"),
+        record.Shown("CertifiedPFS, horizon known", "certified, T known"),
+        record.Shown("ScheduledPFS, strongly convex", "strongly convex"),
     )
-    return Panels(
+    return record.Panels(
         problem=REGRET,
         violation_problem=VIOLATION,
         settings=(
-            PanelSetting("as plotted", (Shown("PFS as plotted", "PFS"), *others)),
-            PanelSetting("as written", (Shown("PFS as written", "PFS"), *written)),
-            PanelSetting("as released", (Shown("PFS as released", "PFS"), *others)),
-            PanelSetting("as demanded", (Shown("PFS as demanded", "PFS"), *others)),
-            PanelSetting("beyond", (*beyond, *others)),
+            record.PanelSetting("as plotted", (record.Shown("PFS as plotted", "PFS"), *others)),
+            record.PanelSetting("as written", (record.Shown("PFS as written", "PFS"), *written)),
+            record.PanelSetting("as released", (record.Shown("PFS as released", "PFS"), *others)),
+            record.PanelSetting("as demanded", (record.Shown("PFS as demanded", "PFS"), *others)),
+            record.PanelSetting("beyond", (*beyond, *others)),
         ),
         # Of Figure 1a and of Figure 1b, by the paper's name and the horizon.
         published={
