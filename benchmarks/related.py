@@ -153,9 +153,9 @@ def _share(share: float | None) -> str:
 
 def _calls(row: Row) -> str:
     asked = row.facts.oracle
-    if asked is None:
+    if not asked:
         return ""
-    each = ((word, getattr(asked, field) / asked.rounds) for field, word in _CALLS.items())
+    each = ((word, asked.get(name, 0) / asked["rounds"]) for name, word in _CALLS.items())
     return ", ".join(f"{count:.3g} {word}" for word, count in each if count)
 
 
