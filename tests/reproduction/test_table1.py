@@ -62,6 +62,6 @@ def test_rows_with_a_solver_are_named_and_counted(results):
         if place.horizon == 200 and cell.status == "done"
     }
     solver = calls["random polytope", "OGD.fixed, a solver a round"]
-    assert 0 < solver.inner_solves <= solver.projections == 200
-    assert calls["paper toy", "OGD.fixed"].inner_solves == 0
-    assert calls["random polytope", "PFS.anytime"].projections == 0
+    assert 0 < solver["inner_solves"] <= solver["projections"] == 200
+    assert calls["paper toy", "OGD.fixed"]["inner_solves"] == 0
+    assert calls["random polytope", "PFS.anytime"]["projections"] == 0
