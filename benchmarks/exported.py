@@ -27,7 +27,6 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
 )
-from surefoot.algorithms.compiled import Live
 from surefoot.controller.export import c_header
 from surefoot.core.types import Feedback
 from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
@@ -172,26 +171,26 @@ def observe(player: Any, x: Any) -> tuple[Any, Any]:
 
 
 def play(player: Any, d: int, rounds: int, seed: int = 0) -> tuple[Any, Any]:
-    """Play in place: costs with a direction that changes now and then, noise around it.
+    """Play a game: costs with a direction that changes now and then, noise around it.
 
     Returns:
         What was told, g and s of each round; and the actions after it, with bounds and alarms.
     """
     rng = np.random.default_rng(seed)
-    live, rows, ends = Live(player, player.init(np.full(d, 0.01))), [], []
+    state, rows, ends = player.init(np.full(d, 0.01)), [], []
     for t in range(rounds):
         if t % 500 == 0:
             trend = rng.normal(size=d) * rng.choice([0.1, 1.0, 10.0])
-        x = live.x
+        x = state.x
         g, s = observe(player, x)
         told = trend + rng.normal(size=d)
         seen = Feedback(told, g, s)
         if player.needs.proposals:
             told = x + 0.1 * told
             seen = Feedback(None, g, s, proposal=told)
-        info = live.step(seen)
+        state, info = player.step(state, seen)
         rows.append(np.concatenate([told, np.atleast_1d(g), np.ravel(s)]))
-        ends.append(np.append(live.x, [info.bound, info.alarms]))
+        ends.append(np.append(state.x, [info.bound, info.alarms]))
     return np.array(rows), np.array(ends)
 
 

@@ -1,4 +1,4 @@
-"""One certified step by the compiled kernel: through the extension, in place, pure; and rivals.
+"""One certified step by the compiled kernel: through the extension, pure; and rivals.
 
 All are given the same rounds of a game on a random polytope. A solver projects the point that
 gradient descent would go to, which a round of its user needs where that is outside.
@@ -15,16 +15,15 @@ from benchmarks.findings import Findings, Row, compared
 from benchmarks.solvers import SOLVERS
 from benchmarks.timing import Effort, Work, spread, take_turns
 from surefoot import CertifiedPFS, Feedback, LeaderFollower, kernel
-from surefoot.algorithms.compiled import Live
 from surefoot.problems import random_polytope
 
-EXTENSION, LIVE, PURE, PYTHON = "the extension", "Live.step", "Certified.step", "the Python text"
+EXTENSION, PURE, PYTHON = "the extension", "Certified.step", "the Python text"
 BARS = {
     2: {EXTENSION: 1.5e-6, PURE: 5e-6},
     20: {EXTENSION: 3e-6, PURE: 10e-6},
     100: {EXTENSION: 10e-6, PURE: 40e-6},
 }
-QUICK = ("quadprog", "PIQP", "ProxQP", "Polytope.project")
+QUICK = ("quadprog", "daqp", "PIQP", "ProxQP", "Polytope.project")
 
 
 def run(effort: Effort) -> Findings:
@@ -52,15 +51,15 @@ def _measure(
     solvers: bool = False,
 ) -> list[Row]:
     """Return the rows of one player on one problem."""
-    start = player.init(problem.start)
-    live, seen, ends, rng = Live(player, start), [], [], np.random.default_rng(0)
+    start = state = player.init(problem.start)
+    seen, ends, rng = [], [], np.random.default_rng(0)
     for t in range(problem.costs.horizon):
-        x = live.x
+        x = state.x
         g, s = problem.constraint.query(x)
         gradient = problem.costs.gradient(t, x) + 0.1 * rng.normal(size=len(x))
         seen.append(Feedback(gradient, float(g), np.array(s)))
         ends.append(x - 0.1 * gradient)
-        live.step(seen[-1])
+        state, _ = player.step(state, seen[-1])
     works = _works(player, start, seen)
     if solvers and not effort.tiny:
         A, b = problem.constraint.A, problem.constraint.b
@@ -72,13 +71,14 @@ def _measure(
     rows = [
         Row("step", case, n, "", spread(times[n]), bar=bar) for n, bar in bars.items() if n in times
     ]
-    rows += [compared("step", case, times, n, PYTHON) for n in (EXTENSION, LIVE, PURE)]
+    rows += [compared("step", case, times, n, PYTHON) for n in (EXTENSION, PURE)]
     rivals = [n for n in times if n in QUICK]
     if rivals:
         bar = 0.1 if len(start.x) > 2 else None
         best = min(rivals, key=lambda n: float(np.median(times[n])))
         rows += [
-            compared("step", case, times, LIVE, n, bar=bar if n == best else None) for n in rivals
+            compared("step", case, times, EXTENSION, n, bar=bar if n == best else None)
+            for n in rivals
         ]
     return rows
 
@@ -99,11 +99,6 @@ def _works(player: Any, start: Any, seen: list[Feedback]) -> dict[str, Work]:
         for gradient, g, s in told:
             step(handle, block, gradient, g, s, None, None, None, None, None, out)
 
-    def go_on() -> None:
-        live = Live(player, start)
-        for feedback in seen:
-            live.step(feedback)
-
     def update(step: Any) -> None:
         state = start
         for feedback in seen:
@@ -111,7 +106,6 @@ def _works(player: Any, start: Any, seen: list[Feedback]) -> dict[str, Work]:
 
     return {
         EXTENSION: call,
-        LIVE: go_on,
         PURE: lambda: update(player.step),
         PYTHON: lambda: update(player.step_in_python),
     }

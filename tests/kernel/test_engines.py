@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import Ball, Feedback, LeaderFollower, kernel
 from surefoot.algorithms import CertifiedPFS, Delayed
-from surefoot.algorithms.compiled import KernelState, Live
+from surefoot.algorithms.compiled import KernelState, step_in_place
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.plain import encode
 from surefoot.sets import Box, Simplex
@@ -43,19 +43,17 @@ def test_a_state_is_the_same_after_it_was_unpacked_and_packed(name):
 
 
 @pytest.mark.parametrize("name", list(players(2)))
-def test_a_live_state_steps_in_place_as_the_pure_step_does(name):
+def test_a_block_steps_in_place_as_the_pure_step_does(name):
     player = players(2)[name]
-    limit, other = Limit(player, 2), Limit(player, 2)
-    state = player.init(np.zeros(2))
-    live = Live(player, state)
-    assert live.engine == "kernel"
+    limit, state = Limit(player, 2), player.init(np.zeros(2))
+    rule = player.compiled.rule(player, state.x)
+    block, out = rule.block_of(state), np.empty(rule.out)
     for t in range(80):
-        state, info = player.step(state, limit.told(t, state.x))
-        found = live.step(other.told(t, live.x))
-        np.testing.assert_array_equal(live.x, state.x)
-        assert found.bound == info.bound
-        assert found.certificate == info.certificate
-    assert same(tuple(live.state), tuple(state))
+        told = limit.told(t, state.x)
+        state, info = player.step(state, told)
+        assert step_in_place(rule, block, told, out)
+        np.testing.assert_array_equal(block, state.block)
+        assert out[0] == info.bound
 
 
 def test_engines_change_in_the_middle_of_a_run():
@@ -96,43 +94,39 @@ BAD = {
 def test_what_is_refused_is_refused_in_python_s_words_and_changes_nothing(name):
     told, word = BAD[name]
     state, _ = play(LEADER)
-    live = Live(LEADER, state)
-    block = live._block.copy()
-    for step in (live.step, lambda seen: LEADER.step(state, seen)):
-        with pytest.raises(InvalidValueError) as caught:
-            step(told)
-        with kernel.engine("python"), pytest.raises(InvalidValueError) as wanted:
-            LEADER.step(state, told)
-        assert str(caught.value) == str(wanted.value)
-        assert word in str(caught.value)
-    np.testing.assert_array_equal(live._block, block)
+    block, out = state.block.copy(), np.empty(state.rule.out)
+    with pytest.raises(InvalidValueError, match=word) as caught:
+        LEADER.step(state, told)
+    with kernel.engine("python"), pytest.raises(InvalidValueError) as wanted:
+        LEADER.step(state, told)
+    assert str(caught.value) == str(wanted.value)
+    assert not step_in_place(state.rule, block, told, out)
+    np.testing.assert_array_equal(block, state.block)
 
 
 def test_a_round_that_is_refused_after_a_cut_was_forgotten_is_undone():
     # A slope whose square is 0 is found useless after the memory, which is full, has taken its cut.
     player = LeaderFollower(G_g=10.0, domain=Ball(2.0), cuts=2, value_error=0.01, slope_error=0.1)
-    live = Live(player, player.init(np.zeros(2)))
-    rng = np.random.default_rng(0)
+    state, rng = player.init(np.zeros(2)), np.random.default_rng(0)
     for _ in range(6):
-        live.step(Feedback(rng.normal(size=2), -0.5, rng.normal(size=2)))
-    block = live._block.copy()
+        state, _ = player.step(state, Feedback(rng.normal(size=2), -0.5, rng.normal(size=2)))
     told = Feedback(rng.normal(size=2), 0.5, np.array([1e-170, 1e-170]))
     with pytest.raises(SurefootError):
-        live.step(told)
-    np.testing.assert_array_equal(live._block, block)
+        player.step(state, told)
+    block = state.block.copy()
+    assert not step_in_place(state.rule, block, told, np.empty(state.rule.out))
+    np.testing.assert_array_equal(block, state.block)
 
 
 def test_wrong_constants_are_said_in_the_same_words():
     player = LeaderFollower(G_g=0.5, domain=Ball(2.0))
     state = other = player.init(np.zeros(2))
     limit, found = Limit(player, 2), 0
-    live = Live(player, state)
     for t in range(40):
         told = limit.told(t, other.x)._replace(action=other.x)
         state, info = player.step(state, told)
         other, wanted = player.step_in_python(other, told)
         assert info.contradictions == wanted.contradictions
-        assert live.step(told).contradictions == wanted.contradictions
         assert info.alarms > 0
         found += len(wanted.contradictions)
     assert found >= 40
@@ -144,10 +138,9 @@ def test_players_that_the_kernel_has_not_are_python_s():
     assert LEADER.engine == "kernel"
     with kernel.engine("python"):
         assert LEADER.engine == "python"
-    live = Live(simplex, simplex.init(np.full(3, 1 / 3)))
-    live.step(Feedback(np.ones(3), -0.5, np.ones(3) / 2))
-    assert live.engine == "python"
-    assert live.x.shape == (3,)
+    state = simplex.init(np.full(3, 1 / 3))
+    state, _ = simplex.step(state, Feedback(np.ones(3), -0.5, np.ones(3) / 2))
+    assert type(state).__name__ == "CertifiedState"
 
 
 def test_a_batch_and_a_column_of_constants_are_python_s():

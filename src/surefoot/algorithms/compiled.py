@@ -1,10 +1,10 @@
 """Certified pairs in the kernel: how their constants and states are written as C has them.
 
 A pair that the kernel has is *compiled* once per dimension: its constants become a rule of
-``kernel/c/surefoot.h``, its state a flat block of doubles. :func:`step` is the pure step, which
-copies the block; :class:`Live` steps in place. Where the kernel does not have the pair, the form of
-what was told, or refuses the round, the caller lets Python play, from the same state: so there is
-one place that makes sentences, and an engine may change in the middle of a run.
+``kernel/c/surefoot.h``, its state a flat block of doubles. :meth:`Compiled.step` is the pure step,
+which copies the block; :func:`step_in_place` changes it. Where the kernel does not have the pair,
+the form of what was told, or refuses the round, the caller lets Python play, from the same state:
+so there is one place that makes sentences, and an engine may change in the middle of a run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from surefoot.regions.certificates import (
 )
 from surefoot.sets import Ball, Box
 
-__all__ = ["Compiled", "KernelInfo", "KernelState", "Live", "Rule", "describe", "sizes"]
+__all__ = ["Compiled", "KernelInfo", "KernelState", "Rule", "describe", "sizes", "step_in_place"]
 
 PROPOSERS: dict[type[Any], int] = {Proposals: 0, Leader: 1, Descent: 2, Averaging: 3}
 KNOWLEDGE: dict[type[Any], int] = {
@@ -545,7 +545,7 @@ class Compiled:
         if rule is None or not isinstance(told, Feedback):
             return None
         block, out = rule.block_of(state), np.empty(rule.out)
-        if block is None or not take(rule, block, told, out):
+        if block is None or not step_in_place(rule, block, told, out):
             return None
         if not out[3]:  # nothing was read yet
             return state, Info(state.x, wish=state.x)
@@ -553,7 +553,7 @@ class Compiled:
         return after, KernelInfo(rule, state, after, told, out, state.x)
 
 
-def take(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
+def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
     """Step a block in place; return whether the kernel did, and nothing has changed if not."""
     grad, g, s, _, value_error, slope_error, action, age, proposal, within, _ = told
     extension = kernel.compiled()
@@ -562,76 +562,3 @@ def take(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
     parts = (proposal, action, value_error, slope_error, float(age) if age else None, out)
     status: int = extension.step(rule.handle, block, grad, g, s, *parts)
     return status == 0
-
-
-class Live:
-    """A state that steps in place, for a live loop: nothing is copied, a refused round undone.
-
-    Args:
-        player: an algorithm.
-        state: its state.
-
-    Attributes:
-        engine: "kernel" while a block is stepped, else "python".
-    """
-
-    def __init__(self, player: Any, state: Any) -> None:
-        self.player = player
-        compiled = player.compiled if isinstance(player, Certified) else None
-        self._rule = None if compiled is None else compiled.rule(player, state.x)
-        self._block: Array = None
-        self._state: Any = None
-        self.state = state
-
-    @property
-    def engine(self) -> str:
-        """Which engine plays."""
-        return "python" if self._rule is None else "kernel"
-
-    @property
-    def state(self) -> Any:
-        """The state, as the player's own."""
-        if self._rule is None:
-            return self._state
-        return KernelState(self._rule, self._block.copy()).unpacked()
-
-    @state.setter
-    def state(self, state: Any) -> None:
-        """Go on from another state."""
-        block = None if self._rule is None else self._rule.block_of(state)
-        if block is None:
-            self._rule, self._state = None, state
-        else:
-            self._block = block
-
-    @property
-    def x(self) -> Array:
-        """The action to play."""
-        return self._state.x if self._rule is None else self._block[: self._rule.d].copy()
-
-    @property
-    def memory(self) -> Any:
-        """What was read."""
-        return self.state.memory
-
-    def step(self, told: Feedback) -> Any:
-        """Take a round; return what the step knew, whose region counts until the next round."""
-        rule = self._rule
-        if rule is None:
-            self._state, info = self.player.step(self._state, told)
-            return info
-        out, at = np.empty(rule.out), self._block[: rule.d].copy()
-        if not take(rule, self._block, told, out):
-            self.state, info = self.player.step_in_python(self.state, told)
-            return info
-        if not out[3]:
-            return Info(at, wish=at)
-        before = self._before(rule) if out[2] else None
-        return KernelInfo(rule, before, self, told, out, at)
-
-    def _before(self, rule: Rule) -> KernelState:
-        """Return the state before the last step, but for its cuts, for the words of alarms."""
-        saved, extension = self._block.copy(), kernel.compiled()
-        assert extension is not None
-        extension.saved(rule.handle, saved)
-        return KernelState(rule, saved)

@@ -271,25 +271,10 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
     return PyBool_FromLong(fits);
 }
 
-/* saved(rule, block): the head of the state before the last step of a rule, into a block. */
-static PyObject *saved(PyObject *self, PyObject *const *args, Py_ssize_t count)
-{
-    (void)self;
-    sf_handle *handle = count == 2 ? PyCapsule_GetPointer(args[0], SF_CAPSULE) : NULL;
-    Py_buffer view;
-    if (!handle || !look(args[1], &view, handle->state, 0, PyBUF_WRITABLE)) {
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "saved takes a block");
-    }
-    sf_copy(view.buf, handle->work, (int)sf_head_size(&handle->rule));
-    PyBuffer_Release(&view);
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef METHODS[] = {
     {"make", make, METH_O, "Return the capsule of a rule, and the doubles of a state."},
     {"step", (PyCFunction)(void (*)(void))step, METH_FASTCALL, "Step a state in place."},
     {"steps", (PyCFunction)(void (*)(void))steps, METH_FASTCALL, "Step many states in place."},
-    {"saved", (PyCFunction)(void (*)(void))saved, METH_FASTCALL, "Return the head before a step."},
     {NULL, NULL, 0, NULL},
 };
 

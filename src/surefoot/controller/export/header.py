@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.algorithms import Certified, Tuned
-from surefoot.algorithms.compiled import VECTORS, Live, describe, sizes
+from surefoot.algorithms.compiled import VECTORS, describe, sizes
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Feedback
@@ -99,16 +99,16 @@ def c_vectors(
     d, m, middle = fields["d"], fields["rows"], fields.get("middle")
     x1 = np.zeros(d) if middle is None else middle
     x1 = x1 if start is None else checks.to_vector(start, "start", length=d)
-    live, rounds, ends = Live(algorithm, algorithm.init(x1)), [], []
-    limit = _Limit(fields, x1)
+    state, limit = algorithm.init(x1), _Limit(fields, x1)
+    rounds, ends = [], []
     for _ in range(ROUNDS):
-        told, g, s = limit.at(live.x)
+        told, g, s = limit.at(state.x)
         seen = Feedback(None, g if m > 1 else float(g[0]), s if m > 1 else s[0], proposal=told)
         if algorithm.proposer.cost_gradients:
             seen = seen._replace(cost_gradient=told, proposal=None)
-        info = live.step(seen)
+        state, info = algorithm.step(state, seen)
         rounds.append([*told, *g, *s.ravel()])
-        ends.append([*live.x, info.bound])
+        ends.append([*state.x, info.bound])
     kind = "gradient" if algorithm.proposer.cost_gradients else "proposal"
     return _named(
         _VECTORS.format(
