@@ -211,14 +211,16 @@ def _array(rule: str, check: Callable[[Array, str], Array], default: object) -> 
     return declare("array", rule, read, default)
 
 
-def projectable(*, default: object = MISSING) -> Declaration:
-    """Declare a set that can be projected onto."""
+def projectable(*, default: object = MISSING, convex: bool = True) -> Declaration:
+    """Declare a set that can be projected onto; also a grid, if it need not be convex."""
 
     def read(name: str, value: object) -> object:
         if not isinstance(value, Region) or isinstance(value, type):
             raise InvalidValueError(
                 f"{name} must be a set with a projection, got {_set_instead(value)}"
             )
+        if convex and not getattr(value, "is_convex", True):
+            raise InvalidValueError(f"{name} must be convex, got {checks.repr_line(value)}")
         return value
 
     return declare("set", "a set with a projection", read, default)

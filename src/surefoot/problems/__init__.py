@@ -2,6 +2,7 @@
 
 # ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
+from surefoot.problems.equalities import *
 from surefoot.problems.paper_toy import *
 from surefoot.problems.problem import *
 from surefoot.problems.ready import *

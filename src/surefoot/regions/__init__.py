@@ -3,10 +3,12 @@
 # ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
 from surefoot.regions.anchor import *
+from surefoot.regions.average_limit import *
 from surefoot.regions.certificates import *
 from surefoot.regions.certified_length import *
 from surefoot.regions.curvature import *
 from surefoot.regions.errors import *
+from surefoot.regions.grid import *
 from surefoot.regions.hull import *
 from surefoot.regions.hull_of_log import *
 from surefoot.regions.region import *

@@ -104,7 +104,7 @@ class LipschitzHull(Knowledge):
 
     G_g: float = positive()
     reach: Number = positive(default=None)
-    domain: Set | None = projectable(default=None)
+    domain: Set | None = projectable(default=None, convex=False)
     keep_start: bool = flag(default=False)
     start_bound: Number = number(default=None)
 

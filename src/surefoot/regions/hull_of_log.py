@@ -101,6 +101,7 @@ class HullOfLog(Knowledge):
         values: g there, at least one of them at most 0; those above 0 are of use, too.
         G_g: a bound on the slopes, however rough: it is used for rounding alone. Without one,
             feasible means up to rounding.
+        domain: a known set that holds every action.
         errors: how wrong the values of the log, and readings, may be; without drift.
 
     Example:
@@ -188,7 +189,7 @@ class HullOfLog(Knowledge):
 
     def init(self, x1: Array) -> LogMemory:
         """Return the memory before the first round; a start that is not certified is refused."""
-        check_one_run(x1, None)
+        check_one_run(x1, self.domain)
         if x1.shape != self.points.shape[1:]:
             raise InvalidValueError(
                 f"x1 must have {self.points.shape[1]} entries, as the log, got {x1!r}"
@@ -205,8 +206,8 @@ class HullOfLog(Knowledge):
         return LogMemory(memory.rounds + 1.0, reading.x, reading.g + reading.errors.value)
 
     def region(self, memory: LogMemory, errors: Errors) -> Region:
-        """Return K."""
-        return LogRegion(self, memory, errors)
+        """Return K, in the known set where there is one."""
+        return LogRegion(self, memory, errors).within(self.domain)
 
     def contradictions(self, memory: LogMemory, reading: Reading) -> tuple[str, ...]:
         """Return whether a reading is above what the log and convexity allow."""

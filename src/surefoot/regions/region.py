@@ -88,7 +88,7 @@ class Knowledge(Declared):
 
     errors: Errors = anything("the errors of readings", default=Errors())
     convex: bool = flag(default=True)
-    domain: Set | None = projectable(default=None)
+    domain: Set | None = projectable(default=None, convex=False)
 
     rests_on_convexity: ClassVar[bool] = False
     row_count: ClassVar[int] = 1
@@ -261,6 +261,12 @@ class Region:
 
     def within(self, *sets: Set | None) -> Region:
         """Return the part of the region that is in sets, as those announced for the next round."""
+        from surefoot.regions.grid import Grid, OnGrid
+
+        for grid in sets:
+            if isinstance(grid, Grid):
+                rest = (known for known in sets if known is not grid)
+                return OnGrid(self.within(grid.inside, *rest), grid)
         known = KnownSets(*sets)
         return Within(self, known) if known else self
 

@@ -35,10 +35,9 @@ import numpy as np
 
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.points import UNIT, reach_of
 from surefoot.core.types import Array, Number
-from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor
 from surefoot.regions.certificates import CurvatureCertificate, PullCertificate
 from surefoot.regions.checks import check_one_run, check_quadratic, check_reach, check_start
@@ -73,7 +72,6 @@ class RelativeCurvature(Knowledge):
     L_0: float = nonnegative()
     L_1: float = positive()
     reach: Number = positive(default=None)
-    domain: Set | None = projectable(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,8 +143,7 @@ class RelativeCurvature(Knowledge):
 
     def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return the ball as far as its bound holds, in the known set where there is one."""
-        region = self._region(memory, errors)
-        return region if self.domain is None else region.within(self.domain)
+        return self._region(memory, errors).within(self.domain)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right."""

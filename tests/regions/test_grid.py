@@ -1,0 +1,170 @@
+"""Actions on a grid: certified, on the grid to the last bit, and as far as the grid allows."""
+
+import numpy as np
+import pytest
+
+from surefoot import OGD, Controller, Feedback, LeaderFollower
+from surefoot.algorithms import Certified, Leader, RegionFilter
+from surefoot.regions import (
+    AverageLimit,
+    Curvature,
+    EmptyRegionError,
+    Errors,
+    Grid,
+    LipschitzHull,
+    Reading,
+)
+from surefoot.sets import Box
+
+BOX = Box([-1.0, -1.0], [1.0, 1.0])
+
+
+def tilted(x):
+    """Return 0.6 x + 0.8 y - 0.5 and its slope, of length 1."""
+    s = np.array([0.6, 0.8])
+    return float(s @ x) - 0.5, s
+
+
+def test_one_step_by_hand():
+    # The ball of radius 0.5 around 0: of the corners (0.25, 0.25) ... (0.5, 0.5) around its
+    # nearest point (0.354, 0.354) only the first is in it.
+    known = LipschitzHull(G_g=1.0, domain=Grid(0.25, BOX))
+    memory = known.observe(known.init(np.zeros(2)), Reading(np.zeros(2), -0.5, None, known.errors))
+    region = known.region(memory, known.errors)
+    assert region.nearest(np.array([1.0, 1.0])).tolist() == [0.25, 0.25]
+    assert region.nearest(np.array([0.25, -0.25])).tolist() == [0.25, -0.25]
+    assert region.nearest(np.array([3.0, 0.1])).tolist() == [0.25, 0.0]
+
+
+@pytest.mark.parametrize("step", [0.05, [0.1, 0.03]])
+def test_it_stops_where_the_slack_is_below_the_step_and_not_before(step):
+    grid = Grid(step, BOX)
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=grid))
+    state = player.init(np.zeros(2))
+    for _ in range(200):
+        g, s = tilted(state.x)
+        assert g <= 0
+        assert grid.contains(state.x)
+        state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0, 2.0])))
+    last = state.x
+    g, s = tilted(last)
+    state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0, 2.0])))
+    assert (state.x == last).all()
+    assert 0 <= -g <= np.max(step) + 1e-12
+
+
+def test_curvature_goes_nearer_on_the_same_grid():
+    def rest(knowledge):
+        player = RegionFilter(knowledge=knowledge)
+        state = player.init(np.zeros(2))
+        for _ in range(100):
+            g, s = tilted(state.x)
+            state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0, 2.0])))
+        return tilted(state.x)[0]
+
+    grid = Grid(0.15, BOX)
+    hull, tangent = LipschitzHull(G_g=1.0, domain=grid), Curvature(beta=0.0, domain=grid)
+    assert rest(hull) < rest(tangent) <= 0
+
+
+def test_a_leader_learns_in_the_box_and_the_follower_keeps_to_the_grid():
+    grid = Grid(0.05, BOX)
+    player = Certified(proposer=Leader(domain=BOX), knowledge=LipschitzHull(G_g=1.0, domain=grid))
+    state = player.init(np.zeros(2))
+    for _ in range(300):
+        g, s = tilted(state.x)
+        assert g <= 0
+        assert grid.contains(state.x)
+        state = player.update(state, Feedback(np.array([-1.0, -1.0]), g, s))
+    assert state.x.sum() > 0.6  # of 0.8 at (1, -0.125), the best
+
+
+def test_a_set_that_is_announced_is_kept_too():
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.1)))
+    state = player.init(np.zeros(2))
+    small = Box([-1.0, -1.0], [0.15, 0.25])
+    seen = Feedback(None, *tilted(state.x), proposal=np.array([0.4, 0.4]), within=small)
+    np.testing.assert_allclose(player.update(state, seen).x, [0.1, 0.2], rtol=1e-12)
+
+
+def test_an_average_limit_is_kept_on_a_grid_and_in_an_announced_set():
+    grid, small = Grid(0.1, BOX), Box([-1.0, -1.0], [0.65, 1.0])
+    known = AverageLimit(knowledge=LipschitzHull(G_g=1.0, domain=grid), most=0.5)
+    player, total = RegionFilter(knowledge=known), 0.0
+    state = player.init(np.zeros(2))
+    for _ in range(30):
+        g, s = tilted(state.x)
+        total += g
+        assert total <= 0
+        assert grid.contains(state.x)
+        assert small.contains(state.x)
+        seen = Feedback(None, g, s, proposal=np.array([2.0, 2.0]), within=small)
+        state = player.update(state, seen)
+
+
+def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
+    known = LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.5), errors=Errors(drift=0.1))
+    player = RegionFilter(knowledge=known)
+    state, far = player.init(np.zeros(1)), np.array([9.0])
+    state = player.update(state, Feedback(None, -0.3, np.ones(1), proposal=far))
+    state = player.update(state, Feedback(None, -0.15, np.ones(1), proposal=far))
+    with pytest.raises(EmptyRegionError):
+        player.update(state, Feedback(None, -0.05, np.ones(1), proposal=far))
+
+
+def test_a_journal_keeps_the_grid(tmp_path):
+    path = tmp_path / "steps.jsonl"
+    known = LipschitzHull(G_g=1.0, domain=Grid([0.1, 0.2], BOX))
+    controller = Controller(RegionFilter(knowledge=known), start=[0.0, 0.0], journal=path)
+    g, s = tilted(controller.ask())
+    controller.tell(constraint_value=g, constraint_subgradient=s, proposal=[0.33, 0.33])
+    x = controller.ask()
+    controller.close()
+    again = Controller.open(path)
+    assert again.algorithm.knowledge == known
+    np.testing.assert_array_equal(again.ask(), x)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Grid(0.0), "step must be above 0"),
+        (lambda: Grid([0.1, np.nan]), "step"),
+        (lambda: Grid(0.1, 3.0), "inside must be a Box"),
+        (lambda: Grid(0.5, Box([0.1], [0.4])), "step must leave a point in"),
+        (lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1)), "reach must be given"),
+        (lambda: OGD(eta=0.1, domain=Grid(0.1, BOX)), "domain must be convex"),
+        (lambda: LeaderFollower(G_g=1.0, domain=Grid(0.1, BOX)), "domain must be convex"),
+        (
+            lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1, BOX)).init(np.array([0.05, 0.0])),
+            "x1 must be in the domain",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+@pytest.mark.slow
+def test_attacked_for_100_000_rounds_every_action_is_a_feasible_grid_point():
+    attack(np.random.default_rng(31), 100_000)
+
+
+def attack(rng, rounds):
+    """Wish for points anywhere on grids of several dimensions, near the boundary, too."""
+    while rounds > 0:
+        d, turns = int(rng.integers(1, 5)), min(rounds, 400)
+        a = rng.normal(size=(6, d))
+        a /= np.linalg.norm(a, axis=1)[:, None]
+        b = rng.uniform(0.1, 1.0, size=6)
+        grid = Grid(rng.uniform(0.01, 0.3, size=d), Box(np.full(d, -2.0), np.full(d, 2.0)))
+        player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=grid))
+        state = player.init(np.zeros(d))
+        for wish in rng.normal(size=(turns, d)) * 10.0 ** rng.uniform(-1, 1, size=(turns, 1)):
+            i = int((a @ state.x - b).argmax())
+            g = float(a[i] @ state.x - b[i])
+            assert g <= 0
+            assert grid.contains(state.x)
+            state = player.update(state, Feedback(None, g, a[i], proposal=wish))
+        rounds -= turns
