@@ -77,7 +77,8 @@ def test_origins_must_be_words_about_constants():
     )
     refused(
         lambda: Constants(R=1.0, origins={"R": "guessed"}),
-        "origin must be one of 'given', 'derived', 'slater', 'local', 'estimated', got 'guessed'",
+        "origin must be one of 'given', 'derived', 'slater', 'local', 'conformal', 'estimated', "
+        "got 'guessed'",
     )
 
 

@@ -200,27 +200,20 @@ class Constants(Declared):
             >>> Constants(R=1.0, G_f=3.0, start_slack=0.5).complete(2.0).F
             6.0
         """
-        known = self
-        fresh: dict[str, float] = {}
-        if known.start_slack is None and value is not None:
-            fresh["start_slack"] = -value
-        if known.start_reach is None:
-            fresh["start_reach"] = reach
-        if known.rows is None:
-            fresh["rows"] = 1
-        if known.G_f is not None and known.F is None:
-            fresh["F"] = 2 * known.R * known.G_f
-        if known.G_g is not None and known.D_g is None and value is not None:
-            fresh["D_g"] = abs(value) + known.G_g * reach
-        known = known.with_origin("derived", **fresh)
-        if known.convex and known.sigma is None and (known.start_slack or 0.0) > 0:
-            assert known.start_slack is not None
-            level = 0.5 * known.start_slack
-            sigma = known.local_sigma(level)
-            if known.G_g is not None:
-                sigma = min(sigma, known.G_g)
-            known = known.with_origin("local", sigma=sigma, epsilon=level)
-        return known
+        derived: dict[str, float] = {"start_reach": reach, "rows": 1}
+        if value is not None:
+            derived["start_slack"] = -value
+        if self.G_f is not None:
+            derived["F"] = 2 * self.R * self.G_f
+        if self.G_g is not None and value is not None:
+            derived["D_g"] = abs(value) + self.G_g * reach
+        missing = {name: v for name, v in derived.items() if vars(self)[name] is None}
+        known = self.with_origin("derived", **missing)
+        level = 0.5 * (known.start_slack or 0.0)
+        if not known.convex or known.sigma is not None or not level > 0:
+            return known
+        sigma = min(known.local_sigma(level), known.G_g or math.inf)
+        return known.with_origin("local", sigma=sigma, epsilon=level)
 
     def local_sigma(self, rho: float) -> float:
         r"""Return the error-bound constant that the start alone gives at tightening rho.
@@ -271,7 +264,7 @@ class Constants(Declared):
         return f"Constants({', '.join(f'{name}={value!r}' for name, value in known)})"
 
     def _repr_html_(self) -> str:
-        return facts_html("Constants", (), constants_table(self))
+        return facts_html("Constants", {}, constants_table(self))
 
     def __getstate__(self) -> dict[str, object]:
         # A mapping proxy keeps `origins` read-only but cannot be pickled.

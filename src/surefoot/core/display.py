@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # NumPy, which the help of the command line does not load
@@ -227,19 +227,16 @@ def _latex(cell: str) -> str:
     return r"$\le$".join("".join(_LATEX.get(c, c) for c in piece) for piece in pieces)
 
 
-def facts_html(
-    title: str, facts: Mapping[str, object] | Iterable[tuple[str, object]], *more: Table
-) -> str:
+def facts_html(title: str, facts: Mapping[str, object], *more: Table) -> str:
     """Return a heading and a table of names and values as HTML, all of it escaped, then tables.
 
     >>> facts_html("a < b", {"x": 1})
     '<div><b>a &lt; b</b><table><tbody><tr><th style="text-align:left">x</th><td ...>1</td></tr>...'
     """
-    pairs = facts.items() if isinstance(facts, Mapping) else facts
     rows = "".join(
-        f'<tr><th style="text-align:left">{html.escape(str(name))}</th>'
+        f'<tr><th style="text-align:left">{html.escape(name)}</th>'
         f'<td style="text-align:left">{html.escape(str(value))}</td></tr>'
-        for name, value in pairs
+        for name, value in facts.items()
     )
     tables = "".join(table._repr_html_() for table in more)
     body = f"<table><tbody>{rows}</tbody></table>" if rows else ""

@@ -75,7 +75,7 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        return facts_html(repr(self)[1:-1], (), self.table())
+        return facts_html(repr(self)[1:-1], {}, self.table())
 
     def __str__(self) -> str:
         return "\n".join([str(self.table()), *notes_of(self.rows)])

@@ -19,7 +19,6 @@ from surefoot.core.arrays import (
     where,
 )
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import Declared
 from surefoot.core.points import UNIT, ConvexSet, check_length
 from surefoot.core.types import Array, Number
 
@@ -90,7 +89,25 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
     )
 
 
-class Halfspace(Declared, kw_only=False):
+class _AcrossNormal(ConvexSet, kw_only=False):
+    """The points whose inner product with a normal is limited: a set without an end."""
+
+    normal: Array = parameters.normal()
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return int(self.normal.shape[-1])
+
+    def minimize_linear(self, c: Array) -> Array:
+        """Raise: over a set without an end a linear function has in general no minimum."""
+        raise InvalidValueError(
+            f"minimize_linear must be given a bounded set, got a {type(self).__name__}: "
+            "intersect it with a ball or a box"
+        )
+
+
+class Halfspace(_AcrossNormal, kw_only=False):
     r"""The half-space :math:`\{x : a^\top x \le b\}`.
 
     Args:
@@ -103,13 +120,7 @@ class Halfspace(Declared, kw_only=False):
         array([3. , 0.5])
     """
 
-    normal: Array = parameters.normal()
     offset: Number = parameters.number()
-
-    @property
-    def dimension(self) -> int:
-        """The length of a point."""
-        return int(self.normal.shape[-1])
 
     @property
     def diameter(self) -> float:
@@ -138,15 +149,8 @@ class Halfspace(Declared, kw_only=False):
         r"""Return whether :math:`a^\top x \le b`, exactly."""
         return self.excess(x) <= 0
 
-    def minimize_linear(self, c: Array) -> Array:
-        """Raise: over a half-space a linear function has in general no minimum."""
-        raise InvalidValueError(
-            "minimize_linear must be given a bounded set, got a Halfspace: "
-            "intersect it with a ball or a box"
-        )
 
-
-class Slab(ConvexSet, kw_only=False):
+class Slab(_AcrossNormal, kw_only=False):
     r"""The slab :math:`\{x : l \le a^\top x \le u\}`.
 
     Args:
@@ -161,7 +165,6 @@ class Slab(ConvexSet, kw_only=False):
         array([[ 3.  ,  0.5 ], [ 4.  , -1.5 ], [ 0.5 ,  0.25]])
     """
 
-    normal: Array = parameters.normal()
     lower: Number = parameters.number()
     upper: Number = parameters.number()
 
@@ -173,11 +176,6 @@ class Slab(ConvexSet, kw_only=False):
                 f"upper must be above lower = {self.lower:g}, got {self.upper:g}: "
                 "a hyperplane is better parametrised than projected onto"
             )
-
-    @property
-    def dimension(self) -> int:
-        """The length of a point."""
-        return int(self.normal.shape[-1])
 
     @property
     def diameter(self) -> float:
@@ -223,13 +221,6 @@ class Slab(ConvexSet, kw_only=False):
         x = check_length(x, self.dimension)
         value = dot(x, convert_like(self.normal, x))
         return (value >= self.lower) & (value <= self.upper)
-
-    def minimize_linear(self, c: Array) -> Array:
-        """Raise: over a slab a linear function has in general no minimum."""
-        raise InvalidValueError(
-            "minimize_linear must be given a bounded set, got a Slab: "
-            "intersect it with a ball or a box"
-        )
 
 
 def _like(a: Array, x: Array) -> Array:

@@ -259,23 +259,19 @@ def _add_estimates(
     """Estimate the missing constants from what was seen, labelled as estimates."""
     steepest = max(probe.steepness for probe in probes)
     if known.G_g is None and steepest > 0:
-        G_g = factor * steepest
-        if known.sigma is not None:
-            G_g = max(G_g, known.sigma)
+        G_g = max(factor * steepest, known.sigma or 0.0)
         known = known.with_origin("estimated", G_g=G_g)
         if known.D_g is None:
-            assert known.start_reach is not None
-            D_g = abs(probes[0].value) + G_g * known.start_reach
+            D_g = abs(probes[0].value) + G_g * known.reach
             known = known.with_origin("estimated", D_g=D_g)
-    if known.G_f is None and gradients is not None:
-        seen = [checks.to_vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
-        longest = max(float(np.linalg.norm(v)) for v in seen)
-        if longest > 0:
-            G_f = factor * longest
-            known = known.with_origin("estimated", G_f=G_f)
-            if known.F is None:
-                known = known.with_origin("estimated", F=2 * known.R * G_f)
-    return known
+    if known.G_f is not None or gradients is None:
+        return known
+    seen = [checks.to_vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
+    G_f = factor * max(float(np.linalg.norm(v)) for v in seen)
+    if not G_f > 0:
+        return known
+    known = known.with_origin("estimated", G_f=G_f)
+    return known if known.F is not None else known.with_origin("estimated", F=2 * known.R * G_f)
 
 
 def _notes(

@@ -20,7 +20,7 @@ from surefoot.sets import Ball
 __all__ = ["FunctionConstraint", "JaxConstraint"]
 
 
-class _Told(Constraint):
+class _StatedBounds(Constraint):
     """A constraint that knows about itself what its user says, and nothing of its shape."""
 
     bound: float | None
@@ -40,7 +40,7 @@ class _Told(Constraint):
         return self.error
 
 
-class FunctionConstraint(_Told, Declared, kw_only=False):
+class FunctionConstraint(_StatedBounds, Declared, kw_only=False):
     r"""A constraint from your own two functions.
 
     Args:
@@ -79,7 +79,7 @@ class FunctionConstraint(_Told, Declared, kw_only=False):
         return number, convert(s, "subgradient_of(x)")
 
 
-class JaxConstraint(_Told, Declared, kw_only=False):
+class JaxConstraint(_StatedBounds, Declared, kw_only=False):
     """A constraint from a convex function that JAX can differentiate.
 
     At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a

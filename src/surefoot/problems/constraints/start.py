@@ -183,21 +183,20 @@ def _refuse_equality(constraint: Constraint, x: Array) -> None:
     squares = A.multiply(A) if is_sparse(A) else A * A
     lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
     offsets = (A @ x - values) / lengths
-    # One random number for each unit row: opposite rows have opposite ones, which sorting finds.
-    direction = np.random.default_rng(0).standard_normal(len(x))
-    keys = (A @ direction) / lengths
+    # One random number for each unit row and its offset: opposite rows have opposite ones, which
+    # sorting finds.
+    direction = np.random.default_rng(0).standard_normal(len(x) + 1)
+    keys = (A @ direction[:-1]) / lengths + direction[-1] * offsets
+    near = 1e-12 * float(np.linalg.norm(direction)) * (1 + abs(offsets))
     order = np.argsort(keys)
-    near = 1e-12 * float(np.linalg.norm(direction))
-    low = np.searchsorted(keys[order], -keys - near)
-    high = np.searchsorted(keys[order], -keys + near)
-    for i in np.flatnonzero(high > low):
-        for j in order[low[i] : high[i]]:
-            opposite = abs(offsets[i] + offsets[j]) <= 1e-12 * (1 + abs(offsets[i]))
-            one, other = to_dense(A[[i, j]]) / lengths[[i, j], None]
-            if opposite and abs(one + other).max() <= 1e-12:
-                raise NoStartError(
-                    f"rows {linear[min(i, j)]} and {linear[max(i, j)]} are an equality written "
-                    "as two inequalities, so no point is strictly feasible: solve it for one "
-                    "variable and substitute that, or keep one row and let a free variable, such "
-                    "as cash, take its slack"
-                )
+    places = np.minimum(np.searchsorted(keys[order], -keys - near), len(order) - 1)
+    others = order[places]
+    for i in np.flatnonzero(abs(keys + keys[others]) <= near):
+        one, other = to_dense(A[[i, others[i]]]) / lengths[[i, others[i]], None]
+        if abs(one + other).max() <= 1e-12:
+            pair = linear[sorted((i, others[i]))]
+            raise NoStartError(
+                f"rows {pair[0]} and {pair[1]} are an equality written as two inequalities, so no "
+                "point is strictly feasible: solve it for one variable and substitute that, or "
+                "keep one row and let a free variable, such as cash, take its slack"
+            )
