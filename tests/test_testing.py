@@ -272,7 +272,7 @@ def test_costs_that_are_not_convex_or_not_finite_are_found():
         check_costs(wrong, POINTS)
     with pytest.raises(AssertionError, match=r"f\(x\) must be a finite number, got inf"):
         check_costs(own_costs(value_of=lambda t, x: math.inf), POINTS)
-    with pytest.raises(AssertionError, match="the gradient must be a finite vector"):
+    with pytest.raises(AssertionError, match="grad must be a finite vector"):
         check_costs(own_costs(gradient_of=lambda t, x: x[:1]), POINTS)
 
 

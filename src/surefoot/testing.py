@@ -86,12 +86,11 @@ def why_missing(backend: str) -> str | None:
     """
     checks.one_of(BACKENDS, backend=backend)
     _, packages, install = _KNOWN[backend]
-    missing = next((package for package in packages if find_spec(package) is None), None)
-    if missing is None:
-        return None
-    return (
-        f"the backend {backend!r} needs {missing}, which is not installed: pip install '{install}'"
-    )
+    for package in packages:
+        if find_spec(package) is None:
+            needs = f"the backend {backend!r} needs {package}, which is not installed"
+            return f"{needs}: pip install '{install}'"
+    return None
 
 
 def asarray(values: Array, backend: str) -> Array:
@@ -285,7 +284,7 @@ def check_algorithm(
             check(algorithm, start, rounds=rounds, backend=backend)
 
 
-def _pure(case: Case) -> None:
+def _check_pure(case: Case) -> None:
     numbers = snapshot(tuple(numbers_of(case.algorithm)))
     for regime, x, costs in case.regimes():
         given = snapshot(x)
@@ -306,7 +305,7 @@ def _pure(case: Case) -> None:
     must(same(numbers, after), "the algorithm itself was changed")
 
 
-def _named(case: Case) -> None:
+def _check_named(case: Case) -> None:
     for regime, x, costs in case.regimes():
         for state in case.states(x, costs):
             names = getattr(state, "_fields", ())
@@ -316,20 +315,20 @@ def _named(case: Case) -> None:
         case.compare(first, x, f"the first action, which must be x1 ({regime}),")
 
 
-def _kept(case: Case) -> None:
+def _check_types(case: Case) -> None:
     for regime, x, costs in case.regimes():
         for state in case.states(x, costs):
-            must(type(state.x) is type(x), f"x became a {type(state.x).__name__} ({regime})")
+            must(isinstance(state.x, type(x)), f"x became a {type(state.x).__name__} ({regime})")
             for leaf in leaves(state):
-                _right_kind(leaf, x, regime)
+                _check_entry(leaf, x, regime)
 
 
-def _right_kind(leaf: Array, x: Array, regime: str) -> None:
+def _check_entry(leaf: Array, x: Array, regime: str) -> None:
     """Raise unless a number or array of a state has the form its run needs."""
     if type(leaf) in (bool, int, float):
         return
     what = f"a state must hold float64 of its backend, got {leaf!r} ({regime})"
-    must(type(leaf) is type(x), what)  # so NumPy's scalars, which are slow, are refused too
+    must(isinstance(leaf, type(x)), what)  # so NumPy's scalars, which are slow, are refused too
     kind = str(leaf.dtype).split(".")[-1]
     must(kind == "float64" or not kind.startswith(("float", "bfloat", "complex")), what)
     if x.ndim == 2 and leaf.ndim > 0:
@@ -338,21 +337,21 @@ def _right_kind(leaf: Array, x: Array, regime: str) -> None:
         must(rows, f"in a batch a number must be a column ({x.shape[0]}, 1), got shape {shape}")
 
 
-def _numbers(case: Case) -> None:
+def _check_numbers(case: Case) -> None:
     wanted = case.reference()
     for regime, x, costs in case.regimes():
         seen = np.stack([to_numpy(state.x) for state in case.states(x, costs)])
-        mine = wanted[:, 0] if x.ndim == 1 else wanted
-        case.compare(seen, mine, f"x of {regime}", case.rounding())
+        alone = wanted[:, 0] if x.ndim == 1 else wanted
+        case.compare(seen, alone, f"x of {regime}", case.rounding())
 
 
-def _columns(case: Case) -> None:
+def _check_columns(case: Case) -> None:
     a: Any = case.algorithm
-    if not is_dataclass(a) or isinstance(a, type):
-        raise AssertionError("an algorithm must be a dataclass, so that its numbers can be columns")
+    good = is_dataclass(a) and not isinstance(a, type)
+    must(good, "an algorithm must be a dataclass, so that its numbers can be columns")
     if needs_of(a).one_run:
         return  # runs are played in turn
-    players = [_scaled(a, 0.1 * r) for r in range(RUNS)]
+    players = [_scale_numbers(a, 0.1 * r) for r in range(RUNS)]
     shared = replace(case.problem, costs=case.problem.costs.run(0))
     traces = play_all(players, shared, engine="batch", watch="off")
     for r, (player, trace) in enumerate(zip(players, traces, strict=True)):
@@ -360,20 +359,20 @@ def _columns(case: Case) -> None:
         case.compare(trace.actions, alone.actions, f"x of column {r}", case.rounding())
 
 
-def _scaled(part: Any, share: float) -> Any:
+def _scale_numbers(part: Any, share: float) -> Any:
     """Return an algorithm with smaller numbers, in its parts too, each by a factor of its own.
 
     Columns that are swapped or shared are noticed.
     """
     values = {f.name: getattr(part, f.name) for f in fields(part)}
-    numbers = [name for name, value in values.items() if type(value) is float]
+    numbers = [name for name, value in values.items() if isinstance(value, float)]
     changed = {n: values[n] * (1 - share / (k + 1)) for k, n in enumerate(numbers)}
     parts = (Proposer, Knowledge, Errors)
-    changed |= {n: _scaled(v, share) for n, v in values.items() if isinstance(v, parts)}
+    changed |= {n: _scale_numbers(v, share) for n, v in values.items() if isinstance(v, parts)}
     return replace(part, **changed)
 
 
-def _pickles(case: Case) -> None:
+def _check_pickling(case: Case) -> None:
     _, x, costs = next(case.regimes())
     states = case.states(x, costs)
     copies = pickle.loads(pickle.dumps((case.algorithm, states[1])))
@@ -382,7 +381,7 @@ def _pickles(case: Case) -> None:
     case.compare(case.states(x, costs, copies[0])[-1].x, states[-1].x, "x of the copy")
 
 
-def _repr(case: Case) -> None:
+def _check_repr(case: Case) -> None:
     _, x, costs = next(case.regimes())
     own = vars(sys.modules[type(case.algorithm).__module__])
     # Sets go first where a constraint has the same name: they are what algorithms hold.
@@ -396,7 +395,7 @@ def _repr(case: Case) -> None:
     case.compare(case.states(x, costs, copy)[-1].x, case.states(x, costs)[-1].x, "x of the copy")
 
 
-def _jit(case: Case) -> None:
+def _check_jit(case: Case) -> None:
     traced: list[Any] = []
 
     def count(state: Any, seen: Feedback) -> Any:
@@ -415,22 +414,22 @@ def _jit(case: Case) -> None:
         must(len(traced) == 1, f"step was traced {len(traced)} times, not once ({regime})")
 
 
-def _scan(case: Case) -> None:
+def _check_scan(case: Case) -> None:
     seen = play(case.algorithm, case.problem, engine="scan", watch="off")
     actions = np.concatenate([seen.actions, seen.next_action[None]])
     case.compare(actions, case.reference(), "x", case.rounding())
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("init and step are pure", BACKENDS, _pure),
-    Check("the state is a NamedTuple and its x the action", BACKENDS, _named),
-    Check("float64 and the backend are kept", BACKENDS, _kept),
-    Check("the numbers are those of single NumPy runs", BACKENDS, _numbers),
-    Check("columns of numbers are separate runs", ("numpy",), _columns),
-    Check("it pickles", ("numpy",), _pickles),
-    Check("its repr evaluates back", ("numpy",), _repr),
-    Check("jit gives what eager gives, traced once", ("jax",), _jit),
-    Check("scan gives what the loop gives", ("jax",), _scan),
+    Check("init and step are pure", BACKENDS, _check_pure),
+    Check("the state is a NamedTuple and its x the action", BACKENDS, _check_named),
+    Check("float64 and the backend are kept", BACKENDS, _check_types),
+    Check("the numbers are those of single NumPy runs", BACKENDS, _check_numbers),
+    Check("columns of numbers are separate runs", ("numpy",), _check_columns),
+    Check("it pickles", ("numpy",), _check_pickling),
+    Check("its repr evaluates back", ("numpy",), _check_repr),
+    Check("jit gives what eager gives, traced once", ("jax",), _check_jit),
+    Check("scan gives what the loop gives", ("jax",), _check_scan),
 )
 """All checks, in the order in which they are run."""
 
@@ -485,14 +484,14 @@ def check_constraint(
         AssertionError: the subgradient inequality must hold, got g(y) = 0 below
         g(x) + s'(y - x) = 2 by 2 at x = [-1.0, 0.0], y = [1.0, 0.0]
     """
-    X = _points(points)
-    domain = _around(X) if domain is None else domain
-    oracle = _Oracle(constraint.query, "g", "subgradient", "s", "s", "G_g", tolerance)
+    X = _read_points(points)
+    domain = _ball_around(X) if domain is None else domain
+    oracle = _Oracle(constraint.query, "g", "subgradient", "s", tolerance)
     values, s = oracle.check(X, constraint.subgradient_bound(domain), domain, batch)
     exact = constraint.exact_sigma(None)
     if exact is not None:
-        _not_shorter(X, values, s, *exact, tolerance)
-    _geometry(constraint, X, values, tolerance)
+        _check_sigma(X, values, s, *exact, tolerance)
+    _check_geometry(constraint, X, values, tolerance)
 
 
 def check_costs(
@@ -530,8 +529,8 @@ def check_costs(
         >>> from surefoot.problems.costs import Quadratic
         >>> check_costs(Quadratic([[1.0, -2.0]], curvature=3.0), [[0.0, 1.0], [4.0, -1.0]])
     """
-    X = _points(points)
-    domain = _around(X) if domain is None else domain
+    X = _read_points(points)
+    domain = _ball_around(X) if domain is None else domain
     if rounds is None:
         rounds = np.unique(np.linspace(0, costs.horizon - 1, 20).astype(int)).tolist()
     for stream, run in _runs(costs):
@@ -540,8 +539,8 @@ def check_costs(
         modulus = float(stream.strong_convexity) if known else 0.0
         for t in rounds:
             where = f" in round {t + 1}" + ("" if run is None else f" of run {run}")
-            words = ("f", "gradient", "the gradient", "grad", "G_f")
-            oracle = _Oracle(partial(_query_costs, stream, t), *words, tolerance, modulus, where)
+            query = partial(_query_costs, stream, t)
+            oracle = _Oracle(query, "f", "gradient", "grad", tolerance, modulus, where)
             oracle.check(X, bound, domain, batch)
 
 
@@ -558,14 +557,14 @@ def _runs(costs: CostStream) -> Iterator[tuple[Any, int | None]]:
             yield costs.run(run), run
 
 
-def _points(points: Array) -> Array:
+def _read_points(points: Array) -> Array:
     X = np.asarray(points, dtype=np.float64)
     if X.ndim != 2 or 0 in X.shape or not np.isfinite(X).all():
         raise InvalidValueError(f"points must be finite, of shape (n, d), got shape {X.shape}")
     return X
 
 
-def _around(X: Array) -> Ball:
+def _ball_around(X: Array) -> Ball:
     farthest = float(np.linalg.norm(X, axis=1).max())
     return Ball(farthest * (1 + 2.0**-40) if farthest > 0 else 1.0)
 
@@ -577,9 +576,7 @@ class _Oracle(NamedTuple):
         query: from an action to the value and a slope.
         value: the name of the function.
         kind: of its slopes.
-        slope: a slope in a sentence.
-        letter: a slope in the inequality.
-        bound: the name of the bound on slopes.
+        slope: a slope in the inequality.
         tolerance: what rounding may do.
         modulus: of strong convexity.
         where: the round and the run.
@@ -589,8 +586,6 @@ class _Oracle(NamedTuple):
     value: str
     kind: str
     slope: str
-    letter: str
-    bound: str
     tolerance: float
     modulus: float = 0.0
     where: str = ""
@@ -648,13 +643,13 @@ class _Oracle(NamedTuple):
         i = int(lengths.argmax())
         must(
             lengths[i] <= bound * (1 + 2.0**-40),
-            f"no {self.kind} in the domain may be longer than {self.bound} = {bound:g}, got one of "
-            f"{lengths[i]:g} at x = {X[i].tolist()}{self.where}",
+            f"no {self.kind} in the domain may be longer than G_{self.value} = {bound:g}, got one "
+            f"of {lengths[i]:g} at x = {X[i].tolist()}{self.where}",
         )
 
     def all_pairs(self, X: Array, values: Array, slopes: Array) -> None:
         """Check that no value is below the cut of another point."""
-        for part in _parts(len(X)):
+        for part in _split_rows(len(X)):
             self._compare(X[part], values[part], slopes[part], X, values)
 
     def near_pairs(self, X: Array, values: Array, slopes: Array) -> None:
@@ -663,7 +658,7 @@ class _Oracle(NamedTuple):
         Close by on the way to the points where the cut is highest and lowest, so that nothing
         outside the hull of the points is asked for.
         """
-        for part in _parts(len(X)):
+        for part in _split_rows(len(X)):
             rise = slopes[part] @ X.T
             for j in (rise.argmax(axis=1), rise.argmin(axis=1)):
                 Y = X[part] + _NEAR * (X[j] - X[part])
@@ -689,17 +684,17 @@ class _Oracle(NamedTuple):
         must(
             below[i, j] <= 0,
             f"the {self.kind} inequality must hold, got {f}(y) = {others[j]:g} below "
-            f"{f}(x) + {self.letter}'(y - x){curved} = {cuts[i, j]:g} by "
+            f"{f}(x) + {self.slope}'(y - x){curved} = {cuts[i, j]:g} by "
             f"{cuts[i, j] - others[j]:g} at x = {X[i].tolist()}, y = {Y[j].tolist()}{self.where}",
         )
 
 
-def _parts(n: int) -> Iterator[slice]:
+def _split_rows(n: int) -> Iterator[slice]:
     block = max(1, PAIRS // n)
     return (slice(low, min(low + block, n)) for low in range(0, n, block))
 
 
-def _not_shorter(
+def _check_sigma(
     X: Array, values: Array, slopes: Array, sigma: float, epsilon: float, tolerance: float
 ) -> None:
     """Check that no subgradient above the level is shorter than declared."""
@@ -712,7 +707,7 @@ def _not_shorter(
     )
 
 
-def _geometry(constraint: Constraint, X: Array, values: Array, tolerance: float) -> None:
+def _check_geometry(constraint: Constraint, X: Array, values: Array, tolerance: float) -> None:
     """Check that the interior point and the region agree with g."""
     if constraint.interior is not None:
         point = np.asarray(constraint.interior)

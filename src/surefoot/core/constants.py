@@ -176,9 +176,9 @@ class Constants(Declared):
 
     def with_origin(self, origin: Origin, **values: float | None) -> Constants:
         """Return the constants with some of them replaced, and the origin of the new ones."""
-        kept = {name: o for name, o in self.origins.items() if name not in values}
+        others = {name: o for name, o in self.origins.items() if name not in values}
         new: dict[str, Origin] = {name: origin for name, v in values.items() if v is not None}
-        return replace(self, origins=kept | new, **values)  # type: ignore[arg-type]
+        return replace(self, origins=others | new, **values)  # type: ignore[arg-type]
 
     def require(self, *names: str, by: str) -> tuple[float, ...]:
         """Return the named constants; if one is missing, raise and name who needs it."""

@@ -98,7 +98,7 @@ def snap_inside(region: Region, x: Array) -> Array:
     """Return a mean of points of a set, moved back into the set if rounding put it outside.
 
     That is no projection of a point that may be anywhere: a set that has no cheap one can have a
-    ``settled`` all the same. One of yours without is trusted.
+    ``snap_inside`` all the same. One of yours without is trusted.
     """
     own = getattr(region, "snap_inside", None)
     return x if own is None else own(x)

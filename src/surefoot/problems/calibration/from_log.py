@@ -223,15 +223,15 @@ def _columns(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return actions, values and slopes of the rounds that have a value."""
     if g is None:
-        told = [row for row in getattr(x, "rounds", ()) if row.g is not None]
-        if not told:
+        rounds = [row for row in getattr(x, "rounds", ()) if row.g is not None]
+        if not rounds:
             raise InvalidValueError(
                 "g must be given with the actions, or a record of a journal with rounds, "
                 f"got {type(x).__name__} alone"
             )
-        x = [row.action if row.played is None else row.played for row in told]
-        g = [row.g for row in told]
-        rows = [row.constraint_subgradient for row in told]
+        x = [row.action if row.played is None else row.played for row in rounds]
+        g = [row.g for row in rounds]
+        rows = [row.constraint_subgradient for row in rounds]
         s = rows if all(v is not None and np.ndim(v) == 1 for v in rows) else None
     points = checks.to_matrix(x, "x")
     values = checks.to_vector(g, "g", length=len(points))
