@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.cli import _output
-from surefoot.cli._output import say_json, table
+from surefoot.cli._output import show, table
 from surefoot.core.plain import json_plain as plain
 
 ROWS = [("PFS.anytime", "2000", "held"), ("ScalarDPP.tuned", "20000", "failed")]
@@ -83,9 +83,8 @@ def test_a_pipe_gets_neither_colours_nor_blocks(monkeypatch):
 
 
 def test_json_has_null_for_numbers_that_are_not_finite(capsys, tmp_path):
-    say_json(
-        {"a": math.nan, "b": np.float64(math.inf), "c": np.array([1.5, -math.inf]), 3: tmp_path}
-    )
+    data = {"a": math.nan, "b": np.float64(math.inf), "c": np.array([1.5, -math.inf]), 3: tmp_path}
+    show(True, data, [])
     out = capsys.readouterr().out
     assert json.loads(out) == {"a": None, "b": None, "c": [1.5, None], "3": str(tmp_path)}
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
@@ -59,11 +59,13 @@ def _write(stream: TextIO, lines: Sequence[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def say_json(data: Any) -> None:
-    """Print plain data as JSON."""
-    from surefoot.core.plain import json_plain
+def show(as_json: bool, data: Mapping[str, object], lines: Iterable[str]) -> None:
+    """Print what a command found: data as JSON for programs, or lines for people."""
+    if as_json:
+        from surefoot.core.plain import json_plain
 
-    say(json.dumps(json_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+        lines = [json.dumps(json_plain(data), indent=2, ensure_ascii=False, allow_nan=False)]
+    say(*lines)
 
 
 def colours() -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL, UsageError
-from surefoot.cli._output import duration, say, say_json, stage, table, warn
+from surefoot.cli._output import duration, show, stage, table, warn
 from surefoot.core.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -77,25 +77,20 @@ def finish(
     page, figures, unmade = make_report(outcome.folder, rows) if report and rows else (None, [], "")
     code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
     code = INTERRUPTED if outcome.interrupted else code
-    if json:
-        counts = asdict(outcome)
-        counts["present"] = counts.pop("skipped")
-        say_json(
-            {
-                **more,
-                **counts,
-                "exit_code": code,
-                "results": file,
-                "report": page,
-                "figures": figures,
-                "again": shlex.join(again) if outcome.interrupted else None,
-                "rows": rows_as_data(rows),
-            }
-        )
-    else:
-        say(*shown(rows), "", _counts(outcome, rows), f"results  {file}")
-        if page is not None:
-            say(f"figures  {outcome.folder / 'figures'}", f"report   {page}")
+    counts = asdict(outcome)
+    counts["present"] = counts.pop("skipped")
+    data = {
+        **more,
+        **counts,
+        "exit_code": code,
+        "results": file,
+        "report": page,
+        "figures": figures,
+        "again": shlex.join(again) if outcome.interrupted else None,
+        "rows": rows_as_data(rows),
+    }
+    made = [f"figures  {outcome.folder / 'figures'}", f"report   {page}"] if page else []
+    show(json, data, [*shown(rows), "", _counts(outcome, rows), f"results  {file}", *made])
     warn(*(f"surefoot: {note}" for note in outcome.notes))
     if unmade:
         command = shlex.join(["surefoot", "report", str(outcome.folder)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from surefoot.cli._exit import UsageError
-from surefoot.cli._output import Json, argument, option, say, say_json
+from surefoot.cli._output import Json, argument, option, show
 from surefoot.cli.options import Plugins, Settings, build_named_problem, load_plugins, read_pair
 
 if TYPE_CHECKING:
@@ -59,10 +59,7 @@ def calibrate(
         found = _found(problem, settings, horizon, numbers)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if json:
-        say_json(_as_data(found))
-    else:
-        say(str(found))
+    show(json, _as_data(found), [str(found)])
 
 
 def _found(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli._exit import UsageError
-from surefoot.cli._output import Json, argument, say, say_json
+from surefoot.cli._output import Json, argument, show
 
 __all__ = ["check"]
 
@@ -34,12 +34,10 @@ def check(
     if not file.is_file():
         raise UsageError(f"'{file}' is not a file: give the journal of a controller")
     is_right, sentences = find(str(file))
-    if json:
-        say_json({"journal": file, "is_right": is_right, "sentences": sentences})
-    else:
-        say(*sentences[: 1 + _SHOWN])
-        if len(sentences) > 1 + _SHOWN:
-            say(f"and {len(sentences) - 1 - _SHOWN} rounds more were not checked")
+    lines = sentences[: 1 + _SHOWN]
+    if len(sentences) > len(lines):
+        lines.append(f"and {len(sentences) - len(lines)} rounds more were not checked")
+    show(json, {"journal": file, "is_right": is_right, "sentences": sentences}, lines)
     if not is_right:
         raise typer.Exit(1)
     if len(sentences) > 1:

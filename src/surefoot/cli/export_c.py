@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli._exit import UsageError
-from surefoot.cli._output import Json, argument, option, say, say_json
+from surefoot.cli._output import Json, argument, option, show
 from surefoot.cli.options import read_player
 
 _MARK = "written by `surefoot export-c`"
@@ -61,12 +61,9 @@ def export_c(
         _write(vectors, c_vectors(player, d, name=name, start=start))
     if out is not None:
         _write(out, text)
-    if json:
-        say_json({"path": out, "name": name, "dimension": d, "text": None if out else text})
-    elif out is None:
-        say(text.rstrip("\n"))
-    else:
-        say(f"wrote {out}; compile with -std=c99 -ffp-contract=off, link with -lm")
+    wrote = f"wrote {out}; compile with -std=c99 -ffp-contract=off, link with -lm"
+    data = {"path": out, "name": name, "dimension": d, "text": None if out else text}
+    show(json, data, [wrote if out else text.rstrip("\n")])
 
 
 def _write(out: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from surefoot.cli._exit import UsageError
-from surefoot.cli._output import Json, argument, option, say, say_json, table
+from surefoot.cli._output import Json, argument, option, show, table
 
 if TYPE_CHECKING:
     from surefoot.controller import JournalRecord, JournalRound
@@ -69,31 +69,12 @@ def journal(
         _write_page(record, page)
     files = {"csv": csv, "parquet": parquet, "page": page}
     written = {name: path for name, path in files.items() if path is not None}
-    show = _show_json if json else _show
-    show(record, one, rounds, written)
-
-
-def _show_json(
-    record: JournalRecord, one: JournalRound | None, rounds: bool, written: dict[str, Path]
-) -> None:
-    data = _summary(record) | {"written": written}
+    data, lines = _summary(record) | {"written": written}, [] if written else [str(record)]
     if rounds:
-        data["table"] = [_data(row) for row in record.rounds]
+        data["table"], lines = [_data(row) for row in record.rounds], _table(record)
     if one is not None:
-        data["round"] = _data(one) | {"explanation": str(one)}
-    say_json(data)
-
-
-def _show(
-    record: JournalRecord, one: JournalRound | None, rounds: bool, written: dict[str, Path]
-) -> None:
-    if one is not None:
-        say(*one.sentences())
-    elif rounds:
-        say(*_table(record))
-    elif not written:
-        say(str(record))
-    say(*(f"{name:<8} {path}" for name, path in written.items()))
+        data["round"], lines = _data(one) | {"explanation": str(one)}, list(one.sentences())
+    show(json, data, [*lines, *(f"{name:<8} {path}" for name, path in written.items())])
 
 
 def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from surefoot.cli._exit import UsageError
-from surefoot.cli._output import Json, argument, say, say_json, table
+from surefoot.cli._output import Json, argument, show, table
 from surefoot.cli.options import Plugins, load_plugins
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ def list_(
     """
     load_plugins(plugin)
     found = _select(what)
-    if json:
-        say_json(found)
-    else:
-        say(*_as_text(found))
+    show(json, found, _as_text(found))
 
 
 def _select(what: str | None) -> Facts:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli._exit import UsageError
-from surefoot.cli._output import Json, argument, say, say_json
+from surefoot.cli._output import Json, argument, show
 from surefoot.cli.options import Plugins, load_plugins
 
 
@@ -64,10 +64,8 @@ def new(
     except OSError as error:
         raise UsageError(f"'{path}' cannot be written: {error.strerror}") from error
     following = shlex.join(["surefoot", "run", str(path), *plugins])
-    if json:
-        say_json({"path": path, "name": name, "next": following})
-    else:
-        say(f"wrote {path}; edit it, then run:", f"  {following}")
+    lines = f"wrote {path}; edit it, then run:", f"  {following}"
+    show(json, {"path": path, "name": name, "next": following}, lines)
 
 
 def _text(like: Like, name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli._exit import OK, PARTIAL, RUNTIME, UsageError
-from surefoot.cli._output import Json, argument, option, say, say_json, stage, warn
+from surefoot.cli._output import Json, argument, option, show, stage, warn
 from surefoot.cli._results import make_report, rows_as_data, rows_as_table
 from surefoot.cli.reproduce import verdicts
 
@@ -68,23 +68,19 @@ def report(
     missing = len(planned - have - damaged.keys())
     bad = any(row.status in ("failed", "set aside") for row in rows)  # a damaged one has failed
     code = PARTIAL if bad else OK
-    if json:
-        say_json(
-            {
-                "exit_code": code,
-                "results": file,
-                "report": page,
-                "figures": figures,
-                "exports": exports,
-                "missing": missing,
-                "damaged": damaged,
-                "rows": rows_as_data(rows),
-            }
-        )
-    else:
-        say(*(verdicts(claims) if claims else rows_as_table(rows)), "")
-        say(*(f"export   {path}" for path in exports))
-        say(f"figures  {file.parent / 'figures'}", f"report   {page}")
+    data = {
+        "exit_code": code,
+        "results": file,
+        "report": page,
+        "figures": figures,
+        "exports": exports,
+        "missing": missing,
+        "damaged": damaged,
+        "rows": rows_as_data(rows),
+    }
+    lines = list(verdicts(claims) if claims else rows_as_table(rows))
+    lines += ["", *(f"export   {path}" for path in exports)]
+    show(json, data, [*lines, f"figures  {file.parent / 'figures'}", f"report   {page}"])
     warn(*(f"surefoot: cell {address[:12]} is damaged: {why}" for address, why in damaged.items()))
     warn(*_what_is_missing({"damaged": len(damaged), "missing": missing}, len(planned)))
     raise typer.Exit(code)

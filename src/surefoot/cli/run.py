@@ -15,8 +15,7 @@ from surefoot.cli._output import (
     duration,
     option,
     progress,
-    say,
-    say_json,
+    show,
     stage,
     table,
 )
@@ -79,7 +78,7 @@ def run(
     if dry_run:
         with stage("counting the cells"):
             found = estimate(described, folder, workers=workers)
-        _tell(found, described, folder, json)
+        _show_estimate(found, described.name, folder, json)
         raise typer.Exit(RUNTIME if found.missing else OK)
     with progress() as tell:
         outcome = sweep.run(
@@ -116,30 +115,17 @@ def _read(path: Path) -> tuple[Spec, str]:
 # --- what there is to do --------------------------------------------------------------------------
 
 
-def _tell(found: Estimate, described: Spec, folder: Path, json: bool) -> None:
-    if json:
-        say_json(
-            {
-                **asdict(found),
-                "name": described.name,
-                "folder": folder,
-                "missing": [
-                    {"needs": m.sentence, "rows": [list(row) for row in m.rows]}
-                    for m in found.missing
-                ],
-            }
-        )
-        return
+def _show_estimate(found: Estimate, name: str, folder: Path, json: bool) -> None:
+    missing = [{"needs": m.sentence, "rows": list(map(list, m.rows))} for m in found.missing]
     time = f"about {duration(found.seconds)}, estimated from {found.basis}"
-    if found.present == found.cells:
-        time = "none: everything is in the file"
     lines = [
         ("cells", str(found.cells)),
         ("in the file already", str(found.present)),
         ("to play", str(found.cells - found.present)),
         ("rounds to play", f"{found.rounds:,}"),
-        ("time", time),
+        ("time", time if found.rounds else "none: everything is in the file"),
         ("folder", str(folder)),
         *(("not installed", str(missing)) for missing in found.missing),
     ]
-    say(*table((described.name, ""), lines))
+    data = {**asdict(found), "name": name, "folder": folder, "missing": missing}
+    show(json, data, table((name, ""), lines))
