@@ -26,6 +26,7 @@ from surefoot.controller import (
     read_journal,
     replay,
 )
+from surefoot.controller import journal as journal_module
 from surefoot.controller.journal import Journal
 from surefoot.core.types import Info
 from surefoot.regions import CurvatureRows, LipschitzHull
@@ -669,6 +670,23 @@ def test_a_line_of_another_journal_is_noticed(path, tmp_path):
     lines[5] = others[5]
     path.write_bytes(b"".join(lines))
     refused(path, "is not what was written; the last round that is certain is 4$")
+
+
+def test_rounds_are_on_the_disk_before_a_file_says_that_they_came_before_it(path, monkeypatch):
+    player, done = PLAYERS["certified"], []
+    for name, owner in (("_sync", Journal), ("_make", journal_module)):
+        real = getattr(owner, name)
+
+        def log(*args, name=name, real=real):
+            done.append(name)
+            return real(*args)
+
+        monkeypatch.setattr(owner, name, log)
+    with Controller(player, START, journal=path, rotate=3, durable_every=9) as controller:
+        drive(controller, player, 3)
+        done.clear()
+        drive(controller, player, 1, first=4)
+        assert done == ["_sync", "_make", "_sync"]
 
 
 @pytest.mark.parametrize("call", ["_write", "_sync"])

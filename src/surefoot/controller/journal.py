@@ -480,6 +480,8 @@ class Journal:
         path = part_of(self.first, part)
         end, after = seal(at.digest, {"kind": "continued", "file": path.name, "time": now()})
         line, digest = seal(after, {**header, "part": part, "after": after})
+        if self._unsynced:  # a file that follows says how many rounds came before it
+            self._sync(before, at.size)
         with _explain_making(path, path):
             _make(path, line)
             sync_folder(path)  # before the old file says that it continues there
