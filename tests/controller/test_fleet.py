@@ -249,6 +249,17 @@ def test_a_torn_line_is_taken_off_and_said_and_damage_is_refused(tmp_path):
     assert path.read_bytes() == damaged
 
 
+@pytest.mark.parametrize("kind", ["hold", "retreat", "resume"])
+def test_after_an_order_a_round_is_asked_for_again(kind):
+    fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)))
+    drive(fleet, "leader", 20)
+    told = seen_at("leader", fleet.ask())
+    getattr(fleet, kind)("storm", [1])
+    with pytest.raises(ValueError, match="ask for the action of round 21 first"):
+        fleet.tell(**told)  # which was measured at actions that are others now
+    drive(fleet, "leader", 1)
+
+
 FORGERIES = {
     "no members": lambda found: found[0].update(fleet=[]),
     "members in words": lambda found: found[0].update(fleet="many"),

@@ -309,12 +309,9 @@ class Fleet(Live):
         errors = run.errors
         places[fresh], since[fresh] = state.actions[fresh], t
         bounds[fresh] = g[fresh] + errors.value + errors.evaluation
-        d = state.actions.shape[1]
-        actions = (
-            np.where(stepped[:, None], blocks[:, :d], state.actions)
-            if blocks.size
-            else (state.actions.copy())
-        )
+        actions = state.actions.copy()
+        if stepped.any():
+            actions[stepped] = blocks[stepped, : actions.shape[1]]
         aside, alarms = dict(state.aside), []
         for i in np.flatnonzero(~stepped).tolist():
             decision = _decide_one(run, self._loop(state, i), seen, i)
@@ -346,16 +343,10 @@ class Fleet(Live):
         usual = np.isfinite(seen["constraint_value"]) & _keeps_premises(run, state, seen)
         usual[list(state.aside)] = False
         status = np.where(usual, 0.0, -1.0)
-        wish = (
-            (None, seen["proposal"].ravel())
-            if run.is_filter
-            else (
-                seen["cost_gradient"].ravel(),
-                None,
-            )
-        )
+        wish = seen["proposal" if run.is_filter else "cost_gradient"].ravel()
+        gradients, proposals = (None, wish) if run.is_filter else (wish, None)
         s, g = seen["constraint_subgradient"].ravel(), seen["constraint_value"]
-        told = (wish[0], g, s, wish[1], outs.ravel(), status)
+        told = (gradients, g, s, proposals, outs.ravel(), status)
         if not extension.steps(rule.handle, n, blocks.ravel(), *told):
             return state.blocks.copy(), state.outs.copy(), stepped
         stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
@@ -385,7 +376,7 @@ class Fleet(Live):
         self._enter("hold", reason, members)
 
     def retreat(self, reason: str, members: Iterable[int]) -> None:
-        """Let members go back to their anchors, and stay there until :meth:`resume`."""
+        """Let members go back to their anchors, and stay there until :meth:`resume`: ask again."""
         self._enter("retreat", reason, members)
 
     def resume(self, reason: str, members: Iterable[int]) -> None:
@@ -401,6 +392,7 @@ class Fleet(Live):
             run, state, _ = self._now
             after, alarms = self._order(run, state, {"kind": kind, **what})
             self._now = (run, after, self._write(kind, **what))
+            self._asked = 0
         sound(alarms, self.on_alarm)
 
     def _order(
