@@ -359,7 +359,9 @@ class Journal:
         self, first: Path, part: int, file: int, durable_every: int, rotate: int | str | None
     ) -> None:
         self.first, self.durable_every, self.rotate = first, durable_every, rotate
-        self._process, self._written, self._unsynced = os.getpid(), 0, 0
+        # Beyond a position, so much is an interrupted write's: the next one takes it off.
+        self._written = os.fstat(file).st_size
+        self._process, self._unsynced = os.getpid(), 0
         self._failed: str | None = None
         self._file: _File | None = _File(file, part)
 
@@ -453,15 +455,6 @@ class Journal:
         if snapshot is not None:
             return Position(at.part, size, digest, total, 0, _SHARE * snapshot)
         return Position(at.part, size, digest, total, at.since + len(data), at.least)
-
-    def take_off(self, at: Position) -> None:
-        """Take off what an interrupted write has left after a position."""
-        file = self._checked()
-        try:
-            os.ftruncate(file.number, at.size)
-            sync(file.number)
-        except OSError as error:
-            raise StoreError(f"{self.name} cannot be written: {error.strerror}") from error
 
     def is_full(self, at: Position) -> bool:
         """Return whether the next round goes to a new file."""

@@ -111,11 +111,8 @@ class Live:
 
     def _say_opened(self, kind: str, sentence: str, *, loud: bool = True, **what: object) -> None:
         """Say what was found at the end of a journal: in it, too."""
-        run, state, at = self._now
+        run, state, _ = self._now
         assert self._journal is not None
-        assert at is not None
-        if kind == "torn":
-            self._journal.take_off(at)
         self._now = (run, state, self._write(kind, **what, sentence=sentence))
         sentence = f"{self._journal.name}: {sentence}"
         sound([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
