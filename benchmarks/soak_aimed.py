@@ -31,6 +31,7 @@ from surefoot import Ball, Controller, Feedback
 from surefoot.algorithms import (
     OGD,
     CertifiedPFS,
+    CostProbing,
     Delayed,
     Leader,
     LeaderFollower,
@@ -184,6 +185,8 @@ def _answer(player: Any) -> Answer:
             after, info = player.step(
                 state, Feedback(None, g, s, proposal=state.x + wish, value_error=error)
             )
+        elif player.needs.cost_values:
+            after, info = player.step(state, Feedback(None, g, s, -float(wish @ state.x), error))
         else:
             after, info = player.step(state, Feedback(-wish, g, s, None, error))
         return after, tuple(word for word in info.contradictions if "the leader" not in word)
@@ -205,6 +208,11 @@ def _players(world: World, rng: Any, told: dict[str, Any]) -> dict[str, Callable
         "steps": lambda: CertifiedPFS(domain=ball, rho=rho, ratchet=False, **flat),
         "filter": lambda: SafetyFilter(domain=ball, rho=rho, **flat),
         "values": lambda: ValuesFollower(domain=ball, **flat),
+        "costs by value": lambda: CostProbing(
+            base=LeaderFollower(domain=ball, **flat),
+            length=world.depth / world.G_g * 10 ** rng.uniform(-6, -0.5),
+            seed=int(rng.integers(2**31)),
+        ),
     }
     return found
 
@@ -382,10 +390,9 @@ def _missed_rounds(rng: Any, judge: _Judge, world: World, played: int, factor: f
     told = _told(rng, world, "value_error", "drift")
     nu, v = (factor * (told[name] or 0.0) for name in ("value_error", "drift"))
     players = _players(world, rng, told)
-    name = str(rng.choice(["hull", "leader", "steps", "filter"]))
+    name = str(rng.choice(["hull", "leader", "steps", "filter", "costs by value"]))
     start = np.zeros(world.A.shape[1])
     loop = Controller(players[name](), start, on_missing=str(rng.choice(["hold", "retreat"])))
-    first = "proposal" if name in ("hull", "filter") else "cost_gradient"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PremiseWarning)
         for _ in range(played):
@@ -402,8 +409,13 @@ def _missed_rounds(rng: Any, judge: _Judge, world: World, played: int, factor: f
                 elif rng.random() < 0.3 and loop.round > 1:
                     loop.tell(missing=True)
                 else:
+                    told_first: dict[str, Any] = {"cost_gradient": -wish}
+                    if name in ("hull", "filter"):
+                        told_first = {"proposal": x + wish}
+                    elif name == "costs by value":
+                        told_first = {"cost_value": -float(wish @ x)}
                     loop.tell(
-                        **{first: x + wish if first == "proposal" else -wish},
+                        **told_first,
                         constraint_value=_read(rng, float(rows[at]), nu),
                         constraint_subgradient=world.slopes(x)[at],
                     )
