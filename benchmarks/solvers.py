@@ -32,6 +32,11 @@ def quadprog(A: Any, b: Array) -> Projection:
     return lambda y: solve(identity, y, C, least, 0, True)[0]
 
 
+def daqp(A: Any, b: Array) -> Projection:
+    solve, identity, rows = _module("daqp").solve, np.eye(A.shape[1]), np.ascontiguousarray(A)
+    return lambda y: solve(identity, -y, rows, b)[0]
+
+
 def osqp(A: Any, b: Array) -> Projection:
     sparse = _module("scipy.sparse")
     m, d = A.shape
@@ -136,11 +141,12 @@ class Solver:
 
 SOLVERS = (
     Solver("quadprog", quadprog, "quadprog"),
+    Solver("daqp", daqp, "daqp"),
     Solver("PIQP", piqp, "piqp"),
     Solver("ProxQP", proxqp, "proxsuite"),
     Solver("OSQP", osqp, "osqp", sparse=True),
     Solver("Clarabel", clarabel, "clarabel", sparse=True),
     Solver("cvxpy", cvxpy, "cvxpy"),
-    Solver("Polytope.project", surefoot, "piqp"),
+    Solver("Polytope.project", surefoot, "daqp"),
 )
 """The quickest at small sizes first."""

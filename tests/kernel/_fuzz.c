@@ -1,9 +1,10 @@
 /* Rules, starts and feedback of any kind: a status, never undefined behaviour; built with ASan and
- * UBSan. Blocks are exactly as long as the text says. A refused call changes nothing. */
+ * UBSan. Blocks are exactly as long as the text says. A refused call changes nothing. And whole games
+ * of any parts, whose numbers may be any. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "surefoot.h"
+#include "games.h"
 
 static unsigned long long seed = 88172645463325252ull;
 
@@ -29,11 +30,49 @@ static double *vector(int n, int wild)
     return made;
 }
 
+static void play_a_game(void)
+{
+    enum { ROUNDS = 12 };
+    sf_game game;
+    sf_player player;
+    sf_record out;
+    int64_t kept[] = {0, 5, ROUNDS - 1};
+    memset(&game, 0, sizeof game), memset(&player, 0, sizeof player), memset(&out, 0, sizeof out);
+    const int d = game.d = 1 + (int)any(5), wild = any(3) ? 0 : 8;
+    game.cost = (int)any(2), game.constraint = (int)any(5), game.rule = 1 + (int)any(SF_LBSGD);
+    const int affine = game.constraint == SF_AFFINE, m = game.m = affine ? 1 + (int)any(5) : 1;
+    game.curvature = 1.0, game.radius = 0.5, game.faces = 1 + (int)any(4);
+    double *matrix = vector((affine ? m : d) * d, wild), *b = vector(affine ? m : d, wild);
+    double *gauge = vector(game.faces * d, wild), *lower = vector(d, 0), *upper = vector(d, 0);
+    for (int i = 0; i < d; i++) {
+        lower[i] = -0.1 - fabs(lower[i]), upper[i] = 0.1 + fabs(upper[i]);
+    }
+    game.matrix = matrix, game.vector = b, game.gauge = gauge;
+    player.rule.d = d, player.rule.lower = lower, player.rule.upper = upper;
+    player.rule.domain = game.rule == SF_FRANK_WOLFE ? 1 + (int)any(2) : (int)any(3);
+    player.rule.radius = 1.0, player.rule.inner = 1.0 - 1e-14;
+    player.rule.centre = any(2) ? NULL : upper, player.tightening = number(wild);
+    for (int i = 0; i < SF_NUMBERS; i++) {
+        player.numbers[i] = i == 1 && any(2) ? any(50) : fabs(number(wild));
+    }
+    const size_t size = sf_player_state(&game, &player);
+    double *state = vector((int)size, wild), *costs = vector(ROUNDS * d, wild);
+    double *work = malloc(8 * sf_play_scratch(&game, NULL)), *rows = vector(m, 0);
+    double *numbers = vector(4 * ROUNDS, 0), *actions = vector(3 * d, 0);
+    out.cost = numbers, out.g = numbers + ROUNDS, out.rows = any(2) ? rows : NULL;
+    out.gradient = any(2) ? numbers + 2 * ROUNDS : NULL, out.slope = numbers + 3 * ROUNDS;
+    out.actions = any(2) ? actions : NULL, out.kept = kept, out.keeps = 3;
+    sf_play_rounds(&game, &player, state, costs, (size_t)d, ROUNDS, &out, work);
+    free(matrix), free(b), free(gauge), free(lower), free(upper), free(state), free(costs);
+    free(work), free(rows), free(numbers), free(actions);
+}
+
 int main(int count, char **words)
 {
     long rounds = count > 1 ? atol(words[1]) : 20000, played = 0, refused = 0;
     while (played + refused < rounds) {
         sf_rule rule;
+        play_a_game();
         memset(&rule, 0, sizeof rule);
         const int d = rule.d = 1 + (int)any(11), wild = any(3) ? 0 : 8;
         rule.cuts = 2 + (int)any(5);

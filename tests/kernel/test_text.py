@@ -27,6 +27,39 @@ def test_anything_is_answered_with_a_status_under_the_sanitizers(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
+def test_compiled_games_answer_whatever_they_are_called_with():
+    from surefoot.kernel import _games
+
+    rng, none, d, runs, rounds = np.random.default_rng(0), np.empty(0), 2, 2, 3
+    codes = np.array([d, 4, 0, 0, 8, 1, runs, d + 1])  # a quadratic cost, rows, ScalarDPP, a ball
+    players = np.tile([0.0, 1.0, 1.0, 2.0, 4.0, 0.0, 0.0, 0.0, 0.0], (runs, 1))
+    rows = np.vstack([np.eye(d), -np.eye(d)])
+    made = [codes, np.ones(2), rows, np.ones(4), none, none, none, none, players, ()]
+    handle = _games.make(*made)
+    played = [handle, 0, runs, np.zeros((runs, d + 1)), np.ones((rounds, runs, d)), np.arange(runs)]
+    played += [np.arange(rounds), *np.zeros((2, runs, rounds)), np.zeros((runs, rounds, d))]
+    played += [none, none, np.zeros((runs, 4))]
+    _games.play(*played)
+    odd = [None, 1, -1, 2**40, "s", b"12345678", none, np.zeros(3), np.full(8, 99), np.ones((7, 2))]
+    odd += [np.full(8, -1), np.full(9, np.nan), (None,), (handle, handle), handle, object()]
+    answers = set()
+    for call, arguments in ((_games.make, made), (_games.play, played)):
+        for _ in range(2_000):
+            told = [odd[rng.integers(len(odd))] if rng.random() < 0.15 else a for a in arguments]
+            try:
+                answers.add(type(call(*told)))
+            except (TypeError, ValueError, BufferError, OverflowError) as error:
+                answers.add(type(error))
+    assert {type(None), type(handle), TypeError, ValueError} <= answers
+    for rule in range(1, 22):  # a state that is shorter than what a rule writes is refused
+        changed = codes.copy()
+        changed[4], changed[7] = rule, d
+        if rule not in (1, 4):  # PFS and OGD have actions alone
+            with pytest.raises(ValueError, match="sizes of a game"):
+                _games.make(changed, *made[1:])
+
+
 @needs_gcc
 @pytest.mark.slow
 @pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
