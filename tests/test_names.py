@@ -23,7 +23,7 @@ BY_CLASS = frozenset({"averaged", "certified", "compiled", "delayed"})
 LEFT: dict[str, set[str]] = {
     "core": set(),
     "sets": set(),
-    "regions": {"allowed"},
+    "regions": set(),
     "algorithms": {"unpacked"},
     "problems": set(),
 }

@@ -22,7 +22,7 @@ from surefoot.algorithms import (
     ValuesFollower,
     WithProbability,
 )
-from surefoot.algorithms.averaged import no_windows
+from surefoot.algorithms.averaged import empty_windows
 from surefoot.controller import Controller
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import paper_toy
@@ -56,7 +56,7 @@ def radius(sigma, failure, t, windows, k):
 def test_windows_are_those_of_the_last_rounds(seed, rounds):
     rng = np.random.default_rng(seed)
     X, g, s = rng.normal(size=(rounds, 3)), rng.normal(size=rounds), rng.normal(size=(rounds, 3))
-    windows = no_windows(3, 16)
+    windows = empty_windows(3, 16)
     for t in range(rounds):
         windows = windows.add(X[t], float(g[t]), s[t], t + 1.0)
     low, high = bounds(windows, X[-1], s[-1], rounds, sigma=0.1, steep=0.2, drift=0.01)
@@ -78,7 +78,7 @@ def test_windows_are_those_of_the_last_rounds(seed, rounds):
 
 
 def test_one_round_by_hand():
-    windows = no_windows(2, 4).add(np.zeros(2), -0.5, np.array([0.0, 1.0]), 1.0)
+    windows = empty_windows(2, 4).add(np.zeros(2), -0.5, np.array([0.0, 1.0]), 1.0)
     low, high = bounds(windows, np.zeros(2), np.array([0.0, 1.0]), 1, sigma=0.1)
     c = 0.1 * math.sqrt(2 * math.log(80))  # 2 t (t + 1) m/failure = 4/0.05
     assert (low, high) == (pytest.approx(-0.5 - c), pytest.approx(-0.5 + c))
@@ -86,7 +86,7 @@ def test_one_round_by_hand():
 
 def test_convexity_carries_readings_to_the_last_action_whatever_the_path():
     # Exact readings of a convex g: every window bounds g by itself, however far actions jump.
-    g_of, rng, windows = L2Norm(0.5), np.random.default_rng(4), no_windows(3, 64)
+    g_of, rng, windows = L2Norm(0.5), np.random.default_rng(4), empty_windows(3, 64)
     for t in range(200):
         x = rng.normal(size=3)
         g, s = g_of.query(x)
@@ -205,7 +205,7 @@ def test_curvature_and_values_alone_take_averages_too():
 
 
 def test_readings_age_with_rounds_that_were_missed_and_with_later_ones():
-    fresh, older = no_windows(2, 8), no_windows(2, 8)
+    fresh, older = empty_windows(2, 8), empty_windows(2, 8)
     x, slope = np.zeros(2), np.array([0.0, 1.0])
     for t, g in enumerate((-0.5, -0.4, -0.6)):
         fresh = fresh.add(x, g, slope, t)
@@ -216,7 +216,7 @@ def test_readings_age_with_rounds_that_were_missed_and_with_later_ones():
     assert one[0] == pytest.approx(-0.51)
     assert two[0] == pytest.approx(-0.5 - 0.01 * 11 / 3)
     # One that comes after a later one: 3 rounds on average from both to the latest, 6 from there.
-    late = no_windows(2, 8).add(x, -0.5, slope, 10.0).add(x, -0.5, slope, 4.0)
+    late = empty_windows(2, 8).add(x, -0.5, slope, 10.0).add(x, -0.5, slope, 4.0)
     low, high = bounds(late, x, slope, 4, sigma=1e-9, drift=0.01)
     assert (low, high) == (pytest.approx(-0.5 - 0.09), pytest.approx(-0.5 + 0.09))
 

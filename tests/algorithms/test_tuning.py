@@ -6,7 +6,7 @@ import pytest
 
 from surefoot import Constants
 from surefoot.algorithms import Corollary2, TheoremD, Tightened, tightened_constants, tune_polyak
-from surefoot.algorithms.pfs import _step, minimise_bracketed
+from surefoot.algorithms.pfs import _step_size, minimise_bracketed
 
 from .test_tightening import Promise
 
@@ -28,7 +28,7 @@ def test_tightening_towards_the_start_costs_its_reach_over_its_slack():
 
 
 def test_a_step_is_never_longer_than_is_useful():
-    assert _step(1.0, 3.0, 2.0, 1.0, 1e3, 100) == 2 / (3 * 10)
+    assert _step_size(1.0, 3.0, 2.0, 1.0, 1e3, 100) == 2 / (3 * 10)
 
 
 def test_a_valley_within_the_last_cell_of_a_logarithmic_grid_is_found():

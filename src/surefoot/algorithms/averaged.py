@@ -162,13 +162,13 @@ class Averaged(Wrapper):
         base = self.base.init(x1)
         if not isinstance(base.x, np.ndarray) or base.x.ndim != 1:
             raise InvalidValueError("x1 must be the action of one run, got several")
-        windows, nothing = no_windows(len(base.x), self.longest), Anchor(base.x, math.inf, 0.0)
+        windows, nothing = empty_windows(len(base.x), self.longest), Anchor(base.x, math.inf, 0.0)
         zeros = np.zeros_like(base.x)
         return AveragedState(base.x, base, base.x, windows, -math.inf, nothing, zeros, 0.0, 0.0)
 
     def locate(self, state: AveragedState, feedback: Feedback) -> Feedback:
         """Return feedback that says at which action it was seen, and how many rounds ago."""
-        found: Feedback = self.base.locate(self._at(state, state.x), feedback)
+        found: Feedback = self.base.locate(self._base_at(state, state.x), feedback)
         return found
 
     def step(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, Info]:
@@ -179,7 +179,7 @@ class Averaged(Wrapper):
                 "value_error must be None: Averaged estimates it from the readings, "
                 f"got {feedback.value_error!r}"
             )
-        state = state._replace(rounds=t, base=self._at(state, action_played(state, feedback)))
+        state = state._replace(rounds=t, base=self._base_at(state, action_played(state, feedback)))
         if seen.cost_gradient is not None:
             gradient = checks.read_gradient(seen.action, seen)
             state = state._replace(gradients=state.gradients + gradient)
@@ -203,10 +203,10 @@ class Averaged(Wrapper):
 
     def rest(self, state: AveragedState, x: Array) -> AveragedState:
         """Return the state after a round in which nothing was read and x is kept for the next."""
-        base = self.base.rest(self._at(state, state.x), x)
+        base = self.base.rest(self._base_at(state, state.x), x)
         return state._replace(x=base.x, base=base, rounds=state.rounds + 1.0)
 
-    def _at(self, state: AveragedState, x: Array) -> Any:
+    def _base_at(self, state: AveragedState, x: Array) -> Any:
         """Return the state of the base at the action that was really played."""
         return state.base if state.base.x is x else state.base._replace(x=x)
 
@@ -366,7 +366,7 @@ class Windows(NamedTuple):
         return float((g + down - spread).max()), float((g + up + spread).min())
 
 
-def no_windows(dimension: int, longest: int) -> Windows:
+def empty_windows(dimension: int, longest: int) -> Windows:
     """Return the sums before the first reading, of blocks of up to so many."""
     empty = np.zeros((int(math.log2(longest)) + 1, _REST + 2 * dimension))
     return Windows(0.0, empty, empty, 0.0, -math.inf)

@@ -476,7 +476,7 @@ class Name(_Made):  # type: ignore[misc]
         both = parameters_of(cls.parts[0]) | parameters_of(cls.parts[1])
         both.pop("errors", None)
         kinds = parameters_of(Errors)
-        return both | {told: kinds[n]._replace(name=told) for n, told in ERRORS.items()}
+        return both | {word: kinds[n]._replace(name=word) for n, word in ERRORS.items()}
 
 
 class NameWithKnowledge(Name):

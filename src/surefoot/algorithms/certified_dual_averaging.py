@@ -165,7 +165,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
         """Tune for costs that change little: adaptive steps, no pruning, no horizon."""
-        return cls._with(TheoremK(constants), domain, _ROOT_HALF)
+        return cls._tune(TheoremK(constants), domain, _ROOT_HALF)
 
     @classmethod
     @tuning
@@ -173,7 +173,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
         """Tune for changing costs: adaptive steps, the far point within R/3 of the action."""
-        return cls._with(TheoremK(constants, far=0.3), domain, math.sqrt(2.0))
+        return cls._tune(TheoremK(constants, far=0.3), domain, math.sqrt(2.0))
 
     @classmethod
     @tuning
@@ -181,10 +181,10 @@ class CertifiedDualAveraging(NameWithKnowledge):
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Certified]:
         """Tune with the fixed step of Theorem K, the far point within R/3 of the action."""
-        return cls._with(TheoremK(constants, far=0.3, horizon=horizon), domain, _ROOT_HALF)
+        return cls._tune(TheoremK(constants, far=0.3, horizon=horizon), domain, _ROOT_HALF)
 
     @classmethod
-    def _with(cls, theorem: TheoremK, domain: Set | None, scale: float) -> Tuned[Certified]:
+    def _tune(cls, theorem: TheoremK, domain: Set | None, scale: float) -> Tuned[Certified]:
         c = theorem.constants
         made = Tuned.of(cls, theorem, knowledge=curvature_of(c, domain), radius=c.R, scale=scale)
         return Tuned(made.algorithm, under_errors(theorem))

@@ -461,17 +461,15 @@ class Premise:
             subgradient: norm of the longest constraint subgradient, likewise.
             curvature: of the constraints, at most; None where it is not known at all.
         """
-        if self.quantity == "cost gradient":
-            return gradient, True
-        if self.quantity == "constraint subgradient":
-            return subgradient, True
-        if self.quantity == "subgradient near the boundary":
-            return subgradient, g is not None and g >= -self.level
-        if self.quantity == "start":
-            return None if g is None else -g, t == 1
-        if self.quantity == "curvature":
-            return curvature, t == 1
-        return t, True
+        near, slack = (False, None) if g is None else (g >= -self.level, -g)
+        return {
+            "cost gradient": (gradient, True),
+            "constraint subgradient": (subgradient, True),
+            "subgradient near the boundary": (subgradient, near),
+            "start": (slack, t == 1),
+            "horizon": (t, True),
+            "curvature": (curvature, t == 1),
+        }[self.quantity]
 
     def breach(self, t: int, observed: float, run: int = 0) -> Breach:
         """Return the record of a round that breaks the premise."""

@@ -157,7 +157,7 @@ class Measuring(Wrapper):
             suspects = (partial(self._contradict, t, read, bound),)
             if t == 1.0:
                 state = state._replace(start=self._first_anchor(read))
-            state, is_new = self._take(state, read)
+            state, is_new = self._take_value(state, read)
         # From the base that a probe differs from, with the value that was read there.
         region = self._region(state, self._room(state), seen)
         learner, wish = self.base.proposer.propose(state.learner, state.base, seen, region)
@@ -168,7 +168,7 @@ class Measuring(Wrapper):
         elif state.probing >= 0:
             region = self._region(state, 0.0, seen)
         elif not is_new and (region.nearest(aim) != wanted).any() and self._is_rough(state):
-            state, region = self._begin(state, seen)
+            state, region = self._begin_probes(state, seen)
         if state.probing >= 0:
             aim = self._probe(state, state.probing)
         suspects = (*suspects, lambda: wish.contradictions)
@@ -195,7 +195,7 @@ class Measuring(Wrapper):
         check_start(read.g, upper, self._margin(read.g, len(read.x)))
         return Anchor(read.x, upper, 1.0)
 
-    def _take(self, state: MeasuringState, read: Reading) -> tuple[MeasuringState, bool]:
+    def _take_value(self, state: MeasuringState, read: Reading) -> tuple[MeasuringState, bool]:
         """Return the state with a value, and whether that has completed a slope."""
         (x, g, _, errors, _), i, n = read, state.probing, len(state.x)
         way = x - state.base
@@ -218,10 +218,10 @@ class Measuring(Wrapper):
 
     def _is_rough(self, state: MeasuringState) -> bool:
         """Return whether the slope is worth to be measured again."""
-        enough = max(self.share * norm(state.slope), 1.5 * self._least(state))
+        enough = max(self.share * norm(state.slope), 1.5 * self._least_error(state))
         return bool(self._slope_error(state) > enough)
 
-    def _begin(self, state: MeasuringState, seen: Feedback) -> tuple[MeasuringState, Region]:
+    def _begin_probes(self, state: MeasuringState, seen: Feedback) -> tuple[MeasuringState, Region]:
         """Return the first probe; towards the start where one is not certified: g is convex."""
         base, start, delta = state.base, state.start, self._length(state)
         begun = state._replace(probing=0, length=delta, differences=np.zeros(len(base)), doubts=0.0)
@@ -273,7 +273,7 @@ class Measuring(Wrapper):
         r"""Return :math:`\tau` at the base."""
         return state.error + float(self.knowledge.beta * norm(state.base - state.origin))
 
-    def _least(self, state: MeasuringState) -> float:
+    def _least_error(self, state: MeasuringState) -> float:
         """Return the error of a slope that could be measured at the base."""
         delta, n = self._length(state), len(state.base)
         both = 2 * (state.noise + self._margin(state.value, n))
@@ -282,7 +282,7 @@ class Measuring(Wrapper):
     def _room(self, state: MeasuringState) -> float:
         """Return what a move keeps below 0, so that probes are certified where it ends."""
         delta, both = self._length(state), state.noise + self._margin(state.value, len(state.base))
-        steep = self.share * norm(state.slope) + self._least(state)
+        steep = self.share * norm(state.slope) + self._least_error(state)
         return float(2 * both + steep * delta + 0.5 * self.knowledge.beta * delta**2)
 
     def _margin(self, g: float, n: int) -> float:

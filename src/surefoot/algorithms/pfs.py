@@ -511,31 +511,26 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
         xi = constants.xi
         best = math.sqrt((2 * G_g * R**2 / xi) / (horizon * (xi / (2 * G_g) + 1 / sigma)))
         rho = min(best, epsilon, slack)
-        found.append(_at(constants, rho, horizon, tightening_cost=None))
+        eta = _step_size(R, G_f, G_g, sigma, rho, horizon)
+        found.append(Theorem1(constants, eta, rho, horizon))
 
     cost = constants.reach / slack
 
     def bound(rho: float) -> float:
         # Theorem 1's own with the sigma of the start, in the same order of operations. A search
         # asks for it a thousand times: objects with checked arguments would take a while.
-        eta = _step(R, G_f, G_g, min(constants.local_sigma(rho), G_g), rho, horizon)
-        return 2 * R**2 / eta + eta / 2 * G_f**2 * horizon + G_f * rho * cost * horizon
+        eta = _step_size(R, G_f, G_g, min(constants.local_sigma(rho), G_g), rho, horizon)
+        return float(descent_bound(horizon, eta, 2 * R, G_f)) + G_f * rho * cost * horizon
 
     rho = minimise_bracketed(bound, slack * 1e-9, slack * (1 - 1e-9))
     sigma = min(constants.local_sigma(rho), G_g)
     here = constants.with_origin("local", sigma=sigma, epsilon=rho)
-    found.append(_at(here, rho, horizon, tightening_cost=cost))
+    eta = _step_size(R, G_f, G_g, sigma, rho, horizon)
+    found.append(Theorem1(here, eta, rho, horizon, tightening_cost=cost))
     return min(found, key=lambda theorem: float(theorem.regret_bound(horizon)))
 
 
-def _at(constants: Constants, rho: float, horizon: int, tightening_cost: float | None) -> Theorem1:
-    """Return Theorem 1 at rho with the longest step that is feasible and useful."""
-    R, G_f, G_g, sigma = constants.require("R", "G_f", "G_g", "sigma", by="Theorem 1")
-    eta = _step(R, G_f, G_g, sigma, rho, horizon)
-    return Theorem1(constants, eta, rho, horizon, tightening_cost)
-
-
-def _step(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: int) -> float:
+def _step_size(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: int) -> float:
     """Return the longest step that is feasible at rho, and useful."""
     feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
     return min(feasible, 2 * R / (G_f * math.sqrt(horizon)))

@@ -366,7 +366,7 @@ class CurvatureRegion(Region):
         pull, share = self._pull()
         fine = near | (share <= 1)
         if fine is False:
-            raise self._nothing()
+            raise self._explain_drift()
         back = where(near, back, where(fine, pull, number_like(pull, math.nan)))
         return Projection(
             where(good, found.point, back),
@@ -409,7 +409,7 @@ class CurvatureRegion(Region):
         share = pull_share(self.ball.up, self.anchor_level)
         return self.x + share * (self.anchor.x - self.x), share
 
-    def _nothing(self) -> EmptyRegionError:
+    def _explain_drift(self) -> EmptyRegionError:
         """Return the error for one run in which neither x nor the anchor is certified."""
         assert self.anchor is not None
         here, deepest = self.bound(self.x), self.anchor_level

@@ -82,7 +82,7 @@ class CVVPro(EachConstraint[CVVProState]):
         G_f must hold on the ball of radius 2.71 R, which is row 0. The bounds are for any number
         of rounds.
         """
-        return cls._by(CVVProTheorem(constants), horizon)
+        return cls._tune(CVVProTheorem(constants), horizon)
 
     @classmethod
     @tuning
@@ -91,10 +91,10 @@ class CVVPro(EachConstraint[CVVProState]):
 
         As :meth:`tuned`, with the curvature beta among the constants, and G_g as G_f.
         """
-        return cls._by(CVVProTheorem(constants, smooth=True), horizon)
+        return cls._tune(CVVProTheorem(constants, smooth=True), horizon)
 
     @classmethod
-    def _by(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
+    def _tune(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
         checks.check_horizon(horizon)
         return Tuned.of(cls, theorem, radius=theorem.constants.R)
 
