@@ -4,6 +4,8 @@
 the curvature, with a matrix that bounds the Hessian, and with one that is twice as large.
 ``python -m benchmarks.uneven rows``: boxes whose rows have norms from 1 to 30, with one bound on
 the slopes, with one for each row, and with the knowledge that rows are affine.
+``python -m benchmarks.uneven thin``: boxes with sides from 1 to 0.01, with one bound on the slopes,
+and with that bound in units in which the box is a cube.
 
 Beside them is dual averaging that knows the set and projects onto it. Costs are linear and i.i.d.,
 with a mean that pulls outwards. Means over seeds, of which ``--first N`` is the first.
@@ -125,18 +127,50 @@ def box(d: int, T: int, seed: int) -> dict[str, float]:
     return found | {name: play(one, wall, gradients) - best for name, one in players.items()}
 
 
+def thin(options: Any) -> int:
+    """Print the regret on thin boxes."""
+    for d in (2, 5, 10):
+        found = [thin_box(d, options.horizon, seed) for seed in options.seeds]
+        show(f"d = {d}", found, head=d == 2)
+    return 0
+
+
+def thin_box(d: int, T: int, seed: int) -> dict[str, float]:
+    """Return the regrets on one thin box; only the largest row is seen."""
+    rng = np.random.default_rng([d, 31, seed])
+    Q, sides = np.linalg.qr(rng.normal(size=(d, d)))[0], np.geomspace(1.0, 0.01, d)
+    wall = Affine(np.vstack([Q, -Q]), 0.5 * np.concatenate([sides, sides]))
+    gradients = -Q.sum(axis=0) / math.sqrt(d) + rng.normal(size=(T, d))
+    best = -0.5 * float((sides * abs(Q @ gradients.sum(axis=0))).sum())
+    R, wide = 0.5 * float(np.linalg.norm(sides)) * (1 + 1e-6), 0.5 * math.sqrt(d) * (1 + 1e-6)
+    stretch = Q / sides[:, None]
+    steep = float(np.linalg.norm(wall.A @ np.linalg.inv(stretch), axis=1).max())
+    players: dict[str, Any] = {
+        "in x": LeaderFollower(G_g=1 + 1e-12, domain=Ball(R)),
+        "stretched": Stretched(
+            base=LeaderFollower(G_g=steep * (1 + 1e-9), domain=Ball(wide)), stretch=stretch
+        ),
+        "stretched, all rows": EvenRows(
+            base=Stretched(base=LeaderFollower(G_g=1 + 1e-9, domain=Ball(wide)), stretch=stretch),
+            slopes=np.concatenate([sides, sides]) * (1 + 1e-9),
+        ),
+    }
+    found = {"set known": average_knowing(Polytope(wall.A, wall.b), R, gradients) - best}
+    return found | {name: play(one, wall, gradients) - best for name, one in players.items()}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(
         "python -m benchmarks.uneven", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("part", choices=("conditions", "rows"))
+    parser.add_argument("part", choices=("conditions", "rows", "thin"))
     parser.add_argument("--horizon", type=int, default=2_000, help="rounds of a run")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args(arguments)
     options.seeds = range(options.first, options.first + options.runs)
-    return {"conditions": conditions, "rows": rows}[options.part](options)
+    return {"conditions": conditions, "rows": rows, "thin": thin}[options.part](options)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot import OGD, Ball, Constants, Feedback
+from surefoot import OGD, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import (
     Certified,
     CertifiedDualAveraging,
@@ -25,6 +25,7 @@ from surefoot.algorithms import (
 from surefoot.controller import Controller, replay
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import Affine
+from surefoot.problems.costs import Linear
 from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull, Together
 from surefoot.sets import Box, Polytope
 
@@ -238,7 +239,7 @@ def test_the_base_is_told_the_row_with_the_least_way_left():
     assert info.certificate.bound <= 0
 
 
-@pytest.mark.parametrize("kind", ["follower", "values", "costs by value"])
+@pytest.mark.parametrize("kind", ["follower", "values", "costs by value", "stretched"])
 @given(seed=SEEDS, d=st.integers(1, 5))
 @settings(max_examples=12, deadline=None)
 def test_every_row_is_kept_in_every_round(kind, seed, d):
@@ -248,6 +249,8 @@ def test_every_row_is_kept_in_every_round(kind, seed, d):
     base = rule(G_g=1 + 1e-12, domain=Ball(math.sqrt(d)))
     if kind == "costs by value":
         base = CostProbing(base=base, length=0.01)
+    if kind == "stretched":
+        base = Stretched(base=base, stretch=np.eye(d))
     player = EvenRows(base=base, slopes=norms * (1 + 1e-12))
     state, aim = player.init(np.zeros(d)), rng.normal(size=d)
     for _ in range(60):
@@ -281,6 +284,17 @@ def test_one_bound_for_each_row_is_worth_a_factor():
             state = player.update(state, Feedback(grad, *told))
         paid.append(costs)
     assert paid[1] - paid[2] < 0.35 * (paid[0] - paid[2])
+
+
+def test_a_game_plays_other_units():
+    rng = np.random.default_rng(4)
+    wall, norms = uneven_box(rng, 2)
+    costs = Linear(rng.normal(size=(60, 2, 2)) - 0.5)
+    problem = Problem.of(costs, wall, Ball(2.0), [0.0, 0.0])
+    base = LeaderFollower(G_g=1 + 1e-9, domain=Ball(2.0))
+    steep = LeaderFollower(G_g=float(norms.max()), domain=Ball(4.0))
+    for player in (EvenRows(base=base, slopes=norms), Stretched(base=steep, stretch=2 * np.eye(2))):
+        assert (play(player, problem).violations.worst <= 0).all()
 
 
 def test_a_live_loop_takes_all_rows():
