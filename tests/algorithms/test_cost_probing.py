@@ -144,7 +144,11 @@ def bases(wall, d, domain=None):
     }
 
 
-KINDS = tuple(bases(polytope(np.random.default_rng(0), 2), 2))
+SLOW = {"hulls": pytest.mark.slow}
+KINDS = [
+    pytest.param(kind, marks=SLOW.get(kind, ()))
+    for kind in bases(polytope(np.random.default_rng(0), 2), 2)
+]
 
 
 def told_by(player, wall, x):
@@ -250,7 +254,8 @@ def test_probes_of_a_pair_that_was_held_start_from_the_centre():
 
 
 def test_what_was_not_seen_or_not_played_teaches_nothing():
-    player = CostProbing(base=FOLLOWER, length=0.1)
+    flat = CertifiedDualAveraging(knowledge=Curvature(beta=0.0, reach=1.0), radius=1.0)
+    player = CostProbing(base=flat, length=0.1)
     state = player.init(np.zeros(2))
     assert player.step(state, Feedback())[0].turn == 0  # nothing is certified before a reading
     for _ in range(1 + 8):
@@ -326,6 +331,7 @@ def test_costs_that_turn_with_the_pairs_are_learnt_by_their_mean(monkeypatch):
     assert play(player, problem).actions[-1, 0] < -0.5
 
 
+@pytest.mark.slow
 def test_two_points_learn_a_fixed_cost_as_the_root_of_the_rounds():
     found = {}
     for T in (500, 8_000):
@@ -386,7 +392,7 @@ def wave(x):
 def test_a_live_loop_is_journalled_held_opened_and_derived_again(tmp_path):
     path, player = tmp_path / "run.jsonl", CostProbing.known_horizon(KNOWN, 400, change=0.0)
     loop = Controller(player, [0.0, 0.0], journal=path)
-    for t in range(120):
+    for t in range(100):
         x = loop.ask()
         assert abs(x).max() <= 0.5
         if t in (31, 32, 58):
