@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -377,8 +378,7 @@ class _Source:
         player = self.players[label]
         if _is_pair(player):
             player = getattr(*player)
-        rule = getattr(player, "__self__", None)
-        if isinstance(rule, type):
+        if inspect.ismethod(player) and isinstance(rule := player.__self__, type):
             place = domain_of(rule, problem.domain, problem.benchmark.region, player.__name__)
             return player(problem.constants, horizon, place)
         return player
@@ -451,8 +451,7 @@ def _title(player: Any) -> str:
                 f"{', '.join(map(repr, have)) or 'no tuning'}"
             )
         return f"{rule.__name__}.{tuning}"
-    rule = getattr(player, "__self__", None)
-    if isinstance(rule, type) and callable(player):
+    if inspect.ismethod(player) and isinstance(rule := player.__self__, type):
         return f"{rule.__name__}.{player.__name__}"
     if is_algorithm(player):
         return name_of(player)

@@ -288,8 +288,8 @@ class AlgorithmRow(Declared):
 
     def table(self) -> dict[str, object]:
         """Return the keys of its player that were given, as they were."""
-        values = {name: getattr(self, name) for name in (*BASE_KEYS, "constants")}
-        return {name: value for name, value in values.items() if value is not None}
+        given = {name: vars(self)[name] for name in (*BASE_KEYS, "constants")}
+        return {name: value for name, value in given.items() if value is not None}
 
     def plain(self) -> PlayerTable:
         """Return what is played as plain data, without labels."""

@@ -54,23 +54,6 @@ def mean_and_spread(mean: float, spread: float | None) -> str:
     return f"{number(mean)} ± {number(spread, 2)}"
 
 
-def seconds(value: float | None) -> str:
-    """Return a time in a convenient unit.
-
-    >>> seconds(0.0042), seconds(12.3), seconds(4000)
-    ('4.2 ms', '12.3 s', '1 h 7 min')
-    """
-    if value is None or not math.isfinite(float(value)):
-        return number(value)
-    s = float(value)
-    if s < 1:
-        return f"{number(1000 * s, 3)} ms"
-    if s < 60:
-        return f"{number(s, 3)} s"
-    minutes = round(s / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if s >= 3600 else f"{number(s / 60, 3)} min"
-
-
 def horizons(values: Iterable[int]) -> str:
     """Return a list of horizons.
 

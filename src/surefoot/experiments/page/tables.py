@@ -15,7 +15,6 @@ from surefoot.experiments.page.findings import (
     horizons,
     mean_and_spread,
     number,
-    seconds,
     word_of,
 )
 from surefoot.experiments.record import (
@@ -150,7 +149,7 @@ def results_table(rows: Sequence[Row]) -> Table:
         Column("First violation", "the earliest round with g > 0 of any trial", True),
         Column("Feasible from", "from this round on no trial has g > 0", True),
         Column("Comparator gap", "how far the comparator's cost may be from the best", True),
-        Column("Time", "of all trials together, on the machine named below", True),
+        Column("Seconds", "of all trials together, on the machine named below", True),
         Column("µs per round", "of one trial", True),
         Column("Engine", "which played it"),
     ]
@@ -162,7 +161,6 @@ def results_table(rows: Sequence[Row]) -> Table:
 def _result(row: Row) -> list[Cell]:
     share, comparator = row.facts.regret_share, row.facts.comparator
     exact = comparator is not None and comparator.exact
-    time = row.provenance.get("seconds")
     return [
         *_place(row),
         Cell(_promise(row)),
@@ -177,7 +175,7 @@ def _result(row: Row) -> list[Cell]:
         _if_known(row, "first_violation", _first),
         _if_known(row, "feasible_from", lambda seen: _feasible(int(seen.max()), row.horizon)),
         Cell("exact", 0.0) if exact else _number_cell(comparator and comparator.gap),
-        Cell(seconds(time), time),
+        _number_cell(row.provenance.get("seconds")),
         _number_cell(row.provenance.get("microseconds_a_round")),
         Cell(row.facts.engine or NONE),
     ]
