@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuned
-from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
+from surefoot.algorithms.guarantee import Measure, Premise, Tuned
+from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, with_guarantee
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, nonnegative, positive, share
@@ -372,7 +372,7 @@ def empty_windows(dimension: int, longest: int) -> Windows:
     return Windows(0.0, empty, empty, 0.0, -math.inf)
 
 
-class WithProbability(Guarantee):
+class WithProbability(FromBase):
     r"""Feasible in every round with a probability, from noisy readings of g.
 
     With probability :math:`1 - \delta`, over the noise of all rounds together, the true g has
@@ -381,34 +381,18 @@ class WithProbability(Guarantee):
 
     Args:
         constants: those of the guarantee for exact readings.
-        exact: that guarantee, which must be one for every round.
+        each: that guarantee, which must be one for every round.
         failure: :math:`\delta`.
     """
 
-    kind: ClassVar[Kind] = "every round"
     regret_exponent: ClassVar[float] = 1.0
 
-    exact: Guarantee
     failure: float = positive(default=0.01)
-
-    def __post_init__(self) -> None:
-        check_every_round(self.exact)
-        super().__post_init__()
 
     @property
     def name(self) -> str:
         """The theorem for exact readings, and the probability."""
-        return f"{self.exact.name}, with probability {1 - self.failure:g}"
-
-    @property
-    def horizon(self) -> int | None:  # type: ignore[override]
-        """That of the theorem for exact readings."""
-        return self.exact.horizon
-
-    @property
-    def changing(self) -> bool:
-        """Whether the constraint may differ from round to round."""
-        return self.exact.changing
+        return f"{self.each.name}, with probability {1 - self.failure:g}"
 
     def regret_bound(self, t: Number) -> Array:
         """Return :math:`2RG_fT`, by which costs of feasible points differ; inf without G_f."""
@@ -422,4 +406,4 @@ class WithProbability(Guarantee):
     def premises(self) -> tuple[Premise, ...]:
         """Those on slopes, gradients and rounds: a reading of g is not g."""
         seen = ("constraint subgradient", "cost gradient", "horizon")
-        return tuple(p for p in self.exact.premises if p.quantity in seen)
+        return tuple(p for p in self.each.premises if p.quantity in seen)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import ConstraintForm, EveryRound, Guarantee, Premise, Tuned
-from surefoot.algorithms.wrapper import Wrapper, action_played, check_every_round, with_guarantee
+from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
+from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, with_guarantee
 from surefoot.core import checks
 from surefoot.core.algorithm import rest
 from surefoot.core.errors import InvalidValueError
@@ -172,7 +172,7 @@ _NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction":
 """The part of feedback that is about the next action, and is never late."""
 
 
-class InTurns(EveryRound):
+class InTurns(FromBase):
     r"""Feedback that is k rounds late: k + 1 copies that play in turn.
 
     Each copy plays every (k+1)-th round, and knows the feedback of its last one by then. So each
@@ -186,12 +186,7 @@ class InTurns(EveryRound):
         delay: k.
     """
 
-    each: Guarantee
     delay: int = count()
-
-    def __post_init__(self) -> None:
-        check_every_round(self.each)
-        super().__post_init__()
 
     @property
     def name(self) -> str:
@@ -204,19 +199,9 @@ class InTurns(EveryRound):
         return None if self.each.horizon is None else (self.delay + 1) * self.each.horizon
 
     @property
-    def changing(self) -> bool:
-        """Whether the constraint may differ from round to round."""
-        return self.each.changing
-
-    @property
     def constraint_form(self) -> ConstraintForm:
         """The form that the theorem of one copy needs."""
         return self.each.constraint_form
-
-    @property
-    def regret_exponent(self) -> float | None:
-        """That of one copy."""
-        return self.each.regret_exponent
 
     def regret_bound(self, t: Number) -> Array:
         """Return the sum of the bounds of the copies."""

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import EveryRound, Guarantee, Premise, Tuned
-from surefoot.algorithms.wrapper import Wrapper, check_every_round, with_guarantee
+from surefoot.algorithms.guarantee import Premise, Tuned
+from surefoot.algorithms.wrapper import FromBase, Wrapper, with_guarantee
 from surefoot.core import checks
 from surefoot.core.algorithm import rest
 from surefoot.core.arrays import freeze
@@ -320,7 +320,7 @@ class EvenRows(Wrapper):
 
 
 @final
-class InOtherUnits(EveryRound):
+class InOtherUnits(FromBase):
     """A theorem about g in other units: the same bounds, since the costs are the same.
 
     Args:
@@ -328,31 +328,10 @@ class InOtherUnits(EveryRound):
         each: the guarantee, one for every round.
     """
 
-    each: Guarantee
-
-    def __post_init__(self) -> None:
-        check_every_round(self.each)
-        super().__post_init__()
-
     @property
     def name(self) -> str:
         """The theorem of the base."""
         return f"{self.each.name}, in other units"
-
-    @property
-    def horizon(self) -> int | None:  # type: ignore[override]
-        """That of the base."""
-        return self.each.horizon
-
-    @property
-    def changing(self) -> bool:
-        """Whether the constraint may differ from round to round."""
-        return self.each.changing
-
-    @property
-    def regret_exponent(self) -> float | None:
-        """That of the base."""
-        return self.each.regret_exponent
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound of the base."""

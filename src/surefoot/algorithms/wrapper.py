@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from surefoot.algorithms.guarantee import Guarantee, unpack
+from surefoot.algorithms.guarantee import EveryRound, Guarantee, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of
 from surefoot.core.errors import InvalidValueError
@@ -52,6 +52,36 @@ class Wrapper(Algorithm):
     def allowing(self, errors: Errors) -> Self:
         """Return the same rule for other errors."""
         return replace(self, base=self.base.allowing(errors))
+
+
+class FromBase(EveryRound):
+    """The guarantee of a wrapper, from that of its base: its horizon, its kind of constraint.
+
+    Args:
+        constants: those of the base's guarantee.
+        each: that guarantee, which must be one for every round.
+    """
+
+    each: Guarantee
+
+    def __post_init__(self) -> None:
+        check_every_round(self.each)
+        super().__post_init__()
+
+    @property
+    def horizon(self) -> int | None:  # type: ignore[override]
+        """That of the base."""
+        return self.each.horizon
+
+    @property
+    def changing(self) -> bool:
+        """Whether the constraint may differ from round to round."""
+        return self.each.changing
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """That of the base."""
+        return self.each.regret_exponent
 
 
 def action_played(state: State, feedback: Feedback) -> Array:
