@@ -114,13 +114,13 @@ class Bounded(Protocol):
 
 
 class ConvexSet(Declared, kw_only=False):
-    """A set that knows whether a point is inside, and by :meth:`nearest_outside` where to go."""
+    """A set that projects in closed form: whether a point is inside, and where to go if not."""
 
     def contains(self, x: Array) -> Array:
         """Return whether x is in the set: a bool, or a column of bools."""
         raise NotImplementedError
 
-    def nearest_outside(self, x: Array, inside: Array) -> Array:
+    def _nearest(self, x: Array, inside: Array) -> Array:
         """Return the nearest point of the set, for points that are not all inside."""
         raise NotImplementedError
 
@@ -130,7 +130,7 @@ class ConvexSet(Declared, kw_only=False):
         inside = self.contains(x)
         if inside is True:
             return x
-        return where(inside, x, keep_nan(x, self.nearest_outside(x, inside)))
+        return where(inside, x, keep_nan(x, self._nearest(x, inside)))
 
     def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or the nearest point of the set if rounding put it outside."""

@@ -168,7 +168,7 @@ class L1Ball(Centred, ConvexSet, kw_only=False):
         """Twice the radius, the distance between opposite corners."""
         return 2.0 * float(self.radius)
 
-    def nearest_outside(self, x: Array, inside: Array) -> Array:
+    def _nearest(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point: :math:`|x - c|` onto a simplex, with the signs restored.
 
         A point outside lands a rounding error inside, so that the result is in the ball as

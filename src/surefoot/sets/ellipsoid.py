@@ -78,7 +78,7 @@ class Ellipsoid(ConvexSet, kw_only=False):
         r"""The longest axis, :math:`2\lambda_{\min}^{-1/2}`."""
         return 2.0 / float(sqrt(self.curvatures[0]))
 
-    def nearest_outside(self, x: Array, inside: Array) -> Array:
+    def _nearest(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point, :math:`c + (I + \mu P)^{-1}(x - c)` for one :math:`\mu \ge 0`.
 
         :math:`\mu` is the root of one scalar equation, found by Newton steps to rounding. The

@@ -184,7 +184,7 @@ class Slab(_AcrossNormal, kw_only=False):
             return math.inf
         return (float(self.upper) - float(self.lower)) / abs(float(self.normal[0]))
 
-    def nearest_outside(self, x: Array, inside: Array) -> Array:
+    def _nearest(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point: the part of x along a moves, the part across stays.
 
         A point outside lands a rounding error inside, so that :meth:`contains` is true of it. If

@@ -50,7 +50,7 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     def _cut(self, values: Array, inner: Number) -> Array:
         """Return the singular values of the nearest matrix whose norm is at most ``inner``."""
 
-    def nearest_outside(self, x: Array, inside: Array) -> Array:
+    def _nearest(self, x: Array, inside: Array) -> Array:
         """Return the nearest matrix, by its singular values.
 
         A rounding error below the radius, so that the result is in the ball as computed, and

@@ -81,7 +81,7 @@ class Simplex(ConvexSet, kw_only=False):
             return float(self.total) if self.filled else 0.0
         return math.sqrt(2.0) * float(self.total)
 
-    def nearest_outside(self, x: Array, inside: Array) -> Array:
+    def _nearest(self, x: Array, inside: Array) -> Array:
         """Return the nearest point: the entries above a level, less the level."""
         if not self.filled:
             return onto_simplex(x, self.total, self.total)
