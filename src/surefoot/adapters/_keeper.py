@@ -257,6 +257,10 @@ def plain_state(state: Array) -> Array:
     return state.unpacked() if isinstance(state, KernelState) else state
 
 
+def _tuple_like(like: Array, parts: list[Array]) -> Array:
+    return tuple(parts) if type(like) is tuple else type(like)(*parts)
+
+
 def _take(like: Array, vector: Array) -> tuple[Array, Array]:
     like = plain_state(like)
     if isinstance(like, tuple):
@@ -264,8 +268,7 @@ def _take(like: Array, vector: Array) -> tuple[Array, Array]:
         for part in like:
             value, vector = _take(part, vector)
             parts.append(value)
-        kind = type(like)
-        return (kind._make(parts) if hasattr(kind, "_make") else kind(parts)), vector
+        return _tuple_like(like, parts), vector
     if like is None:
         return None, vector
     if not isinstance(like, np.ndarray):
@@ -288,7 +291,7 @@ def grow_state(state: Array, like: Array) -> Array:
     state = plain_state(state)
     if isinstance(state, tuple):
         parts = [grow_state(part, other) for part, other in zip(state, like, strict=True)]
-        return type(state)._make(parts) if hasattr(state, "_make") else tuple(parts)
+        return _tuple_like(state, parts)
     if not isinstance(state, np.ndarray) or state.shape == np.shape(like) or not np.ndim(like):
         return state  # also where the first one had a number, as for multipliers yet to come
     longer = np.array(like)

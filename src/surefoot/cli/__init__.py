@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 from surefoot.core.optional import MissingExtraError, need
@@ -14,11 +15,12 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the program ``surefoot``; see ``surefoot --help``."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started this
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  for the whole program
+    # Closed by whoever started this: nothing is shown for the whole program.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
         # A terminal without the characters of a table gets question marks, not a traceback.
-        if hasattr(stream := getattr(sys, name), "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         need("typer", "cli", "the command line")

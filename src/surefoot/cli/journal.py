@@ -53,22 +53,17 @@ def journal(
       surefoot journal machines.jsonl --csv rounds.csv --page machines.html
     """
     from surefoot.controller import read_journal
-    from surefoot.experiments.export import columns_to_csv, columns_to_parquet
 
     if not file.is_file():
         raise UsageError(f"'{file}' is not a file: give the journal of a controller")
-    if latest is None and rounds and first is None and last is None and not (csv or parquet):
+    if rounds and not any((latest, first, last, csv, parquet)):
         latest = SHOWN
     record = read_journal(file, first=first or 1, last=last, latest=latest)
     one = None if round_ is None else _round(file, round_, record)
-    if csv is not None:
-        columns_to_csv(record.columns(), csv)
-    if parquet is not None:
-        columns_to_parquet(record.columns(), parquet, {"journal": str(record.path)})
-    if page is not None:
-        _write_page(record, page)
     files = {"csv": csv, "parquet": parquet, "page": page}
     written = {name: path for name, path in files.items() if path is not None}
+    for kind, path in written.items():
+        _WRITERS[kind](record, path)
     data, lines = _summary(record) | {"written": written}, [] if written else [str(record)]
     if rounds:
         data["table"], lines = [_data(row) for row in record.rounds], _table(record)
@@ -138,6 +133,18 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
     return (str(row.round), *numbers, action.replace("\n", ""), why)
 
 
+def _write_csv(record: JournalRecord, path: Path) -> None:
+    from surefoot.experiments.export import columns_to_csv
+
+    columns_to_csv(record.columns(), path)
+
+
+def _write_parquet(record: JournalRecord, path: Path) -> None:
+    from surefoot.experiments.export import columns_to_parquet
+
+    columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
+
+
 def _write_page(record: JournalRecord, path: Path) -> None:
     from surefoot.experiments.page.journal import JournalPage, write_journal_page
 
@@ -160,3 +167,6 @@ def _write_page(record: JournalRecord, path: Path) -> None:
         rows=[_cells(row) for row in record.rounds[:-51:-1]],
     )
     write_journal_page(page, path)
+
+
+_WRITERS = {"csv": _write_csv, "parquet": _write_parquet, "page": _write_page}

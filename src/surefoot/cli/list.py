@@ -81,9 +81,16 @@ def _algorithms() -> list[Facts]:
 
 
 def _entry(entry: Entry) -> Facts:
-    shown = ("name", "algorithm", "tuning", "feedback", "promise", "work")
-    own = {name: getattr(entry, name) for name in shown}
-    return own | {"from": entry.source.work, "rule": entry.source.rule}
+    return {
+        "name": entry.name,
+        "algorithm": entry.algorithm,
+        "tuning": entry.tuning,
+        "feedback": entry.feedback,
+        "promise": entry.promise,
+        "work": entry.work,
+        "from": entry.source.work,
+        "rule": entry.source.rule,
+    }
 
 
 def _of_plugins() -> list[Facts]:
