@@ -390,11 +390,8 @@ class LengthRegion(Region):
     def visit_due(self) -> bool:  # type: ignore[override]
         """Whether the anchor is to be visited after the next action, if that is no better."""
         memory, drift = self.memory, self.errors.drift
-        if (
-            is_zero(drift)
-            or not isinstance(memory.slack, float)
-            or all_entries(self.point == memory.anchor)
-        ):
+        is_one_run = isinstance(memory.slack, float)
+        if is_zero(drift) or not is_one_run or all_entries(self.point == memory.anchor):
             return False
         used = drift * (memory.rounds + 2.0 - memory.since)
         return bool(0.5 * memory.slack <= used < memory.slack)

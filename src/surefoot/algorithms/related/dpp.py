@@ -335,12 +335,6 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
         return self._largest * self._D_g * (self.window - 1)
 
     @property
-    def _drift(self) -> float:
-        r"""The most that a round adds to U, :math:`c_0`."""
-        steps = (self.V * self._G_f) ** 2 / (4 * self.alpha)
-        return self.V * self._F + steps + self._half_square
-
-    @property
     def regret_exponent(self) -> float:
         r"""The exponent 1/2, or :math:`1 - v` if :math:`V = T^v` is smaller than the root."""
         return max(0.5, 1 - self._power)
@@ -357,7 +351,8 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
 
     def queue_bound(self, t: Number) -> Array:
         r"""Return :math:`q_t`: no queue, and no norm of the queues, is longer up to round t."""
-        c, c_0 = self.constants, self._drift
+        c, steps = self.constants, (self.V * self._G_f) ** 2 / (4 * self.alpha)
+        c_0 = self.V * self._F + steps + self._half_square  # the most that a round adds to U
         growing = np.sqrt(2 * self.alpha * self._D_0**2 + (2 * c_0 + self._window) * as_floats(t))
         if not self.slack:
             return growing

@@ -85,7 +85,8 @@ class LBSGD(EachConstraint[LBSGDState]):
         steep = abs(rows_dot(s, d)) / where(size > 0, size, 1.0)
         reach = slack / (2.0 * steep + xp.sqrt(slack * self.beta))
         smooth = self.beta * (1.0 / slack) + 2.0 * (steep / slack) ** 2
-        curved = self.cost_curvature + 2.0 * self.weight * _total(smooth)
+        total = dot(smooth, 0.0 * smooth + 1.0)  # over the rows, a number or a column
+        curved = self.cost_curvature + 2.0 * self.weight * total
         room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
         room = float(room) if isinstance(size, float) else room
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
@@ -114,12 +115,6 @@ class LBSGD(EachConstraint[LBSGDState]):
         theorem = HalvedSlack(constants)
         (beta,) = constants.require("beta", by=theorem.name)
         return Tuned(cls(weight=weight, beta=beta, cost_curvature=cost_curvature), theorem)
-
-
-def _total(numbers: Array) -> Number:
-    """Return the sum over the rows as its run wants it."""
-    ones = 0.0 * numbers + 1.0
-    return dot(numbers, ones)
 
 
 class HalvedSlack(StrictStart):
