@@ -35,7 +35,7 @@ from surefoot.core.parameters import Declared, Parameter, algorithm, anything, f
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Feedback, Info, Needs, Player, Source, needs_of
 from surefoot.core.types import Region as Set
-from surefoot.regions import Errors, Knowledge, Reading, Region
+from surefoot.regions import Errors, Knowledge, Reading, Region, check_ramp, limit_steps
 from surefoot.regions.region import Memory
 
 
@@ -264,6 +264,8 @@ class Certified(Algorithm):
     Args:
         proposer: where it would like to be; an algorithm is made a :class:`Learner`.
         knowledge: what is known of g.
+        ramp: how far an action may be from the last one, or each of its entries
+            (:mod:`surefoot.regions.ramp`); None for any distance.
 
     Example:
         >>> from surefoot.regions import LipschitzHull
@@ -280,6 +282,7 @@ class Certified(Algorithm):
 
     proposer: Any = anything("a proposer")
     knowledge: Any = anything("what is known of g")
+    ramp: Any = anything("a finite number > 0, or one per coordinate", default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -295,6 +298,8 @@ class Certified(Algorithm):
                 "proposer must be a proposer, as Proposals(), or an algorithm, "
                 f"got {checks.repr_line(self.proposer)}"
             )
+        if self.ramp is not None:
+            object.__setattr__(self, "ramp", check_ramp(self.ramp, self.knowledge))
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
@@ -378,7 +383,11 @@ class Certified(Algorithm):
             else:
                 memory = knowledge.age(before)
             suspects = (partial(knowledge.contradictions, before, reading),)
-        region = knowledge.region(memory, errors).within(feedback.within)
+        region = knowledge.region(memory, errors)
+        if self.ramp is not None:
+            asked = bool((x == state.x).all())
+            region = limit_steps(knowledge, memory, region, x, self.ramp, asked)
+        region = region.within(feedback.within)
         learner, wish = self.proposer.propose(state.learner, x, feedback, region)
         new = freeze(region.nearest(own_point(wish, x)))  # safety is this line
         if wish.contradictions:

@@ -68,7 +68,7 @@ OUT = 21
 def describe(player: Certified, d: int) -> dict[str, Any] | None:
     """Return the fields of ``sf_rule`` in a dimension; None where the kernel has no such pair."""
     proposer, knowledge = player.proposer, player.knowledge
-    if type(proposer) not in PROPOSERS or type(knowledge) not in KNOWLEDGE:
+    if type(proposer) not in PROPOSERS or type(knowledge) not in KNOWLEDGE or player.ramp:
         return None
     fields = {"d": d, "rows": knowledge.row_count, "proposer": PROPOSERS[type(proposer)]}
     fields["knowledge"] = KNOWLEDGE[type(knowledge)]

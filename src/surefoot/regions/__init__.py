@@ -11,6 +11,7 @@ from surefoot.regions.errors import *
 from surefoot.regions.grid import *
 from surefoot.regions.hull import *
 from surefoot.regions.hull_of_log import *
+from surefoot.regions.ramp import *
 from surefoot.regions.region import *
 from surefoot.regions.relative_curvature import *
 from surefoot.regions.rows import *

@@ -128,6 +128,11 @@ class OnGrid(Within):
         super().__init__(part, KnownSets(grid))
         self.whole_part, self.grid = part, grid
 
+    def contains(self, w: Array) -> bool:
+        """Return whether a point is certified and on the grid; what was played stays so."""
+        stays = not self.errors.drift and self.upper <= 0 and bool((w == self.x).all())
+        return bool(self.known.contains(w)) and (stays or bool(self.part.contains(w)))
+
     def nearest(self, w: Array) -> Array:
         """Return the nearest to w of the certified grid points next to the region's nearest.
 

@@ -1,0 +1,188 @@
+"""Ramps: no step is longer, and under drift there is always a way back."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot import Controller, Feedback
+from surefoot.algorithms import Certified, Leader, Proposals
+from surefoot.regions import (
+    Anchor,
+    Curvature,
+    EmptyRegionError,
+    Errors,
+    HullMemory,
+    LipschitzHull,
+    limit_steps,
+)
+from surefoot.sets import Ball, Box
+
+V, SLACK = 0.02, 0.1
+
+
+def limit(x, level):
+    """Return max_i |x_i|/2 - level and its slope: at 0 it is never above -0.1."""
+    i = int(np.abs(x).argmax())
+    s = np.zeros(len(x))
+    s[i] = math.copysign(0.5, x[i])
+    return 0.5 * abs(float(x[i])) - level, s
+
+
+def levels(rng, rounds):
+    """Return limits that come in and go out as fast as they may, and jump between both."""
+    found, way = [0.4], -1
+    for _ in range(rounds):
+        if rng.random() < 0.03:
+            way = -way
+        found.append(float(np.clip(found[-1] + way * V * 0.999, SLACK, 0.8)))
+    return found
+
+
+def drifting(**told):
+    return LipschitzHull(
+        **{"G_g": 0.5, "reach": 4.0, "start_bound": -SLACK, "errors": Errors(drift=V), **told}
+    )
+
+
+def attack(rng, rounds, ramp, d=2, missing=0.1):
+    """Play far wishes under a limit that comes in; every action and every step is looked at."""
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=ramp)
+    state, worst = player.init(np.zeros(d)), -math.inf
+    for t, level in enumerate(levels(rng, rounds)):
+        g, s = limit(state.x, level)
+        assert g <= 0, (t, g)
+        wish = rng.normal(size=d) * 10.0 ** rng.uniform(-1, 1)
+        read = (g, s) if t == 0 or rng.random() >= missing else (None, None)
+        before = state.x
+        state, info = player.step(state, Feedback(None, *read, proposal=wish))
+        step = np.abs(state.x - before)
+        assert (step <= np.array(ramp) * (1 + 1e-12)).all()
+        if isinstance(ramp, float):
+            assert np.linalg.norm(step) <= ramp * (1 + 1e-12)
+        assert info.certificate.bound <= 0
+        worst = max(worst, g)
+    return worst
+
+
+@pytest.mark.parametrize("ramp", [0.06, (0.08, 0.05)])
+def test_theorem_r_no_step_is_too_long_and_nothing_is_outside(ramp):
+    assert attack(np.random.default_rng(3), 300, ramp) > -0.02  # and the limit was near
+
+
+def test_one_step_by_hand():
+    # Off at 0; 0.5 is somebody's action, and its reading -0.001 is at most 0.019 a round later,
+    # that of the start -0.16: 0.16/0.179 of the way from it is the last that is certified.
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.1)
+    state = player.init(np.zeros(1))
+    for g, x in ((-0.2, 0.0), (-0.001, 0.5)):
+        seen = Feedback(None, g, np.array([0.5]), proposal=np.array([9.0]), action=np.array([x]))
+        state = player.update(state, seen)
+    np.testing.assert_allclose(state.x, [0.5 * 0.16 / 0.179], rtol=1e-9)
+
+
+def test_the_way_back_is_taken_where_the_ramp_reaches_nothing_else():
+    # The anchor is on the far side, at -2: of the way from it, 0.4008 is the last point. The ramp
+    # reaches 0.45, 0.1 of the way to the start: 0.9 * 0.019 - 0.1 * 0.18 = -0.0009.
+    known = drifting(start_bound=-0.18)
+    memory = HullMemory(
+        3.0,
+        Anchor(np.array([0.5]), -0.001, 3.0),
+        Anchor(np.array([-2.0]), -0.48, 3.0),
+        Anchor(np.array([0.0]), -0.2, 1.0),
+    )
+    region = limit_steps(
+        known, memory, known.region(memory, known.errors), np.array([0.5]), 0.05, True
+    )
+    x = region.nearest(np.array([9.0]))
+    np.testing.assert_allclose(x, [0.45], rtol=1e-9)
+    assert region.contains(x)
+    found = region.certificate(x)
+    np.testing.assert_allclose((found.share, found.bound), (0.9, -0.0009), rtol=1e-6)
+
+
+def test_without_the_theorem_a_ramp_under_drift_runs_into_the_limit():
+    # The same hull, its ramp announced round by round, staying where nothing is certified.
+    player, rng = Certified(proposer=Proposals(), knowledge=drifting()), np.random.default_rng(3)
+    state, outside = player.init(np.zeros(2)), 0
+    for level in levels(rng, 200):
+        g, s = limit(state.x, level)
+        outside += g > 0
+        seen = Feedback(None, g, s, proposal=np.array([2.0, 0.0]), within=Ball(0.02, state.x))
+        try:
+            state = player.update(state, seen)
+        except EmptyRegionError:
+            state = player.rest(state, state.x)
+    assert outside > 2
+
+
+def test_for_a_fixed_limit_a_ramp_is_kept_with_any_knowledge():
+    box = Box([-1.0, -1.0], [1.0, 1.0])
+    for knowledge in (LipschitzHull(G_g=0.5, domain=box), Curvature(beta=0.0, domain=box)):
+        player = Certified(proposer=Leader(domain=box), knowledge=knowledge, ramp=(0.02, 0.05))
+        state = player.init(np.zeros(2))
+        for _ in range(100):
+            g, s = 0.5 * float(state.x[0]) - 0.2, np.array([0.5, 0.0])
+            assert g <= 0
+            before = state.x
+            state = player.update(state, Feedback(np.array([-1.0, -1.0]), g, s))
+            assert (np.abs(state.x - before) <= np.array([0.02, 0.05]) * (1 + 1e-12)).all()
+        assert state.x[0] > 0.35
+        assert state.x[1] > 0.9
+        assert player.engine == "python"
+
+
+def test_an_action_of_somebody_else_that_nobody_measured_has_no_way_back():
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.01)
+    state = player.init(np.zeros(1))
+    seen = Feedback(None, -0.2, np.array([0.5]), proposal=np.zeros(1))
+    state = player.update(state, seen)
+    far = np.array([3.0])
+    with pytest.raises(EmptyRegionError):
+        player.update(state, Feedback(None, None, None, proposal=far, action=far))
+
+
+def test_a_journal_keeps_the_ramp(tmp_path):
+    path = tmp_path / "ramp.jsonl"
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=(0.1, 0.2))
+    controller = Controller(player, start=[0.0, 0.0], journal=path)
+    for _ in range(3):
+        g, s = limit(controller.ask(), 0.4)
+        controller.tell(constraint_value=g, constraint_subgradient=s, proposal=[1.0, 1.0])
+    x = controller.ask()
+    controller.close()
+    again = Controller.open(path)
+    assert again.algorithm == player
+    np.testing.assert_array_equal(again.ask(), x)
+
+
+@pytest.mark.parametrize(
+    ("ramp", "knowledge", "sentence"),
+    [
+        (0.0, drifting(), "ramp must be above 0"),
+        ([0.1, -1.0], drifting(), "ramp must be above 0"),
+        (math.nan, drifting(), "ramp"),
+        (0.1, drifting(start_bound=None), "ramp needs a LipschitzHull with a start_bound"),
+        (
+            0.1,
+            Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
+            "ramp needs a LipschitzHull with a start_bound",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(ramp, knowledge, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
+
+
+@pytest.mark.slow
+def test_attacked_for_100_000_rounds_nothing_is_outside():
+    rng = np.random.default_rng(41)
+    for _ in range(20):
+        d = int(rng.integers(1, 4))
+        ramp = (
+            float(rng.uniform(0.005, 0.1))
+            if rng.random() < 0.5
+            else tuple(rng.uniform(0.005, 0.1, size=d))
+        )
+        attack(rng, 5_000, ramp, d=d)
