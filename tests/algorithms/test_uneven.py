@@ -21,6 +21,7 @@ from surefoot.algorithms import (
     RegionFilter,
     Stretched,
     ValuesFollower,
+    uneven,
 )
 from surefoot.controller import Controller, replay
 from surefoot.core.errors import InvalidValueError
@@ -78,7 +79,7 @@ def test_where_the_map_is_exact_the_steps_are_those_of_the_base():
 
 @pytest.mark.parametrize("kind", BASES)
 @given(seed=SEEDS, d=st.integers(1, 5), power=st.floats(0.0, 5.0))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_every_action_is_feasible(kind, seed, d, power):
     rng = np.random.default_rng(seed)
     bowl = Bowl(rng, d, 10.0**power)
@@ -216,6 +217,30 @@ def test_what_does_not_fit_is_refused_in_a_sentence():
     for bad in (np.zeros(3), np.array([math.nan, 0.0])):
         with pytest.raises(InvalidValueError, match="cost_gradient"):
             player.step(player.init(np.zeros(2)), Feedback(bad, -0.5, np.ones(2)))
+
+
+def attack_turned_rows(seed):
+    """The largest g of a run on affine rows in units that are turned and uneven."""
+    rng, d = np.random.default_rng([seed, 99]), 3
+    turn, back = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
+    stretch = turn @ np.diag(np.geomspace(1.0, 1e5, d)) @ back
+    A, b = np.vstack([np.eye(d), -np.eye(d)]) @ stretch, rng.uniform(0.1, 1.0, 2 * d)
+    known = CurvatureRows(beta=0.0, rows=2 * d, reach=2.0)
+    base = CertifiedDualAveraging(knowledge=known, radius=2.0)
+    player, worst = Stretched(base=base, stretch=stretch), -math.inf
+    state = player.init(np.zeros(d))
+    for _ in range(30):
+        g = A @ state.x - b
+        worst = max(worst, float(g.max()))
+        state = player.update(state, Feedback(stretch.T @ rng.normal(size=d), g, A))
+    return worst
+
+
+@pytest.mark.slow
+def test_without_the_rounding_of_the_map_an_attack_is_outside(monkeypatch):
+    assert max(attack_turned_rows(seed) for seed in range(20)) <= 0
+    monkeypatch.setattr(uneven, "_with_reach", lambda algorithm, times: algorithm)
+    assert max(attack_turned_rows(seed) for seed in range(20)) > 0
 
 
 # --- rows, each with its own bound ---------------------------------------------------------------
