@@ -17,7 +17,6 @@ from surefoot import __version__, sets
 from surefoot.algorithms import PremiseError
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.controller import Controller
-from surefoot.controller.explanation import Explanation
 from surefoot.controller.fleet import Fleet
 from surefoot.core.errors import StoreError, SurefootError
 from surefoot.core.plain import build, json_plain
@@ -61,7 +60,8 @@ class Service:
     commands: ClassVar[dict[str, dict[str, Any]]] = {
         "hello": {},
         "ask": {},
-        "tell": dict.fromkeys(("action", "cost_value", "missing", "value_error", "within", *_TOLD)),
+        "tell": dict.fromkeys((*_TOLD, "action", "cost_value", "value_error", "within"))
+        | {"missing": False},
         "explain": {},
         "note": {"text": None},
         "status": {},
@@ -143,42 +143,48 @@ class Service:
         if strangers := sorted(set(request) - set(keys)):
             known = ", ".join(sorted(keys)) or "nothing but id"
             _refuse(f"{name} takes {known}, got {_shown(strangers[0])}")
-        serve = getattr(self, f"_{name}", None)
-        if serve is not None:
-            answer: Answer = serve(request)
-            return answer
-        getattr(self._controller, name)(**keys | request)  # an order: hold, retreat, resume, note
-        return {"round": self._controller.round}
+        # An order, to hold, retreat or resume, and a note are the controller's own.
+        serve = getattr(self, f"_{name}", None) or getattr(self._controller, name)
+        answer: Answer = serve(**keys | request) or {}
+        return {"round": self._controller.round, **answer}
 
     # --- the commands ----------------------------------------------------------------------------
 
-    def _hello(self, request: dict[str, Any]) -> Answer:
+    def _hello(self) -> Answer:
         return {
             "protocol": PROTOCOL,
             "surefoot": __version__,
             "longest": self.longest,
             "commands": list(self.commands),
-            **self._status(request),
+            **self._status(),
         }
 
-    def _ask(self, request: dict[str, Any]) -> Answer:
-        action = self._controller.ask()
-        return {"round": self._controller.round, "action": action.tolist()}
+    def _ask(self) -> Answer:
+        return {"action": self._controller.ask().tolist()}
 
-    def _tell(self, request: dict[str, Any]) -> Answer:
-        if "within" in request:
-            request["within"] = _set(request["within"], "within")
-        self._controller.tell(**request)
-        return {"round": self._controller.round}
+    def _tell(self, **told: Any) -> None:
+        if told.get("within") is not None:
+            told["within"] = _set(told["within"], "within")
+        self._controller.tell(**told)
 
-    def _explain(self, request: dict[str, Any]) -> Answer:
-        return _explained(self._controller.explain())
+    def _explain(self, **member: Any) -> Answer:
+        why = self._controller.explain(**member)
+        certificate: Any = why.certificate
+        return {
+            "text": str(why),
+            "is_proven": bool(why.is_proven),
+            "bound": json_plain(why.bound),
+            "slack": json_plain(why.slack),
+            "regret_bound": json_plain(why.regret_bound),
+            "guarantee": None if why.guarantee is None else str(why.guarantee),
+            "certificate": None if certificate is None else json_plain(certificate._asdict()),
+            "broken": [b.sentence for b in why.broken],
+        }
 
-    def _status(self, request: dict[str, Any]) -> Answer:
+    def _status(self) -> Answer:
         controller = self._controller
         why = controller.explain()
         return {
-            "round": controller.round,
             "player": repr(controller.algorithm),
             "guarantee": None if controller.guarantee is None else str(controller.guarantee),
             "dimension": int(controller.state.x.shape[-1]),
@@ -215,34 +221,15 @@ class FleetService(Service):
         "resume": {"reason": "resumed", "members": None},
     }
 
-    def _tell(self, request: dict[str, Any]) -> Answer:
-        values = request.get("constraint_value")
-        if isinstance(values, list):  # null where nothing was measured
-            request["constraint_value"] = [math.nan if v is None else v for v in values]
-        return super()._tell(request)
+    def _tell(self, **told: Any) -> None:
+        if isinstance(values := told["constraint_value"], list):  # null where nothing was measured
+            told["constraint_value"] = [math.nan if v is None else v for v in values]
+        super()._tell(**told)
 
-    def _explain(self, request: dict[str, Any]) -> Answer:
-        return _explained(self._controller.explain(request.get("member")))
-
-    def _status(self, request: dict[str, Any]) -> Answer:
+    def _status(self) -> Answer:
         fleet = self._controller
         halted = {str(i): reason for i, reason in fleet.halted.items()}
-        return {"round": fleet.round, "fleet": repr(fleet), "members": len(fleet), "halted": halted}
-
-
-def _explained(why: Explanation) -> Answer:
-    certificate: Any = why.certificate
-    return {
-        "round": why.round,
-        "text": str(why),
-        "is_proven": bool(why.is_proven),
-        "bound": json_plain(why.bound),
-        "slack": json_plain(why.slack),
-        "regret_bound": json_plain(why.regret_bound),
-        "guarantee": None if why.guarantee is None else str(why.guarantee),
-        "certificate": None if certificate is None else json_plain(certificate._asdict()),
-        "broken": [b.sentence for b in why.broken],
-    }
+        return {"fleet": repr(fleet), "members": len(fleet), "halted": halted}
 
 
 # --- what comes in -------------------------------------------------------------------------------
