@@ -256,8 +256,10 @@ def test_the_verdict_comes_first_in_one_sentence_each(page):
     assert said.index("Figure 1a is reproduced only") < said.index("Every promise whose")
     assert "and Figure 1b is not reproduced." in said
     assert "Every promise whose premises held was kept. Of 13 pairs" in said
-    counted = "2 ended by an error, 2 premise broken, 1 not played yet, 2 refused, 2 no promise"
-    assert f"{counted}, 4 promise kept." in said
+    counted = (
+        "2 × ended by an error, 2 × premise broken, 1 × not played yet, 2 × refused, 2 × no promise"
+    )
+    assert f"{counted}, 4 × promise kept." in said
 
 
 @pytest.mark.parametrize(
@@ -431,7 +433,7 @@ def test_a_row_without_a_verdict_is_not_said_to_have_held():
     checked = replace(row, facts=Facts(verdict=VerdictFacts(word="not checked")))
     (pair,) = pairs_of([checked], [Place(address="x", **PLACE)])
     assert (pair.word, pair.badge) == ("not checked", "not checked")
-    assert summarise_pairs([pair]).endswith(": 1 not checked.")
+    assert summarise_pairs([pair]).endswith(": 1 × not checked.")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no such permissions here")
@@ -480,7 +482,7 @@ def test_what_is_not_finite_is_told_in_words_and_can_be_drawn(sample, tmp_path):
 def test_an_experiment_of_which_nothing_is_there_yet_has_a_page(sample, tmp_path, played):
     plan = [] if not played else [sample.cells[0][0]]
     made = read(pages.made_page(sample, tmp_path / "p", [], plan=plan))
-    said = "1 not played yet" if played else "Nothing was planned"
+    said = "1 × not played yet" if played else "Nothing was planned"
     assert said in made.text
     assert "not a round was played to the end" in made.text
 

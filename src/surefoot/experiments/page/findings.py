@@ -181,7 +181,7 @@ def summarise_pairs(pairs: Sequence[Pair]) -> str:
 
     >>> held = Pair("toy", "PFS", "held")
     >>> summarise_pairs([held, held._replace(word="refused")])
-    'Every promise whose premises held was kept. Of 2 pairs of a problem and an algorithm: 1 refused, 1 promise kept.'
+    'Every promise whose premises held was kept. Of 2 pairs of a problem and an algorithm: 1 × refused, 1 × promise kept.'
     """  # noqa: E501
     if not pairs:
         return "Nothing was planned: there is no verdict to give."
@@ -193,7 +193,7 @@ def summarise_pairs(pairs: Sequence[Pair]) -> str:
         head = "Every promise whose premises held was kept"
     else:
         head = "No promise was put to the test"
-    told = ", ".join(f"{counts[w]} {BADGES.get(w, w)}" for w in sorted(counts, key=_rank))
+    told = ", ".join(f"{counts[w]} × {BADGES.get(w, w)}" for w in sorted(counts, key=_rank))
     return f"{head}. Of {len(pairs)} pairs of a problem and an algorithm: {told}."
 
 
