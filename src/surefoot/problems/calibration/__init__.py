@@ -2,7 +2,6 @@
 
 # ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
-from surefoot.problems.calibration.fleet import *
 from surefoot.problems.calibration.from_log import *
 from surefoot.problems.calibration.from_problem import *
 from surefoot.problems.calibration.offers import *
