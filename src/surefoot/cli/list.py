@@ -53,8 +53,7 @@ def list_(
 def _select(what: str | None) -> Facts:
     """Return what is asked for, as plain data."""
     from surefoot.algorithms import NetworkPenalty
-    from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS
-    from surefoot.experiments.specification import YOUR_OWN, unknown
+    from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, YOUR_OWN, unknown
 
     rules = {**ALGORITHMS_BY_NAME, "NetworkPenalty": NetworkPenalty}
     kinds: dict[str, Callable[[], list[Facts]]] = {

@@ -21,13 +21,14 @@ beside it that it imports.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib
 import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from modulefinder import ModuleFinder
@@ -133,6 +134,39 @@ class ProblemEntry(NamedTuple):
 def _reader(kind: type) -> Read:
     """Return what reads a value of a file by the annotation of an argument."""
     return lambda name, value: from_plain(kind, value, name)
+
+
+# --- names that are not known ---------------------------------------------------------------------
+
+YOUR_OWN = "for your own give --plugin MODULE"
+"""How a problem or an algorithm that the library does not have can be named."""
+
+
+def nearest(word: object, words: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown word: the nearest one, or all there are."""
+    words = list(words)
+    # Capitals are easily got wrong, and difflib takes them for other letters.
+    folded = {w.casefold(): w for w in reversed(words)}
+    close = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {folded[close[0]]!r}?"
+    return f"; known: {', '.join(words)}" if words else ""
+
+
+def unknown(what: str, word: str, words: Iterable[str], hint: str = "") -> str:
+    """Return a sentence about a word that is not known, with the nearest that is.
+
+    Args:
+        what: the kind of word.
+        word: the one that is not known.
+        words: those that are.
+        hint: what else may help.
+    """
+    shown = repr(word) if len(word) <= 60 else f"{word[:57]!r}..."
+    return f"unknown {what} {shown}{nearest(word, words)}" + (f" ({hint})" if hint else "")
+
+
+# --- problems -------------------------------------------------------------------------------------
 
 
 def check_problem(made: object, title: str, trials: int) -> Problem:

@@ -7,11 +7,10 @@ by its own constructor. All mistakes are reported at once, each with the path of
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -35,12 +34,15 @@ from surefoot.experiments.build import (
     BLOCK,
     FULL_NAMES,
     PROBLEMS,
+    YOUR_OWN,
     Amount,
     ProblemEntry,
     build_player,
+    nearest,
     plain_parameters_of,
     plain_values,
     takes_base,
+    unknown,
 )
 from surefoot.experiments.record import PlayerTable, ProblemTable, RecordingTable
 from surefoot.problems import Problem
@@ -136,30 +138,6 @@ def key_text(key: str) -> str:
     return key if _BARE.fullmatch(key) else json.dumps(key)
 
 
-def nearest(word: object, words: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown word: the nearest one, or all there are."""
-    words = list(words)
-    # Capitals are easily got wrong, and difflib takes them for other letters.
-    folded = {w.casefold(): w for w in reversed(words)}
-    close = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {folded[close[0]]!r}?"
-    return f"; known: {', '.join(words)}" if words else ""
-
-
-def unknown(what: str, word: str, words: Iterable[str], hint: str = "") -> str:
-    """Return a sentence about a word that is not known, with the nearest that is.
-
-    Args:
-        what: the kind of word.
-        word: the one that is not known.
-        words: those that are.
-        hint: what else may help.
-    """
-    shown = repr(word) if len(word) <= 60 else f"{word[:57]!r}..."
-    return f"unknown {what} {shown}{nearest(word, words)}" + (f" ({hint})" if hint else "")
-
-
 LARGEST = 2_000_000_000
 """Numbers in the streams of a cell: 16 GB of them."""
 
@@ -168,10 +146,6 @@ MOST_CELLS = 1_000_000
 
 CHEAP = 1_000_000
 """Numbers of one trial up to which a problem is built at its longest horizon, to be tried."""
-
-YOUR_OWN = "for your own give --plugin MODULE"
-"""How a problem or an algorithm that the library does not have can be named."""
-
 
 # --- the tables -----------------------------------------------------------------------------------
 
@@ -518,10 +492,10 @@ class _Checks:
             # An amount rises or falls with the horizon, so the ends stand for all between them.
             horizons = row.horizons or self.horizons
             sample = next((p.sample for p in self.problems.values() if row.plays(p.title)), None)
-            if (row.tuning, row.parameters) == (None, None) and self._is_mistyped(path):
-                continue
             ends = sorted({min(horizons), max(horizons)})
-            PlayerChecks(ends, sample, self.found).check(row.table(), path)
+            mistyped = any(m.path[:-1] == path and "unknown key" in m.message for m in self.found)
+            if (row.tuning, row.parameters) != (None, None) or not mistyped:
+                PlayerChecks(ends, sample, self.found).check(row.table(), path)
         for i, problem in self.problems.items():
             self._check_trials(problem.trials, ("problems", i))
             self._check_problem(problem, ("problems", i))
@@ -533,9 +507,6 @@ class _Checks:
         if cells > MOST_CELLS:
             words = f"has {cells:,} cells (problem, algorithm, horizon and block of {BLOCK} trials)"
             self.found.add((), f"{words}; {MOST_CELLS:,} are allowed")
-
-    def _is_mistyped(self, path: KeyPath) -> bool:
-        return any(m.path[:-1] == path and "unknown key" in m.message for m in self.found)
 
     def _games(self, problem: ProblemRow) -> Iterator[tuple[list[int], int]]:
         """Yield horizons and trials of each row that plays a problem."""
