@@ -20,7 +20,7 @@ from benchmarks.rivals import must_agree
 from benchmarks.streams import CURVATURE, cube_toy, rows_toy
 from benchmarks.timing import PROCESS, Effort, spread, take_turns
 from surefoot import LeaderFollower, Problem, kernel, play
-from surefoot.algorithms import PFS, CertifiedPFS
+from surefoot.algorithms import PFS, CertifiedOGD, CertifiedPFS
 from surefoot.games import Engine, Trace
 from surefoot.kernel.games import is_available
 from surefoot.problems.constraints import L2Norm
@@ -65,6 +65,7 @@ def cases(tiny: bool) -> list[Case]:
         Case(PFS.tuned, cube_toy(2, 20_000, 30), (*scan, "batch")),
         Case(PFS.tuned, rows_toy(100, 200, 300, 30), (*scan, "batch")),
         Case(certified, rows_toy(2, 4, 2_000, 30), (*scan, "batch")),
+        Case(CertifiedOGD.default, rows_toy(2, 4, 400, 30), ("loop",)),
         Case(leader, rows_toy(2, 4, 20_000, 1), (), bar=700e-9),
         Case(leader, rows_toy(2, 4, 400, 30), ("loop",), bar=700e-9),
         Case(leader, rows_toy(20, 60, 300, 30), ("loop",), bar=2.5e-6),

@@ -33,8 +33,9 @@ def quadprog(A: Any, b: Array) -> Projection:
 
 
 def daqp(A: Any, b: Array) -> Projection:
-    solve, identity, rows = _module("daqp").solve, np.eye(A.shape[1]), np.ascontiguousarray(A)
-    return lambda y: solve(identity, -y, rows, b)[0]
+    solve, identity = _module("daqp").solve, np.eye(A.shape[1])
+    rows, limits = np.array(A, order="C"), np.array(b)  # which it wants to be writable
+    return lambda y: solve(identity, -y, rows, limits)[0]
 
 
 def osqp(A: Any, b: Array) -> Projection:

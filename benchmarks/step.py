@@ -74,10 +74,10 @@ def _measure(
     rows += [compared("step", case, times, n, PYTHON) for n in (EXTENSION, PURE)]
     rivals = [n for n in times if n in QUICK]
     if rivals:
-        bar = 0.1 if len(start.x) > 2 else None
-        best = min(rivals, key=lambda n: float(np.median(times[n])))
+        quickest = min(rivals, key=lambda n: float(np.median(times[n])))
+        wanted = {2: None, 20: "quadprog", 100: quickest}[len(start.x)]
         rows += [
-            compared("step", case, times, EXTENSION, n, bar=bar if n == best else None)
+            compared("step", case, times, EXTENSION, n, bar=0.1 if n == wanted else None)
             for n in rivals
         ]
     return rows
