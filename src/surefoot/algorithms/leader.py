@@ -1,22 +1,45 @@
-r"""A leader that learns on all half-spaces seen and is never played; the wish goes after it.
+r"""Leaders that learn on all half-spaces seen and are never played; the wish goes after their mean.
 
 With X = x - x_1, all points relative to the first action, D the largest distance from it to a point
-of the domain, :math:`r_t` the radius of the certified ball of :math:`x_t` and :math:`r_a` that of
-the deepest action:
+of the domain and :math:`\theta_t` the sum of the gradients:
 
 .. math::
-    A_t     &= A_{t-1} + \|\nabla_t\|^2 + \|\nabla_t\|\|X_t - Z_t\|/\eta_{t-1}, \qquad
-               \eta_t = D/\sqrt{2A_t} \\
-    Z_{t+1} &\approx \Pi\{u_i^\top Z \le o_i\}\Big(-\eta_t\sum_{i \le t}\nabla_i\Big) \\
-    W_t     &= X_t + \min(1, r_t/\|Z_{t+1} - X_t\|)(Z_{t+1} - X_t), \quad
-               \text{pushed from the cuts by } \rho_t = G_gr_a\min(\tfrac12, k\|Z_{t+1}-X_t\|/D)
+    A_t      &= \sum_{i \le t}\|\nabla_i\|^2 + (\Lambda^+_t)^2/(2D^2), \qquad
+                \Lambda_t = \sum_{i \le t}\nabla_i^\top(X_i - Z^0_i), \qquad
+                \eta_t = D/\sqrt{2A_t} \\
+    Z^0_{t+1} &\approx \Pi\{u_i^\top Z \le o_i\}(-\eta_t\theta_t), \qquad
+    Z^k_{t+1} \approx \Pi\{u_i^\top Z \le o_i\}(Z^k_t - c_k\eta_t\nabla_t), \qquad
+                c = \tfrac14, 1, 4 \\
+    Z_{t+1}  &= \sum_k w_kZ^k_{t+1}
 
-The wish is :math:`x_1 + W_t`. Where the domain is a ball, one around the feasible set, the leader
-may be up to 2D from :math:`x_1`; in any other domain it is projected onto the domain, too.
+with :math:`\Lambda^+` the largest :math:`\Lambda` so far. :math:`Z^0` adds up all gradients, which
+is best for costs that have a distribution; the others descend from where they are, which is best
+for costs that change. Their weights follow what each would have cost
+(:func:`~surefoot.algorithms.trust.reweigh`).
+
+**The wish.** A leader is held back by the cuts with multipliers :math:`\mu_i`, or, of a descent,
+pulls: averages of them. In the objective of :math:`Z^0`, what X is behind its leader is worth
+:math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`, and a margin of h, which keeps actions deep
+enough to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the one is spent on the other.
+With r the radius of the certified ball of x, :math:`L = \|Z' - X\|`, :math:`Z'` the leader pushed
+off the cuts by :math:`G_gr`, and :math:`r_m` the radius of the deepest ball:
+
+.. math::
+    h = \min\Big(\frac r2 + \frac{\sum\mu_i\big[\min(o_i - u_i^\top X, u_i^\top(Z - X))
+        - G_gr/\|s_i\|\big]_+ + L^2/2}{2G_g\sum\mu_i/\|s_i\|},\
+        \tfrac12\max(L, r),\ 0.97\,r_m\Big).
+
+Where the certified point nearest to Z is nearly there, at most a quarter of the way off, it is the
+wish. Else the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed off the cuts by
+:math:`G_gh`, and the certified point is taken that is nearest to the far point
+:math:`Z + \sum\mu_iu_i`: best in the leader's objective.
+
+Where the domain is a ball, one around the feasible set, leaders may be up to 2D from :math:`x_1`;
+in any other domain they are projected onto the domain, too.
 
 The careful mode has a regret bound in advance (Theorem G of docs/certified.md). Should A ever
-exceed what that bound allows, :math:`2A_t > 81\kappa^4L^2t`, it begins: the leader stays within D,
-ascends along the newest cut alone, before the gradient is added, with
+exceed what that bound allows, :math:`2A_t > 81\kappa^4L^2t`, it begins: :math:`Z^0` alone leads,
+stays within D, ascends along the newest cut alone, before the gradient is added, with
 :math:`\eta_t = D/(9\kappa^2L\sqrt t)`, and the wish is the furthest point of the segment from the
 start to the leader that the hull of their two certified balls allows.
 """
@@ -24,20 +47,20 @@ start to the leader that the hull of their two certified balls allows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.certified import Proposer, Wish, ask_learner, start_learner
-from surefoot.algorithms.cuts import Cuts, add_cut, empty_cuts, project, push_from_cuts, shorten
+from surefoot.algorithms.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
 from surefoot.algorithms.descent import square
 from surefoot.algorithms.observers import LeaderRegret
+from surefoot.algorithms.trust import Trust, reweigh
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import algorithm, count, flag, nonnegative, positive, projectable
+from surefoot.core.parameters import algorithm, count, positive, projectable
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
@@ -46,25 +69,36 @@ from surefoot.sets import Ball, project_halfspace
 
 __all__ = ["Leader", "LeaderNote", "LeaderState"]
 
+MULTIPLES = (0.0, 0.25, 1.0, 4.0)
+"""The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
+PRIOR = np.array([0.925, 0.025, 0.025, 0.025])
+"""How far each is trusted before the first round."""
 SHALLOW = 50.0
 """A start is shallow where the set reaches this many times further than its certified ball."""
+EXACT = 1e-3
+"""A leader's projection ends where multipliers change by this share of the way to it."""
 HALVINGS = 52
+LENGTHS = 11
 
 
 class LeaderState(NamedTuple):
-    """What the leader has learnt; points are relative to the first action.
+    """What the leaders have learnt; points are relative to the first action.
 
     Attributes:
         start: the first action.
         reach: D, the largest distance from it to a point of the domain.
         start_value: g there at most; 0 before it was read.
-        cuts: the remembered half-spaces.
-        Z: the leader.
+        cuts: the remembered half-spaces, and what they hold each leader back by.
+        points: the leaders, one in each row.
+        trust: how far each is trusted.
+        Z: their mean.
         own: the state of a learner of your own; empty unless there is one.
         gradients: theta, the sum of the cost gradients.
-        energy: A, squared gradients and lag.
+        squares: the sum of their squared norms.
+        lag: Lambda, what the actions have cost more than the first leader.
+        worst_lag: its largest value so far, at least 0.
         inverse_eta: 1/eta, which never falls.
-        depth: the anchor's radius when it had last grown by a tenth.
+        depth: the deepest radius when it had last grown by a tenth.
         deepened: the round of that.
         is_careful: whether the careful mode has begun.
     """
@@ -73,14 +107,23 @@ class LeaderState(NamedTuple):
     reach: float
     start_value: float
     cuts: Cuts
+    points: Array
+    trust: Trust
     Z: Array
     own: Any
     gradients: Array
-    energy: float
+    squares: float
+    lag: float
+    worst_lag: float
     inverse_eta: float
     depth: float
     deepened: float
     is_careful: bool
+
+    @property
+    def energy(self) -> float:
+        """A."""
+        return self.squares + self.worst_lag**2 / (2 * self.reach**2)
 
 
 class LeaderNote(NamedTuple):
@@ -88,7 +131,8 @@ class LeaderNote(NamedTuple):
 
     Attributes:
         size: the norm of the cost gradient.
-        behind: the distance between follower and leader when it was observed.
+        lags: its products with the ways from each leader to the action.
+        behind: the distance between the action and the first leader.
         paid: its product with the action, relative to the start.
         before: 1/eta of the round before.
         scale: 1/eta of the round.
@@ -96,6 +140,7 @@ class LeaderNote(NamedTuple):
     """
 
     size: float
+    lags: Array
     behind: float
     paid: float
     before: float
@@ -104,21 +149,15 @@ class LeaderNote(NamedTuple):
 
 
 class Leader(Proposer):
-    r"""A leader that learns; its formulas are the module's.
+    r"""Leaders that learn, and a wish that goes after them; the formulas are the module's.
 
     Args:
         domain: a set that contains the feasible set.
         cuts: how many half-spaces are remembered, at least 2;
             :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
-        keep: k, how far the wish keeps off known faces, relative to the way ahead; below 1.
-        lazy: whether the leader adds up all gradients (best where costs have a fixed distribution);
-            else it descends from where it is (best where costs change).
         leader: a learner of your own, or of the library, that asks for cost gradients only; it
-            is used instead of the two above.
-        sweeps: how often the leader's projection is improved per round.
-        expected: a number that A starts from; with :math:`G_f^2T/2` the step is that of a known
-            horizon.
-        strong_convexity: H, where every cost is H-strongly convex: the leader descends with
+            leads instead of those above.
+        strong_convexity: H, where every cost is H-strongly convex: one leader descends with
             :math:`\eta_t = 2/(Ht)`.
         gradient_bound: G_f, where a regret bound is wanted in advance; the careful mode keeps to
             it. The knowledge must be ``LipschitzHull(keep_start=True)``.
@@ -126,23 +165,17 @@ class Leader(Proposer):
 
     domain: Set = projectable()
     cuts: int | None = count(2, default=None)
-    keep: Number = nonnegative(default=0.5)
-    lazy: bool = flag(default=True)
     leader: Any = algorithm(default=None)
-    sweeps: int = count(0, default=2)
-    expected: Number = nonnegative(default=0.0)
     strong_convexity: Number | None = positive(default=None)
     gradient_bound: Number | None = positive(default=None)
 
     work = "K d"
-    is_one_run = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.keep >= 1:
-            raise InvalidValueError(
-                f"keep must be below 1, got {self.keep!r}: the follower would stop short"
-            )
+    @property
+    def multiples(self) -> tuple[float, ...]:
+        """The steps of the leaders, as multiples of eta."""
+        alone = self.leader is not None or self.strong_convexity is not None
+        return (1.0,) if alone else MULTIPLES
 
     def slots(self, dimension: int) -> int:
         """Return how many half-spaces are remembered."""
@@ -152,16 +185,20 @@ class Leader(Proposer):
 
     def init(self, x1: Array) -> LeaderState:
         """Start at x1."""
-        zeros = np.zeros_like(x1)
+        zeros, leaders = np.zeros_like(x1), len(self.multiples)
         return LeaderState(
             start=x1,
             reach=reach_from(self.domain, x1),
             start_value=0.0,
-            cuts=empty_cuts(len(x1)),
+            cuts=empty_cuts(len(x1), leaders),
+            points=np.zeros((leaders, len(x1))),
+            trust=Trust.first(PRIOR if leaders > 1 else np.ones(1)),
             Z=zeros,
             own=() if self.leader is None else start_learner(self.leader, x1, "leader"),
             gradients=zeros,
-            energy=float(self.expected),
+            squares=0.0,
+            lag=0.0,
+            worst_lag=0.0,
             inverse_eta=0.0,
             depth=0.0,
             deepened=0.0,
@@ -171,42 +208,49 @@ class Leader(Proposer):
     def propose(
         self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Wish]:
-        """Return the leader after a round, and the wish of its follower."""
+        """Return the leaders after a round, and the wish of their follower."""
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
-        D, Z, before = learner.reach, learner.Z, learner.inverse_eta
-        X = x - learner.start
+        X, before = x - learner.start, learner.inverse_eta
         grad = np.zeros_like(x)
         if feedback.cost_gradient is not None:
             grad = checks.read_gradient(x, feedback)
         squared, size = square(grad)
-        behind, t = norm(X - Z), region.round
+        t, first = region.round, learner.points[0]
+        lags, behind = (X - learner.points) @ grad, norm(X - first)
+        lag = learner.lag + float(lags[0])
         learner = learner._replace(
             gradients=learner.gradients + grad,
-            energy=learner.energy + squared + size * behind * before,
+            squares=learner.squares + squared,
+            lag=lag,
+            worst_lag=max(lag, learner.worst_lag),
             start_value=region.upper if t == 1 else learner.start_value,
+            trust=self._trust(learner, grad, size),
         )
         learner, newest = self._remember(learner, X, feedback, region)
-        scale = self._scale(learner, t)
-        kappa = self._kappa(learner, region)
-        if self.gradient_bound is not None:
-            L = self.gradient_bound
-            late = 2 * learner.energy > 81 * kappa**4 * L * L * t
-            if learner.is_careful or late:
-                scale = 9 * kappa * kappa * L * math.sqrt(t) / D
-                learner = learner._replace(is_careful=True)
+        learner, scale = self._scale(learner, region)
+        learner = learner._replace(inverse_eta=scale)
         lost: tuple[str, ...] = ()
         # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.
         with np.errstate(over="ignore", invalid="ignore"):
             if learner.is_careful:
-                learner = self._lead_carefully(learner, newest, before, scale)
+                learner = self._lead_carefully(learner, newest, before)
                 point = self._walk_the_ray(learner, region)
             else:
-                learner, lost = self._lead(learner, feedback, newest, before, scale, t)
+                learner, lost = self._lead(learner, X, feedback, newest, before, t)
                 learner, point = self._follow(learner, X, feedback, region)
-        learner = learner._replace(inverse_eta=scale)
-        note = LeaderNote(size, behind, dot(grad, X), before, scale, D)
+        note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
         return learner, Wish(point, note, lost, learner.start + learner.Z)
+
+    def _trust(self, learner: LeaderState, grad: Array, size: float) -> Trust:
+        """Return how far the leaders are trusted, by what each would have cost in the round.
+
+        A leader outside of the cuts pays for the way back: none gains by standing outside.
+        """
+        if size == 0.0 or len(learner.points) == 1:
+            return learner.trust
+        outside = np.array([learner.cuts.exceed(z) for z in learner.points])
+        return reweigh(learner.trust, learner.points @ grad + size * outside, PRIOR)
 
     def _remember(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
@@ -243,86 +287,116 @@ class Leader(Proposer):
 
         return onto
 
-    def _scale(self, learner: LeaderState, t: float) -> float:
-        """Return 1/eta of the round."""
-        if self.strong_convexity is None:
-            return math.sqrt(2 * learner.energy) / learner.reach
-        return 0.5 * float(self.strong_convexity) * t
-
-    def _kappa(self, learner: LeaderState, region: Region) -> float:
-        """Return the condition number, D over the radius of the start's ball."""
-        slack = -learner.start_value
-        return max(learner.reach * region.steepness / slack, 1.0) if slack > 0 else 1.0
+    def _scale(self, learner: LeaderState, region: Region) -> tuple[LeaderState, float]:
+        """Return 1/eta of the round, and the leader with the careful mode where that begins."""
+        t, D, A = region.round, learner.reach, learner.energy
+        if self.strong_convexity is not None:
+            return learner, 0.5 * float(self.strong_convexity) * t
+        if self.gradient_bound is not None:
+            slack, L = -learner.start_value, float(self.gradient_bound)
+            kappa = max(D * region.steepness / slack, 1.0) if slack > 0 else 1.0
+            if learner.is_careful or 2 * A > 81 * kappa**4 * L * L * t:
+                scale = 9 * kappa * kappa * L * math.sqrt(t) / D
+                return learner._replace(is_careful=True), scale
+        return learner, math.sqrt(2 * A) / D
 
     def _lead(
         self,
         learner: LeaderState,
+        X: Array,
         feedback: Feedback,
         newest: int | None,
         before: float,
-        scale: float,
         t: float,
     ) -> tuple[LeaderState, tuple[str, ...]]:
-        """Return the leader after a usual round, and a sentence if it is lost."""
-        Z, D, cuts = learner.Z, learner.reach, learner.cuts
+        """Return the leaders after a usual round, and a sentence if your own is lost."""
+        D, cuts, scale, own = learner.reach, learner.cuts, learner.inverse_eta, learner.own
         eta = 1.0 / scale if scale > 0 else 0.0
-        mu = np.zeros_like(cuts.weights)
-        own = learner.own
-        lost: tuple[str, ...] = ()
-        if self.leader is not None:
-            here = Z + learner.start
-            own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
-            free = free - learner.start
-        elif self.lazy and self.strong_convexity is None:
-            mu = cuts.weights * (before / scale if scale > 0 else before)
-            free = -eta * learner.gradients
-        else:
-            grad = feedback.cost_gradient
-            free = Z if grad is None else self._limit(learner, D)(Z - eta * grad)
-        onto = self._limit(learner, 2 * D)
-        mu, z = project(cuts, free, mu, newest, onto, self.sweeps)
-        return learner._replace(own=own, cuts=cuts._replace(weights=mu), Z=z), lost
+        points, pulls = learner.points.copy(), cuts.pulls.copy()
+        grad, lost = feedback.cost_gradient, ()
+        enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, 2 * D)
+        for k, multiple in enumerate(self.multiples):
+            mu = np.zeros_like(pulls[k])
+            adds_up = multiple == 0.0
+            if self.leader is not None:
+                here = points[k] + learner.start
+                own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
+                free, adds_up = free - learner.start, bool(self.leader.adds_up)
+            elif adds_up:
+                free = -eta * learner.gradients
+            else:
+                free = points[k] if grad is None else points[k] - multiple * eta * grad
+                free = self._limit(learner, D)(free)
+            if adds_up:
+                mu = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
+            mu, points[k] = ascend(cuts, free, mu, newest, enough, onto)
+            fade = 0.0 if adds_up else max(1.0 - float(mu.sum()) / D, 0.0)
+            pulls[k] = fade * pulls[k] + mu
+        cuts = cuts._replace(pulls=pulls)
+        Z = learner.trust.weights @ points
+        return learner._replace(own=own, cuts=cuts, points=points, Z=Z), lost
 
     def _follow(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Array]:
-        """Return the wish after a usual round, and when the anchor's radius last grew."""
-        D, t, r_a, z, cuts = learner.reach, region.round, region.depth, learner.Z, learner.cuts
-        errors = region.errors
-        if not errors.is_exact:
-            # Only the leader needs cuts that hold for all points within D of the start.
-            cuts = cuts.loosen(-errors.slope * D) if errors.slope < math.inf else cuts
-            none = np.zeros_like(cuts.weights)
-            onto = self._limit(learner, 2 * D)
-            _, z = project(cuts, z, none, None, onto, self.sweeps)
-            z = _apply_reading(feedback, region, z, X, 0.0)
-        way = z - X
-        gap = norm(way)
-        if t == 1 or r_a > 1.1 * learner.depth:
-            learner = learner._replace(depth=r_a, deepened=t)
-        if SHALLOW * r_a < D and t - learner.deepened < 5:
-            rho = region.steepness * min(self.keep * gap / SHALLOW, 3 * r_a)
+        """Return the wish after a usual round, and when the deepest radius last grew."""
+        t, deepest, start = region.round, region.depth, learner.start
+        if t == 1 or deepest > 1.1 * learner.depth:
+            learner = learner._replace(depth=deepest, deepened=t)
+        is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
+        cuts, Z = self._cuts_as_read(learner, feedback, region, X)
+        way = Z - X
+        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.steepness
+        pulls = learner.trust.weights @ cuts.pulls
+        h = _margin(cuts, pulls, X, Z, room, steep)
+        h = min(h, 0.97 * max(deepest, 0.0))
+        if is_growing:
+            h = max(h, min(0.5 * gap / SHALLOW, 3 * deepest))
         else:
-            rho = region.steepness * r_a * min(self.keep * gap / D, 0.5)
-        share = min(max(region.radius, 0.0) / gap, 1.0) if gap > 0 else 1.0
-        W = push_from_cuts(cuts, X + share * way, rho)
-        if not errors.is_exact:
-            W = _apply_reading(feedback, region, W, X, rho)
-        return learner, learner.start + W
+            point = region.nearest(start + Z)
+            if norm(point - start - Z) <= 0.25 * gap:
+                return learner, point
+        far, best, least = Z + pulls @ cuts.normals, start + X, math.inf
+        for share in _shares(room, gap, is_growing):
+            W = push_from_cuts(cuts, X + share * way, steep * h)
+            if not region.errors.is_exact:
+                W = _apply_reading(feedback, region, W, X, steep * h)
+            point = region.nearest(start + W)
+            off = norm(point - start - far)
+            if off < least:
+                best, least = point, off
+        return learner, best
+
+    def _cuts_as_read(
+        self, learner: LeaderState, feedback: Feedback, region: Region, X: Array
+    ) -> tuple[Cuts, Array]:
+        """Return the cuts and the leader for the follower: as they were read, under errors.
+
+        Only the leader needs cuts that hold for all points within D of the start.
+        """
+        errors, cuts, Z, D = region.errors, learner.cuts, learner.Z, learner.reach
+        if errors.is_exact:
+            return cuts, Z
+        if errors.slope < math.inf:
+            cuts = cuts.loosen(-errors.slope * D)
+        enough, onto = EXACT * norm(X - Z), self._limit(learner, 2 * D)
+        _, Z = ascend(cuts, Z, np.zeros_like(cuts.offsets), None, enough, onto)
+        return cuts, _apply_reading(feedback, region, Z, X, 0.0)
 
     def _lead_carefully(
-        self, learner: LeaderState, newest: int | None, before: float, scale: float
+        self, learner: LeaderState, newest: int | None, before: float
     ) -> LeaderState:
-        """Return the leader: one exact step of the newest cut, then the gradient."""
-        cuts = learner.cuts
-        mu = cuts.weights.copy()
+        """Return the first leader: one exact step of the newest cut, then the gradient."""
+        cuts, scale, points = learner.cuts, learner.inverse_eta, learner.points.copy()
+        pulls = cuts.pulls.copy()
+        mu = pulls[0]
         if newest is not None:
-            over = float(cuts.normals[newest] @ learner.Z) - cuts.offsets[newest]
+            over = float(cuts.normals[newest] @ points[0]) - cuts.offsets[newest]
             mu[newest] += max(over, 0.0)
         mu *= before / scale
         onto = self._limit(learner, learner.reach)
-        z = onto(-(1.0 / scale) * learner.gradients - mu @ cuts.normals)
-        return learner._replace(cuts=cuts._replace(weights=mu), Z=z)
+        points[0] = onto(-(1.0 / scale) * learner.gradients - mu @ cuts.normals)
+        return learner._replace(cuts=cuts._replace(pulls=pulls), points=points, Z=points[0])
 
     def _walk_the_ray(self, learner: LeaderState, region: Any) -> Array:
         """Return the furthest certified point of the segment from the start to the leader.
@@ -343,7 +417,30 @@ class Leader(Proposer):
     def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds; None for your own leader, under drift."""
         has_bound = self.leader is None and not knowledge.errors.drift
-        return LeaderRegret() if has_bound else None
+        return LeaderRegret.first(len(self.multiples)) if has_bound else None
+
+
+def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: float) -> float:
+    """Return h: half of what X is behind Z, in the leader's objective, spent on the margin."""
+    L = norm(push_from_cuts(cuts, Z, steep * room) - X)
+    slack = np.minimum(cuts.offsets - cuts.normals @ X, cuts.normals @ (Z - X))
+    behind = float(pulls @ np.maximum(slack - steep * room * cuts.inverses, 0.0)) + 0.5 * L * L
+    price = steep * float(pulls @ cuts.inverses)
+    h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
+    return min(h, 0.5 * max(L, room))
+
+
+def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:
+    """Yield the shares of the way that are tried: the room, and twice as much, up to all of it."""
+    share = min(room / gap, 1.0) if gap > 0.0 and room > 0.0 else 1.0
+    if is_growing:
+        yield share
+        return
+    share = max(share, 0.5 ** (LENGTHS - 1))
+    while share < 1.0:
+        yield share
+        share *= 2.0
+    yield 1.0
 
 
 def _apply_reading(feedback: Feedback, region: Region, W: Array, X: Array, rho: float) -> Array:

@@ -65,7 +65,7 @@ class LeaderFollower(Name):
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
-        """Return the rule for costs that have a distribution; no horizon needed.
+        """Return the rule for costs of any kind; no horizon needed.
 
         Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all.
         """
@@ -76,32 +76,13 @@ class LeaderFollower(Name):
 
     @classmethod
     @tuning
-    def changing(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
-    ) -> Tuned[Certified]:
-        """Return the rule for costs that change: a leader that descends from where it is."""
-        theorem = TheoremG(constants, in_advance=False)
-        return tune_by_slope_bound(cls, theorem, domain, lazy=False)
-
-    @classmethod
-    @tuning
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Set | None = None
-    ) -> Tuned[Certified]:
-        r"""Return the rule whose A starts at :math:`G_f^2T/2`, the step of a known horizon."""
-        (G_f,) = as_constants(constants).require("G_f", by=TheoremG.name)
-        theorem = TheoremG(constants, checks.check_horizon(horizon), in_advance=False)
-        return tune_by_slope_bound(cls, theorem, domain, expected=0.5 * G_f * G_f * horizon)
-
-    @classmethod
-    @tuning
     def strongly_convex(
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
         r"""Return the rule for H-strongly convex costs, with :math:`\eta_t = 2/(Ht)`."""
         (H,) = as_constants(constants).require("strong_convexity", by=TheoremG.name)
         theorem = TheoremG(constants, in_advance=False)
-        return tune_by_slope_bound(cls, theorem, domain, lazy=False, strong_convexity=H)
+        return tune_by_slope_bound(cls, theorem, domain, strong_convexity=H)
 
 
 @final

@@ -2,14 +2,13 @@ r"""Sums over the rounds played, which bound the regret by what was observed."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot.core.arrays import dot, norm
 from surefoot.core.points import reach_from
-from surefoot.core.types import Info
+from surefoot.core.types import Array, Info
 
 __all__ = ["LeaderRegret", "ObservedCuts", "ObservedRegret"]
 
@@ -142,33 +141,39 @@ class ObservedCuts(NamedTuple):
 
 
 class LeaderRegret(NamedTuple):
-    r"""The sums that bound the regret of a run of leader and follower by what was observed.
+    r"""The sums that bound the regret of a run of leaders and follower by what was observed.
 
-    Three bounds hold, and :meth:`bound` returns the smallest that the leader has. With z the
-    leader, :math:`\eta_0 := \eta_1`, and a comparator within D of the start:
+    With :math:`z^k` leader k, :math:`\eta_0 := \eta_1`, and a comparator within D of the start, each
+    of these is a bound, and :meth:`bound` returns the smallest:
 
-    * lazy (Theorem F): :math:`\frac{D^2}{2\eta_T} +
+    * of the leader that adds up all gradients (Theorem F): :math:`\frac{D^2}{2\eta_T} +
       \sum_t\min(\tfrac12\eta_{t-1}\|\nabla_t\|^2, 4D\|\nabla_t\|) +
-      \sum_t\|\nabla_t\|\|x_t-z_t\|`;
-    * lazy, for the multipliers :math:`\mu \ge 0` of the leader's cuts :math:`u_i^\top U \le o_i`:
+      \sum_t\nabla_t^\top(x_t-z^0_t)`;
+    * of the multipliers :math:`\mu \ge 0` of its cuts :math:`u_i^\top U \le o_i`:
       :math:`\sum_t\nabla_t^\top(x_t-x_1) + \sum_i\mu_io_i + D\|\sum_t\nabla_t + \sum_i\mu_iu_i\|`;
-    * not lazy: :math:`\frac{2D^2}{\eta_T} + \sum_t\tfrac12\eta_t\|\nabla_t\|^2 +
-      \sum_t\|\nabla_t\|\|x_t-z_t\|`, and for H-strongly convex costs with
-      :math:`\eta_t = 2/(Ht)` the same with :math:`\tfrac H2\sum_t\|x_t-z_t\|^2` for the first term.
+    * of a leader that descends with :math:`c\eta_t`: :math:`\frac{2D^2}{c\eta_T} +
+      \sum_t\tfrac c2\eta_t\|\nabla_t\|^2 + \sum_t\nabla_t^\top(x_t-z^k_t)`; and for H-strongly
+      convex costs with :math:`\eta_t = 2/(Ht)` the same with
+      :math:`\tfrac H2\sum_t\|x_t-z_t\|^2` for the first term.
 
     Attributes:
         paid: :math:`\sum_t\nabla_t^\top(x_t-x_1)`.
-        lag: :math:`\sum_t\|\nabla_t\|\|x_t-z_t\|`.
-        apart: :math:`\sum_t\|x_t-z_t\|^2`.
+        lags: :math:`\sum_t\nabla_t^\top(x_t-z^k_t)` of each leader.
+        apart: :math:`\sum_t\|x_t-z^0_t\|^2`.
         lazy_steps: :math:`\sum_t\min(\tfrac12\eta_{t-1}\|\nabla_t\|^2, 4D\|\nabla_t\|)`.
         steps: :math:`\sum_t\tfrac12\eta_t\|\nabla_t\|^2`.
     """
 
-    paid: float = 0.0
-    lag: float = 0.0
-    apart: float = 0.0
-    lazy_steps: float = 0.0
-    steps: float = 0.0
+    paid: float
+    lags: Array
+    apart: float
+    lazy_steps: float
+    steps: float
+
+    @classmethod
+    def first(cls, leaders: int) -> LeaderRegret:
+        """Return the sums before the first round."""
+        return cls(0.0, np.zeros(leaders), 0.0, 0.0, 0.0)
 
     def after(self, info: Info) -> LeaderRegret:
         """Return the sums with one more round.
@@ -176,34 +181,34 @@ class LeaderRegret(NamedTuple):
         Args:
             info: what the step of leader and follower knew.
         """
-        paid, lag, apart, lazy_steps, steps = self
-        note = info.note
-        size, behind, before, scale = note.size, note.behind, note.before, note.scale
+        note, lazy_steps, steps = info.note, self.lazy_steps, self.steps
+        size, before, scale = note.size, note.before, note.scale
         if size > 0:
             first = 0.5 * size * size / (before if before > 0 else scale)
             lazy_steps += min(first, 4 * note.reach * size)
             steps += 0.5 * size * size / scale
-        return LeaderRegret(
-            paid + note.paid, lag + size * behind, apart + behind * behind, lazy_steps, steps
-        )
+        apart = self.apart + note.behind * note.behind
+        return LeaderRegret(self.paid + note.paid, self.lags + note.lags, apart, lazy_steps, steps)
 
     def bound(self, algorithm: Any, state: Any) -> float:
-        """Return the smallest of the bounds that the leader has.
+        """Return the smallest of the bounds that the leaders have.
 
         Args:
-            algorithm: the leader and follower.
+            algorithm: the leaders and follower.
             state: its state after the rounds of the sums.
         """
         leader, learnt = algorithm.proposer, state.learner
         D, scale = float(learnt.reach), float(learnt.inverse_eta)
         if leader.strong_convexity is not None:
-            return self.steps + self.lag + 0.5 * float(leader.strong_convexity) * self.apart
-        if not leader.lazy:
-            return 2 * D * D * scale + self.steps + self.lag
-        # In the careful mode the newest cut comes before the gradient: the lag is another.
-        known = 0.5 * D * D * scale + self.lazy_steps + self.lag
-        observed = math.inf if learnt.is_careful else known
+            first = 0.5 * float(leader.strong_convexity) * self.apart
+            return self.steps + float(self.lags[0]) + first
         # The multipliers of the state are eta times those of the dual.
-        mu = learnt.cuts.weights * scale
+        mu = learnt.cuts.pulls[0] * scale
         far = float(np.linalg.norm(learnt.gradients + mu @ learnt.cuts.normals))
-        return min(observed, self.paid + float(mu @ learnt.cuts.offsets) + D * far)
+        bounds = [self.paid + float(mu @ learnt.cuts.offsets) + D * far]
+        if not learnt.is_careful:  # then the newest cut comes first: the lag is another
+            for multiple, lag in zip(leader.multiples, self.lags, strict=True):
+                steps = multiple * self.steps if multiple else self.lazy_steps
+                first = (2.0 / multiple if multiple else 0.5) * D * D * scale
+                bounds.append(first + steps + float(lag))
+        return min(bounds)

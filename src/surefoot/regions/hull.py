@@ -4,8 +4,10 @@ If :math:`g(x_i) \le 0` and every subgradient has norm at most :math:`G_g`, then
 :math:`G_g` per unit of length, so the ball :math:`B(x_i, -g(x_i)/G_g)` is feasible; and because the
 feasible set is convex, so is the convex hull of such balls. The hull of the balls of *all* rounds
 is everything that can be certified from values, subgradients and :math:`G_g` (Theorem E of
-docs/certified.md). Here are two: that of the last action, and the deepest ball before it, the
-*anchor*. For a point p and any share :math:`\lambda \in [0, 1]`
+docs/certified.md). Here are hulls of two: the ball of the last action with the deepest one before
+it, the *anchor*, or with one of a *ladder* of balls, the most recent of each octave of depth: from
+an action close to the edge of a thin set, the way to a deep ball far away leaves little room, and
+that to a small one near by leaves more. For a point p and any share :math:`\lambda \in [0, 1]`
 
 .. math:: g(p) \le (1-\lambda)g(a) + \lambda g(x)
           + G_g\|p - (1-\lambda)a - \lambda x\|,
@@ -53,6 +55,34 @@ __all__ = ["HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
 _UNIT = 2.0**-53
 POINT = 1e-300
 """The radius of a ball that is its centre, and not empty."""
+RUNGS = 15
+"""How many balls there are beside the deepest: the smallest is 2^-15 of it."""
+
+
+class Ladder(NamedTuple):
+    """Balls of all depths, one for each octave below the deepest: rung k has a radius between
+    :math:`2^{-k}` and :math:`2^{-k-1}` of that, as it was when it was put there.
+
+    Attributes:
+        x: the points, one in each row.
+        value: bounds on g there; inf for an empty rung.
+        round: when.
+    """
+
+    x: Array
+    value: Array
+    round: Array
+
+    @classmethod
+    def empty(cls, dimension: int) -> Ladder:
+        """Return a ladder without a ball."""
+        return cls(np.zeros((RUNGS, dimension)), np.full(RUNGS, math.inf), np.zeros(RUNGS))
+
+    def put(self, rung: int, anchor: Anchor) -> Ladder:
+        """Return the ladder with a ball on a rung."""
+        x, value, when = (part.copy() for part in self)
+        x[rung], value[rung], when[rung] = anchor
+        return Ladder(x, value, when)
 
 
 class HullMemory(NamedTuple):
@@ -63,12 +93,14 @@ class HullMemory(NamedTuple):
         last: the last action that was read, and the bound on g there.
         anchor: the deepest action before it.
         start: the first action that was read.
+        ladder: actions before the last, the most recent of each octave of depth.
     """
 
     rounds: float
     last: Anchor
     anchor: Anchor
     start: Anchor
+    ladder: Ladder
 
 
 class LipschitzHull(Knowledge):
@@ -119,7 +151,7 @@ class LipschitzHull(Knowledge):
         """Return the memory before the first round."""
         check_one_run(x1, self.domain)
         here = Anchor(x1, math.inf, 0.0)
-        return HullMemory(0.0, here, here, here)
+        return HullMemory(0.0, here, here, here, Ladder.empty(len(x1)))
 
     def observe(self, memory: HullMemory, reading: Reading) -> HullMemory:
         """Return the memory with a round in which something was read."""
@@ -133,7 +165,7 @@ class LipschitzHull(Knowledge):
         if memory.start.value == math.inf:
             check_start(g, upper, self._lost(len(x)) * self.G_g)
             here = Anchor(x, upper, t - age)
-            return HullMemory(t, here, here, here)
+            return HullMemory(t, here, here, here, memory.ladder)
         if not errors.is_exact:
             # What was certified before the round bounds g there as well as the reading does, but
             # for its rounding: steps that are too short to change it would add up.
@@ -142,7 +174,9 @@ class LipschitzHull(Knowledge):
                 upper = min(upper, before.level)
             elif (bound := before.bound(x)) <= 0.0:
                 upper = min(upper, bound + self.noise(len(x)))
-        return HullMemory(t, Anchor(x, upper, t - age), self._deepest(memory), memory.start)
+        anchor = self._deepest(memory)
+        ladder = self._climb(memory.ladder, memory.last, anchor)
+        return HullMemory(t, Anchor(x, upper, t - age), anchor, memory.start, ladder)
 
     def _deepest(self, memory: HullMemory) -> Anchor:
         """Return the deeper of the anchor and the last action, as both are after its round."""
@@ -153,6 +187,15 @@ class LipschitzHull(Knowledge):
         if self.errors.drift and bool((last.x == anchor.x).all()):  # measured anew
             return Anchor(anchor.x, aged, last.round)
         return anchor
+
+    def _climb(self, ladder: Ladder, last: Anchor, deepest: Anchor) -> Ladder:
+        """Return the ladder with the ball of an action."""
+        lost = self._lost(len(last.x))
+        radius = -last.value / self.G_g - lost
+        most = -deepest.level(last.round, self.errors.drift) / self.G_g - lost
+        if not radius > 0.0 or most >= 2.0**RUNGS * radius:
+            return ladder
+        return ladder.put(max(math.frexp(most / radius)[1] - 1, 0), last)
 
     def region(self, memory: HullMemory, errors: Errors) -> Region:
         """Return the hull of both balls; under drift, the anchor alone at times."""
@@ -167,6 +210,7 @@ class LipschitzHull(Knowledge):
         if self.start_bound is not None and anchor.level(t, errors.drift) > self.start_bound:
             anchor = StandingAnchor(memory.start.x, self.start_bound, memory.start.round)
         hull = HullRegion(self, memory.rounds, anchor, memory.last, t, errors)
+        hull.climb(memory.ladder, t)
         if self.keep_start:
             first = memory.start
             hull.from_start = HullRegion(self, memory.rounds, first, memory.last, t, errors)
@@ -231,7 +275,9 @@ class LipschitzHull(Knowledge):
 
 
 class HullRegion(Region):
-    """The convex hull of the ball of the anchor and that of the last action, in a round.
+    """The convex hulls of the last action's ball with the anchor's, or with one of the ladder.
+
+    Each is convex, and all of them together need not be: a point is certified by one of them.
 
     Args:
         knowledge: the constants.
@@ -259,14 +305,33 @@ class HullRegion(Region):
         self.anchor, self.last, self.x = anchor, last, last.x
         self.anchor_level = anchor.level(t, errors.drift)
         self.level, self.upper = last.level(t, errors.drift), last.value
-        lost, self.rounding = knowledge._lost(len(self.x)), knowledge._rounding(len(self.x))
-        self.anchor_radius = -self.anchor_level / knowledge.G_g - lost
-        self.radius = -self.level / knowledge.G_g - lost
+        self.lost, self.rounding = knowledge._lost(len(self.x)), knowledge._rounding(len(self.x))
+        self.anchor_radius = -self.anchor_level / knowledge.G_g - self.lost
+        self.radius = -self.level / knowledge.G_g - self.lost
         self.steepness, self.noise = knowledge.G_g, knowledge.noise(len(self.x))
         self.depth = max(self.anchor_radius, self.radius)
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
         self.from_start: HullRegion | None = None
         self.before_visit: HullRegion | None = None
+        self._alone()
+
+    def _alone(self) -> None:
+        """Let the anchor be the only ball beside the last."""
+        self.centres, self.rounds = self.anchor.x[None], np.array([self.anchor.round])
+        self.levels, self.radii = np.array([self.anchor_level]), np.array([self.anchor_radius])
+
+    def climb(self, ladder: Ladder, t: float) -> None:
+        """Add the balls of a ladder, as they are in round t."""
+        drift = self.errors.drift
+        levels = Anchor(ladder.x, ladder.value, ladder.round).level(t, drift)
+        radii = -levels / self.steepness - self.lost
+        some = radii > 0.0
+        self.centres = np.vstack([self.centres, ladder.x[some]])
+        self.rounds = np.append(self.rounds, ladder.round[some])
+        self.levels, self.radii = (
+            np.append(self.levels, levels[some]),
+            np.append(self.radii, radii[some]),
+        )
 
     @property
     def whole(self) -> HullRegion:
@@ -293,18 +358,20 @@ class HullRegion(Region):
         r_a, r = self.anchor_radius, self.radius
         if r_a <= 0 and r >= r_a:
             self.anchor, self.anchor_radius, self.anchor_level = self.last, r, self.level
+            self._alone()
         elif self.anchor_level >= 0.5 * measured.value and r_a > max(r, 0.0):
             self.before_visit = copy(self)
             self.last, self.x, self.level = self.anchor, self.anchor.x, self.anchor_level
             self.radius = self.anchor_radius = POINT
             self.from_start = None
+            self._alone()
         return self
 
     def nearest(self, w: Array) -> Array:
-        """Return the point of the hull nearest to w; w itself where it is in the hull."""
+        """Return the certified point nearest to w; w itself where it is certified."""
         if norm(w - self.x) <= self.radius:  # the usual case, and a certificate by itself
             return w
-        _, centre, offset, far, room = self._ball(w)
+        _, _, centre, offset, far, room = self._ball(w)
         if not self.anchor_radius > 0.0:
             raise EmptyRegionError.of_drift(
                 self.round, self.anchor.x, self.anchor_level, self.errors.drift
@@ -326,13 +393,22 @@ class HullRegion(Region):
         return self.is_inside(w, self.rounding)
 
     def is_inside(self, w: Array, beyond: float = 0.0) -> bool:
-        """Return whether a point is in the hull, or no further beyond its edge than a length."""
+        """Return whether a point is in a hull, or no further beyond its edge than a length."""
         if norm(w - self.x) <= self.radius:
             return True
-        _, _, _, far, room = self._ball(w)
+        _, _, _, _, far, room = self._ball(w)
         if self.anchor_radius > 0.0 and far <= room + beyond:
             return True
         return self.from_start is not None and self.from_start.is_inside(w, beyond)
+
+    def find_convex_part(self, w: Array) -> HullRegion:
+        """Return the hull of two balls that is nearest to w."""
+        which = self._ball(w)[0]
+        part = copy(self)
+        part.anchor = Anchor(self.centres[which], self.levels[which], self.rounds[which])
+        part.anchor_level, part.anchor_radius = self.levels[which], self.radii[which]
+        part._alone()
+        return part
 
     @property
     def insides(self) -> tuple[Array, ...]:
@@ -341,14 +417,15 @@ class HullRegion(Region):
 
     def certificate(self, x: Array, cut: bool = False) -> HullCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
-        share, _, _, distance, room = self._ball(x)
+        which, share, _, _, distance, room = self._ball(x)
         if distance > room + self.rounding and self.from_start is not None:
             return self.from_start.certificate(x, cut)
-        level = (1.0 - share) * self.anchor_level + share * self.level
+        there = float(self.levels[which])
+        level = (1.0 - share) * there + share * self.level
         return HullCertificate(
             round=int(self.round),
-            anchor_round=int(self.anchor.round),
-            anchor_value=self.anchor_level,
+            anchor_round=int(self.rounds[which]),
+            anchor_value=there,
             value=self.level,
             share=share,
             distance=distance,
@@ -361,22 +438,28 @@ class HullRegion(Region):
         )
 
     def bound(self, point: Array) -> float:
-        """Return the bound on g at any point: the hull's, and the rise from there."""
-        share, _, _, distance, _ = self._ball(point)
-        level = (1.0 - share) * self.anchor_level + share * self.level
+        """Return the bound on g at any point: the nearest hull's, and the rise from there."""
+        which, share, _, _, distance, _ = self._ball(point)
+        level = (1.0 - share) * self.levels[which] + share * self.level
         return float(level + self.steepness * distance)
 
-    def _ball(self, w: Array) -> tuple[float, Array, Array, float, float]:
-        """Find the ball of the hull that is nearest to w: share, centre, w - centre, norm, room."""
-        a, r = self.anchor.x, self.anchor_radius
-        share = share_of_two_balls(w, a, r, self.x, self.radius)
-        centre = a + share * (self.x - a)
-        offset = w - centre
-        return share, centre, offset, norm(offset), max(r + share * (self.radius - r), 0.0)
+    def _ball(self, w: Array) -> tuple[int, float, Array, Array, float, float]:
+        """Find the ball of all hulls that is nearest to w.
+
+        Returns which of the balls beside the last it is towards, the share of the last, the centre,
+        w - centre, the norm of that, and the radius.
+        """
+        shares = share_of_two_balls(w, self.centres, self.radii, self.x, self.radius)
+        centres = self.centres + shares[:, None] * (self.x - self.centres)
+        offsets = w - centres
+        far = np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
+        rooms = np.maximum(self.radii + shares * (self.radius - self.radii), 0.0)
+        i = int(np.argmin(far - rooms))
+        return i, float(shares[i]), centres[i], offsets[i], norm(offsets[i]), float(rooms[i])
 
 
-def share_of_two_balls(w: Array, a: Array, r_a: float, b: Array, r_b: float) -> float:
-    r"""Return which ball of the hull of B(a, r_a) and B(b, r_b) is nearest to w; r_a >= r_b.
+def share_of_two_balls(w: Array, a: Array, r_a: Array, b: Array, r_b: float) -> Array:
+    r"""Return which ball of the hull of B(a, r_a) and B(b, r_b) is nearest to w, for several a.
 
     The balls of the hull are :math:`B(a + \lambda(b-a), r_a + \lambda(r_b-r_a))`; nearest is that
     with :math:`\lambda` the minimiser of
@@ -390,27 +473,23 @@ def share_of_two_balls(w: Array, a: Array, r_a: float, b: Array, r_b: float) -> 
 
     Args:
         w: the point.
-        a: the centre of one ball.
-        r_a: its radius, above 0.
-        b: the centre of the other.
+        a: the centres of balls, one in each row.
+        r_a: their radii, above 0.
+        b: the centre of the other ball.
         r_b: its radius, which may be negative.
 
     Example:
-        >>> a, b = np.array([0.0, 0.0]), np.array([4.0, 0.0])
-        >>> share_of_two_balls(np.array([2.0, 3.0]), a, 1.0, b, 1.0)
-        0.5
+        >>> a, b = np.array([[0.0, 0.0]]), np.array([4.0, 0.0])
+        >>> share_of_two_balls(np.array([2.0, 3.0]), a, np.array([1.0]), b, 1.0)
+        array([0.5])
     """
-    way = b - a
-    squared, less = dot(way, way), r_b - r_a
-    apart = squared - less * less
-    if apart <= 0.0:
-        return 1.0 if less > 0.0 else 0.0
-    off = w - a
-    q = float(np.vdot(off, way))  # which, unlike dot, does not warn of an overflow
-    if not math.isfinite(q / squared):
-        return math.nan  # so far away that no share can be told
-    off = off - (q / squared) * way
-    share = (q + less * math.sqrt(float(np.vdot(off, off)) * squared / apart)) / squared
-    top = 1.0 if r_b >= 0.0 else r_a / -less
-    # A NaN fails both comparisons; the caller sees it in the distance.
-    return 0.0 if share < 0.0 else top if share > top else share
+    way, off, less = b - a, w - a, r_b - r_a
+    with np.errstate(all="ignore"):  # a NaN, of a point too far away, is seen in the distance
+        squared = np.einsum("ij,ij->i", way, way)
+        apart = squared - less * less
+        q = np.einsum("ij,ij->i", off, way)
+        off = off - (q / squared)[:, None] * way
+        root = np.sqrt(np.einsum("ij,ij->i", off, off) * squared / apart)
+        top = np.where(r_b >= 0.0, 1.0, r_a / -less)
+        share = np.minimum(np.maximum((q + less * root) / squared, 0.0), top)
+    return np.where(apart <= 0.0, np.where(less > 0.0, 1.0, 0.0), share)

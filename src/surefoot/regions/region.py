@@ -227,6 +227,10 @@ class Region:
     def contains(self, w: Array) -> Array:
         """Return whether a point is certified."""
 
+    def find_convex_part(self, w: Array) -> Region:
+        """Return a convex part of the region that holds its point nearest to w."""
+        return self
+
     @abstractmethod
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point of the region is feasible: a named tuple whose ``str`` is a sentence.
@@ -287,7 +291,8 @@ class Region:
         if known.contains(point):
             return point
         size = norm(point - self.x) + max(float(self.depth), 0.0)
-        return project_onto_both(self.nearest, known.project, w, self.x, size)
+        part = self.find_convex_part(w)
+        return project_onto_both(part.nearest, known.project, w, self.x, size)
 
     def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
         """Return a point of the region and of sets, near the last action; None for none found.

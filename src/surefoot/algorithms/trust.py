@@ -1,0 +1,77 @@
+r"""How far each of several leaders is trusted: weights that follow what each would have cost.
+
+Adapt-ML-Prod (Gaillard, Stoltz and van Erven, COLT 2014), here without a bound on the losses that
+is known beforehand. With :math:`r_i = \sum_jw_jl_j - l_i`, what leader i would have saved, R the
+largest :math:`|r_i|` so far and :math:`p_i` the first weights:
+
+.. math::
+    \epsilon_i \leftarrow \min\Big(\epsilon_i, \frac1{2R},
+        \sqrt{\frac{1 + \ln(1/p_i)}{R^2 + \sum r_i^2}}\Big), \qquad
+    W_i \leftarrow \big(W_i(1 + \epsilon_ir_i)\big)^{\epsilon_i'/\epsilon_i}, \qquad
+    w_i \propto p_i\epsilon_i'W_i
+
+with :math:`\epsilon'` the rate after the round, and :math:`W_i = 1` at first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.core.types import Array
+
+__all__ = ["Trust", "reweigh"]
+
+
+class Trust(NamedTuple):
+    """Weights, and what they follow from; an entry for each leader.
+
+    Attributes:
+        weights: w_i, with sum 1.
+        logs: ln W_i.
+        squares: the sum of r_i^2.
+        rates: epsilon_i.
+        largest: R.
+    """
+
+    weights: Array
+    logs: Array
+    squares: Array
+    rates: Array
+    largest: float
+
+    @classmethod
+    def first(cls, prior: Array) -> Trust:
+        """Return the trust before the first round."""
+        none = np.zeros_like(prior)
+        return cls(prior, none, none, np.full_like(prior, math.inf), 0.0)
+
+
+def reweigh(trust: Trust, losses: Array, prior: Array) -> Trust:
+    """Return the trust after a round.
+
+    Args:
+        trust: that before it.
+        losses: what each leader would have cost.
+        prior: the first weights.
+
+    Example:
+        >>> half = np.array([0.5, 0.5])
+        >>> after = reweigh(Trust.first(half), np.array([0.0, 1.0]), half)
+        >>> after.weights.round(6)  # r = 1/2, -1/2; rate 1: W = 3/4, 1/4
+        array([0.75, 0.25])
+    """
+    saved = float(trust.weights @ losses) - losses
+    largest = max(trust.largest, float(np.abs(saved).max()))
+    if not 0.0 < largest < math.inf:
+        return trust
+    before = np.minimum(trust.rates, 0.5 / largest)
+    logs = trust.logs * np.where(trust.rates < math.inf, before / trust.rates, 1.0)
+    logs = logs + np.log1p(before * saved)
+    squares = trust.squares + saved * saved
+    rates = np.minimum(before, np.sqrt((1.0 - np.log(prior)) / (largest * largest + squares)))
+    logs = logs * (rates / before)
+    weights = prior * rates * np.exp(logs - logs.max())
+    return Trust(weights / weights.sum(), logs, squares, rates, largest)
