@@ -217,7 +217,7 @@ def _ascend_together(cuts: Cuts, mu: Array, z: Array, enough: float) -> tuple[Ar
 
 TIMES = 2
 """How often a leader's projection is improved in a round."""
-DIRECTIONS = 16
+DIRECTIONS = 4
 """How many directions of conjugate gradients are tried in a round."""
 FLAT = 1e-14
 """A direction whose normals cancel to this share has nothing to gain."""

@@ -75,7 +75,7 @@ PRIOR = np.array([0.925, 0.025, 0.025, 0.025])
 """How far each is trusted before the first round."""
 SHALLOW = 50.0
 """A start is shallow where the set reaches this many times further than its certified ball."""
-EXACT = 1e-3
+EXACT = 1e-2
 """A leader's projection ends where multipliers change by this share of the way to it."""
 HALVINGS = 52
 LENGTHS = 11
