@@ -21,6 +21,7 @@ from surefoot.algorithms.certified_dual_averaging import Averaging, AveragingNot
 from surefoot.algorithms.cuts import Cuts
 from surefoot.algorithms.descent import Descent, DescentNote, DescentState
 from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
+from surefoot.algorithms.trust import Trust
 from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Feedback, Info
 from surefoot.regions import (
@@ -42,6 +43,7 @@ from surefoot.regions.certificates import (
     PullCertificate,
     StepCertificate,
 )
+from surefoot.regions.hull import RUNGS, Ladder
 from surefoot.sets import Ball, Box
 
 __all__ = ["Compiled", "KernelInfo", "KernelState", "Rule", "describe", "sizes", "step_in_place"]
@@ -58,7 +60,7 @@ RULES = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
 """The words of :class:`StepCertificate` for what the kernel calls by numbers."""
 VECTORS = ("centre", "lower", "upper", "middle", "beta")
 PULL = 8
-OUT = 21
+OUT = 25
 """The numbers of an info, before its vectors."""
 
 
@@ -164,10 +166,6 @@ def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
         return None
     return {
         "cuts": proposer.slots(d),
-        "keep": float(proposer.keep),
-        "lazy": int(proposer.lazy),
-        "sweeps": proposer.sweeps,
-        "expected": float(proposer.expected),
         "strong_convexity": float(proposer.strong_convexity or 0.0),
         "gradient_bound": float(proposer.gradient_bound or 0.0),
     }
@@ -177,7 +175,7 @@ def sizes(fields: dict[str, Any]) -> tuple[int, int]:
     """Return how many doubles a state and the scratch memory of a rule have, as C counts them."""
     memory, learner, normals = _lengths(fields)
     head = fields["d"] + memory + learner
-    vectors = 24 * fields["d"] + 8 * fields.get("cuts", 0) + 24 * fields["rows"]
+    vectors = 40 * fields["d"] + 24 * fields.get("cuts", 0) + 24 * fields["rows"]
     return head + normals, head + vectors + _search_size(fields)
 
 
@@ -194,8 +192,10 @@ def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
     """Return the doubles of a memory, and those of a learner without the normals and of these."""
     d, m, K = fields["d"], fields["rows"], fields.get("cuts", 0)
     curved = 6 + 2 * d + 3 * m + m * d
-    memory = (1 + 3 * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
-    learner = (0, 6 + 3 * d + 3 * K + 2, 2, 2 + 2 * d)[fields["proposer"]]
+    memory = (1 + (3 + RUNGS) * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
+    n = 1 if fields.get("strong_convexity") else 4
+    leader = 11 + (3 + n) * d + 5 * n + (2 + n) * K
+    learner = (0, leader, 2, 2 + 2 * d)[fields["proposer"]]
     return memory, learner, K * d
 
 
@@ -232,8 +232,10 @@ class Rule:
         block[: self.d] = state.x
         memory, learner = state.memory, state.learner
         if isinstance(memory, HullMemory):
-            spots = (part for spot in memory[1:] for part in (spot.x, spot[1:]))
-            parts = [(memory.rounds,), *spots]
+            spots = (memory.last, memory.anchor, memory.start)
+            parts = [(memory.rounds,), *(part for spot in spots for part in (spot.x, spot[1:]))]
+            x, *numbers = memory.ladder
+            parts.append(np.column_stack([x, *numbers]).ravel())
         elif isinstance(memory, CurvatureMemory):
             if memory.slope_error and self.layout[1] == KNOWLEDGE[Curvature]:
                 return None
@@ -258,16 +260,16 @@ class Rule:
             vectors = (memory.anchor, memory.x, memory.s, memory.drawn, memory.target)
             parts = [(*numbers, memory.target_level, memory.is_pulled), *vectors]
         if isinstance(learner, LeaderState):
-            cuts, none = learner.cuts, np.zeros(self.cuts - len(learner.cuts.offsets))
+            cuts, trust = learner.cuts, learner.trust
+            none = self.cuts - len(cuts.offsets)
             told = (learner.reach, learner.start_value, learner.depth, learner.deepened)
-            parts += [(*told, learner.is_careful, len(cuts.offsets)), learner.start]
-            parts += [cuts.offsets, none, cuts.inverses, none, learner.Z, learner.gradients]
-            parts += [
-                (learner.energy, learner.inverse_eta),
-                cuts.weights,
-                none,
-                cuts.normals.ravel(),
-            ]
+            told += (learner.is_careful, len(cuts.offsets), learner.squares, learner.lag)
+            parts.append((*told, learner.worst_lag, learner.inverse_eta, trust.largest))
+            parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
+            outside = [cuts.exceed(point) for point in learner.points]
+            parts += [trust.weights, trust.logs, trust.squares, trust.rates, outside]
+            parts += [np.pad(part, (0, none)) for part in (cuts.offsets, cuts.inverses)]
+            parts += [np.pad(cuts.pulls, ((0, 0), (0, none))).ravel(), cuts.normals.ravel()]
         elif isinstance(learner, AveragingState):
             parts += [(learner.squares, learner.inverse_eta), learner.start]
             parts += [learner.gradients]
@@ -287,7 +289,9 @@ class Rule:
                 value, when = block[at + d : at + d + 2].tolist()
                 spots.append(Anchor(block[at : at + d], value, when))
                 at += d + 2
-            return HullMemory(float(block[d]), *spots)
+            rungs = block[at : at + RUNGS * (d + 2)].reshape(RUNGS, d + 2)
+            ladder = Ladder(rungs[:, :d], rungs[:, d], rungs[:, d + 1])
+            return HullMemory(float(block[d]), *spots, ladder)
         if self.layout[1] > 1:
             return self._curved_memory(block)
         numbers = block[d : d + 11].tolist()
@@ -322,18 +326,22 @@ class Rule:
             squares, inverse_eta = block[at : at + 2].tolist()
             start, gradients = block[at + 2 : at + 2 + d], block[at + 2 + d : at + 2 + 2 * d]
             return AveragingState(start, gradients, inverse_eta, squares)
-        reach, start_value, depth, deepened, careful, n = block[at : at + 6].tolist()
-        count, at = int(n), at + 6
-        start, at = block[at : at + d], at + d
-        offsets, inverses = block[at : at + count], block[at + K : at + K + count]
-        at += 2 * K
-        Z, gradients, at = block[at : at + d], block[at + d : at + 2 * d], at + 2 * d
-        energy, inverse_eta = block[at : at + 2].tolist()
-        weights = block[at + 2 : at + 2 + count]
-        normals = block[self.normals : self.normals + count * d].reshape(count, d)
-        cuts = Cuts(normals, offsets, inverses, weights)
-        numbers = (energy, inverse_eta, depth, deepened, bool(careful))
-        return LeaderState(start, reach, start_value, cuts, Z, (), gradients, *numbers)
+        numbers, at = block[at : at + 11].tolist(), at + 11
+        reach, start_value, depth, deepened, careful, n, squares, lag, worst, scale, most = numbers
+        leaders, count = len(self.player.proposer.multiples), int(n)
+
+        def take(*shape: int) -> Array:
+            nonlocal at
+            at += math.prod(shape)
+            return block[at - math.prod(shape) : at].reshape(shape)
+
+        start, gradients, Z, points = take(d), take(d), take(d), take(leaders, d)
+        trust = Trust(take(leaders), take(leaders), take(leaders), take(leaders), most)
+        take(leaders)
+        offsets, inverses, pulls = take(K)[:count], take(K)[:count], take(leaders, K)[:, :count]
+        cuts = Cuts(take(count, d), offsets, inverses, pulls)
+        learnt = (start, reach, start_value, cuts, points, trust, Z, (), gradients, squares)
+        return LeaderState(*learnt, lag, worst, scale, depth, deepened, bool(careful))
 
 
 def make_rule(player: Certified, d: int) -> Rule | None:
@@ -457,7 +465,8 @@ class KernelInfo:
         """What the rule's own bound on the regret wants to know of the step."""
         note, player, d = self._numbers[14:20], self._rule.player, self._rule.d
         if isinstance(player.proposer, Leader):
-            return LeaderNote(*note)
+            lags = np.array(self._numbers[21 : 21 + len(player.proposer.multiples)])
+            return LeaderNote(note[0], lags, *note[1:])
         if isinstance(player.proposer, Proposals):
             return None
         grad, at = self._told.cost_gradient, OUT + 2 * d

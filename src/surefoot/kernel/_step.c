@@ -12,7 +12,7 @@
 #include "c/surefoot.h"
 
 #define SF_CAPSULE "surefoot.kernel.rule"
-#define SF_OUT 21 /* numbers of an info, before its vectors */
+#define SF_OUT 25 /* numbers of an info, before its vectors */
 
 typedef struct {
     sf_rule rule; /* first: the capsule's pointer is one to it */
@@ -29,14 +29,12 @@ static const struct {
 #define FIELD(kind, name) {#name, kind, offsetof(sf_rule, name)}
     FIELD('i', d),          FIELD('i', cuts),        FIELD('i', rows),
     FIELD('i', proposer),   FIELD('i', knowledge),   FIELD('i', domain),
-    FIELD('i', keep_start), FIELD('i', decreasing),  
-    FIELD('i', lazy),       FIELD('i', sweeps),      FIELD('i', ratchet),
-    FIELD('i', as_steps),   FIELD('d', G_g),         FIELD('d', reach),
+    FIELD('i', keep_start), FIELD('i', decreasing),
+    FIELD('i', ratchet),    FIELD('i', as_steps),   FIELD('d', G_g),         FIELD('d', reach),
     FIELD('d', value_error), FIELD('d', slope_error), FIELD('d', drift),
     FIELD('d', evaluation_error), FIELD('d', rho),   FIELD('d', sigma),
     FIELD('d', radius),     FIELD('d', inner),       FIELD('d', around),
-    FIELD('d', diameter),   FIELD('d', keep),        FIELD('d', expected),
-    FIELD('d', strong_convexity), FIELD('d', gradient_bound), FIELD('d', scale),
+    FIELD('d', diameter),   FIELD('d', strong_convexity), FIELD('d', gradient_bound), FIELD('d', scale),
     FIELD('d', eta),        FIELD('d', far),         FIELD('r', beta),
     FIELD('v', centre),     FIELD('v', lower),       FIELD('v', upper),
     FIELD('v', middle),
@@ -154,7 +152,8 @@ static void write_info(const sf_rule *rule, const sf_info *info, double *out)
         info->bound, info->cut, info->alarms, info->kind, info->row, info->round, info->value,
         info->anchor_value, info->anchor_round, info->share, info->distance, info->room,
         info->rho, info->slope, info->note[0], info->note[1], info->note[2], info->note[3],
-        info->note[4], info->note[5], info->drawn,
+        info->note[4], info->note[5], info->drawn, info->lags[0], info->lags[1], info->lags[2],
+        info->lags[3],
     };
     sf_copy(out, numbers, SF_OUT);
     sf_copy(out + SF_OUT, info->wanted, d);

@@ -1,12 +1,13 @@
 /* What values and a bound on the subgradients certify: surefoot.regions.hull.
  *
- * Memory: rounds; the last action that was read, the deepest one before it, and the first. */
+ * Memory: rounds; the last action that was read, the deepest one before it, the first, and a
+ * ladder: actions before the last, the most recent of each octave of depth. */
 
 #define SF_POINT 1e-300 /* the radius of a ball that is its centre, and not empty */
 
 static inline size_t sf_hull_memory(int d)
 {
-    return 1 + 3 * ((size_t)d + 2);
+    return 1 + (3 + SF_RUNGS) * ((size_t)d + 2);
 }
 
 static inline double *sf_last(const double *memory)
@@ -24,6 +25,11 @@ static inline double *sf_first(const double *memory, int d)
     return (double *)memory + 1 + 2 * (d + 2);
 }
 
+static inline double *sf_rung(const double *memory, int j, int d)
+{
+    return (double *)memory + 1 + (3 + j) * (d + 2);
+}
+
 static inline void sf_init_hull(const sf_rule *rule, double *memory, const double *x1)
 {
     const int d = SF_DIM(rule);
@@ -31,6 +37,10 @@ static inline void sf_init_hull(const sf_rule *rule, double *memory, const doubl
     sf_put_spot(sf_last(memory), x1, HUGE_VAL, 0.0, d);
     sf_put_spot(sf_anchor(memory, d), x1, HUGE_VAL, 0.0, d);
     sf_put_spot(sf_first(memory, d), x1, HUGE_VAL, 0.0, d);
+    for (int j = 0; j < SF_RUNGS; j++) {
+        sf_fill(sf_rung(memory, j, d), 0.0, d + 2);
+        sf_rung(memory, j, d)[d] = HUGE_VAL;
+    }
 }
 
 /* delta, a bound on the error of an observed g, with room for one sum. */
@@ -67,6 +77,25 @@ static inline sf_hull sf_hull_of(const sf_rule *rule, const double *anchor, cons
     hull.level = sf_aged(b.value, t - b.round, rule->drift);
     hull.anchor_radius = -hull.anchor_level / rule->G_g - lost;
     hull.radius = -hull.level / rule->G_g - lost;
+    hull.ladder = NULL;
+    return hull;
+}
+
+/* The same with the balls of the ladder, as they are in round t. */
+static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, double t)
+{
+    const int d = SF_DIM(rule);
+    const double lost = sf_lost(rule), *last = sf_last(memory);
+    sf_hull hull = sf_hull_of(rule, sf_anchor(memory, d), last, t);
+    hull.ladder = sf_rung(memory, 0, d);
+    for (int j = 0; j < SF_RUNGS; j++) {
+        const sf_spot spot = sf_spot_at(sf_rung(memory, j, d), d);
+        hull.rung_level[j] = sf_aged(spot.value, t - spot.round, rule->drift);
+        hull.rung_radius[j] = -hull.rung_level[j] / rule->G_g - lost;
+        if (hull.rung_radius[j] > 0.0) {
+            hull.rung_apart[j] = sf_squared_distance(last, spot.x, d);
+        }
+    }
     return hull;
 }
 
@@ -76,7 +105,44 @@ typedef struct {
     double far;   /* how long the way is */
     double room;  /* how long it may be */
     double *centre, *offset;
+    double anchor_level, anchor_round; /* of the ball that is beside the last one */
+    int rung;                          /* where that is on the ladder; -1 for the anchor */
 } sf_near;
+
+/* About how far a point is from the hull of a ball and the last one.
+ * apart: the squared distance of both; there: that of the point from the last. */
+static inline double sf_beyond(const sf_hull *hull, const double *w, const double *a, double r_a,
+                               double apart, double there, int d)
+{
+    const double less = hull->radius - r_a;
+    const double squared = sf_squared_distance(w, a, d), free = apart - less * less;
+    double share = less > 0.0 ? 1.0 : 0.0, q = 0.0;
+    if (apart > 0.0) { /* the product of both ways, from the squares of all three sides */
+        q = 0.5 * (squared + apart - there);
+    }
+    if (free > 0.0) {
+        const double off = sf_max(squared - q * q / apart, 0.0);
+        const double top = hull->radius >= 0.0 ? 1.0 : r_a / -less;
+        share = (q + less * sqrt(off * apart / free)) / apart;
+        share = share < 0.0 ? 0.0 : share > top ? top : share;
+    }
+    const double far = sf_max(squared - 2.0 * share * q + share * share * apart, 0.0);
+    return sqrt(far) - sf_max(r_a + share * less, 0.0);
+}
+
+/* The hull with one of the ladder's balls for the anchor, and no ladder. */
+static inline sf_hull sf_take_rung(const sf_hull *hull, int j, int d)
+{
+    sf_hull one = *hull;
+    one.ladder = NULL;
+    if (j >= 0) {
+        one.anchor = hull->ladder + (size_t)j * (d + 2);
+        one.anchor_level = hull->rung_level[j];
+        one.anchor_radius = hull->rung_radius[j];
+        one.anchor_round = one.anchor[d + 1];
+    }
+    return one;
+}
 
 static inline double sf_share_of_two_balls(const sf_hull *hull, const double *w, double *off,
                                            int d)
@@ -102,10 +168,32 @@ static inline double sf_share_of_two_balls(const sf_hull *hull, const double *w,
     return share < 0.0 ? 0.0 : share > top ? top : share;
 }
 
-static inline sf_near sf_nearest_ball(const sf_hull *hull, const double *w, int d, sf_work *work)
+static inline sf_near sf_nearest_ball(const sf_hull *hulls, const double *w, int d, sf_work *work)
 {
-    const double *a = hull->anchor, *b = hull->x;
+    const double *b = hulls->x;
+    int rung = -1;
+    if (hulls->ladder) {
+        const double there = sf_squared_distance(w, b, d);
+        const double apart = sf_squared_distance(b, hulls->anchor, d);
+        double least = sf_beyond(hulls, w, hulls->anchor, hulls->anchor_radius, apart, there, d);
+        for (int j = 0; j < SF_RUNGS; j++) {
+            if (hulls->rung_radius[j] > 0.0) {
+                const double *spot = hulls->ladder + (size_t)j * (d + 2);
+                const double beyond = sf_beyond(hulls, w, spot, hulls->rung_radius[j],
+                                                hulls->rung_apart[j], there, d);
+                if (beyond < least) {
+                    least = beyond;
+                    rung = j;
+                }
+            }
+        }
+    }
+    const sf_hull one = sf_take_rung(hulls, rung, d), *hull = &one;
+    const double *a = hull->anchor;
     sf_near near;
+    near.rung = rung;
+    near.anchor_level = hull->anchor_level;
+    near.anchor_round = hull->anchor_round;
     near.centre = sf_take(work, d);
     near.offset = sf_take(work, d);
     near.share = sf_share_of_two_balls(hull, w, near.centre, d); /* both are free until now */
@@ -122,8 +210,26 @@ static inline sf_near sf_nearest_ball(const sf_hull *hull, const double *w, int 
 /* The certificate: g at a point is at most (1 - share) g(a) + share g(x) + G_g far. */
 static inline double sf_hull_bound(const sf_rule *rule, const sf_hull *hull, const sf_near *near)
 {
-    const double level = (1.0 - near->share) * hull->anchor_level + near->share * hull->level;
+    const double level = (1.0 - near->share) * near->anchor_level + near->share * hull->level;
     return level + rule->G_g * near->far;
+}
+
+/* Put the last action on its rung. */
+static inline void sf_climb(const sf_rule *rule, double *memory)
+{
+    const int d = SF_DIM(rule);
+    const double *last = sf_last(memory), *anchor = sf_anchor(memory, d), lost = sf_lost(rule);
+    const double level = sf_aged(anchor[d], last[d + 1] - anchor[d + 1], rule->drift);
+    const double radius = -last[d] / rule->G_g - lost;
+    double most = -level / rule->G_g - lost;
+    int rung = 0;
+    if (!(radius > 0.0) || most >= (1 << SF_RUNGS) * radius) {
+        return;
+    }
+    for (most = most / radius; most >= 2.0 && rung < SF_RUNGS - 1; rung++) {
+        most = 0.5 * most;
+    }
+    sf_copy(sf_rung(memory, rung, d), last, d + 2);
 }
 
 /* The memory with a round in which something was read. */
@@ -141,7 +247,7 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
         return upper + sf_lost(rule) * rule->G_g < 0.0 ? SF_OK : SF_START;
     }
     if (!errors.exact) { /* what was certified bounds g as well as the reading does */
-        const sf_hull hull = sf_hull_of(rule, anchor, last, t - age);
+        const sf_hull hull = sf_hulls_of(rule, memory, t - age);
         if (!sf_differ(x, last, d)) {
             upper = sf_min(upper, hull.level);
         } else {
@@ -157,6 +263,7 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
         anchor[d] = aged;
         anchor[d + 1] = last[d + 1];
     }
+    sf_climb(rule, memory);
     sf_put_spot(last, x, upper, t - age, d);
     return SF_OK;
 }
@@ -169,7 +276,7 @@ static inline void sf_find_hull(sf_region *region)
     const double *memory = region->memory, *anchor = sf_anchor(memory, d);
     const double t = memory[0] + 1.0;
     sf_hull *hull = &region->hull;
-    *hull = sf_hull_of(rule, anchor, sf_last(memory), t);
+    *hull = sf_hulls_of(rule, memory, t);
     region->upper = sf_last(memory)[d];
     region->depth = sf_max(hull->anchor_radius, hull->radius);
     region->longest = sf_max(hull->radius, 0.0);
@@ -187,10 +294,12 @@ static inline void sf_find_hull(sf_region *region)
             hull->anchor_radius = r;
             hull->anchor_level = hull->level;
             hull->anchor_round = sf_last(memory)[d + 1];
+            hull->ladder = NULL;
         } else if (hull->anchor_level >= 0.5 * anchor[d] && r_a > sf_max(r, 0.0)) {
             hull->x = hull->anchor;
             hull->level = hull->anchor_level;
             hull->radius = hull->anchor_radius = SF_POINT;
+            hull->ladder = NULL;
             region->has_start = 0;
         }
     }
@@ -261,6 +370,9 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
     const int d = SF_DIM(region->rule);
     double *z = sf_take(&work, d), *mixed = sf_take(&work, d), *near = sf_take(&work, d);
     const double *x = region->hull.x;
+    sf_work some = work;
+    sf_region part = *region; /* which is convex */
+    part.hull = sf_take_rung(&region->hull, sf_nearest_ball(&region->hull, w, d, &some).rung, d);
     const double share = sf_min(size / sf_max(sf_distance(w, x, d), 1e-300), 1.0);
     sf_copy(z, x, d);
     for (int sweep = 0; sweep < 60; sweep++) {
@@ -272,7 +384,7 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
         for (int i = 0; i < d; i++) {
             mixed[i] = 2.0 * point[i] - z[i];
         }
-        status = status == SF_OK ? sf_nearest_in_hull(region, near, mixed, work) : status;
+        status = status == SF_OK ? sf_nearest_in_hull(&part, near, mixed, work) : status;
         if (status != SF_OK) {
             return status;
         }
@@ -356,8 +468,8 @@ static inline void sf_certify_hull(const sf_region *region, const double *next, 
         info->kind = SF_FROM_START;
     }
     info->bound = sf_min(sf_hull_bound(region->rule, hull, &near) + region->noise, 0.0);
-    info->anchor_value = hull->anchor_level;
-    info->anchor_round = hull->anchor_round;
+    info->anchor_value = near.anchor_level;
+    info->anchor_round = near.anchor_round;
     info->value = hull->level;
     info->share = near.share;
     info->distance = near.far;
@@ -379,7 +491,7 @@ static inline unsigned sf_hull_alarms(const sf_rule *rule, const double *before,
     if (sf_first(before, d)[d] == HUGE_VAL) {
         return alarms;
     }
-    const sf_hull hull = sf_hull_of(rule, anchor, sf_last(before), t);
+    const sf_hull hull = sf_hulls_of(rule, before, t);
     const sf_near near = sf_nearest_ball(&hull, x, d, &work);
     if (least > sf_hull_bound(rule, &hull, &near) + 4 * noise) {
         alarms |= SF_ABOVE;

@@ -1,18 +1,27 @@
-/* A leader that learns on all half-spaces seen and is never played: surefoot.algorithms.leader.
+/* Leaders that learn on all half-spaces seen and are never played: surefoot.algorithms.leader.
  *
- * Learner: the numbers below, start, offsets and inverses of the cuts; for each expert on the same
- * cuts (one now) Z, gradients, energy, 1/eta and the multipliers of the cuts; then the normals. All
- * points are relative to the start. */
+ * Learner: the numbers below, start, gradients, Z, the points of the leaders, how far each is
+ * trusted, offsets and inverses of the cuts, what these hold each leader back by; then the normals.
+ * All points are relative to the start. */
 
 enum {
     SF_REACH,       /* D, the largest distance from the start to a point of the domain */
     SF_START_VALUE, /* g at the start at most */
-    SF_DEEP,        /* the anchor's radius when it had last grown by a tenth */
+    SF_DEEP,        /* the deepest radius when it had last grown by a tenth */
     SF_DEEPENED,    /* the round of that */
     SF_IS_CAREFUL,
-    SF_COUNT, /* of the cuts */
+    SF_COUNT,       /* of the cuts */
+    SF_SQUARES_SUM, /* of the gradients */
+    SF_LAG,         /* what the actions have cost more than the first leader */
+    SF_WORST_LAG,
+    SF_ETA_INVERSE, /* 1/eta, which never falls */
+    SF_LARGEST,     /* the largest saving of a leader so far */
     SF_LEADER_NUMBERS
 };
+
+#define SF_LEADERS 4
+#define SF_LENGTHS 11
+#define SF_DIRECTIONS 4
 
 #ifdef SF_K
 #define SF_CUTS(rule) ((void)(rule), SF_K)
@@ -20,34 +29,55 @@ enum {
 #define SF_CUTS(rule) ((rule)->cuts)
 #endif
 
-static inline size_t sf_leader_head(int d, int K)
+/* Where costs are strongly convex one leader descends; else one adds up and three descend. */
+static inline int sf_leaders(const sf_rule *rule)
 {
-    return SF_LEADER_NUMBERS + 3 * (size_t)d + 3 * (size_t)K + 2;
+    return rule->strong_convexity > 0 ? 1 : SF_LEADERS;
+}
+
+static inline double sf_multiple(const sf_rule *rule, int k)
+{
+    const double multiples[SF_LEADERS] = {0.0, 0.25, 1.0, 4.0};
+    return rule->strong_convexity > 0 ? 1.0 : multiples[k];
+}
+
+static inline size_t sf_leader_head(const sf_rule *rule)
+{
+    const size_t d = SF_DIM(rule), K = SF_CUTS(rule), n = sf_leaders(rule);
+    return SF_LEADER_NUMBERS + (3 + n) * d + 5 * n + (2 + n) * K;
 }
 
 /* A learner, by its parts. */
 typedef struct {
-    double *numbers, *start, *offsets, *inverses; /* 1/|s| of the slope that a cut came from */
-    double *Z, *gradients, *energy, *inverse_eta, *weights;
+    double *numbers, *start, *gradients, *Z, *points;
+    double *trust, *logs, *squares, *rates, *outside; /* one for each leader */
+    double *offsets, *inverses; /* 1/|s| of the slope that a cut came from */
+    double *pulls;              /* a row of K for each leader */
     double *normals;
-    int count;
+    int count, leaders, K;
 } sf_leader;
 
 static inline sf_leader sf_leader_at(const sf_rule *rule, const double *block)
 {
-    const int d = SF_DIM(rule), K = SF_CUTS(rule);
+    const int d = SF_DIM(rule), K = SF_CUTS(rule), n = sf_leaders(rule);
     sf_leader leader;
     leader.numbers = (double *)block;
     leader.start = leader.numbers + SF_LEADER_NUMBERS;
-    leader.offsets = leader.start + d;
+    leader.gradients = leader.start + d;
+    leader.Z = leader.gradients + d;
+    leader.points = leader.Z + d;
+    leader.trust = leader.points + (size_t)n * d;
+    leader.logs = leader.trust + n;
+    leader.squares = leader.logs + n;
+    leader.rates = leader.squares + n;
+    leader.outside = leader.rates + n; /* by how much it exceeds the cuts */
+    leader.offsets = leader.outside + n;
     leader.inverses = leader.offsets + K;
-    leader.Z = leader.inverses + K;
-    leader.gradients = leader.Z + d;
-    leader.energy = leader.gradients + d;
-    leader.inverse_eta = leader.energy + 1;
-    leader.weights = leader.inverse_eta + 1;
-    leader.normals = leader.weights + K;
+    leader.pulls = leader.inverses + K;
+    leader.normals = leader.pulls + (size_t)n * K;
     leader.count = (int)leader.numbers[SF_COUNT];
+    leader.leaders = n;
+    leader.K = K;
     return leader;
 }
 
@@ -70,13 +100,93 @@ static inline void sf_start_leader(const sf_rule *rule, sf_leader *leader, const
     leader->numbers[SF_REACH] = sf_reach_from(rule, x1);
 }
 
+/* How far a leader is trusted before the first round. */
+static inline double sf_prior(const sf_leader *leader, int k)
+{
+    return leader->leaders == 1 ? 1.0 : k == 0 ? 0.925 : 0.025;
+}
+
 static inline void sf_init_leader(const sf_rule *rule, double *block, const double *x1)
 {
-    const int d = SF_DIM(rule), K = SF_CUTS(rule);
-    sf_fill(block, 0.0, (int)sf_leader_head(d, K));
+    sf_fill(block, 0.0, (int)sf_leader_head(rule));
     sf_leader leader = sf_leader_at(rule, block);
     sf_start_leader(rule, &leader, x1);
-    *leader.energy = rule->expected;
+    for (int k = 0; k < leader.leaders; k++) {
+        leader.trust[k] = sf_prior(&leader, k);
+        leader.rates[k] = HUGE_VAL;
+    }
+}
+
+/* ln(1 + x) for |x| <= 1/2, by a series, so that every machine has the same bits. */
+static inline double sf_log1p(double x)
+{
+    const double s = x / (2.0 + x), square = s * s;
+    double sum = 0.0;
+    for (int k = 37; k > 0; k -= 2) {
+        sum = 1.0 / k + square * sum;
+    }
+    return 2.0 * s * sum;
+}
+
+/* e^x for x <= 0, likewise. */
+static inline double sf_exp(double x)
+{
+    int halved = 0;
+    double sum = 1.0;
+    if (!(x > -700.0)) {
+        return 0.0;
+    }
+    for (; x < -0.0625; halved++) {
+        x = 0.5 * x;
+    }
+    for (int k = 9; k > 0; k--) {
+        sum = 1.0 + x * sum / k;
+    }
+    for (; halved > 0; halved--) {
+        sum = sum * sum;
+    }
+    return sum;
+}
+
+/* Trust the leaders by what each would have cost: surefoot.algorithms.trust. */
+static inline void sf_reweigh(sf_leader *leader, const double *grad, double size, int d)
+{
+    const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
+                                      1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
+    double losses[SF_LEADERS], mean = 0.0, largest = leader->numbers[SF_LARGEST];
+    double highest = -HUGE_VAL, sum = 0.0;
+    for (int k = 0; k < leader->leaders; k++) {
+        const double cost = sf_dot(leader->points + (size_t)k * d, grad, d);
+        const double back = size * leader->outside[k];
+        losses[k] = cost + back;
+        const double part = leader->trust[k] * losses[k];
+        mean += part;
+    }
+    for (int k = 0; k < leader->leaders; k++) {
+        largest = sf_max(largest, fabs(mean - losses[k]));
+    }
+    if (!(largest > 0.0 && largest < HUGE_VAL)) {
+        return;
+    }
+    leader->numbers[SF_LARGEST] = largest;
+    for (int k = 0; k < leader->leaders; k++) {
+        const double saved = mean - losses[k], old = leader->rates[k];
+        const double rate = sf_min(old, 0.5 / largest);
+        const double log = leader->logs[k] * (old < HUGE_VAL ? rate / old : 1.0);
+        leader->squares[k] += saved * saved;
+        const double most = largest * largest + leader->squares[k];
+        leader->rates[k] = sf_min(rate, sqrt(prior[k] / most));
+        leader->logs[k] = (log + sf_log1p(rate * saved)) * (leader->rates[k] / rate);
+        highest = sf_max(highest, leader->logs[k]);
+    }
+    for (int k = 0; k < leader->leaders; k++) {
+        const double weight = sf_prior(leader, k) * leader->rates[k];
+        leader->trust[k] = weight * sf_exp(leader->logs[k] - highest);
+        sum += leader->trust[k];
+    }
+    for (int k = 0; k < leader->leaders; k++) {
+        leader->trust[k] = leader->trust[k] / sum;
+    }
 }
 
 /* Keep a leader where the points of the domain are: within a length of the start, or in the box. */
@@ -145,12 +255,19 @@ static inline void sf_combine(double *out, const sf_leader *leader, const double
     sf_add_up(out, leader->normals, leader->count, weights, d);
 }
 
+static inline void sf_move_pulls(sf_leader *leader, int to, int from)
+{
+    for (int j = 0; j < leader->leaders; j++) {
+        leader->pulls[j * leader->K + to] = leader->pulls[j * leader->K + from];
+    }
+}
+
 /* Make room for one more cut: an idle one goes, or two become their sum; return the place.
  * products: of the normals with the new one, which are kept in step. */
 static inline int sf_forget(sf_leader *leader, const double *u, double *products, int d,
                             sf_undo *undo)
 {
-    double *const mu = leader->weights, most = -HUGE_VAL;
+    double *const mu = leader->pulls, most = -HUGE_VAL; /* of the first leader */
     int drop = -1, into = 0;
     for (int k = 0; k < leader->count; k++) {
         if (mu[k] == 0.0) { /* the cut that does nothing, and is furthest from doing something */
@@ -192,7 +309,7 @@ static inline int sf_forget(sf_leader *leader, const double *u, double *products
             sf_copy(leader->normals + (size_t)high * d, leader->normals + (size_t)last * d, d);
             leader->offsets[high] = leader->offsets[last];
             leader->inverses[high] = leader->inverses[last];
-            mu[high] = mu[last];
+            sf_move_pulls(leader, high, last);
             products[high] = products[last];
         }
         return low;
@@ -204,6 +321,9 @@ static inline int sf_forget(sf_leader *leader, const double *u, double *products
     const double v = a * leader->inverses[into], w = b * leader->inverses[drop];
     leader->offsets[into] = (o + p) / size;
     leader->inverses[into] = (v + w) / size;
+    for (int j = 0; j < leader->leaders; j++) {
+        leader->pulls[j * leader->K + into] += leader->pulls[j * leader->K + drop];
+    }
     mu[into] = size;
     products[into] = sf_dot(one, u, d);
     return drop;
@@ -250,33 +370,95 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
     sf_copy(leader->normals + (size_t)at * d, u, d);
     leader->offsets[at] = offset;
     leader->inverses[at] = inverse;
-    leader->weights[at] = 0.0;
+    for (int j = 0; j < leader->leaders; j++) {
+        leader->pulls[j * leader->K + at] = 0.0;
+    }
     products[at] = sf_dot(u, u, d);
     return at;
 }
 
+/* Conjugate gradients of the positive multipliers together, until one would be negative.
+ * z goes with them. */
+SF_WIDE static void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
+                                       const double *offsets, double enough, int d, sf_work work)
+{
+    const int n = leader->count;
+    int *held = (int *)sf_take(&work, n), m = 0;
+    double *v = sf_take(&work, n), *way = sf_take(&work, n), *push = sf_take(&work, d);
+    double squared = 0.0;
+    for (int k = 0; k < n; k++) {
+        if (mu[k] > 0.0) {
+            held[m] = k;
+            v[m] = sf_dot(leader->normals + (size_t)k * d, z, d) - offsets[k];
+            way[m] = v[m];
+            m++;
+        }
+    }
+    squared = sf_dot(v, v, m);
+    for (int turn = 0; m > 1 && turn < SF_DIRECTIONS && turn < m; turn++) {
+        sf_fill(push, 0.0, d);
+        for (int j = 0; j < m; j++) {
+            sf_along(push, push, way[j], leader->normals + (size_t)held[j] * d, d);
+        }
+        const double bend = sf_dot(push, push, d);
+        if (!(bend > 1e-14 * sf_dot(way, way, m))) {
+            break; /* the normals cancel: nothing to gain */
+        }
+        double share = squared / bend;
+        int ends = -1;
+        for (int j = 0; j < m; j++) {
+            if (way[j] < 0.0 && mu[held[j]] / -way[j] <= share) {
+                share = mu[held[j]] / -way[j];
+                ends = j;
+            }
+        }
+        for (int j = 0; j < m; j++) {
+            const double step = share * way[j];
+            mu[held[j]] = j == ends ? 0.0 : sf_max(mu[held[j]] + step, 0.0);
+        }
+        sf_along(z, z, -share, push, d);
+        for (int j = 0; j < m; j++) {
+            v[j] -= share * sf_dot(leader->normals + (size_t)held[j] * d, push, d);
+        }
+        const double after = sf_dot(v, v, m);
+        if (ends >= 0 || after <= enough * enough) {
+            break;
+        }
+        sf_along(way, v, after / squared, way, m);
+        squared = after;
+    }
+}
+
 /* Better multipliers mu, and the leader z that they lead to from where it would be without cuts.
- * newest: the cut that is served first, exactly, -1 for none; products: of the normals with it. */
-static inline void sf_project_leader(const sf_rule *rule, const sf_leader *leader, double *z,
-                                     double *mu, const double *free, const double *offsets,
-                                     int newest, const double *products, sf_work work)
+ * newest: the cut that is served first, exactly, -1 for none. */
+static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, double *z, double *mu,
+                             const double *free, const double *offsets, int newest, double enough,
+                             sf_work work)
 {
     const int d = SF_DIM(rule), n = leader->count;
     const double limit = 2.0 * leader->numbers[SF_REACH];
-    double *v = sf_take(&work, n), *step = sf_take(&work, n), *down = sf_take(&work, n);
-    double *push = sf_take(&work, d);
+    double *v = sf_take(&work, n), *step = sf_take(&work, n), *push = sf_take(&work, d);
     sf_combine(push, leader, mu, d);
     sf_minus(z, free, push, d);
     sf_limit(rule, leader, z, limit);
-    sf_rows_dot(v, leader, z, d);
-    sf_minus(v, v, offsets, n);
-    if (newest >= 0 && v[newest] > 0.0) {
-        mu[newest] += v[newest];
-        sf_along(v, v, -v[newest], products, n);
+    if (newest >= 0) {
+        const double *row = leader->normals + (size_t)newest * d;
+        const double over = sf_dot(row, z, d) - offsets[newest];
+        if (over > 0.0) {
+            mu[newest] += over;
+            sf_along(z, z, -over, row, d);
+        }
     }
-    for (int sweep = 0; sweep < rule->sweeps; sweep++) {
+    for (int time = 0; time < 2; time++) {
+        double most = 0.0;
+        sf_rows_dot(v, leader, z, d);
         for (int k = 0; k < n; k++) {
+            v[k] -= offsets[k];
             step[k] = sf_max(v[k], -mu[k]);
+            most = sf_max(most, fabs(step[k]));
+        }
+        if (most <= enough) {
+            break;
         }
         sf_combine(push, leader, step, d);
         const double bend = sf_dot(push, push, d);
@@ -284,31 +466,36 @@ static inline void sf_project_leader(const sf_rule *rule, const sf_leader *leade
             break;
         }
         const double share = sf_min(sf_dot(step, v, n) / bend, 1.0);
-        sf_along(mu, mu, share, step, n);
-        if (sweep + 1 < rule->sweeps) {
-            sf_rows_dot(down, leader, push, d);
-            sf_along(v, v, -share, down, n);
+        for (int k = 0; k < n; k++) {
+            const double more = share * step[k];
+            mu[k] = sf_max(mu[k] + more, 0.0);
         }
+        sf_along(z, z, -share, push, d);
+        sf_ascend_together(leader, z, mu, offsets, enough, d, work);
     }
     sf_combine(push, leader, mu, d);
     sf_minus(z, free, push, d);
     sf_limit(rule, leader, z, limit);
 }
 
-/* Move w towards all the cuts, tightened by rho, that it exceeds; in place. */
-static inline void sf_push_from_cuts(double *w, const sf_leader *leader, const double *offsets,
-                                     double rho, int d, sf_work work)
+/* Move w, whose products with the normals are known, towards all the cuts, tightened by rho, that
+ * it exceeds; in place. */
+static inline void sf_push_from_cuts(double *w, const double *products, const sf_leader *leader,
+                                     const double *offsets, double rho, int d, sf_work work)
 {
     double *over = sf_take(&work, leader->count), *back = sf_take(&work, d);
-    sf_rows_dot(over, leader, w, d);
+    int some = 0;
     for (int k = 0; k < leader->count; k++) {
         const double tighter = rho * leader->inverses[k];
-        over[k] = sf_max(over[k] - offsets[k] + tighter, 0.0);
+        over[k] = sf_max(products[k] - offsets[k] + tighter, 0.0);
+        some |= over[k] > 0.0;
     }
-    sf_combine(back, leader, over, d);
-    const double squared = sf_dot(back, back, d);
-    if (squared > 0.0) {
-        sf_along(w, w, -(sf_dot(over, over, leader->count) / squared), back, d);
+    if (some) {
+        sf_combine(back, leader, over, d);
+        const double squared = sf_dot(back, back, d);
+        if (squared > 0.0) {
+            sf_along(w, w, -(sf_dot(over, over, leader->count) / squared), back, d);
+        }
     }
 }
 
@@ -324,73 +511,142 @@ static inline int sf_apply_reading(double *w, const double *X, double upper, con
     return sf_project_halfspace(w, upper + sf_dot(s, way, d) + rho, s, d);
 }
 
-/* The wish of the follower: towards the leader, off the cuts. */
+/* h: half of what X is behind Z, in the leader's objective, spent on the margin.
+ * at_X, at_Z: their products with the normals; pulls: what the cuts hold Z back by. */
+static inline double sf_margin(const sf_leader *leader, const double *offsets, const double *pulls,
+                               const double *X, const double *Z, const double *at_X,
+                               const double *at_Z, double room, double steep, int d, sf_work work)
+{
+    double *pushed = sf_take(&work, d), behind = 0.0, price = 0.0;
+    sf_copy(pushed, Z, d);
+    sf_push_from_cuts(pushed, at_Z, leader, offsets, steep * room, d, work);
+    const double L = sf_distance(pushed, X, d), least = steep * room;
+    for (int k = 0; k < leader->count; k++) {
+        const double slack = sf_min(offsets[k] - at_X[k], at_Z[k] - at_X[k]);
+        const double deeper = least * leader->inverses[k];
+        behind += pulls[k] * sf_max(slack - deeper, 0.0);
+        price += pulls[k] * leader->inverses[k];
+    }
+    behind += 0.5 * L * L;
+    price = steep * price;
+    const double h = 0.5 * room + (price > 0.0 ? 0.5 * behind / price : 0.0);
+    return sf_min(h, 0.5 * sf_max(L, room));
+}
+
+static inline int sf_nearest(const sf_region *region, double *out, const double *w, sf_work work);
+
+/* The wish of the follower: towards the leader, off the cuts.
+ * at_X, at_Z: the products of both with the normals. */
 static inline int sf_follow(const sf_region *region, sf_leader *leader, double *wish,
-                            const double *X, const double *s, sf_work work)
+                            const double *X, double *at_X, double *at_Z, const double *s,
+                            sf_work work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule), n = leader->count;
     const sf_errors errors = region->errors;
-    const double D = leader->numbers[SF_REACH], t = region->round, r_a = region->depth;
-    const double *offsets = leader->offsets;
-    double *z = leader->Z, *way = sf_take(&work, d), *W = sf_take(&work, d);
+    const double D = leader->numbers[SF_REACH], t = region->round, deepest = region->depth;
+    const double *offsets = leader->offsets, *start = leader->start;
+    double *Z = sf_take(&work, d), *way = sf_take(&work, d), *W = sf_take(&work, d);
+    double *far = sf_take(&work, d), *point = sf_take(&work, d), *pulls = sf_take(&work, n);
+    double *at_W = sf_take(&work, n);
     int status = SF_OK;
+    if (t == 1 || deepest > 1.1 * leader->numbers[SF_DEEP]) {
+        leader->numbers[SF_DEEP] = deepest;
+        leader->numbers[SF_DEEPENED] = t;
+    }
+    const int is_growing = 50.0 * deepest < D && t - leader->numbers[SF_DEEPENED] < 5;
+    sf_copy(Z, leader->Z, d);
     if (!errors.exact) {
         /* Only the leader needs cuts that hold for all points within D of the start. */
         double *none = sf_take(&work, n), *nearer = sf_take(&work, n);
-        z = sf_take(&work, d);
         sf_fill(none, 0.0, n);
         if (errors.slope < HUGE_VAL) {
             sf_along(nearer, offsets, -errors.slope * D, leader->inverses, n);
             offsets = nearer;
         }
-        sf_project_leader(rule, leader, z, none, leader->Z, offsets, -1, NULL, work);
-        status = sf_apply_reading(z, X, region->upper, s, 0.0, d, work);
+        const double enough = 0.01 * sf_distance(X, leader->Z, d);
+        sf_ascend(rule, leader, Z, none, leader->Z, offsets, -1, enough, work);
+        status = sf_apply_reading(Z, X, region->upper, s, 0.0, d, work);
         if (status != SF_OK) {
             return status;
         }
+        sf_rows_dot(at_Z, leader, Z, d);
     }
-    sf_minus(way, z, X, d);
-    const double gap = sf_norm(way, d);
-    if (t == 1 || r_a > 1.1 * leader->numbers[SF_DEEP]) {
-        leader->numbers[SF_DEEP] = r_a;
-        leader->numbers[SF_DEEPENED] = t;
+    sf_minus(way, Z, X, d);
+    const double gap = sf_norm(way, d), room = sf_max(region->radius, 0.0);
+    const double steep = region->steepness;
+    for (int k = 0; k < n; k++) {
+        pulls[k] = 0.0;
+        for (int j = 0; j < leader->leaders; j++) {
+            const double part = leader->trust[j] * leader->pulls[j * leader->K + k];
+            pulls[k] += part;
+        }
     }
-    double rho = region->steepness * r_a * sf_min(rule->keep * gap / D, 0.5);
-    if (50.0 * r_a < D && t - leader->numbers[SF_DEEPENED] < 5) { /* a shallow start */
-        rho = region->steepness * sf_min(rule->keep * gap / 50.0, 3 * r_a);
+    double h = sf_margin(leader, offsets, pulls, X, Z, at_X, at_Z, room, steep, d, work);
+    h = sf_min(h, 0.97 * sf_max(deepest, 0.0));
+    if (is_growing) {
+        h = sf_max(h, sf_min(0.5 * gap / 50.0, 3 * deepest));
+    } else {
+        sf_along(W, start, 1.0, Z, d);
+        status = sf_nearest(region, wish, W, work);
+        sf_minus(point, wish, start, d);
+        if (status != SF_OK || sf_distance(point, Z, d) <= 0.25 * gap) {
+            return status;
+        }
     }
-    const double room = sf_max(region->radius, 0.0);
-    sf_along(W, X, gap > 0 ? sf_min(room / gap, 1.0) : 1.0, way, d);
-    sf_push_from_cuts(W, leader, offsets, rho, d, work);
-    if (!errors.exact) {
-        status = sf_apply_reading(W, X, region->upper, s, rho, d, work);
+    sf_combine(far, leader, pulls, d);
+    sf_along(far, Z, 1.0, far, d);
+    double least = HUGE_VAL, share = gap > 0.0 && room > 0.0 ? sf_min(room / gap, 1.0) : 1.0;
+    share = is_growing ? share : sf_max(share, 1.0 / (1 << (SF_LENGTHS - 1)));
+    sf_along(wish, start, 1.0, X, d);
+    for (int ends = 0; !ends; share = sf_min(2.0 * share, 1.0)) {
+        ends = is_growing || share >= 1.0;
+        sf_along(W, X, share, way, d);
+        for (int k = 0; k < n; k++) {
+            const double more = share * (at_Z[k] - at_X[k]);
+            at_W[k] = at_X[k] + more;
+        }
+        sf_push_from_cuts(W, at_W, leader, offsets, steep * h, d, work);
+        if (!errors.exact) {
+            status = sf_apply_reading(W, X, region->upper, s, steep * h, d, work);
+        }
+        sf_along(W, start, 1.0, W, d);
+        status = status == SF_OK ? sf_nearest(region, point, W, work) : status;
+        if (status != SF_OK) {
+            return status;
+        }
+        sf_minus(W, point, start, d);
+        const double off = sf_distance(W, far, d);
+        if (off < least) {
+            least = off;
+            sf_copy(wish, point, d);
+        }
     }
-    sf_along(wish, leader->start, 1.0, W, d);
-    return status;
+    return SF_OK;
 }
 
 /* The careful mode: one exact step of the newest cut, then the gradient; the wish is on a ray. */
 static inline int sf_walk(const sf_region *region, sf_leader *leader, double *wish, int newest,
-                          double scale, sf_work work)
+                          double before, double scale, sf_work work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     const double *start = leader->start, *z = leader->Z, eta = 1.0 / scale;
-    double *mu = leader->weights, *point = sf_take(&work, d);
+    double *mu = leader->pulls, *first = leader->points, *point = sf_take(&work, d);
     if (newest >= 0) {
         const double *row = leader->normals + (size_t)newest * d;
-        mu[newest] += sf_max(sf_dot(row, z, d) - leader->offsets[newest], 0.0);
+        mu[newest] += sf_max(sf_dot(row, first, d) - leader->offsets[newest], 0.0);
     }
     for (int k = 0; k < leader->count; k++) {
-        mu[k] *= *leader->inverse_eta / scale;
+        mu[k] *= before / scale;
     }
     sf_combine(point, leader, mu, d);
     for (int i = 0; i < d; i++) {
         const double free = -eta * leader->gradients[i];
-        leader->Z[i] = free - point[i];
+        first[i] = free - point[i];
     }
-    sf_limit(rule, leader, leader->Z, leader->numbers[SF_REACH]);
+    sf_limit(rule, leader, first, leader->numbers[SF_REACH]);
+    sf_copy(leader->Z, first, d);
     sf_along(wish, start, 1.0, z, d);
     const sf_hull *hull = &region->from_start;
     if (!region->has_start || sf_in_hull(hull, wish, 0.0, d, work)
@@ -407,7 +663,57 @@ static inline int sf_walk(const sf_region *region, sf_leader *leader, double *wi
     return sf_nearest_in(hull, NULL, region->rounding, wish, point, d, work);
 }
 
-/* A round of the leader, and the wish of its follower. */
+/* The leaders after a usual round; at_Z: the products of their mean with the normals. */
+static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double *X,
+                           const double *grad, int newest, double before, double scale,
+                           double *at_Z, sf_work work)
+{
+    const int d = SF_DIM(rule), n = leader->count;
+    const double D = leader->numbers[SF_REACH], eta = scale > 0 ? 1.0 / scale : 0.0;
+    const double enough = 0.01 * sf_distance(X, leader->Z, d);
+    double *free = sf_take(&work, d), *mu = sf_take(&work, n), *at = sf_take(&work, n);
+    sf_fill(leader->Z, 0.0, d);
+    sf_fill(at_Z, 0.0, n);
+    for (int j = 0; j < leader->leaders; j++) {
+        double *point = leader->points + (size_t)j * d, *pulls = leader->pulls + j * leader->K;
+        const double multiple = sf_multiple(rule, j);
+        if (multiple == 0.0) {
+            for (int i = 0; i < d; i++) {
+                free[i] = -eta * leader->gradients[i];
+            }
+            for (int k = 0; k < n; k++) {
+                pulls[k] = pulls[k] * (scale > 0 ? before / scale : 1.0);
+            }
+            sf_ascend(rule, leader, point, pulls, free, leader->offsets, newest, enough, work);
+        } else {
+            sf_copy(free, point, d);
+            if (grad) {
+                sf_along(free, point, -(multiple * eta), grad, d);
+            }
+            sf_limit(rule, leader, free, D);
+            sf_fill(mu, 0.0, n);
+            sf_ascend(rule, leader, point, mu, free, leader->offsets, newest, enough, work);
+            double sum = 0.0;
+            for (int k = 0; k < n; k++) {
+                sum += mu[k];
+            }
+            const double fade = sf_max(1.0 - sum / D, 0.0);
+            for (int k = 0; k < n; k++) {
+                const double kept = fade * pulls[k];
+                pulls[k] = kept + mu[k];
+            }
+        }
+        sf_along(leader->Z, leader->Z, leader->trust[j], point, d);
+        sf_rows_dot(at, leader, point, d);
+        sf_along(at_Z, at_Z, leader->trust[j], at, n);
+        leader->outside[j] = 0.0;
+        for (int k = 0; k < n; k++) {
+            leader->outside[j] = sf_max(leader->outside[j], at[k] - leader->offsets[k]);
+        }
+    }
+}
+
+/* A round of the leaders, and the wish of their follower. */
 static inline int sf_propose_leader(const sf_region *region, double *block, const double *x,
                                     const sf_feedback *seen, double *wish, double *wanted,
                                     sf_undo *undo, sf_info *info, sf_work work)
@@ -417,22 +723,36 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
     const int d = SF_DIM(rule), K = SF_CUTS(rule);
     const double t = region->round, *grad = seen->gradient;
     sf_leader leader = sf_leader_at(rule, block);
+    double *numbers = leader.numbers;
     if (t == 1) {
         sf_start_leader(rule, &leader, x); /* the first action that was played */
-        leader.numbers[SF_START_VALUE] = region->upper;
+        numbers[SF_START_VALUE] = region->upper;
     }
-    const double D = leader.numbers[SF_REACH], before = *leader.inverse_eta;
-    double *X = sf_take(&work, d), *products = sf_take(&work, K), *free = sf_take(&work, d);
+    const double D = numbers[SF_REACH], before = numbers[SF_ETA_INVERSE];
+    double *X = sf_take(&work, d), *products = sf_take(&work, K), *at_X = sf_take(&work, K);
+    double *at_Z = sf_take(&work, K);
     sf_minus(X, x, leader.start, d);
     const double squared = grad ? sf_dot(grad, grad, d) : 0.0, size = sqrt(squared);
     if (!(squared < HUGE_VAL)) {
         return SF_RANGE;
     }
-    const double behind = sf_distance(X, leader.Z, d);
+    info->note[0] = size;
+    info->note[1] = sf_distance(X, leader.points, d);
+    info->note[2] = grad ? sf_dot(grad, X, d) : 0.0;
+    info->note[3] = before;
+    for (int j = 0; j < leader.leaders; j++) {
+        sf_minus(at_X, X, leader.points + (size_t)j * d, d);
+        info->lags[j] = grad ? sf_dot(at_X, grad, d) : 0.0;
+    }
     if (grad) {
         sf_along(leader.gradients, leader.gradients, 1.0, grad, d);
+        numbers[SF_SQUARES_SUM] += squared;
+        numbers[SF_LAG] += info->lags[0];
+        numbers[SF_WORST_LAG] = sf_max(numbers[SF_WORST_LAG], numbers[SF_LAG]);
+        if (size > 0.0 && leader.leaders > 1) {
+            sf_reweigh(&leader, grad, size, d);
+        }
     }
-    *leader.energy = *leader.energy + squared + size * behind * before;
     /* The half-space of the round. Where slopes are guesses, a cut that an action has passed was
      * wrong, and moves there; where g may rise, a point that was outside may come in. */
     if (!(errors.slope < HUGE_VAL)) {
@@ -450,53 +770,34 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         double noise = region->noise + errors.value + slope * (D + sf_norm(X, d));
         noise += errors.drift * seen->age;
         newest = sf_add_cut(&leader, X, *seen->g, seen->s, noise, K, products, d, undo, work);
-        leader.numbers[SF_COUNT] = leader.count;
+        numbers[SF_COUNT] = leader.count;
     }
+    const double worst = numbers[SF_WORST_LAG];
+    const double energy = numbers[SF_SQUARES_SUM] + worst * worst / (2 * (D * D));
     double scale = rule->strong_convexity > 0 ? 0.5 * rule->strong_convexity * t
-                                              : sqrt(2 * *leader.energy) / D;
-    if (rule->gradient_bound > 0) {
-        const double slack = -leader.numbers[SF_START_VALUE], L = rule->gradient_bound;
+                                              : sqrt(2 * energy) / D;
+    if (rule->gradient_bound > 0 && !(rule->strong_convexity > 0)) {
+        const double slack = -numbers[SF_START_VALUE], L = rule->gradient_bound;
         const double kappa = slack > 0 ? sf_max(D * region->steepness / slack, 1.0) : 1.0;
         const double kappa_2 = kappa * kappa;
-        if (2 * *leader.energy > 81 * (kappa_2 * kappa_2) * L * L * t) {
-            leader.numbers[SF_IS_CAREFUL] = 1.0;
+        if (2 * energy > 81 * (kappa_2 * kappa_2) * L * L * t) {
+            numbers[SF_IS_CAREFUL] = 1.0;
         }
-        if (leader.numbers[SF_IS_CAREFUL] != 0.0) {
+        if (numbers[SF_IS_CAREFUL] != 0.0) {
             scale = 9 * kappa * kappa * L * sqrt(t) / D;
         }
     }
-    int status;
-    if (leader.numbers[SF_IS_CAREFUL] != 0.0) {
-        status = sf_walk(region, &leader, wish, newest, scale, work);
-    } else {
-        const double eta = scale > 0 ? 1.0 / scale : 0.0;
-        const int lazy = rule->lazy && !(rule->strong_convexity > 0);
-        const double faded = !lazy ? 0.0 : scale > 0 ? before / scale : before;
-        for (int k = 0; k < leader.count; k++) {
-            leader.weights[k] = lazy ? leader.weights[k] * faded : 0.0;
-        }
-        if (lazy) {
-            for (int i = 0; i < d; i++) {
-                free[i] = -eta * leader.gradients[i];
-            }
-        } else {
-            sf_copy(free, leader.Z, d);
-            if (grad) {
-                sf_along(free, free, -eta, grad, d);
-                sf_limit(rule, &leader, free, D);
-            }
-        }
-        sf_project_leader(rule, &leader, leader.Z, leader.weights, free, leader.offsets, newest,
-                          products, work);
-        status = sf_follow(region, &leader, wish, X, seen->s, work);
-    }
-    *leader.inverse_eta = scale;
-    sf_along(wanted, leader.start, 1.0, leader.Z, d);
-    info->note[0] = size;
-    info->note[1] = behind;
-    info->note[2] = grad ? sf_dot(grad, X, d) : 0.0;
-    info->note[3] = before;
+    numbers[SF_ETA_INVERSE] = scale;
     info->note[4] = scale;
     info->note[5] = D;
+    int status;
+    if (numbers[SF_IS_CAREFUL] != 0.0) {
+        status = sf_walk(region, &leader, wish, newest, before, scale, work);
+    } else {
+        sf_lead(rule, &leader, X, grad, newest, before, scale, at_Z, work);
+        sf_rows_dot(at_X, &leader, X, d);
+        status = sf_follow(region, &leader, wish, X, at_X, at_Z, seen->s, work);
+    }
+    sf_along(wanted, leader.start, 1.0, leader.Z, d);
     return status;
 }

@@ -43,11 +43,15 @@ static inline double sf_aged(double value, double age, double drift)
     return rise > 0.0 ? sf_raised(value + rise) : value;
 }
 
-/* The convex hull of the certified balls of the anchor and of the last action. */
+#define SF_RUNGS 15 /* how many balls there are beside the deepest */
+
+/* The convex hulls of the last action's ball with the anchor's, or with one of a ladder. */
 typedef struct {
     const double *anchor, *x;
     double anchor_level, anchor_radius, anchor_round;
-    double level, radius; /* the radius is negative where the slack is below the margin */
+    double level, radius;   /* the radius is negative where the slack is below the margin */
+    const double *ladder;   /* spots, of which those without a ball do not count; NULL for none */
+    double rung_level[SF_RUNGS], rung_radius[SF_RUNGS], rung_apart[SF_RUNGS];
 } sf_hull;
 
 /* The certified next actions; which fields count is a matter of what is known. */

@@ -15,7 +15,7 @@ static inline size_t sf_head_size(const sf_rule *rule)
     const int d = SF_DIM(rule);
     size_t learner = 0;
     if (rule->proposer == SF_LEADER) {
-        learner = sf_leader_head(d, SF_CUTS(rule));
+        learner = sf_leader_head(rule);
     } else if (rule->proposer == SF_DESCENT) {
         learner = SF_DESCENT_NUMBERS;
     } else if (rule->proposer == SF_AVERAGING) {
@@ -61,7 +61,7 @@ static inline size_t sf_state_size(const sf_rule *rule)
 static inline size_t sf_scratch_size(const sf_rule *rule)
 {
     const size_t cuts = rule->proposer == SF_LEADER ? SF_CUTS(rule) : 0;
-    const size_t vectors = 24 * (size_t)SF_DIM(rule) + 8 * cuts + 24 * (size_t)rule->rows;
+    const size_t vectors = 40 * (size_t)SF_DIM(rule) + 24 * cuts + 24 * (size_t)rule->rows;
     if (!sf_is_here(rule)) {
         return 0;
     }

@@ -88,8 +88,6 @@ typedef struct {
     double around;               /* its radius */
     double diameter;             /* of the domain */
     /* leader */
-    int lazy, sweeps;
-    double keep, expected;
     double strong_convexity; /* of every cost; 0 where none is known */
     double gradient_bound;   /* where the careful mode begins; 0 for never */
     /* descent and averaging */
@@ -142,6 +140,7 @@ typedef struct {
     double rho;      /* length: the tightening of the round */
     double slope;    /* curvature: the product of the slope with the step */
     double note[6];  /* what the regret bound of the proposer wants to know */
+    double lags[4];  /* leaders: what the action has cost more than each of them */
     double drawn;    /* descents: how far what was found is from where the multipliers lead */
     const double *wanted;  /* in the scratch: what was wanted before the region was asked */
     const double *found;   /* in the scratch: where a descent was cut off */
