@@ -295,7 +295,7 @@ class Leader(Proposer):
         if self.gradient_bound is not None:
             slack, L = -learner.start_value, float(self.gradient_bound)
             kappa = max(D * region.steepness / slack, 1.0) if slack > 0 else 1.0
-            if learner.is_careful or 2 * A > 81 * kappa**4 * L * L * t:
+            if learner.is_careful or 81 * kappa**4 * L * L * t < 2 * A:
                 scale = 9 * kappa * kappa * L * math.sqrt(t) / D
                 return learner._replace(is_careful=True), scale
         return learner, math.sqrt(2 * A) / D

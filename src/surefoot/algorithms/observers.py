@@ -143,8 +143,8 @@ class ObservedCuts(NamedTuple):
 class LeaderRegret(NamedTuple):
     r"""The sums that bound the regret of a run of leaders and follower by what was observed.
 
-    With :math:`z^k` leader k, :math:`\eta_0 := \eta_1`, and a comparator within D of the start, each
-    of these is a bound, and :meth:`bound` returns the smallest:
+    With :math:`z^k` leader k, :math:`\eta_0 := \eta_1`, and a comparator within D of the start,
+    each of these is a bound, and :meth:`bound` returns the smallest:
 
     * of the leader that adds up all gradients (Theorem F): :math:`\frac{D^2}{2\eta_T} +
       \sum_t\min(\tfrac12\eta_{t-1}\|\nabla_t\|^2, 4D\|\nabla_t\|) +

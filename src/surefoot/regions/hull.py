@@ -60,8 +60,10 @@ RUNGS = 15
 
 
 class Ladder(NamedTuple):
-    """Balls of all depths, one for each octave below the deepest: rung k has a radius between
-    :math:`2^{-k}` and :math:`2^{-k-1}` of that, as it was when it was put there.
+    """Balls of all depths, one for each octave below the deepest.
+
+    Rung k has a radius between :math:`2^{-k}` and :math:`2^{-k-1}` of that, as it was when it was
+    put there.
 
     Attributes:
         x: the points, one in each row.

@@ -379,8 +379,8 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
 
 /* Conjugate gradients of the positive multipliers together, until one would be negative.
  * z goes with them. */
-SF_WIDE static void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
-                                       const double *offsets, double enough, int d, sf_work work)
+SF_WIDE void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
+                                const double *offsets, double enough, int d, sf_work work)
 {
     const int n = leader->count;
     int *held = (int *)sf_take(&work, n), m = 0;
