@@ -17,7 +17,7 @@ HERE   := not torch and not cluster and not browser and not hosts and not cases 
 BESIDE := $(MAKE) --no-print-directory --jobs 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lint types fast here test coverage test-all check docs table1 related alternatives cases bench soak fuzz wheel clean
+.PHONY: help demo lint types fast here test coverage test-all check docs playground table1 related alternatives cases bench soak fuzz wheel clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -84,6 +84,9 @@ coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as l
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, cases, docs
 	$(PYTEST) -m 'compiled or torch or cluster or browser or hosts or cases or docs'
+
+playground: ## compile the playground's leader and follower anew; needs clang and lld
+	$(PYTHON) docs/playground/wasm/build.py
 
 docs: $(VENV)/docs.stamp ## build the site into out/site; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/doctrees docs out/site

@@ -89,7 +89,7 @@ def attack(number: int, *, told: float = 1.0, failure: float = 0.05, played: int
     slack = -float(g_of.value(np.zeros(d)))
     sigma = slack * 10 ** rng.uniform(-2, -0.5)
     values = number % 5 == 4
-    base: Any = LeaderFollower(G_g=1.0 + 1e-9, domain=ball, lazy=bool(rng.integers(2)))
+    base: Any = LeaderFollower(G_g=1.0 + 1e-9, domain=ball)
     player = Averaged(
         base=Probing(base=base) if values else base, sigma=told * sigma, failure=failure
     )

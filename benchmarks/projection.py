@@ -32,8 +32,8 @@ from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
 from surefoot.sets import Ball
 
-CERTIFIED, LEADER, EAGER, CLIP = "CertifiedPFS", "LeaderFollower", "LeaderFollower.changing", "clip"
-OURS = (CERTIFIED, LEADER, EAGER)
+CERTIFIED, LEADER, CLIP = "CertifiedPFS", "LeaderFollower", "clip"
+OURS = (CERTIFIED, LEADER)
 BLOCKS, LEAST = 20, 3
 """Turns of a game, many rounds each; and how many a method has however slow it is."""
 MARGINS = (0.0, *(10.0**k for k in range(-16, 0)))
@@ -138,7 +138,6 @@ class Certified(Player):
         tuning: Any = {
             CERTIFIED: CertifiedPFS.default,
             LEADER: LeaderFollower.default,
-            EAGER: LeaderFollower.changing,
         }[method]
         self._player = tuning(problem.constants, domain=problem.domain).algorithm
         self._state: Any = self._player.init(problem.start)
@@ -367,7 +366,6 @@ def verdict(lines: Sequence[Line]) -> str:
 STYLES = {
     CERTIFIED: ("#D55E00", "*"),
     LEADER: ("#D55E00", "o"),
-    EAGER: ("#D55E00", "x"),
     CLIP: ("#0072B2", "|"),
     "quadprog": ("#0072B2", "o"),
     "PIQP": ("#009E73", "s"),

@@ -204,7 +204,7 @@ def _players(world: World, rng: Any, told: dict[str, Any]) -> dict[str, Callable
         "hull": lambda: RegionFilter(
             knowledge=LipschitzHull(reach=reach, G_g=world.G_g, errors=errors)
         ),
-        "leader": lambda: LeaderFollower(domain=ball, lazy=bool(rng.random() < 0.5), **flat),
+        "leader": lambda: LeaderFollower(domain=ball, **flat),
         "steps": lambda: CertifiedPFS(domain=ball, rho=rho, ratchet=False, **flat),
         "filter": lambda: SafetyFilter(domain=ball, rho=rho, **flat),
         "values": lambda: ValuesFollower(domain=ball, **flat),

@@ -166,7 +166,7 @@
     racer.paid += 0.5 * S.dot(grad, grad);
     const beta = shape.curvature + setting.bend;
     const next = {
-      leader: () => game.leader.step(racer.state, grad, g + error, s)[0],
+      leader: () => game.leader.step(grad, g + error, s),
       projection: () => ({ x: shape.project(S.along(x, -0.1, grad)) }),
       dpp: () => S.dpp({ V: 14, alpha: 200, radius: RADIUS }, racer.state, grad, read, slopes),
       pfs: () => ({ x: S.pfs({ eta: 0.1, rho: setting.rho, radius: RADIUS }, x, grad, g + error, s) }),
@@ -578,6 +578,8 @@
   makeGrips();
   listen();
   showSettings();
-  startAgain();
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) run(true);
+  S.ready.then(() => {
+    startAgain();
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) run(true);
+  });
 })();

@@ -1,13 +1,16 @@
-/* The certified steps of Surefoot in the plane, and those of its rivals: pure functions of numbers.
+/* The certified steps of Surefoot in the plane, and those of its rivals: functions of numbers.
  *
  * Each does what its namesake in Python does, with the same names; the tests compare them through
- * node, step by step from the same state. A vector is an array of two numbers. Nothing here knows
- * the page.
+ * node. Leader and follower are the library's own C. A vector is an array of two numbers. Nothing
+ * here knows the page.
  */
 "use strict";
 
+if (typeof module !== "undefined") globalThis.SurefootLeader = require("./leader.js");
+
 const Surefoot = (() => {
   const UNIT = 2 ** -53;
+  const RUNGS = 15;
   const START = "the start must be strictly feasible, by more than the error of g";
 
   // --- vectors -----------------------------------------------------------------------------------
@@ -47,16 +50,26 @@ const Surefoot = (() => {
       Object.assign(this, { known, memory, before, s, g });
       this.x = memory.last;
       this.anchor = memory.anchor;
-      this.radius = -memory.last_value / known.G_g - known.lost;
-      this.anchorRadius = -memory.anchor_value / known.G_g - known.lost;
+      this.radius = known.radius(memory.last_value);
+      this.anchorRadius = known.radius(memory.anchor_value);
+      const rungs = memory.ladder.filter((rung) => rung && known.radius(rung.value) > 0);
+      const deepest = { x: memory.anchor, value: memory.anchor_value, round: memory.anchor_round };
+      this.balls = [deepest, ...rungs];
     }
 
+    /** The ball nearest to a point, of the hulls of the last one with each of the others. */
     ball(w) {
-      const share = shareOfTwoBalls(w, this.anchor, this.anchorRadius, this.x, this.radius);
-      const centre = along(this.anchor, share, minus(this.x, this.anchor));
-      const offset = minus(w, centre);
-      const room = this.anchorRadius + share * (this.radius - this.anchorRadius);
-      return { share, centre, offset, far: norm(offset), room: Math.max(room, 0) };
+      const nearest = (best, { x, value, round }) => {
+        const radius = this.known.radius(value);
+        const share = shareOfTwoBalls(w, x, radius, this.x, this.radius);
+        const centre = along(x, share, minus(this.x, x));
+        const offset = minus(w, centre);
+        const far = norm(offset);
+        const room = Math.max(radius + share * (this.radius - radius), 0);
+        if (best && !(far - room < best.far - best.room)) return best;
+        return { share, centre, offset, far, room, value, round };
+      };
+      return this.balls.reduce(nearest, null);
     }
 
     holds(w) {
@@ -77,21 +90,21 @@ const Surefoot = (() => {
     /** The bound on g at any point, and the ball that it is from. */
     most(point) {
       const ball = this.ball(point);
-      const { anchor_value: deep, last_value: last } = this.memory;
-      const most = (1 - ball.share) * deep + ball.share * last + this.known.G_g * ball.far;
+      const last = this.memory.last_value;
+      const most = (1 - ball.share) * ball.value + ball.share * last + this.known.G_g * ball.far;
       return { ...ball, most };
     }
 
     certificate(point, t) {
-      const { share, far, room, most } = this.most(point);
+      const { share, far, room, most, value, round } = this.most(point);
       const seen = this.memory;
       const { G_g, noise, valueError } = this.known;
       const bound = Math.min(most + noise, 0);
       const now = `g = ${general(seen.last_value)} was seen`;
-      const then = `g = ${general(seen.anchor_value)} was seen in round ${seen.anchor_round}`;
+      const then = `g = ${general(value)} was seen in round ${round}`;
       const both = `${then} and ${general(seen.last_value)} now; ${general(share)} of the way between them`;
       const atMost =
-        `g is at most ${general(seen.anchor_value)} where round ${seen.anchor_round} was and ` +
+        `g is at most ${general(value)} where round ${round} was and ` +
         `${general(seen.last_value)} here, for values off by up to ${general(valueError, 6)}; ` +
         `${general(share)} of the way`;
       const exactly = share === 1 ? now : share === 0 ? then : both;
@@ -135,7 +148,7 @@ const Surefoot = (() => {
     }
   }
 
-  /** No subgradient of g is longer than G_g: the hull of the last ball and the deepest before. */
+  /** No subgradient of g is longer than G_g: hulls of the last ball and one before, of any depth. */
   class LipschitzHull {
     constructor(G_g, reach, valueError = 0) {
       this.G_g = G_g;
@@ -145,7 +158,13 @@ const Surefoot = (() => {
     }
 
     init(x) {
-      return { rounds: 0, anchor: x, anchor_value: 0, anchor_round: 0, last: x, last_value: 0 };
+      const anchor = { anchor: x, anchor_value: 0, anchor_round: 0 };
+      return { rounds: 0, ...anchor, last: x, last_value: 0, ladder: [] };
+    }
+
+    /** How far from an action everything is feasible. */
+    radius(value) {
+      return -value / this.G_g - this.lost;
     }
 
     /** What g of an action was certified to be at most before it was played. */
@@ -173,7 +192,14 @@ const Surefoot = (() => {
       } else if (memory.last_value < memory.anchor_value) {
         [anchor, anchor_value, anchor_round] = [memory.last, memory.last_value, memory.rounds];
       }
-      const after = { rounds, anchor, anchor_value, anchor_round, last: x, last_value: upper };
+      const ladder = [...memory.ladder];
+      const [radius, deepest] = [this.radius(memory.last_value), this.radius(anchor_value)];
+      if (memory.rounds > 0 && radius > 0 && deepest < 2 ** RUNGS * radius) {
+        const rung = Math.max(Math.floor(Math.log2(deepest / radius)), 0);
+        ladder[rung] = { x: memory.last, value: memory.last_value, round: memory.rounds };
+      }
+      const deep = { anchor, anchor_value, anchor_round };
+      const after = { rounds, ...deep, last: x, last_value: upper, ladder };
       return [after, new HullRegion(this, after, memory, s, g)];
     }
   }
@@ -184,7 +210,7 @@ const Surefoot = (() => {
       const upper = this.upper(memory, x, g);
       const rounds = memory.rounds + 1;
       const anchor = { anchor: x, anchor_value: upper, anchor_round: rounds };
-      const after = { rounds, ...anchor, last: x, last_value: upper };
+      const after = { rounds, ...anchor, last: x, last_value: upper, ladder: [] };
       return [after, new HullRegion(this, after, memory, s, g)];
     }
   }
@@ -454,152 +480,31 @@ const Surefoot = (() => {
     return along(x, -Math.min(room / size, 1 / curved), d);
   }
 
-  /** The leader and its follower with two cuts: LeaderFollower.step. */
+  // --- leader and follower: the kernel's own step, as WebAssembly ------------------------------------
+
+  const bytes = Uint8Array.from(atob(SurefootLeader), (letter) => letter.charCodeAt(0));
+  let kernel = null;
+  const ready = WebAssembly.instantiate(bytes).then(({ instance }) => {
+    kernel = instance.exports;
+  });
+
+  /** One at a time: a new one takes the place of the last. Wait for `ready` before the first. */
   class LeaderFollower {
-    constructor({ G_g, radius, valueError = 0, keep = 0.5, lazy = true, sweeps = 2 }) {
-      Object.assign(this, { G_g, radius, keep, lazy, sweeps });
-      this.known = new LipschitzHull(G_g, radius, valueError);
+    constructor({ G_g, radius, valueError = 0 }) {
+      Object.assign(this, { G_g, radius, valueError });
     }
 
     init(x) {
-      return {
-        x,
-        start: x,
-        reach: this.radius + norm(x),
-        seen: this.known.init(x),
-        cuts: { normals: [], offsets: [], inverses: [], weights: [] },
-        leader: [0, 0],
-        gradients: [0, 0],
-        energy: 0,
-        inverse_eta: 0,
-        depth: 0,
-        deepened: 0,
-      };
+      return this.action(kernel.start(this.G_g, this.radius, this.valueError, ...x));
     }
 
-    step(state, grad, g, s) {
-      const { x, start, reach: D } = state;
-      const [seen, region] = this.known.see(state.seen, x, g, s);
-      const t = seen.rounds;
-      const X = minus(x, start);
-      const squared = dot(grad, grad);
-      const behind = norm(minus(X, state.leader));
-      const gradients = plus(state.gradients, grad);
-      const energy = state.energy + squared + Math.sqrt(squared) * behind * state.inverse_eta;
-      const [cuts, newest] = this.remember(state.cuts, X, g, s, state.leader);
-      const scale = Math.sqrt(2 * energy) / D;
-      const eta = scale > 0 ? 1 / scale : 0;
-      const [weights, z] = this.lead(state, cuts, newest, gradients, grad, scale, eta);
-      // The follower: towards the leader, off the cuts, into the certified region. Cuts are loosened
-      // by the errors; the newest as it was read keeps it off the boundary.
-      const errs = this.known.valueError > 0;
-      const asRead = (w, rho) => {
-        const excess = seen.last_value + dot(s, minus(w, X)) + rho;
-        return excess > 0 && norm(s) > 0 ? along(w, -excess / dot(s, s), s) : w;
-      };
-      const aim = errs ? asRead(this.project(cuts, z, cuts.weights.map(() => 0), -1, D)[1], 0) : z;
-      const deepest = Math.max(region.anchorRadius, region.radius);
-      const gap = norm(minus(aim, X));
-      const deeper = t === 1 || deepest > 1.1 * state.depth;
-      const [depth, deepened] = deeper ? [deepest, t] : [state.depth, state.deepened];
-      const growing = 50 * deepest < D && t - deepened < 5;
-      const rho =
-        this.G_g *
-        (growing
-          ? Math.min((this.keep * gap) / 50, 3 * deepest)
-          : deepest * Math.min((this.keep * gap) / D, 0.5));
-      const room = Math.max(region.radius, 0);
-      let W = along(X, Math.min(room / (gap > 0 ? gap : 1), 1), minus(aim, X));
-      W = this.keepOff(cuts, W, rho);
-      if (errs) W = asRead(W, rho);
-      const next = region.nearest(plus(start, W));
-      const after = {
-        ...{ x: next, start, reach: D, seen, cuts: { ...cuts, weights }, leader: z },
-        ...{ gradients, energy, inverse_eta: scale, depth, deepened },
-      };
-      return [after, region];
+    step(grad, g, s) {
+      return this.action(kernel.step(...grad, g, ...s));
     }
 
-    /** Add the half-space of a round to at most two; a slope of 0 has none. */
-    remember(old, X, g, s, z) {
-      const steep = norm(s);
-      if (steep === 0) return [old, -1];
-      const cuts = Object.fromEntries(Object.entries(old).map(([name, part]) => [name, [...part]]));
-      const { normals, offsets, inverses, weights } = cuts;
-      const inverse = 1 / steep;
-      const u = times(inverse, s);
-      const noise = this.known.noise + this.known.valueError;
-      const offset = dot(u, X) - (g - noise) * inverse;
-      const near = normals.findIndex(
-        (n) => dot(n, u) > 1 - 1e-9 && Math.max(...minus(n, u).map(Math.abs)) <= 6 * UNIT,
-      );
-      if (near >= 0) {
-        offsets[near] = Math.min(offset, offsets[near]);
-        return [cuts, near];
-      }
-      let at = normals.length;
-      if (at === 2) {
-        const idle = weights.map((w, i) => (w === 0 ? offsets[i] - dot(normals[i], z) : -Infinity));
-        if (weights[0] === 0 || weights[1] === 0) {
-          at = idle[1] > idle[0] ? 1 : 0; // it does nothing, and is furthest from doing something
-        } else {
-          const into = weights[1] < weights[0] ? 1 : 0;
-          at = 1 - into;
-          const [a, b] = [weights[into], weights[at]];
-          const both = plus(times(a, normals[into]), times(b, normals[at]));
-          const size = norm(both);
-          normals[into] = size > 0 ? times(1 / size, both) : [0, 0];
-          offsets[into] = size > 0 ? (a * offsets[into] + b * offsets[at]) / size : 1;
-          inverses[into] = size > 0 ? (a * inverses[into] + b * inverses[at]) / size : 0;
-          weights[into] = size;
-        }
-      }
-      [normals[at], offsets[at], inverses[at], weights[at]] = [u, offset, inverse, 0];
-      return [cuts, at];
-    }
-
-    /** Better multipliers, and the leader that they lead to. */
-    lead(state, cuts, newest, theta, grad, scale, eta) {
-      const D = state.reach;
-      const faded = state.inverse_eta / (scale > 0 ? scale : 1);
-      const mu = cuts.weights.map((w) => (this.lazy ? w * faded : 0));
-      const free = this.lazy ? times(-eta, theta) : within(along(state.leader, -eta, grad), D);
-      return this.project(cuts, free, mu, newest, D);
-    }
-
-    /** Multipliers, and the point near free that they lead to: nearly the nearest one of the cuts. */
-    project({ normals, offsets }, free, mu, newest, D) {
-      const leader = () => within(minus(free, combine(mu, normals)), 2 * D);
-      const z = leader();
-      let v = normals.map((n, i) => dot(n, z) - offsets[i]);
-      const move = (step) => {
-        const down = normals.map((n) => normals.reduce((sum, m, j) => sum + dot(n, m) * step[j], 0));
-        return [down, step.reduce((sum, part, i) => sum + part * down[i], 0)];
-      };
-      if (newest >= 0 && v[newest] > 0) {
-        const step = v.map((value, i) => (i === newest ? value : 0));
-        const [down] = move(step);
-        mu = mu.map((m, i) => m + step[i]);
-        v = v.map((value, i) => value - down[i]);
-      }
-      for (let sweep = 0; sweep < this.sweeps; sweep++) {
-        const step = v.map((value, i) => Math.max(value, -mu[i]));
-        const [down, bend] = move(step);
-        if (bend <= 0) break;
-        const share = Math.min(step.reduce((sum, part, i) => sum + part * v[i], 0) / bend, 1);
-        mu = mu.map((m, i) => m + share * step[i]);
-        v = v.map((value, i) => value - share * down[i]);
-      }
-      return [mu, leader()];
-    }
-
-    keepOff({ normals, offsets, inverses }, w, rho) {
-      const over = normals.map((n, i) => Math.max(rho * inverses[i] + dot(n, w) - offsets[i], 0));
-      const length = over.reduce((sum, part) => sum + part * part, 0);
-      if (length === 0) return w;
-      const back = combine(over, normals);
-      const squared = dot(back, back);
-      return squared > 0 ? along(w, -length / squared, back) : w;
+    action(status) {
+      if (status) throw new Refused(status === 2 ? START : `a round is refused with status ${status}`);
+      return { x: [...new Float64Array(kernel.memory.buffer, kernel.action(), 2)] };
     }
   }
 
@@ -739,7 +644,7 @@ const Surefoot = (() => {
 
   return {
     ...{ CurvatureRows, Ellipse, LeaderFollower, LipschitzBall, LipschitzHull, Polygon, Refused },
-    ...{ admit, along, dot, dpp, general, lbSgd, minus, norm, pfs, plus, same, times },
+    ...{ admit, along, dot, dpp, general, lbSgd, minus, norm, pfs, plus, ready, same, times },
   };
 })();
 

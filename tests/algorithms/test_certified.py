@@ -255,7 +255,6 @@ def test_how_wrong_one_round_is():
 BOX = Box([-0.2, -0.1], [0.3, 0.15])
 KEEPERS = {
     "LeaderFollower": lambda domain, **more: LeaderFollower(G_g=1.0, domain=domain, **more),
-    "changing": lambda domain, **more: LeaderFollower(G_g=1.0, domain=domain, lazy=False, **more),
     "careful": lambda domain, **more: LeaderFollower(
         G_g=1.0, domain=domain, gradient_bound=1e-3, **more
     ),
@@ -377,7 +376,7 @@ def test_what_is_read_outside_of_the_domain_is_not_used(name):
 def test_the_regret_against_points_of_a_box_that_restricts_is_bounded_by_what_is_observed():
     # The best feasible point is far outside of the box: comparators are its points.
     rng, limit = np.random.default_rng(4), LinfNorm(0.5, 2)
-    for name in ("LeaderFollower", "changing", "careful", "CertifiedPFS"):
+    for name in ("LeaderFollower", "careful", "CertifiedPFS"):
         player = KEEPERS[name](BOX)
         state, sums, paid, total = player.init(np.zeros(2)), player.observer(), 0.0, np.zeros(2)
         for _ in range(300):

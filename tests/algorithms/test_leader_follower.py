@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import surefoot as sf
 from surefoot import Ball, Feedback
 from surefoot.algorithms import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower, crawl_lower_bound
-from surefoot.algorithms.cuts import add_cut, empty_cuts, project, push_from_cuts
+from surefoot.algorithms.cuts import add_cut, ascend, empty_cuts, push_from_cuts
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import ADVERSARIES, adversarial_cube, crawl, random_polytope, rotated_box
 from surefoot.problems.constraints import Affine, LinfNorm
@@ -57,28 +57,47 @@ def test_one_step_by_hand():
     player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
     seen = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
     state, info = player.step(player.init(np.zeros(2)), seen)
-    # A = 25, eta = 1/sqrt 50: free (0.424264, 0.565685); the cut is y <= 0.5, so Z = (.424264, .5).
-    np.testing.assert_allclose(state.learner.Z, [3 / math.sqrt(50), 0.5], atol=1e-12)
     assert state.learner.energy == 25
-    # gap = .655744: W = Z .5/gap = (.323498, .381246); rho = .5 * .5 gap = .163936, so the cut is
-    # exceeded by .381246 - .5 + .163936 = .045182, and W goes back by that.
-    gap = math.hypot(3 / math.sqrt(50), 0.5)
-    y = 0.5 / gap * 0.5
-    back = y - 0.5 + 0.25 * gap
-    np.testing.assert_allclose(state.x, [0.5 / gap * 3 / math.sqrt(50), y - back], atol=1e-12)
+    # eta = 1/sqrt 50; the cut is y <= 0.5. The first leader and the descent with eta are free at
+    # (.424264, .565685), that with eta/4 at (.106066, .141421), within the cut, and that with
+    # 4 eta is shortened to (.6, .8).
+    leaders = [[3 / math.sqrt(50), 0.5], [0.106066, 0.141421], [3 / math.sqrt(50), 0.5], [0.6, 0.5]]
+    np.testing.assert_allclose(state.learner.points, leaders, atol=1e-6)
+    # All had been at the start: nothing is learnt of them yet.
+    Z = np.array([0.925, 0.025, 0.025, 0.025]) @ state.learner.points
+    np.testing.assert_allclose(state.learner.Z, Z, atol=1e-12)
+    # |Z| = .646622: the certified ball reaches 0.5, so .146622 is missing, less than a quarter.
+    np.testing.assert_allclose(state.x, 0.5 / norm(Z) * Z, atol=1e-12)
     assert info.cut
-    assert info.certificate.bound == pytest.approx(norm(state.x) - 0.5, abs=1e-12)
+    assert info.certificate.bound == pytest.approx(0.0, abs=1e-12)
     assert info.contradictions == ()
+
+
+def test_one_step_with_a_margin_by_hand():
+    # One leader with eta = 2/H = .1: free (.3, .4); the cut is y <= .1, so Z = (.3, .1), mu = .3.
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), strong_convexity=20.0)
+    seen = Feedback(np.array([-3.0, -4.0]), -0.1, np.array([0.0, 1.0]))
+    state, _ = player.step(player.init(np.zeros(2)), seen)
+    np.testing.assert_allclose(state.learner.Z, [0.3, 0.1], atol=1e-12)
+    np.testing.assert_allclose(state.learner.cuts.pulls, [[0.3]], atol=1e-12)
+    # r = .1, and Z' = (.3, 0), so L = .3: h = .05 + (0 + .3^2/2)/(2 * .3) = .125, at most .097.
+    # The far point is (.3, .4). Of the way, .1, .2 and all are tried; pushed to y = .003 they are
+    # (.094868, .003), (.189737, .003), (.3, .003); shortened to .1, the second is nearest to it.
+    W = np.array([0.6 / math.sqrt(10), 0.003])
+    np.testing.assert_allclose(state.x, 0.1 / norm(W) * W, atol=1e-12)
 
 
 def test_a_second_gradient_is_slowed_down_by_the_lag():
     player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
     cut = np.array([0.0, 1.0])
     one = player.update(player.init(np.zeros(2)), Feedback(np.array([-3.0, -4.0]), -0.5, cut))
-    two = player.update(one, Feedback(np.array([0.0, 2.0]), float(one.x[1]) - 0.5, cut))
-    lag = norm(one.x - one.learner.Z)
-    assert two.learner.energy == pytest.approx(25 + 4 + 2 * lag * math.sqrt(50), rel=1e-14)
+    two = player.update(one, Feedback(np.array([0.0, -2.0]), float(one.x[1]) - 0.5, cut))
+    lag = 2 * (0.5 - float(one.x[1]))  # the first leader is at y = 0.5
+    assert two.learner.energy == pytest.approx(25 + 4 + lag**2 / 2, rel=1e-12)
     assert two.learner.inverse_eta == pytest.approx(math.sqrt(2 * two.learner.energy), rel=1e-14)
+    # Where the follower was better than its leader, nothing is slowed down.
+    two = player.update(one, Feedback(np.array([0.0, 2.0]), float(one.x[1]) - 0.5, cut))
+    assert two.learner.energy == 29
 
 
 def test_without_a_gradient_nothing_moves():
@@ -112,7 +131,7 @@ def test_the_start_is_the_first_action_that_was_played():
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
-@pytest.mark.parametrize("options", [{}, {"lazy": False}, {"cuts": 2}], ids=repr)
+@pytest.mark.parametrize("options", [{}, {"cuts": 2}, {"cuts": 3}], ids=repr)
 def test_no_round_is_outside_and_no_regret_is_above_what_was_observed(adversary, options):
     for d, horizon in ((2, 300), (7, 150)):
         problem = adversarial_cube(adversary, horizon=horizon, dimension=d)
@@ -140,7 +159,6 @@ def test_random_sets_far_and_near_are_never_left(seed):
     player = LeaderFollower(
         G_g=1.0,
         domain=Ball(radius, centre),
-        lazy=bool(rng.integers(2)),
         cuts=[2, 3, None][seed % 3],
     )
     state, size = player.init(centre), 10.0 ** rng.uniform(-3, 3)
@@ -161,7 +179,7 @@ def remember(cuts, u, offset, most, inverse=1.0):
 
 
 def random_cuts(rng, n, d):
-    cuts = empty_cuts(d)
+    cuts = empty_cuts(d, 1)
     for _ in range(n):
         u = rng.normal(size=d)
         cuts, _ = remember(cuts, u / norm(u), float(rng.uniform(0.1, 1.0)), n)
@@ -180,33 +198,36 @@ def test_the_ascent_never_lowers_the_dual_and_brings_every_feasible_point_nearer
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 6))
     cuts = random_cuts(rng, int(rng.integers(1, 8)), d)
-    normals, offsets, _, none = cuts
+    normals, offsets, none = cuts.normals, cuts.offsets, cuts.pulls[0]
     free = 3 * rng.normal(size=d)
     mu = rng.exponential(size=len(offsets)) * (rng.random(len(offsets)) < 0.5)
-    box = sf.sets.Box(np.full(d, -2.0), np.full(d, 1.5))
 
     def dual(mu, onto):
         z = onto(free - mu @ normals)
         return 0.5 * norm(z - free) ** 2 + mu @ (normals @ z - offsets)
 
+    box = sf.sets.Box(np.full(d, -2.0), np.full(d, 1.5))
     for onto in (anywhere, box.project):
-        found, z = project(cuts, free, mu, int(rng.integers(len(offsets))), onto, 2)
+        found, z = ascend(cuts, free, mu, int(rng.integers(len(offsets))), 0.0, onto)
         assert (found >= 0).all()
         assert dual(found, onto) >= dual(mu, onto) - 1e-12
         np.testing.assert_allclose(z, onto(free - found @ normals), atol=1e-12)
+        # What is known of the dual without a second projection is not too much.
+        assert cuts.gain(mu, onto(free)) <= dual(mu, onto) - dual(none, onto) + 1e-12
     # From no multipliers at all, every point that satisfies the cuts comes nearer.
-    _, z = project(cuts, free, none, 0, anywhere, 2)
+    _, z = ascend(cuts, free, none, 0, 0.0, anywhere)
     u = rng.normal(size=d)
     u *= 0.1 * rng.random() / norm(u)
     assert norm(z - u) <= norm(free - u) + 1e-12
 
 
-def test_with_many_sweeps_the_leader_is_the_projection():
+def test_leaders_come_to_the_projection_within_some_rounds():
     rng = np.random.default_rng(1)
     cuts = random_cuts(rng, 6, 3)
-    free = 4 * rng.normal(size=3)
-    _, z = project(cuts, free, cuts.weights, 0, anywhere, 500)
+    free, mu = 4 * rng.normal(size=3), cuts.pulls[0]
     polytope = sf.sets.Polytope(cuts.normals, cuts.offsets)
+    for _ in range(8):
+        mu, z = ascend(cuts, free, mu, None, 0.0, anywhere)
     np.testing.assert_allclose(z, polytope.project(free), atol=1e-6)
 
 
@@ -219,7 +240,7 @@ def test_the_regret_of_the_leader_is_bounded_after_every_round(adversary, cuts):
     D, sums, total = states[0].learner.reach, 0.0, np.zeros(4)
     steps = 0.0
     for grad, before, after, info in zip(gradients, states, states[1:], infos, strict=False):
-        sums += float(grad @ before.learner.Z)
+        sums += float(grad @ before.learner.points[0])
         total = total + grad
         note = info.note
         first = 0.5 * note.size**2 / (note.before if note.before > 0 else note.scale)
@@ -231,7 +252,7 @@ def test_the_regret_of_the_leader_is_bounded_after_every_round(adversary, cuts):
 @pytest.mark.parametrize("seed", range(4))
 def test_every_observed_bound_is_above_the_regret_after_every_round(seed):
     problem = adversarial_cube("random", horizon=150, dimension=3, seed=seed)
-    for options in ({}, {"cuts": 2}, {"lazy": False}):
+    for options in ({}, {"cuts": 2}, {"cuts": 5}):
         player = LeaderFollower(G_g=1.0, domain=problem.domain, **options)
         actions, gradients, _, states, infos, _ = play(player, problem)
         sums = player.observer()
@@ -243,16 +264,17 @@ def test_every_observed_bound_is_above_the_regret_after_every_round(seed):
                 # Theorem F in closed form: A, S and L.
                 D, A = states[t].learner.reach, states[t].learner.energy
                 S, L = float((gradients[:t] ** 2).sum()), max(i.note.size for i in infos[:t])
-                known = D * math.sqrt(A / 2) + math.sqrt(2 * S) * D + 10 * D * L + sums.lag
+                lag = float(sums.lags[0])
+                known = D * math.sqrt(A / 2) + math.sqrt(2 * S) * D + 10 * D * L + lag
                 assert regret <= known
-                assert sums.lag <= 3.1 * D * math.sqrt(A) + 7.1 * D * L
+                assert max(lag, 0.0) ** 2 <= 2 * D**2 * (A - S) + 1e-9
 
 
 def test_strongly_convex_costs_have_an_observed_bound_that_is_above_the_regret():
     rng, box = np.random.default_rng(5), LinfNorm(0.5, 3)
     targets = rng.uniform(-1, 2, size=(300, 3))
     costs, domain = Quadratic(targets, 1.0), Ball(0.9)
-    player = LeaderFollower(G_g=1.0, domain=domain, strong_convexity=1.0, lazy=False)
+    player = LeaderFollower(G_g=1.0, domain=domain, strong_convexity=1.0)
     problem = sf.Problem.of(costs, box, domain, np.zeros(3))
     actions, _, values, states, _, sums = play(player, problem)
     assert (values <= 0).all()
@@ -332,7 +354,9 @@ def test_the_rule_attains_the_lower_bound_of_all_safe_rules(kappa):
     assert (values <= 0).all()
     regret = float(T - actions[:, 0].sum())
     bound = float(crawl_lower_bound(T, G_f=1.0, D=1.0, kappa=kappa))
-    assert bound <= regret <= bound * (1 + 1e-6) + 1e-6
+    # A start so shallow that the rule goes inwards first loses a little by it.
+    more = 1e-6 if kappa < 50 else 0.03
+    assert bound <= regret <= bound * (1 + more) + 1e-6
     # No rule that is safe gets further in a round than the bound says: neither does this one.
     ahead = 1 - (1 - 1 / kappa) ** np.arange(T)
     assert (actions[:, 0] <= ahead + 1e-12).all()
@@ -350,7 +374,7 @@ def test_other_safe_rules_are_above_the_lower_bound():
 
 
 def test_a_row_that_was_seen_before_is_stored_once_with_the_lower_offset():
-    cuts, u = empty_cuts(2), [0.6, 0.8]
+    cuts, u = empty_cuts(2, 1), [0.6, 0.8]
     cuts, first = remember(cuts, u, 0.5, 4)
     cuts, second = remember(cuts, u, 0.4, 4)
     cuts, third = remember(cuts, u, 0.7, 4)
@@ -359,34 +383,34 @@ def test_a_row_that_was_seen_before_is_stored_once_with_the_lower_offset():
 
 
 def test_a_full_memory_drops_the_idle_cut_with_most_room_then_merges_the_two_that_do_least():
-    cuts = empty_cuts(2)
+    cuts = empty_cuts(2, 1)
     for u, o in (([1.0, 0.0], 1.0), ([0.0, 1.0], 5.0), ([-1.0, 0.0], 2.0)):
         cuts, _ = remember(cuts, u, o, 3)
-    cuts = cuts._replace(weights=np.array([0.7, 0.0, 0.0]))
+    cuts = cuts._replace(pulls=np.array([[0.7, 0.0, 0.0]]))
     cuts, at = remember(cuts, [0.0, -1.0], 3.0, 3)
     # Both others are idle, and the one with an offset of 5 had the most room.
     assert (at, cuts.offsets.tolist()) == (2, [1.0, 2.0, 3.0])
-    cuts = cuts._replace(weights=np.array([0.3, 2.0, 0.4]))
+    cuts = cuts._replace(pulls=np.array([[0.3, 2.0, 0.4]]))
     cuts, at = remember(cuts, [0.6, 0.8], 1.5, 3, inverse=0.5)
     # .3 (1, 0) + .4 (0, -1) = .5 (.6, -.8), offset (.3 * 1 + .4 * 3)/.5 = 3
     assert (at, cuts.inverses[at]) == (2, 0.5)
     np.testing.assert_allclose(cuts.normals[0], [0.6, -0.8])
     assert cuts.offsets[0] == pytest.approx(3.0)
-    assert cuts.weights.tolist() == pytest.approx([0.5, 2.0, 0.0])
+    assert cuts.pulls[0].tolist() == pytest.approx([0.5, 2.0, 0.0])
 
 
 def test_two_cuts_that_cancel_are_dropped_with_their_weights():
-    cuts = empty_cuts(2)
+    cuts = empty_cuts(2, 1)
     for u in ([1.0, 0.0], [-1.0, 0.0]):
         cuts, _ = remember(cuts, u, 1.0, 2)
-    cuts = cuts._replace(weights=np.array([0.5, 0.5]))
+    cuts = cuts._replace(pulls=np.array([[0.5, 0.5]]))
     cuts, at = remember(cuts, [0.0, 1.0], 1.0, 2)
     assert at == 0
-    assert (cuts.normals.tolist(), cuts.weights.tolist()) == ([[0.0, 1.0]], [0.0])
+    assert (cuts.normals.tolist(), cuts.pulls.tolist()) == ([[0.0, 1.0]], [[0.0]])
     assert push_from_cuts(cuts, np.array([9.0, 0.5]), 0.1).tolist() == [9.0, 0.5]
 
 
-@pytest.mark.parametrize("options", [{"cuts": 2}, {"cuts": 3}, {"lazy": False}], ids=repr)
+@pytest.mark.parametrize("options", [{"cuts": 2}, {"cuts": 3}, {}], ids=repr)
 def test_several_runs_are_those_that_are_played_alone(options):
     one = random_polytope(4, 30, horizon=60)
     targets = np.random.default_rng(2).normal(size=(60, 2, 4)) + 1.0
@@ -535,12 +559,9 @@ def test_what_cannot_lead_is_refused_before_the_first_round():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"keep": 1.0}, "keep must be below 1, got 1.0"),
-        ({"keep": -0.1}, "keep must be a finite number >= 0, got -0.1"),
         ({"cuts": 1}, "cuts must be a whole number >= 2, got 1"),
         ({"cuts": 2.5}, "cuts must be a whole number >= 2, got 2.5"),
         ({"G_g": 0.0}, "G_g must be a finite number > 0, got 0.0"),
-        ({"sweeps": -1}, "sweeps must be a whole number >= 0, got -1"),
         ({"domain": 1.0}, "domain must be a set with a projection, got 1.0: Ball(1.0) is the ball"),
         ({"domain": sf.sets.Halfspace([1.0], 0.0)}, "domain must be bounded, got Halfspace"),
         ({"strong_convexity": 0.0}, "strong_convexity must be a finite number > 0, got 0.0"),
@@ -596,16 +617,14 @@ def test_the_constraint_may_not_change():
 @pytest.mark.slow
 @pytest.mark.parametrize("dimension", [5, 50])
 @pytest.mark.parametrize("adversary", sorted(ADVERSARIES))
-def test_one_of_the_two_leaders_is_no_worse_than_certified_steps_on_every_stream(
-    adversary, dimension
-):
+def test_the_leaders_are_no_worse_than_certified_steps_on_every_stream(adversary, dimension):
     T = 1000
     cube = adversarial_cube(adversary, horizon=T, dimension=dimension)
     c, regret = cube.constants, {}
-    for tune in (CertifiedPFS.default, LeaderFollower.default, LeaderFollower.changing):
+    for tune in (CertifiedPFS.default, LeaderFollower.default):
         trace = sf.play(tune(c, T), cube, watch="off")
         assert trace.violations.worst <= 0
         regret[tune.__qualname__] = float(np.max(trace.regret().upper))
     steps = regret.pop("CertifiedPFS.default")
     spare = 0.1 * max(abs(steps), c.G_f * c.R * math.sqrt(T))
-    assert min(regret.values()) <= steps + spare
+    assert regret["LeaderFollower.default"] <= steps + spare

@@ -311,37 +311,40 @@ def test_the_observed_bound_of_certified_steps():
     assert found == pytest.approx(wanted[-2] + 2 * 1.5 * SIZE[-1], rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["lazy", "not lazy", "strongly convex"])
-def test_the_observed_bounds_of_leader_and_follower(kind):
-    options = {"not lazy": {"lazy": False}, "strongly convex": {"strong_convexity": 9.0}}
-    player = LeaderFollower(G_g=0.8, domain=Ball(1.5), **options.get(kind, {}))
+def test_the_observed_bound_of_leader_and_follower_for_strongly_convex_costs():
+    player = LeaderFollower(G_g=0.8, domain=Ball(1.5), strong_convexity=9.0)
+    states, _, sums = watch(player)
+    slow = inverse_etas(states)
+    ways = np.array([s.x - START - s.learner.Z for s in states[:-1]])
+    lag, steps = np.cumsum((PULLS * ways).sum(axis=1)), np.cumsum(over(SIZE**2 / 2, slow))
+    assert slow == pytest.approx(4.5 * np.arange(1, 8))
+    wanted = steps + lag + 4.5 * np.cumsum((ways**2).sum(axis=1))
+    assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_observed_bounds_of_leaders_and_follower():
+    player = LeaderFollower(G_g=0.8, domain=Ball(1.5))
     states, _, sums = watch(player)
     found, D, slow = bounds(player, states, sums), 1.5 + np.linalg.norm(START), inverse_etas(states)
-    apart = np.array([np.linalg.norm(s.x - START - s.learner.Z) for s in states[:-1]])
-    assert apart.max() > 0.1
-    lag, steps = np.cumsum(SIZE * apart), np.cumsum(over(SIZE**2 / 2, slow))
-    if kind == "strongly convex":
-        assert slow == pytest.approx(4.5 * np.arange(1, 8))
-        assert found == pytest.approx(steps + lag + 4.5 * np.cumsum(apart**2), rel=1e-9)
-        return
-    if kind == "not lazy":
-        assert found == pytest.approx(2 * D**2 * slow + steps + lag, rel=1e-9)
-        return
+    ways = np.array([s.x - START - s.learner.points for s in states[:-1]])  # rounds, leaders, d
+    assert np.linalg.norm(ways[:, 0], axis=1).max() > 0.1
+    lags, steps = np.cumsum((PULLS[:, None] * ways).sum(axis=2), axis=0), over(SIZE**2 / 2, slow)
     before = np.array([0.0, slow[1], *slow[1:-1]])  # eta_0 = eta_1, of the first gradient
     first = over(SIZE**2 / 2, before)
     assert first[2] > 4 * D * SIZE[2]
-    known = D**2 / 2 * slow + np.cumsum(np.minimum(first, 4 * D * SIZE)) + lag
+    known = [D**2 / 2 * slow + np.cumsum(np.minimum(first, 4 * D * SIZE)) + lags[:, 0]]
+    for k, c in enumerate((0.25, 1.0, 4.0), start=1):
+        known.append(2 * D**2 / c * slow + c * np.cumsum(steps) + lags[:, k])
     paid = np.cumsum([pull @ (s.x - START) for pull, s in zip(PULLS, states, strict=False)])
     dual = []
     for t, (_, s) in enumerate(pairwise(states)):
         cuts = s.learner.cuts
-        mu = cuts.weights * slow[t]
+        mu = cuts.pulls[0] * slow[t]
         far = PULLS[: t + 1].sum(axis=0) + mu @ cuts.normals
         dual.append(paid[t] + mu @ cuts.offsets + D * np.linalg.norm(far))
-    assert found == pytest.approx(dual, rel=1e-9)
-    # The second is never above the first by the lemma; without it the first is left, or nothing.
+    assert found == pytest.approx(np.min([dual, *known], axis=0), rel=1e-9)
     without = [one._replace(paid=inf) for one in sums]
-    assert bounds(player, states, without) == pytest.approx(known, rel=1e-9)
+    assert bounds(player, states, without) == pytest.approx(np.min(known, axis=0), rel=1e-9)
     careful = [s._replace(learner=s.learner._replace(is_careful=True)) for s in states]
     assert bounds(player, careful, without) == [inf] * 7
 

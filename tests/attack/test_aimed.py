@@ -71,7 +71,7 @@ def test_a_drift_below_rounding_does_not_add_up_to_an_action_outside():
 
 def test_a_follower_of_gradients_below_rounding_stays_inside():
     nu, rounds = 0.25, 2_000
-    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), cuts=2, value_error=nu, expected=0.5)
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), cuts=2, value_error=nu)
     state = player.init(np.zeros(1))
     for t in range(rounds):
         x = float(state.x[0])

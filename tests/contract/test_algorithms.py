@@ -54,7 +54,7 @@ CASES = [
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, **ERRORS), [0.3, 0.2]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=4), [0.2, 0.4]),
     (LeaderFollower(G_g=4.0, domain=Ball(0.9, [1.0, 0.5, 0.1]), cuts=2), [0.9, 0.2, -0.2]),
-    (LeaderFollower(G_g=1.5, domain=Ball(0.75), lazy=False, cuts=3, sweeps=1), [0.4]),
+    (LeaderFollower(G_g=1.5, domain=Ball(0.75), cuts=3), [0.4]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, strong_convexity=1.0), [0.2, 0.4]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, gradient_bound=1e-3), [0.3, 0.2]),
     (
@@ -63,7 +63,7 @@ CASES = [
     ),
     # Short probes would divide the rounding of each backend by their length.
     (ValuesFollower(G_g=3.0, domain=Ball(0.5), cuts=2, probe=0.4), [0.2, 0.4]),
-    (ValuesFollower(G_g=1.5, domain=Ball(0.75), cuts=2, lazy=False, probe=0.4), [0.4]),
+    (ValuesFollower(G_g=1.5, domain=Ball(0.75), cuts=2, probe=0.4), [0.4]),
     (CertifiedOGD(knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0), [0.2, 0.4]),
     (CertifiedOGD(knowledge=CurvatureRows(beta=(0.5, 0.0), reach=1.5), radius=1.0), [0.4]),
     (CertifiedOGD(knowledge=Curvature(beta=2.0, reach=1.5), radius=1.0, eta=0.3), [0.4]),

@@ -143,7 +143,7 @@ def of(name, player, found, tolerance=EXACT):
 
 
 def leader_follower():
-    default, changing = (partial(tuned, "LeaderFollower", t) for t in ("default", "changing"))
+    default = partial(tuned, "LeaderFollower", "default")
     some = [*streams("polytope", *SOME[:5]), stream("bowl", 20, "exact")]
     large = [(100, "value"), (100, "slope"), (100, "drift")]
     strayed = streams("polytope", (2, "exact"), (20, "value"), (20, "drift"), strays=True)
@@ -152,19 +152,14 @@ def leader_follower():
     rounding = partial(tuned, "LeaderFollower", "default", evaluation_error=1e-6)
     return [
         *of("default", default, hull() + streams("polytope", *large)),
-        *of("changing", changing, hull()),
         *of("strongly convex", strong, some),
-        *of("known horizon", partial(tuned, "LeaderFollower", "known_horizon", horizon=200), some),
         *of("careful", partial(leader, gradient_bound=1e-3), streams("polytope", *SOME)),
         *of("own leader", own_leader, some),
         *of("few cuts", partial(leader, cuts=3), [*some, stream("polytope", 100, "exact")]),
-        *of("keep and sweeps", partial(leader, keep=0.2, sweeps=4), streams("polytope", *FEW[:2])),
         *of("default", default, shallow),
-        *of("changing", changing, shallow),
         *of("off centre", off_centre, streams("polytope", *FEW[:2])),
         *of("evaluation error", rounding, streams("bowl", (2, "exact"), (20, "all"))),
         *of("default", default, strayed),
-        *of("changing", changing, strayed),
     ]
 
 
@@ -276,15 +271,11 @@ def certified_dual_averaging():
 
 
 def values_follower():
-    default, changing = (partial(tuned, "ValuesFollower", t) for t in ("default", "changing"))
+    default = partial(tuned, "ValuesFollower", "default")
     which = [(d, errors) for d in SIZES for errors in ("exact", "value", "drift")]
     curved = [(2, "exact"), (20, "exact"), (20, "own errors")]
     found = streams("polytope", *which, values_only=True)
-    few = streams("polytope", (2, "exact"), (20, "value"), values_only=True)
-    return [
-        *of("default", default, found + streams("bowl", *curved, values_only=True)),
-        *of("changing", changing, few),
-    ]
+    return of("default", default, found + streams("bowl", *curved, values_only=True))
 
 
 def values_averaging():
@@ -301,7 +292,7 @@ def values_averaging():
 
 
 def delayed_rules():
-    default, changing = (partial(tuned, "LeaderFollower", t) for t in ("default", "changing"))
+    default = partial(tuned, "LeaderFollower", "default")
     far = partial(averaging, curvature, far=0.3)
     descends = partial(descent, curvature)
     polytopes = streams("polytope", *SOME)
@@ -313,7 +304,6 @@ def delayed_rules():
         *of("copies, averaging", partial(delayed, far), bowls),
         *of("copies, descent", partial(delayed, descends), bowls),
         *of("ahead, leader", partial(delayed, default, copies=False), polytopes[:5]),
-        *of("ahead, changing", partial(delayed, changing, copies=False), streams("polytope", *FEW)),
         *of("ahead, averaging", partial(delayed, far, copies=False), bowls),
         *of(
             "late, copies",

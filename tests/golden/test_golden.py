@@ -8,7 +8,7 @@ from tests.golden.recorded import DATA, distances, files, names, read, replay
 from tests.golden.streams import Stream
 
 FAST = {
-    "leader_follower": ("default: polytope, 20, all", "changing: bowl, 2, drift"),
+    "leader_follower": ("default: polytope, 20, all", "default: bowl, 2, drift"),
     "certified_pfs": ("default: polytope, 20, all",),
     "safety_filter": ("default: polytope, 20, all, proposes",),
     "region_filter_hull": ("default: polytope, 20, drift, proposes",),

@@ -21,12 +21,11 @@ def players(d):
     """The players of a dimension by name."""
     cube, off = Box.cube(0.3, d), Ball(4.0, np.full(d, 0.1))
     leaders = {
-        "lazy": {},
-        "changing": {"lazy": False},
-        "few cuts": {"cuts": 2, "sweeps": 3},
+        "default": {},
+        "few cuts": {"cuts": 2},
         "careful": {"gradient_bound": 1e-3},
-        "strongly convex": {"strong_convexity": 1.0, "lazy": False},
-        "expected": {"expected": 50.0, "keep": 0.2, "evaluation_error": 1e-9},
+        "strongly convex": {"strong_convexity": 1.0},
+        "evaluation error": {"evaluation_error": 1e-9},
         "in a box": {"domain": cube},
         "in a ball": {"domain": Ball(0.25)},
         "off centre": {"domain": off},

@@ -14,12 +14,6 @@ const takes = {
     const { bound, text } = region.certificate(after.x, t);
     return { x: after.x, bound, text, contradictions: region.contradictions };
   },
-  leader({ constants }, { state, told, g, s, t }) {
-    const [after, region] = new S.LeaderFollower(constants).step(state, told, g, s);
-    const { bound, text } = region.certificate(after.x, t);
-    const { leader, energy, inverse_eta } = after;
-    return { x: after.x, bound, text, leader, energy, inverse_eta };
-  },
   pfs: ({ constants }, { state, told, g, s }) => ({ x: S.pfs(constants, state.x, told, g, s) }),
   dpp: ({ constants }, { state, told, g, s }) => S.dpp(constants, state, told, g, s),
   lbSgd: ({ constants }, { state, told, g, s }) => ({ x: S.lbSgd(constants, state.x, told, g, s) }),
@@ -31,5 +25,15 @@ const takes = {
   general: (_, { value, digits }) => ({ text: S.general(value, digits) }),
 };
 
+function lead({ constants, start, rounds }) {
+  const player = new S.LeaderFollower(constants);
+  player.init(start);
+  return rounds.map(({ told, g, s }) => player.step(told, g, s));
+}
+
 const game = JSON.parse(require("fs").readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(game.rounds.map((round) => takes[game.take](game, round))));
+S.ready.then(() => {
+  const take = (round) => takes[game.take](game, round);
+  const found = game.take === "leader" ? lead(game) : game.rounds.map(take);
+  process.stdout.write(JSON.stringify(found));
+});

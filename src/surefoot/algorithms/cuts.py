@@ -57,6 +57,16 @@ class Cuts(NamedTuple):
         """Return by how much a point exceeds the cut that it exceeds most; 0 if none."""
         return max(0.0, float((self.normals @ z - self.offsets).max(initial=0.0)))
 
+    def gain(self, mu: Array, z: Array) -> float:
+        """Return by how much multipliers raise the dual above that of none, at least.
+
+        Args:
+            mu: the multipliers.
+            z: Z(0), the leader without any.
+        """
+        push = mu @ self.normals
+        return float(mu @ (self.normals @ z - self.offsets)) - 0.5 * float(push @ push)
+
     def keep(self, which: Array) -> Cuts:
         """Return some of the cuts."""
         normals, offsets, inverses, pulls = self

@@ -77,6 +77,7 @@ SHALLOW = 50.0
 """A start is shallow where the set reaches this many times further than its certified ball."""
 EXACT = 1e-2
 """A leader's projection ends where multipliers change by this share of the way to it."""
+CLEARLY = 1 - 1e-9
 HALVINGS = 52
 LENGTHS = 11
 
@@ -316,19 +317,18 @@ class Leader(Proposer):
         grad, lost = feedback.cost_gradient, ()
         enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, 2 * D)
         for k, multiple in enumerate(self.multiples):
-            mu = np.zeros_like(pulls[k])
-            adds_up = multiple == 0.0
+            kept = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
             if self.leader is not None:
                 here = points[k] + learner.start
                 own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
-                free, adds_up = free - learner.start, bool(self.leader.adds_up)
-            elif adds_up:
+                free = free - learner.start
+                adds_up = cuts.gain(kept, onto(free)) > 0.0
+            elif adds_up := multiple == 0.0:
                 free = -eta * learner.gradients
             else:
                 free = points[k] if grad is None else points[k] - multiple * eta * grad
                 free = self._limit(learner, D)(free)
-            if adds_up:
-                mu = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
+            mu = kept if adds_up else np.zeros_like(kept)
             mu, points[k] = ascend(cuts, free, mu, newest, enough, onto)
             fade = 0.0 if adds_up else max(1.0 - float(mu.sum()) / D, 0.0)
             pulls[k] = fade * pulls[k] + mu
@@ -363,7 +363,7 @@ class Leader(Proposer):
                 W = _apply_reading(feedback, region, W, X, steep * h)
             point = region.nearest(start + W)
             off = norm(point - start - far)
-            if off < least:
+            if off < CLEARLY * least:  # shares that lead to one point differ in the last bit
                 best, least = point, off
         return learner, best
 

@@ -46,8 +46,8 @@ class LeaderFollower(Name):
         >>> player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
-        >>> player.update(state, seen).x.round(6)  # shorter than the slack of 0.5: off the cut
-        array([0.323498, 0.336064])
+        >>> player.update(state, seen).x.round(6)  # on the way to its leaders, 0.5 long
+        array([0.325313, 0.379699])
     """
 
     needs = Needs(work="K d", numpy_only=True, one_run=True)

@@ -222,19 +222,11 @@ class ValuesFollower(Name):
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Probing]:
-        """Return the rule for costs that have a distribution; no horizon needed.
+        """Return the rule for costs of any kind; no horizon needed.
 
         Uses R, G_g and the start; the horizon is taken so that all tunings are called alike.
         """
-        return tune_by_slope_bound(cls, ValuesOnly(constants), domain, lazy=True)
-
-    @classmethod
-    @tuning
-    def changing(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
-    ) -> Tuned[Probing]:
-        """Return the rule for costs that change: a leader that descends from where it is."""
-        return tune_by_slope_bound(cls, ValuesOnly(constants), domain, lazy=False)
+        return tune_by_slope_bound(cls, ValuesOnly(constants), domain)
 
 
 class FromValues(PossibleHorizon, StrictStart):

@@ -24,6 +24,9 @@ from surefoot.core.types import Array
 
 __all__ = ["Trust", "reweigh"]
 
+EQUAL = 2.0**-40
+"""Costs that differ by this share of the largest are the same: nothing is learnt from rounding."""
+
 
 class Trust(NamedTuple):
     """Weights, and what they follow from; an entry for each leader.
@@ -64,6 +67,7 @@ def reweigh(trust: Trust, losses: Array, prior: Array) -> Trust:
         array([0.75, 0.25])
     """
     saved = float(trust.weights @ losses) - losses
+    saved = np.where(np.abs(saved) > EQUAL * np.abs(losses).max(), saved, 0.0)
     largest = max(trust.largest, float(np.abs(saved).max()))
     if not 0.0 < largest < math.inf:
         return trust

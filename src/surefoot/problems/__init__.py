@@ -3,6 +3,7 @@
 # ruff: noqa: F403 ("*" exports what a file names in its __all__)
 
 from surefoot.problems.equalities import *
+from surefoot.problems.least_regret import *
 from surefoot.problems.paper_toy import *
 from surefoot.problems.problem import *
 from surefoot.problems.ready import *

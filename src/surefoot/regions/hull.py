@@ -55,6 +55,8 @@ __all__ = ["HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
 _UNIT = 2.0**-53
 POINT = 1e-300
 """The radius of a ball that is its centre, and not empty."""
+CLOSE = 1e-7
+"""Hulls are as near as each other where this share of the distances is between them."""
 RUNGS = 15
 """How many balls there are beside the deepest: the smallest is 2^-15 of it."""
 
@@ -456,7 +458,13 @@ class HullRegion(Region):
         offsets = w - centres
         far = np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
         rooms = np.maximum(self.radii + shares * (self.radius - self.radii), 0.0)
-        i = int(np.argmin(far - rooms))
+        # Where several are as near, the first that holds the point to rounding, or the first: a
+        # last bit must not decide.
+        gaps, apart = far - rooms, self.centres - self.x
+        close = CLOSE * max(norm(w - self.x), math.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
+        near = gaps <= gaps.min() + close
+        held = near & (gaps.min() <= close) & (far <= rooms + self.rounding)
+        i = int(np.argmax(held if held.any() else near))
         return i, float(shares[i]), centres[i], offsets[i], norm(offsets[i]), float(rooms[i])
 
 

@@ -4,6 +4,7 @@
  * ladder: actions before the last, the most recent of each octave of depth. */
 
 #define SF_POINT 1e-300 /* the radius of a ball that is its centre, and not empty */
+#define SF_CLOSE 1e-7   /* hulls are as near where this share of the distances is between them */
 
 static inline size_t sf_hull_memory(int d)
 {
@@ -77,6 +78,7 @@ static inline sf_hull sf_hull_of(const sf_rule *rule, const double *anchor, cons
     hull.level = sf_aged(b.value, t - b.round, rule->drift);
     hull.anchor_radius = -hull.anchor_level / rule->G_g - lost;
     hull.radius = -hull.level / rule->G_g - lost;
+    hull.rounding = sf_rounding(rule);
     hull.ladder = NULL;
     return hull;
 }
@@ -168,42 +170,66 @@ static inline double sf_share_of_two_balls(const sf_hull *hull, const double *w,
     return share < 0.0 ? 0.0 : share > top ? top : share;
 }
 
-static inline sf_near sf_nearest_ball(const sf_hull *hulls, const double *w, int d, sf_work *work)
+/* The ball nearest to a point, of the hull with the anchor or with one rung of the ladder. */
+static inline sf_near sf_nearest_on_rung(const sf_hull *hulls, const double *w, int rung, int d,
+                                         double *centre, double *offset)
 {
-    const double *b = hulls->x;
-    int rung = -1;
-    if (hulls->ladder) {
-        const double there = sf_squared_distance(w, b, d);
-        const double apart = sf_squared_distance(b, hulls->anchor, d);
-        double least = sf_beyond(hulls, w, hulls->anchor, hulls->anchor_radius, apart, there, d);
-        for (int j = 0; j < SF_RUNGS; j++) {
-            if (hulls->rung_radius[j] > 0.0) {
-                const double *spot = hulls->ladder + (size_t)j * (d + 2);
-                const double beyond = sf_beyond(hulls, w, spot, hulls->rung_radius[j],
-                                                hulls->rung_apart[j], there, d);
-                if (beyond < least) {
-                    least = beyond;
-                    rung = j;
-                }
-            }
-        }
-    }
     const sf_hull one = sf_take_rung(hulls, rung, d), *hull = &one;
-    const double *a = hull->anchor;
+    const double *a = hull->anchor, *b = hull->x;
     sf_near near;
     near.rung = rung;
     near.anchor_level = hull->anchor_level;
     near.anchor_round = hull->anchor_round;
-    near.centre = sf_take(work, d);
-    near.offset = sf_take(work, d);
-    near.share = sf_share_of_two_balls(hull, w, near.centre, d); /* both are free until now */
+    near.centre = centre;
+    near.offset = offset;
+    near.share = sf_share_of_two_balls(hull, w, centre, d); /* both are free until now */
     for (int i = 0; i < d; i++) {
         const double way = near.share * (b[i] - a[i]);
-        near.centre[i] = a[i] + way;
-        near.offset[i] = w[i] - near.centre[i];
+        centre[i] = a[i] + way;
+        offset[i] = w[i] - centre[i];
     }
-    near.far = sf_norm(near.offset, d);
+    near.far = sf_norm(offset, d);
     near.room = sf_max(hull->anchor_radius + near.share * (hull->radius - hull->anchor_radius), 0.0);
+    return near;
+}
+
+/* The nearest ball of all hulls. Where several are as near, the first that holds the point to
+ * rounding, or the first: a last bit must not decide. */
+static inline sf_near sf_nearest_ball(const sf_hull *hulls, const double *w, int d, sf_work *work)
+{
+    double *centre = sf_take(work, d), *offset = sf_take(work, d);
+    if (!hulls->ladder) {
+        return sf_nearest_on_rung(hulls, w, -1, d, centre, offset);
+    }
+    const double there = sf_squared_distance(w, hulls->x, d);
+    double apart = sf_squared_distance(hulls->x, hulls->anchor, d), beyond[SF_RUNGS + 1];
+    beyond[0] = sf_beyond(hulls, w, hulls->anchor, hulls->anchor_radius, apart, there, d);
+    double least = beyond[0];
+    for (int j = 0; j < SF_RUNGS; j++) {
+        beyond[j + 1] = HUGE_VAL;
+        if (hulls->rung_radius[j] > 0.0) {
+            const double *spot = hulls->ladder + (size_t)j * (d + 2);
+            beyond[j + 1] = sf_beyond(hulls, w, spot, hulls->rung_radius[j], hulls->rung_apart[j],
+                                      there, d);
+            apart = sf_max(apart, hulls->rung_apart[j]);
+            least = beyond[j + 1] < least ? beyond[j + 1] : least;
+        }
+    }
+    const double close = SF_CLOSE * sqrt(sf_max(there, apart));
+    int first = -1;
+    for (int j = SF_RUNGS - 1; j >= -1; j--) {
+        first = beyond[j + 1] <= least + close ? j : first;
+    }
+    const double rounding = hulls->rounding;
+    sf_near near = sf_nearest_on_rung(hulls, w, first, d, centre, offset);
+    for (int j = first + 1; least <= close && near.far > near.room + rounding && j < SF_RUNGS; j++) {
+        if (beyond[j + 1] <= least + close) {
+            near = sf_nearest_on_rung(hulls, w, j, d, centre, offset);
+        }
+    }
+    if (near.rung != first && near.far > near.room + rounding) {
+        near = sf_nearest_on_rung(hulls, w, first, d, centre, offset);
+    }
     return near;
 }
 

@@ -20,6 +20,8 @@ enum {
 };
 
 #define SF_LEADERS 4
+#define SF_CLEARLY (1 - 1e-9)
+#define SF_EQUAL 0x1p-40 /* costs that differ by this share of the largest are the same */
 #define SF_LENGTHS 11
 #define SF_DIRECTIONS 4
 
@@ -153,7 +155,8 @@ static inline void sf_reweigh(sf_leader *leader, const double *grad, double size
 {
     const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
                                       1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
-    double losses[SF_LEADERS], mean = 0.0, largest = leader->numbers[SF_LARGEST];
+    double losses[SF_LEADERS], saved[SF_LEADERS], mean = 0.0, worst = 0.0;
+    double largest = leader->numbers[SF_LARGEST];
     double highest = -HUGE_VAL, sum = 0.0;
     for (int k = 0; k < leader->leaders; k++) {
         const double cost = sf_dot(leader->points + (size_t)k * d, grad, d);
@@ -161,22 +164,25 @@ static inline void sf_reweigh(sf_leader *leader, const double *grad, double size
         losses[k] = cost + back;
         const double part = leader->trust[k] * losses[k];
         mean += part;
+        worst = sf_max(worst, fabs(losses[k]));
     }
     for (int k = 0; k < leader->leaders; k++) {
-        largest = sf_max(largest, fabs(mean - losses[k]));
+        saved[k] = mean - losses[k];
+        saved[k] = fabs(saved[k]) > SF_EQUAL * worst ? saved[k] : 0.0;
+        largest = sf_max(largest, fabs(saved[k]));
     }
     if (!(largest > 0.0 && largest < HUGE_VAL)) {
         return;
     }
     leader->numbers[SF_LARGEST] = largest;
     for (int k = 0; k < leader->leaders; k++) {
-        const double saved = mean - losses[k], old = leader->rates[k];
+        const double old = leader->rates[k];
         const double rate = sf_min(old, 0.5 / largest);
         const double log = leader->logs[k] * (old < HUGE_VAL ? rate / old : 1.0);
-        leader->squares[k] += saved * saved;
+        leader->squares[k] += saved[k] * saved[k];
         const double most = largest * largest + leader->squares[k];
         leader->rates[k] = sf_min(rate, sqrt(prior[k] / most));
-        leader->logs[k] = (log + sf_log1p(rate * saved)) * (leader->rates[k] / rate);
+        leader->logs[k] = (log + sf_log1p(rate * saved[k])) * (leader->rates[k] / rate);
         highest = sf_max(highest, leader->logs[k]);
     }
     for (int k = 0; k < leader->leaders; k++) {
@@ -617,7 +623,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
         }
         sf_minus(W, point, start, d);
         const double off = sf_distance(W, far, d);
-        if (off < least) {
+        if (off < SF_CLEARLY * least) { /* shares that lead to one point differ in the last bit */
             least = off;
             sf_copy(wish, point, d);
         }

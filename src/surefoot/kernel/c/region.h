@@ -50,6 +50,7 @@ typedef struct {
     const double *anchor, *x;
     double anchor_level, anchor_radius, anchor_round;
     double level, radius;   /* the radius is negative where the slack is below the margin */
+    double rounding;        /* what a point that was moved to the edge may be beyond it */
     const double *ladder;   /* spots, of which those without a ball do not count; NULL for none */
     double rung_level[SF_RUNGS], rung_radius[SF_RUNGS], rung_apart[SF_RUNGS];
 } sf_hull;

@@ -1,0 +1,126 @@
+r"""What every safe rule must pay on a problem, by its way from the start to the best action.
+
+**Theorem H'.** *Let a rule be safe for every g that agrees with what it has seen, and the costs be
+independent draws with mean f; x\* the best action of f, c the gradient of f there, e = -c/|c|, and*
+
+.. math:: p^* = e^\top(x^* - x_1), \qquad
+          \psi(p) = \max\{-g(x)/G_g : e^\top(x - x_1) = p\}.
+
+*Then* :math:`\mathrm{E}\,\mathrm{Reg}_T \ge \|c\|\sum_{t \le T}(p^* - \phi_t)` *with*
+:math:`\phi_1 = 0,\ \phi_{t+1} = \min(p^*, \phi_t + \psi(\phi_t))`.
+
+Proof. The next action is in the hull of the balls :math:`B(x_i, -g(x_i)/G_g)` of the rounds so far
+(Theorem E of docs/certified.md: nothing else can be certified), so along e it gets no further than
+the largest :math:`p_i - g(x_i)/G_g`, which is at most the largest :math:`p + \psi(p)` with
+:math:`p \le \phi_t`. One may go from a point of one slice straight to another slice, and g changes
+by at most :math:`G_g` per unit of length: :math:`\psi` changes by at most the way. So
+:math:`p + \psi(p)` does not fall, and is largest at :math:`\phi_t`. Last, f is convex:
+:math:`f(x) - f(x^*) \ge c^\top(x - x^*) = \|c\|(p^* - p)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
+from surefoot.problems.constraints import Constraint, L2Norm
+from surefoot.problems.hindsight.level_bundle import level_bundle
+from surefoot.problems.problem import Problem
+from surefoot.sets import Ball
+
+__all__ = ["least_safe_regret"]
+
+
+def least_safe_regret(
+    problem: Problem, rounds: int | None = None, *, points: int = 9, tolerance: float = 1e-4
+) -> float:
+    r"""Return a regret that no safe rule stays below, in the mean, on costs drawn like these.
+
+    The mean cost is that of the problem's own rounds. :math:`\psi` is concave: it is bounded
+    between some points by what it is there, so that the result is never too large.
+
+    Args:
+        problem: a problem with one fixed constraint and one run.
+        rounds: T; the problem's own unless given.
+        points: at how many points :math:`\psi` is bounded; at least 3.
+        tolerance: how well, relatively.
+
+    Example:
+        >>> from surefoot.problems.constraints import L2Norm
+        >>> from surefoot.problems.costs import Linear
+        >>> slopes = np.tile([-3.0, 0.0], (50, 1))
+        >>> ball = Problem.of(Linear(slopes), L2Norm(1.0), Ball(1.0), [0.0, 0.0])
+        >>> round(least_safe_regret(ball), 3)  # the first round is lost, and then one is there
+        3.0
+    """
+    if not isinstance(problem.constraint, Constraint) or problem.costs.runs is not None:
+        raise InvalidValueError("problem must have one fixed constraint and one run")
+    (G_g,) = problem.constants.require("G_g", by="Theorem H'")
+    T, start = problem.costs.horizon, problem.start
+    best = problem.best_after([T]).action[0]
+    c = np.mean([problem.costs.gradient(t, best) for t in range(T)], axis=0)
+    way = float(c @ (start - best)) / norm(c) if norm(c) > 0 else 0.0
+    if not way > 0:
+        return 0.0
+    places = np.linspace(0.0, way, points)
+    across = _Slices(problem.constraint, problem.domain, start, -c / norm(c), tolerance)
+    least, most = np.array([across.depth(p) for p in places]).T / float(G_g)
+    there, lost = 0.0, 0.0
+    for _ in range(T if rounds is None else rounds):
+        if there >= way:
+            break
+        lost += way - there
+        there += max(_bound_between(places, least, most, there), 0.0)
+    return norm(c) * lost
+
+
+class _Slices:
+    """Where g is least on the slices of a ball across a direction."""
+
+    def __init__(
+        self, constraint: Constraint, domain: Ball, start: Array, e: Array, tolerance: float
+    ) -> None:
+        self.constraint, self.start, self.e, self.tolerance = constraint, start, e, tolerance
+        self.basis = np.linalg.svd(e[None])[2][1:].T
+        centre = np.zeros_like(start) if domain.centre is None else domain.centre
+        self.reach = 2 * (float(domain.radius) + norm(start - centre))
+
+    def depth(self, p: float) -> tuple[float, float]:
+        """Return two numbers between which the largest -g of a slice is."""
+        here = self.start + p * self.e
+        if len(self.e) == 1:
+            depth = -float(self.constraint.value(here))
+            return depth, depth
+        total = self._total(here)
+        ball, middle = Ball(self.reach), np.zeros(len(self.e) - 1)
+        found = level_bundle(total, L2Norm(self.reach), ball, middle, tolerance=self.tolerance)
+        return -found.value, -found.lower
+
+    def _total(self, here: Array) -> Callable[[Array], tuple[float, Array]]:
+        def total(z: Array) -> tuple[float, Array]:
+            g, s = self.constraint.query(here + self.basis @ z)
+            return float(g), self.basis.T @ s
+
+        return total
+
+
+def _bound_between(places: Array, least: Array, most: Array, p: float) -> float:
+    """Return an upper bound on a concave function that changes by at most the way.
+
+    Args:
+        places: where it was bounded, at equal distances.
+        least: lower bounds there.
+        most: upper bounds there.
+        p: where it is wanted.
+    """
+    step = places[1] - places[0]
+    i = min(int(p / step), len(places) - 2)
+    left, right = p - places[i], places[i + 1] - p
+    # The chords of the intervals beside it, made longer, are above a concave function.
+    before = (most[i] - least[i - 1]) / step if i > 0 else 1.0
+    after = (most[i + 1] - least[i + 2]) / step if i + 2 < len(places) else 1.0
+    return float(min(most[i] + min(before, 1.0) * left, most[i + 1] + min(after, 1.0) * right))
