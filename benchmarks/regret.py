@@ -20,7 +20,6 @@ import numpy as np
 
 from benchmarks.findings import Table, markdown, put_in
 from surefoot import Ball, LeaderFollower, Problem, play
-from surefoot.core.types import Array
 from surefoot.problems import least_safe_regret
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L1Norm, L2Norm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic

@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 KERNEL = HERE.parents[2] / "src" / "surefoot" / "kernel" / "c"
 FLAGS = ("--target=wasm32", "-Oz", "-nostdlib", "-ffp-contract=off", "-mbulk-memory")
-HEAD = """/* The kernel's leader and follower as WebAssembly, from wasm/leader.c by `make playground`. */
+HEAD = """/* Leader and follower of the kernel as WebAssembly: wasm/leader.c by `make playground`. */
 "use strict";
 
 const SurefootLeader = `
