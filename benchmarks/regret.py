@@ -116,7 +116,8 @@ def make_problem(name: str, kind: str, seed: int, rounds: int) -> Problem:
 
 def play_known(problem: Problem, *, lazy: bool) -> float:
     """Return the cost of dual averaging, or of descent, on a set that is known."""
-    region, D = problem.benchmark.region, float(problem.domain.radius)
+    region: Any = problem.benchmark.region
+    D = float(problem.domain.radius)
     x, total, squares, paid = problem.start, np.zeros_like(problem.start), 0.0, 0.0
     for t in range(problem.costs.horizon):
         paid += float(problem.costs.value(t, x))

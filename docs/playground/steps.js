@@ -11,6 +11,7 @@ if (typeof module !== "undefined") globalThis.SurefootLeader = require("./leader
 const Surefoot = (() => {
   const UNIT = 2 ** -53;
   const RUNGS = 15;
+  const CLOSE = 1e-7;
   const START = "the start must be strictly feasible, by more than the error of g";
 
   // --- vectors -----------------------------------------------------------------------------------
@@ -59,17 +60,22 @@ const Surefoot = (() => {
 
     /** The ball nearest to a point, of the hulls of the last one with each of the others. */
     ball(w) {
-      const nearest = (best, { x, value, round }) => {
+      const found = this.balls.map(({ x, value, round }) => {
         const radius = this.known.radius(value);
         const share = shareOfTwoBalls(w, x, radius, this.x, this.radius);
         const centre = along(x, share, minus(this.x, x));
         const offset = minus(w, centre);
         const far = norm(offset);
         const room = Math.max(radius + share * (this.radius - radius), 0);
-        if (best && !(far - room < best.far - best.room)) return best;
-        return { share, centre, offset, far, room, value, round };
-      };
-      return this.balls.reduce(nearest, null);
+        return { share, centre, offset, far, room, value, round, gap: far - room };
+      });
+      // Where several are as near, the first that holds the point, or the first.
+      const apart = this.balls.map(({ x }) => norm(minus(x, this.x)));
+      const close = CLOSE * Math.max(norm(minus(w, this.x)), ...apart);
+      const least = Math.min(...found.map(({ gap }) => gap));
+      const near = found.filter(({ gap }) => gap <= least + close);
+      const held = ({ far, room }) => least <= close && far <= room + this.known.rounding;
+      return near.find(held) ?? near[0] ?? found[0];
     }
 
     holds(w) {
@@ -154,7 +160,8 @@ const Surefoot = (() => {
       this.G_g = G_g;
       this.valueError = valueError; // bound on the error of an observed g
       this.noise = 16 * 6 * (UNIT * reach * G_g);
-      this.lost = (2 * this.noise) / G_g + 16 * 10 * UNIT * reach;
+      this.rounding = 4 * 10 * UNIT * reach;
+      this.lost = (2 * this.noise) / G_g + 4 * this.rounding;
     }
 
     init(x) {

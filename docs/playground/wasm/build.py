@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 KERNEL = HERE.parents[2] / "src" / "surefoot" / "kernel" / "c"
 FLAGS = ("--target=wasm32", "-Oz", "-nostdlib", "-ffp-contract=off", "-mbulk-memory")
-HEAD = """/* Leader and follower of the kernel as WebAssembly: wasm/leader.c by `make playground`. */
+HEAD = """/* Leader and follower of the kernel, by `make playground` from wasm/leader.c. */
 "use strict";
 
 const SurefootLeader = `

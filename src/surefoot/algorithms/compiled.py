@@ -217,7 +217,9 @@ class Rule:
         self.player, self.fields = player, fields
         self.handle, self.size, head = made
         self.d, self.cuts, self.rows = fields["d"], fields.get("cuts", 0), fields["rows"]
-        self.layout = (fields["proposer"], fields["knowledge"], self.d, self.cuts, self.rows)
+        self.leaders = 1 if fields.get("strong_convexity") else 4
+        kinds = (fields["proposer"], fields["knowledge"])
+        self.layout = (*kinds, self.d, self.cuts, self.rows, self.leaders)
         self.out = OUT + 3 * self.d + self.rows
         self.learner, self.normals = self.d + _lengths(fields)[0], head
 
@@ -262,8 +264,8 @@ class Rule:
         if isinstance(learner, LeaderState):
             cuts, trust = learner.cuts, learner.trust
             none = self.cuts - len(cuts.offsets)
-            told = (learner.reach, learner.start_value, learner.depth, learner.deepened)
-            told += (learner.is_careful, len(cuts.offsets), learner.squares, learner.lag)
+            told = [learner.reach, learner.start_value, learner.depth, learner.deepened]
+            told += [learner.is_careful, len(cuts.offsets), learner.squares, learner.lag]
             parts.append((*told, learner.worst_lag, learner.inverse_eta, trust.largest))
             parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
             outside = [cuts.exceed(point) for point in learner.points]
@@ -284,14 +286,12 @@ class Rule:
         d = self.d
         if self.layout[1] == 0:
             at = d + 1
-            spots = []
-            for _ in range(3):
-                value, when = block[at + d : at + d + 2].tolist()
-                spots.append(Anchor(block[at : at + d], value, when))
-                at += d + 2
+            spots = block[at : at + 3 * (d + 2)].reshape(3, d + 2)
+            last, anchor, start = (Anchor(spot[:d], *spot[d:].tolist()) for spot in spots)
+            at += 3 * (d + 2)
             rungs = block[at : at + RUNGS * (d + 2)].reshape(RUNGS, d + 2)
             ladder = Ladder(rungs[:, :d], rungs[:, d], rungs[:, d + 1])
-            return HullMemory(float(block[d]), *spots, ladder)
+            return HullMemory(float(block[d]), last, anchor, start, ladder)
         if self.layout[1] > 1:
             return self._curved_memory(block)
         numbers = block[d : d + 11].tolist()
@@ -328,7 +328,7 @@ class Rule:
             return AveragingState(start, gradients, inverse_eta, squares)
         numbers, at = block[at : at + 11].tolist(), at + 11
         reach, start_value, depth, deepened, careful, n, squares, lag, worst, scale, most = numbers
-        leaders, count = len(self.player.proposer.multiples), int(n)
+        leaders, count = self.leaders, int(n)
 
         def take(*shape: int) -> Array:
             nonlocal at
@@ -465,7 +465,7 @@ class KernelInfo:
         """What the rule's own bound on the regret wants to know of the step."""
         note, player, d = self._numbers[14:20], self._rule.player, self._rule.d
         if isinstance(player.proposer, Leader):
-            lags = np.array(self._numbers[21 : 21 + len(player.proposer.multiples)])
+            lags = np.array(self._numbers[21 : 21 + self._rule.leaders])
             return LeaderNote(note[0], lags, *note[1:])
         if isinstance(player.proposer, Proposals):
             return None

@@ -4,10 +4,10 @@ A cut is :math:`\{Z : u_i^\top Z \le o_i\}` with a unit normal, relative to the 
 leader minimises :math:`\|Z - F\|^2/2` over the cuts, F where it would be without them, by its dual:
 with multipliers :math:`\mu \ge 0` and the projection :math:`\Pi` onto a convex set that is known,
 the minimiser is :math:`Z(\mu) = \Pi(F - \sum\mu_iu_i)`; and with
-:math:`v_i = u_i^\top Z(\mu) - o_i` and U the matrix of the normals, a change d of :math:`\mu` raises
-the dual by at least :math:`d^\top v - \|U^\top d\|^2/2`. All steps of a round together raise that number, which is all
-that the regret of a leader needs; that a projection is not exact costs a smaller rise, and nothing
-else.
+:math:`v_i = u_i^\top Z(\mu) - o_i` and U the matrix of the normals, a change d of :math:`\mu`
+raises the dual by at least :math:`d^\top v - \|U^\top d\|^2/2`. All steps of a round together raise
+that number, which is all that the regret of a leader needs; that a projection is not exact costs a
+smaller rise, and nothing else.
 """
 
 from __future__ import annotations

@@ -314,7 +314,8 @@ class Leader(Proposer):
         D, cuts, scale, own = learner.reach, learner.cuts, learner.inverse_eta, learner.own
         eta = 1.0 / scale if scale > 0 else 0.0
         points, pulls = learner.points.copy(), cuts.pulls.copy()
-        grad, lost = feedback.cost_gradient, ()
+        grad = feedback.cost_gradient
+        lost: tuple[str, ...] = ()
         enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, 2 * D)
         for k, multiple in enumerate(self.multiples):
             kept = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
@@ -417,7 +418,7 @@ class Leader(Proposer):
     def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds; None for your own leader, under drift."""
         has_bound = self.leader is None and not knowledge.errors.drift
-        return LeaderRegret.first(len(self.multiples)) if has_bound else None
+        return LeaderRegret.first(self.multiples) if has_bound else None
 
 
 def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: float) -> float:
@@ -427,7 +428,7 @@ def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: fl
     behind = float(pulls @ np.maximum(slack - steep * room * cuts.inverses, 0.0)) + 0.5 * L * L
     price = steep * float(pulls @ cuts.inverses)
     h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
-    return min(h, 0.5 * max(L, room))
+    return float(min(h, 0.5 * max(L, room)))
 
 
 def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:

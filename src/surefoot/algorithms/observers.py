@@ -157,6 +157,7 @@ class LeaderRegret(NamedTuple):
       :math:`\tfrac H2\sum_t\|x_t-z_t\|^2` for the first term.
 
     Attributes:
+        multiples: the c of each leader; 0 for the one that adds up all gradients.
         paid: :math:`\sum_t\nabla_t^\top(x_t-x_1)`.
         lags: :math:`\sum_t\nabla_t^\top(x_t-z^k_t)` of each leader.
         apart: :math:`\sum_t\|x_t-z^0_t\|^2`.
@@ -164,6 +165,7 @@ class LeaderRegret(NamedTuple):
         steps: :math:`\sum_t\tfrac12\eta_t\|\nabla_t\|^2`.
     """
 
+    multiples: tuple[float, ...]
     paid: float
     lags: Array
     apart: float
@@ -171,9 +173,9 @@ class LeaderRegret(NamedTuple):
     steps: float
 
     @classmethod
-    def first(cls, leaders: int) -> LeaderRegret:
+    def first(cls, multiples: tuple[float, ...]) -> LeaderRegret:
         """Return the sums before the first round."""
-        return cls(0.0, np.zeros(leaders), 0.0, 0.0, 0.0)
+        return cls(multiples, 0.0, np.zeros(len(multiples)), 0.0, 0.0, 0.0)
 
     def after(self, info: Info) -> LeaderRegret:
         """Return the sums with one more round.
@@ -187,8 +189,9 @@ class LeaderRegret(NamedTuple):
             first = 0.5 * size * size / (before if before > 0 else scale)
             lazy_steps += min(first, 4 * note.reach * size)
             steps += 0.5 * size * size / scale
-        apart = self.apart + note.behind * note.behind
-        return LeaderRegret(self.paid + note.paid, self.lags + note.lags, apart, lazy_steps, steps)
+        apart, paid = self.apart + note.behind * note.behind, self.paid + note.paid
+        lags = self.lags + note.lags
+        return LeaderRegret(self.multiples, paid, lags, apart, lazy_steps, steps)
 
     def bound(self, algorithm: Any, state: Any) -> float:
         """Return the smallest of the bounds that the leaders have.
@@ -207,7 +210,7 @@ class LeaderRegret(NamedTuple):
         far = float(np.linalg.norm(learnt.gradients + mu @ learnt.cuts.normals))
         bounds = [self.paid + float(mu @ learnt.cuts.offsets) + D * far]
         if not learnt.is_careful:  # then the newest cut comes first: the lag is another
-            for multiple, lag in zip(leader.multiples, self.lags, strict=True):
+            for multiple, lag in zip(self.multiples, self.lags, strict=True):
                 steps = multiple * self.steps if multiple else self.lazy_steps
                 first = (2.0 / multiple if multiple else 0.5) * D * D * scale
                 bounds.append(first + steps + float(lag))

@@ -28,7 +28,7 @@ from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.problems.constraints import Constraint, L2Norm
-from surefoot.problems.hindsight.level_bundle import level_bundle
+from surefoot.problems.hindsight import level_bundle
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 
@@ -75,7 +75,7 @@ def least_safe_regret(
             break
         lost += way - there
         there += max(_bound_between(places, least, most, there), 0.0)
-    return norm(c) * lost
+    return float(norm(c) * lost)
 
 
 class _Slices:

@@ -176,8 +176,9 @@ class LipschitzHull(Knowledge):
             before = self._hull(memory, t - age, errors)
             if (x == memory.last.x).all():
                 upper = min(upper, before.level)
-            elif (bound := before.bound(x)) <= 0.0:
-                upper = min(upper, bound + self.noise(len(x)))
+            elif not age and memory.last.round == memory.rounds:  # it was certified by just this
+                bound = before.bound(x)
+                upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
         anchor = self._deepest(memory)
         ladder = self._climb(memory.ladder, memory.last, anchor)
         return HullMemory(t, Anchor(x, upper, t - age), anchor, memory.start, ladder)
@@ -209,7 +210,7 @@ class LipschitzHull(Knowledge):
         return hull.within(self.domain)
 
     def _hull(self, memory: HullMemory, t: float, errors: Errors) -> HullRegion:
-        """Return the hull of both balls as they are in round t."""
+        """Return the hulls of the balls as they are in round t."""
         anchor = memory.anchor
         if self.start_bound is not None and anchor.level(t, errors.drift) > self.start_bound:
             anchor = StandingAnchor(memory.start.x, self.start_bound, memory.start.round)
