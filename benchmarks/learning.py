@@ -1,8 +1,9 @@
 """Regret of leader and follower on fourteen streams: ``python -m benchmarks.learning``.
 
-Costs with a distribution, costs that drift, jump, turn and flip, on sets of all kinds. What one
-tuning gains on one kind it loses on another; ``learning.json`` keeps what each had when it was
-written, for rules that are to be good on all. Streams that change are measured against the best
+Costs with a distribution, costs that drift, jump, turn and flip, on sets of all kinds.
+``learning_before.json`` has what two rules had that were here before, one for costs with a
+distribution and one for costs that change: users had to choose. The rule that mixes both is to be
+nearly as good as the better of them on all. Streams that change are measured against the best
 action of each of twenty blocks, the others against the best action of all rounds.
 """
 
@@ -24,11 +25,9 @@ from surefoot.problems.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Linear, LogPortfolio, Quadratic
 
 TABLE = Path(__file__).with_name("learning.json")
+BEFORE = Path(__file__).with_name("learning_before.json")
 ROUNDS, SEEDS, BLOCKS = 2_000, (0, 1, 2, 3), 20
-RULES: dict[str, Callable[..., Any]] = {
-    "default": LeaderFollower.default,
-    "changing": LeaderFollower.changing,
-}
+RULES: dict[str, Callable[..., Any]] = {"default": LeaderFollower.default}
 CHANGES = (
     "drifting targets, d = 5",
     "jumping targets, d = 5",
@@ -175,12 +174,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, problem in streams(ROUNDS, seed).items():
             for rule, played in measure(name, problem).items():
                 found.setdefault(name, {}).setdefault(rule, []).append(played)
+    before = read_before()
     for name, rows in found.items():
-        means = ", ".join(
-            f"{rule} {np.mean([p.regret for p in played]):.4g}" for rule, played in rows.items()
-        )
-        print(f"{name}: {means}")
+        mean = np.mean([played.regret for played in rows["default"]])
+        print(f"{name}: {mean:.4g}, the better rule before {before[name]:.4g}")
     options.out.write_text(table_of(found), encoding="utf-8")
+
+
+def read_before() -> dict[str, float]:
+    """Return the mean regret of the better rule that was here before, by stream."""
+    rows: dict[str, list[float]] = {}
+    for row in json.loads(BEFORE.read_text(encoding="utf-8"))["rows"]:
+        rows.setdefault(row["stream"], []).append(float(np.mean(row["regret"])))
+    return {name: min(means) for name, means in rows.items()}
 
 
 def table_of(found: dict[str, dict[str, list[Played]]]) -> str:

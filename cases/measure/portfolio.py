@@ -83,7 +83,6 @@ def players(problem: Any) -> dict[str, tuple[str, Any]]:
     return {
         "keep the start: 30 % in equal shares": ("nothing", Hold()),
         "projection onto the known limit, descent": ("the scenarios", Insider(risk, lazy=False)),
-        "**`LeaderFollower.changing`**": (measured, LeaderFollower.changing(c)),
         "**`LeaderFollower.default`**": (measured, LeaderFollower.default(c)),
         "**`CertifiedPFS.default`**": (measured, CertifiedPFS.default(c)),
         "`PFS.tuned`, the paper's": (measured, PFS.tuned(c, T)),

@@ -33,7 +33,7 @@ def guessed(problem: Problem, points: int = 4, near: float = 1e-3) -> float:
 
 def lived(problem: Problem, G_g: float, policy: str) -> list[str]:
     """Play with a controller, and say what came of it."""
-    player = LeaderFollower(G_g=G_g, domain=problem.domain, lazy=False)
+    player = LeaderFollower(G_g=G_g, domain=problem.domain)
     controller = Controller(player, problem.start, on_contradiction=policy)  # type: ignore[arg-type]
     outside, worst, cost, first, stopped = 0, -np.inf, 0.0, "", ""
     T = problem.costs.horizon
