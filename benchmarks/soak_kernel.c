@@ -62,7 +62,6 @@ int main(int count, char **words)
         rule.domain = curved ? SF_ANYWHERE : SF_BALL;
         rule.reach = rule.radius = rule.around = 3.0, rule.diameter = 6.0;
         rule.inner = 3.0 * (1.0 - (d + 8) * 0x1p-53);
-        rule.lazy = uniform() < 0.5, rule.sweeps = 2, rule.keep = 0.9 * uniform();
         rule.gradient_bound = uniform() < 0.2 ? 1e-3 : 0.0, rule.keep_start = 1;
         rule.rho = pow(10.0, -6.0 * uniform()), rule.decreasing = uniform() < 0.5;
         rule.scale = 4.0, rule.eta = uniform() < 0.5 ? 1e6 : 0.0, rule.as_steps = uniform() < 0.5;

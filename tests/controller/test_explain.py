@@ -234,7 +234,7 @@ def test_explaining_changes_nothing():
 
 # --- after a contradiction was raised ------------------------------------------------------------
 
-# g(x) = 4 x - 0.6 and G_g = 1: the second action is outside by 1.44.
+# g(x) = 4 x - 0.6 and G_g = 1: the second action is outside by 1.78.
 STEEP = LeaderFollower(G_g=1.0, domain=Ball(2.0))
 
 
@@ -263,7 +263,7 @@ def test_nothing_is_proved_after_a_contradiction_was_raised():
     found = controller.explain()
     assert (found.standing, found.bound, found.round) == ("not proved", None, 2)
     assert (found.certificate, found.regret_bound, found.errors) == (None, None, None)
-    assert "round 2: g = 1.44 is above its certified bound" in str(found)
+    assert "round 2: g = 1.77536 is above its certified bound" in str(found)
     assert "at most -" not in str(found)
     with pytest.warns(PremiseWarning, match=r"above its certified .* refused, .* not proved any"):
         again = controller.ask()

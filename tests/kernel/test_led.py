@@ -36,7 +36,7 @@ def play_led(player, d, rounds, look=1):
     parts = player.proposer.cuts == 2 if hasattr(player.proposer, "cuts") else False
     parts = parts or 0 < player.errors.slope < np.inf
     for t in range(rounds):
-        if parts and t % 10 == 0:
+        if parts and t % 5 == 0:
             ours = theirs
         told = limit.told(t, theirs.x)
         if limit.apart:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller, Feedback
-from surefoot.algorithms import Certified, Leader, RegionFilter
+from surefoot.algorithms import AdaGradOGD, Certified, Leader, RegionFilter
 from surefoot.regions import AverageLimit, Errors, LipschitzHull
 from surefoot.sets import Box
 
@@ -68,7 +68,8 @@ def test_without_the_budget_the_attack_finds_a_violation(monkeypatch):
 
 def test_prices_that_change_pay_more_than_under_the_limit_of_every_round():
     def income(knowledge):
-        proposer = Leader(domain=Box([0.0, 0.0], [2.0, 2.0]), lazy=False)
+        box = Box([0.0, 0.0], [2.0, 2.0])
+        proposer = Leader(domain=box, leader=AdaGradOGD(eta=2.0, domain=box))
         player, paid, total = Certified(proposer=proposer, knowledge=knowledge), 0.0, 0.0
         state = player.init(np.full(2, 0.1))
         for t in range(600):
