@@ -16,6 +16,7 @@ from surefoot.regions import (
     LipschitzHull,
     limit_steps,
 )
+from surefoot.regions.hull import Ladder
 from surefoot.sets import Ball, Box
 
 V, SLACK = 0.02, 0.1
@@ -90,6 +91,7 @@ def test_the_way_back_is_taken_where_the_ramp_reaches_nothing_else():
         Anchor(np.array([0.5]), -0.001, 3.0),
         Anchor(np.array([-2.0]), -0.48, 3.0),
         Anchor(np.array([0.0]), -0.2, 1.0),
+        Ladder.empty(1),
     )
     region = limit_steps(
         known, memory, known.region(memory, known.errors), np.array([0.5]), 0.05, True

@@ -141,8 +141,9 @@ class AverageLimit(Knowledge):
     def region(self, memory: AverageMemory, errors: Errors) -> Region:
         """Return what the hull certifies for g less the budget."""
         budget = self.budget(memory)
-        rounds, *anchors = memory.part
-        shifted = (a._replace(value=round_up(a.value - budget)) for a in anchors)
+        balls: Any
+        rounds, *balls = memory.part
+        shifted = (b._replace(value=round_up(b.value - budget)) for b in balls)
         return AverageRegion(self.knowledge.region(HullMemory(rounds, *shifted), errors), budget)
 
     def contradictions(self, memory: AverageMemory, reading: Reading) -> tuple[str, ...]:
