@@ -46,10 +46,10 @@ class UnjudgedError(Exception):
     """An action that this file cannot judge, and why."""
 
 
-def number(value, name):
-    """Return a finite number, exactly."""
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise WrongError(f"{name} must be a finite number, got {value!r}")
+def number(value, name, least=-math.inf, most=math.inf):
+    """Return a finite number in an interval, exactly."""
+    if type(value) not in (int, float) or not (math.isfinite(value) and least <= value <= most):
+        raise WrongError(f"{name} must be a number from {least} to {most}, got {value!r}")
     return Fraction(value)
 
 
@@ -105,13 +105,12 @@ class Life:
         self.kind = facts["kind"]
         constants = facts[CONSTANT[self.kind]]
         constants = constants if isinstance(constants, list) else [constants] * facts.get("rows", 1)
-        self.constants = [number(part, "a constant") for part in constants]
+        self.constants = [number(part, "a constant", 0) for part in constants]
         # A slope error of None is that of slopes that do not count.
         told = (errors["value"], errors["slope"] or 0, errors["drift"], facts["noise"])
-        self.nu, self.tau, self.v, self.noise = (number(part, "an error") for part in told)
-        if min(self.nu, self.tau, self.v, self.noise, *self.constants) < 0:
-            raise WrongError("errors and constants must be at least 0")
-        self.domain, self.delay, self.late = facts["domain"], facts["delay"], facts["late"]
+        self.nu, self.tau, self.v, self.noise = (number(part, "an error", 0) for part in told)
+        self.delay = int(number(facts["delay"], "delay", 0))  # none was read before it was played
+        self.domain, self.late = facts["domain"], facts["late"]
         bound, self.start = facts.get("start_bound"), record["start"]
         self.start_bound = math.inf if bound is None else number(bound, "start_bound")
         self.turns = self.delay + 1 if facts["copies"] else 1
@@ -130,8 +129,8 @@ class Checker:
         t: the current round.
         action: the one at hand, for that round.
         actions: those that were played, by round.
-        bounds: what is proved of g in a round at its action; one number per row.
-        read: by round: action, reading with its errors, the least that is known, slopes, low.
+        bounds: the least that is proved of g in a round at its action; one number per row.
+        read: by round: action, the reading with its errors as upper bounds, slopes, lower bounds.
     """
 
     def __init__(self, header):
@@ -150,15 +149,12 @@ class Checker:
         elif kind in ("hold", "retreat", "resume"):
             if record.get("fresh"):  # what was proved by other constants is proved no more
                 self.life, self.bounds = Life(record), {}
-                self.read = {i: (x, raw, raw, *more) for i, (x, raw, _, *more) in self.read.items()}
-            p = vector(record["next"], self.d, "next")
-            if p != self.action or self.t not in self.bounds:
-                self.judge(p, record, (self.action, self.bounds.get(self.t)))
+            self.judge(record, self.action, self.bounds.pop(self.t, None))
 
     def take_round(self, record):
         """Take a round: what was read in it, and the next action."""
         t, life = self.t, self.life
-        if type(record["round"]) is not int or record["round"] != t:
+        if record["round"] != t:
             raise WrongError(f"its record is missing, got that of {record['round']!r}")
         self.actions[t] = self.action
         if "played" in record:
@@ -169,75 +165,72 @@ class Checker:
         if record.get("constraint_value") is not None:
             self.take_reading(record, t - life.delay if life.late else t)
         self.t = t + 1
-        levels = [self.bounds[t]] if t in self.bounds else []
-        if t in self.read and self.read[t][0] == self.actions[t]:
-            levels.append(self.read[t][2])
-        here = [min(row) + life.v for row in zip(*levels, strict=True)] if levels else None
-        self.judge(vector(record["next"], self.d, "next"), record, (self.actions[t], here))
+        aged = [up + life.v for up in self.bounds[t]] if t in self.bounds else None
+        self.judge(record, self.actions[t], aged)
 
     def take_reading(self, record, i):
-        """Keep what was read, as the least of it and of what was proved before."""
-        life, g, s = self.life, record["constraint_value"], record.get("constraint_subgradient")
+        """Keep what was read in round i, and the least of it and of what was proved before."""
+        life, g = self.life, record["constraint_value"]
         g = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
         if life.kind != "other" and len(g) != len(life.constants):
             raise WrongError("constraint_value must have an entry per constant")
-        if s is not None:
-            rows = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
-            s = [vector(row, self.d, "constraint_subgradient") for row in rows]
-        error = number(record.get("value_error", float(life.nu)), "value_error") + life.noise
+        error = number(record.get("value_error", float(life.nu)), "value_error", 0) + life.noise
         raw, low = [part + error for part in g], [part - error for part in g]
         before = self.bounds.get(i, raw)
-        if not life.first:
-            life.slack = -max(raw)
-        if life.slack <= 0 or error < life.noise:
-            raise WrongError("the start is not strictly feasible, or value_error below 0")
+        life.slack = life.slack or -max(raw)
+        if life.slack <= 0:
+            raise WrongError("the start is not strictly feasible")
         if any(a > b + life.slack / 2**30 for a, b in zip(low, before, strict=True)):
             raise WrongError("what was read contradicts what was certified: a constant is wrong")
         life.first.setdefault((i + life.delay) % life.turns, i)
-        least = [min(pair) for pair in zip(raw, before, strict=True)]
-        self.read[i] = (self.actions.get(i, self.start), raw, least, s, low)
+        slopes = self.slopes(record.get("constraint_subgradient"))
+        self.read[i] = (self.actions.get(i, self.start), raw, slopes, low)
+        self.bounds[i] = [min(pair) for pair in zip(raw, before, strict=True)]
 
-    def judge(self, p, record, here):
-        """Find why an action is certified for the current round.
+    def slopes(self, s):
+        """Return the subgradients that were read, one per row; None where none was."""
+        if s is None:
+            return None
+        rows = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
+        return [vector(row, self.d, "constraint_subgradient") for row in rows]
+
+    def judge(self, record, x, aged):
+        """Find why the next action of a record is certified for the current round.
 
         Args:
-            p: the action.
-            record: which brought it.
-            here: the action before it, and the bounds on g there in the current round.
+            record: which brings it.
+            x: the action before it.
+            aged: the bounds on g at x in the current round; None where there are none.
         """
-        self.action, c = p, record["certificate"]
+        p, c = vector(record["next"], self.d, "next"), record["certificate"] or {}
+        self.action = p
         try:
-            bounds = here[1] if p == here[0] and self.life.kind != "other" else None
+            bounds = aged if p == x and self.life.kind != "other" else None
             if bounds is None or max(bounds) > 0:
-                kind = c["class"] if isinstance(c, dict) else None
-                if self.life.kind == "other" or kind not in CERTIFY:
-                    raise UnjudgedError(f"a {kind} of this player is not judged")
-                if "share" in c and not 0 <= number(c["share"], "share") <= 1:
-                    raise WrongError(f"share must be from 0 to 1, got {c['share']!r}")
-                bounds = CERTIFY[kind](self, p, c, here)
+                if self.life.kind == "other" or c.get("class") not in CERTIFY:
+                    raise UnjudgedError(f"a {c.get('class')} of this player is not judged")
+                bounds = CERTIFY[c["class"]](self, p, c, (x, aged))
             if max(bounds) > 0:
                 raise WrongError(f"its action is not certified: g may be {float(max(bounds)):.3g}")
             self.bounds[self.t] = bounds
         except UnjudgedError as why:
-            self.bounds.pop(self.t, None)
             self.unjudged[self.t] = str(why)
-        for known_set in (self.life.domain, record.get("within")):
-            if known_set is not None:
-                self.check_set(known_set, p)
+        for known_set in filter(None, (self.life.domain, record.get("within"))):
+            self.check_set(known_set, p)
 
     def level(self, i):
         """Return the action of a reading, and the bounds on g there in the current round."""
         if i not in self.read:
             raise WrongError(f"round {i} was not read")
-        (x, _, ups, *_), life = self.read[i], self.life
+        (x, raw, _, _), life = self.read[i], self.life
         always = life.start_bound if x == life.start else math.inf
-        return x, [min(up + (self.t - i) * life.v, always) for up in ups]
+        return x, [min(up + (self.t - i) * life.v, always) for up in self.bounds.get(i, raw)]
 
     def last_read(self):
         """Return which readings the last step may rest on: the latest of the copy that took it."""
         r, turns = self.t - 1 - self.life.delay, self.life.turns
         found = [i for i in range(r, r - 100 * turns, -turns) if i in self.read]
-        if not found or (self.life.kind != "hull" and self.read[found[0]][3] is None):
+        if not found or (self.life.kind != "hull" and self.read[found[0]][2] is None):
             raise UnjudgedError("what it rests on was read too long ago, or without a slope")
         return found[: 3 if self.life.delay else 1]  # a round that is missing may hide one
 
@@ -252,7 +245,7 @@ class Checker:
     def check_hull(self, p, c, here):
         """Return the bound by the anchor and share of a certificate."""
         a = self.life.round_of(c["anchor_round"], self.t - 1)
-        anchor, share = self.level(a), Fraction(c["share"])
+        anchor, share = self.level(a), number(c["share"], "share", 0, 1)
         return min(self.hull(p, share, anchor, self.level(i)) for i in (a, *self.last_read()))
 
     def check_way(self, p, c, here):
@@ -266,13 +259,13 @@ class Checker:
             return bounds
         if is_curved or here[1] is None:
             raise UnjudgedError("a point of the way back is not judged without G_g and a bound")
-        return self.hull(p, 1 - Fraction(c["share"]), anchor, here)
+        return self.hull(p, 1 - number(c["share"], "share", 0, 1), anchor, here)
 
     def check_curved(self, p, c, here):
         """Return the quadratic bounds, one per row."""
         found, life = [], self.life
         for r in self.last_read():
-            (x, up), slopes = self.level(r), self.read[r][3]
+            (x, up), slopes = self.level(r), self.read[r][2]
             step = minus(p, x)
             square = dot(step, step)
             bent = life.tau * root_up(square) if life.tau else 0
@@ -285,8 +278,8 @@ class Checker:
         life, G, rho = self.life, self.life.constants[0], number(c["rho"], "rho")
         if life.v or life.delay or life.domain["class"] not in ("Ball", "Box"):
             raise UnjudgedError("lengths under drift, with delay, or in other sets are not judged")
-        x, _, (up,), (s,), (low,) = self.read[self.last_read()[0]]
-        x_a, _, (up_a,), _, _ = self.read[min(self.read)]
+        last, (x_a, (up_a,)) = self.last_read()[0], self.level(min(self.read))
+        (x, (up,)), (_, _, (s,), (low,)) = self.level(last), self.read[last]
         if c["rule"] == "pulled":  # as far back as it is
             way = minus(x_a, x)
             back = dot(way, minus(p, x)) / dot(way, way)
@@ -313,9 +306,8 @@ class Checker:
             return [min(max(a, b), c) for a, b, c in zip(q, low, high, strict=True)], B
         centre = vector(known_set["centre"] or [0] * self.d, self.d, "centre")
         size, length = number(known_set["radius"], "radius"), distance(q, centre)
-        if length <= size:
-            return q, B
-        drawn = [c + size / length * (a - c) for a, c in zip(q, centre, strict=True)]
+        share = size / max(size, length)
+        drawn = [c + share * (a - c) for a, c in zip(q, centre, strict=True)]
         return drawn, B + size / 2**100  # what a root that is rounded up may lose
 
     def check_set(self, known_set, p):
@@ -349,8 +341,7 @@ def read_lines(path):
             digest = hashlib.sha256(digest.encode() + line[:-77]).hexdigest()
             if line[-77:] != b',"digest":"%s"}' % digest.encode():
                 raise WrongError(f"a line of '{name}' is not what was written: {line[:40]!r}")
-            record = json.loads(line)
-            yield record
+            yield (record := json.loads(line))
         follows, part = record.get("kind") == "continued", part + 1
 
 
