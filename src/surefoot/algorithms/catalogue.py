@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.core.algorithm import Algorithm
+from surefoot.core.algorithm import Algorithm, find_constructor, works_on_ball
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Needs, Region, Source, needs_of
@@ -112,7 +112,7 @@ def try_tuning(
     source = source_of(kind, tuning)
     try:
         place = domain_of(kind, domain, feasible, tuning)
-        tuned = getattr(kind, tuning)(constants, horizon, place)
+        tuned = find_constructor(kind, tuning)(constants, horizon, place)
         return Entry(kind.__name__, tuning, tuned, "", source)
     except ValueError as error:
         return Entry(kind.__name__, tuning, None, str(error), source)
@@ -145,7 +145,7 @@ def domain_of(
         feasible: the feasible set, where it knows its own geometry.
         tuning: name of a constructor; ``on_ball`` of a class names those that use the ball alone.
     """
-    if needs_of(kind).domain == "ball" or tuning in getattr(kind, "on_ball", ()):
+    if works_on_ball(kind, tuning):
         return domain
     if feasible is None:
         raise InvalidValueError("needs a feasible set that knows its own geometry")

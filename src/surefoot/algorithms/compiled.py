@@ -23,7 +23,7 @@ from surefoot.algorithms.descent import Descent, DescentNote, DescentState
 from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
 from surefoot.algorithms.trust import Trust
 from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.types import Array, ArrayLike, Feedback, Info
 from surefoot.regions import (
     CertifiedLength,
     Curvature,
@@ -105,9 +105,9 @@ def _bounds(fields: dict[str, Any]) -> int:
 def _domain(domain: Any, d: int) -> dict[str, Any] | None:
     if domain is None:
         return {"domain": 0}
-    if getattr(domain, "dimension", None) not in (None, d):
+    if type(domain) not in (Ball, Box) or domain.dimension not in (None, d):
         return None
-    if type(domain) is Ball and isinstance(domain.radius, float):
+    if isinstance(domain, Ball) and isinstance(domain.radius, float):
         inner = float(domain._inner(np.zeros(d)))
         known = {"domain": 1, "radius": domain.radius, "inner": inner, "centre": domain.centre}
         return known | {
@@ -115,7 +115,7 @@ def _domain(domain: Any, d: int) -> dict[str, Any] | None:
             "around": domain.radius,
             "diameter": domain.diameter,
         }
-    if type(domain) is Box and isinstance(domain.lower, np.ndarray):
+    if isinstance(domain, Box) and isinstance(domain.lower, np.ndarray):
         ball = domain.bounding_ball()
         known = {"domain": 2, "lower": domain.lower, "upper": domain.upper}
         return known | {
@@ -202,6 +202,24 @@ def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
 # --- states ---------------------------------------------------------------------------------------
 
 
+def _memory_parts(memory: Any) -> list[ArrayLike]:
+    """Return what was read, in the order of a block; :meth:`Rule.memory_of` reads it."""
+    if isinstance(memory, HullMemory):
+        spots = (memory.last, memory.anchor, memory.start)
+        x, *numbers = memory.ladder
+        rungs = np.column_stack([x, *numbers]).ravel()
+        return [(memory.rounds,), *(part for spot in spots for part in (spot.x, spot[1:])), rungs]
+    if isinstance(memory, CurvatureMemory):
+        last, anchor = memory.last, memory.anchor or memory.last
+        times = (memory.rounds, last.round, anchor.round)
+        head = (*times, memory.depth, memory.curvature_seen, memory.slope_error or 0.0)
+        seen = [last.x, np.ravel(last.value), np.ravel(memory.low)]
+        return [head, *seen, anchor.x, np.ravel(anchor.value), memory.s.ravel()]
+    read = (memory.rounds, memory.slack, memory.since, memory.read, memory.upper, memory.level)
+    drawn = (memory.rho, memory.left, memory.distance, memory.target_level, memory.is_pulled)
+    return [read, drawn, memory.anchor, memory.x, memory.s, memory.drawn, memory.target]
+
+
 class Rule:
     """A pair in one dimension as the kernel has it, and its states as blocks of doubles.
 
@@ -230,56 +248,30 @@ class Rule:
         """Return a state as a block of its own; None where it has what the kernel has not."""
         if type(state) is KernelState and state.rule.layout == self.layout:
             return state.block.copy()
-        block = np.zeros(self.size)
-        block[: self.d] = state.x
-        memory, learner = state.memory, state.learner
-        if isinstance(memory, HullMemory):
-            spots = (memory.last, memory.anchor, memory.start)
-            parts = [(memory.rounds,), *(part for spot in spots for part in (spot.x, spot[1:]))]
-            x, *numbers = memory.ladder
-            parts.append(np.column_stack([x, *numbers]).ravel())
-        elif isinstance(memory, CurvatureMemory):
-            if memory.slope_error and self.layout[1] == KNOWLEDGE[Curvature]:
-                return None
-            last, anchor = memory.last, memory.anchor or memory.last
-            times = (memory.rounds, last.round, anchor.round)
-            parts = [(*times, memory.depth, memory.curvature_seen, memory.slope_error or 0.0)]
-            parts += [last.x, np.ravel(last.value)]
-            parts += [np.ravel(memory.low), anchor.x, np.ravel(anchor.value), memory.s.ravel()]
-        else:
-            names = (
-                "rounds",
-                "slack",
-                "since",
-                "read",
-                "upper",
-                "level",
-                "rho",
-                "left",
-                "distance",
-            )
-            numbers = [getattr(memory, name) for name in names]
-            vectors = (memory.anchor, memory.x, memory.s, memory.drawn, memory.target)
-            parts = [(*numbers, memory.target_level, memory.is_pulled), *vectors]
-        if isinstance(learner, LeaderState):
-            cuts, trust = learner.cuts, learner.trust
-            none = self.cuts - len(cuts.offsets)
-            told = [learner.reach, learner.start_value, learner.depth, learner.deepened]
-            told += [learner.is_careful, len(cuts.offsets), learner.squares, learner.lag]
-            parts.append((*told, learner.worst_lag, learner.inverse_eta, trust.largest))
-            parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
-            outside = [cuts.exceed(point) for point in learner.points]
-            parts += [trust.weights, trust.logs, trust.squares, trust.rates, outside]
-            parts += [np.pad(part, (0, none)) for part in (cuts.offsets, cuts.inverses)]
-            parts += [np.pad(cuts.pulls, ((0, 0), (0, none))).ravel(), cuts.normals.ravel()]
-        elif isinstance(learner, AveragingState):
-            parts += [(learner.squares, learner.inverse_eta), learner.start]
-            parts += [learner.gradients]
-        else:
-            parts += [learner]
+        memory = state.memory
+        is_one_row = self.layout[1] == KNOWLEDGE[Curvature]
+        if is_one_row and memory.slope_error:
+            return None
+        parts = [state.x, *_memory_parts(memory), *self._learner_parts(state.learner)]
         flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
-        block[self.d : self.d + len(flat)] = flat
-        return block
+        return np.pad(flat, (0, self.size - len(flat)))
+
+    def _learner_parts(self, learner: Any) -> list[ArrayLike]:
+        """Return what was learnt, in the order of a block; :meth:`learner_of` reads it."""
+        if isinstance(learner, AveragingState):
+            return [(learner.squares, learner.inverse_eta), learner.start, learner.gradients]
+        if not isinstance(learner, LeaderState):
+            return [learner]
+        cuts, trust = learner.cuts, learner.trust
+        none = self.cuts - len(cuts.offsets)
+        told = [learner.reach, learner.start_value, learner.depth, learner.deepened]
+        told += [learner.is_careful, len(cuts.offsets), learner.squares, learner.lag]
+        parts: list[ArrayLike] = [(*told, learner.worst_lag, learner.inverse_eta, trust.largest)]
+        parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
+        outside = [cuts.exceed(point) for point in learner.points]
+        parts += [trust.weights, trust.logs, trust.squares, trust.rates, outside]
+        parts += [np.pad(part, (0, none)) for part in (cuts.offsets, cuts.inverses)]
+        return [*parts, np.pad(cuts.pulls, ((0, 0), (0, none))).ravel(), cuts.normals.ravel()]
 
     def memory_of(self, block: Array) -> Any:
         """Return what was read, from a block."""

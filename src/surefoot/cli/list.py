@@ -117,7 +117,7 @@ def _of_plugins() -> list[Facts]:
 def _theorems() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
     from surefoot.algorithms import ALGORITHMS, Entry, NetworkPenalty, source_of, try_tuning
-    from surefoot.core.algorithm import constructors_of
+    from surefoot.core.algorithm import constructors_of, find_constructor
     from surefoot.core.constants import Constants
     from surefoot.core.types import needs_of
     from surefoot.sets import Ball, Box, Simplex
@@ -131,7 +131,8 @@ def _theorems() -> Iterator[Entry]:
             yield try_tuning(kind, tuning, constants, HORIZON, Ball(1.0), region)
     agents = NetworkPenalty  # which a mixing matrix is needed for
     for tuning in constructors_of(agents):
-        tuned = getattr(agents, tuning)(constants, HORIZON, mixing=[[0.5, 0.5], [0.5, 0.5]])
+        make = find_constructor(agents, tuning)
+        tuned = make(constants, HORIZON, mixing=[[0.5, 0.5], [0.5, 0.5]])
         yield Entry(agents.__name__, tuning, tuned, "", source_of(agents))
 
 
@@ -166,7 +167,7 @@ def _problem(name: str) -> Facts:
 
 def _algorithm(kind: type[Any]) -> Facts:
     from surefoot.algorithms import source_of
-    from surefoot.core.algorithm import constructors_of
+    from surefoot.core.algorithm import constructors_of, find_constructor
     from surefoot.core.parameters import parameters_of
     from surefoot.experiments.build import FULL_NAMES, plain_parameters_of
 
@@ -179,7 +180,7 @@ def _algorithm(kind: type[Any]) -> Facts:
             "about": _first_line(make),
         }
         for tuning in constructors_of(kind)
-        for make in [getattr(kind, tuning)]
+        for make in [find_constructor(kind, tuning)]
     ]
     return {
         "name": kind.__name__,

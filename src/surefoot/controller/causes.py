@@ -40,22 +40,14 @@ def causes_of(
     if sentence.endswith(BALL_TOO_SMALL):
         ball = f"{BALL_TOO_SMALL}: R, the domain or reach"
         return (ball, "a sensor error (value_error) of more than the slack told")
-    g, s = read.constraint_value, read.constraint_subgradient
+    g = read.constraint_value
     worst = -math.inf if g is None else float(np.max(g))
-    steepness = 0.0 if s is None else max(float(norm(row)) for row in np.atleast_2d(s))
-    curvature = 0.0 if info.region is None else info.region.curvature_seen
     over = max(worst - bound, 0.0) if bound < math.inf else 0.0
     shift = 0.0  # of g at the anchor itself, since it was measured
     if anchor is not None and (read.action == anchor.x).all():
         shift = max(worst - anchor.value, 0.0)
-    constants = {} if knowledge is None else knowledge.constants
-    off, is_steep = max(over, shift), steepness > constants.get("G_g", math.inf)
-    names = " or ".join(constants) or "a constant"
-    known = f"{names} is too small, or the start is not what it was"
-    if is_steep:
-        known = f"G_g = {constants['G_g']:.6g} is too small: {steepness:.6g} was seen"
-    elif curvature > constants.get("beta", math.inf):
-        known = f"beta = {constants['beta']:.6g} is too small: {curvature:.6g} fits"
+    is_steep, known = _suspect_constant(knowledge, read, info)
+    off = max(over, shift)
     noise = f"a sensor error (value_error) of {off:.3g} or more"
     slope, shape = "an error of the subgradient (slope_error)", "g is not convex"
     drift = f"g has changed{f' by {over:.3g}' if over else ''}: drift, or another g"
@@ -69,3 +61,17 @@ def causes_of(
     if over > 0:
         return (known, drift, noise, shape)
     return (known, slope, drift, shape)
+
+
+def _suspect_constant(knowledge: Knowledge | None, read: Feedback, info: Info) -> tuple[bool, str]:
+    """Return whether a slope was steeper than G_g, and which constant is probably too small."""
+    constants = {} if knowledge is None else knowledge.constants
+    s = read.constraint_subgradient
+    steepness = 0.0 if s is None else max(float(norm(row)) for row in np.atleast_2d(s))
+    if steepness > constants.get("G_g", math.inf):
+        return True, f"G_g = {constants['G_g']:.6g} is too small: {steepness:.6g} was seen"
+    curvature = 0.0 if info.region is None else info.region.curvature_seen
+    if curvature > constants.get("beta", math.inf):
+        return False, f"beta = {constants['beta']:.6g} is too small: {curvature:.6g} fits"
+    names = " or ".join(constants) or "a constant"
+    return False, f"{names} is too small, or the start is not what it was"

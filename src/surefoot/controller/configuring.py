@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, constructors_of
+from surefoot.core.algorithm import Algorithm, constructors_of, find_constructor, works_on_ball
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, first_line
 from surefoot.core.plain import build, known_classes, one_of
@@ -63,10 +63,10 @@ def player_from(
     numbers = build({"class": "Constants", **(constants or {})}, "constants")
     place = None if domain is None else build(domain, "domain")
     given = {"constants": _complete(numbers, start), "horizon": horizon, "domain": place}
-    make = getattr(rule, tuning)
+    make = find_constructor(rule, tuning)
     arguments = _arguments(make, given)
     if "domain" in inspect.signature(make).parameters and place is None:
-        if needs_of(rule).domain != "ball" and tuning not in getattr(rule, "on_ball", ()):
+        if not works_on_ball(rule, tuning):
             raise InvalidValueError(f"domain must be given for {name}, which works on the set")
         arguments["domain"] = Ball(numbers.R)
     made = {key: build(value, f"player.{key}") for key, value in options.items()}

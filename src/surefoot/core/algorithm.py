@@ -31,6 +31,7 @@ from surefoot.core.types import (
     RuleState,
     Source,
     State,
+    needs_of,
 )
 
 COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
@@ -72,6 +73,11 @@ def constructors_of(rule: type) -> tuple[str, ...]:
     return names
 
 
+def find_constructor(rule: type, tuning: str) -> Any:
+    """Return the constructor of a rule that has this name."""
+    return getattr(rule, tuning)
+
+
 class Algorithm(Declared):
     """A rule: declared parameters, ``init`` and ``step``, both pure; ``state.x`` is to be played.
 
@@ -81,6 +87,7 @@ class Algorithm(Declared):
         sources: where tunings come from that have another source.
         tunings: the constructors that a theorem tunes and the catalogue tries.
         constructors: these, and those that need more than a catalogue can give.
+        on_ball: those that work on a ball, where the others work on the feasible set.
         errors: what readings may be wrong by without a wrong certificate; None from rules that
             certify nothing.
     """
@@ -92,6 +99,7 @@ class Algorithm(Declared):
     sources: ClassVar[Mapping[str, Source]] = {}
     tunings: ClassVar[tuple[str, ...]] = ()
     constructors: ClassVar[tuple[str, ...]] = ()
+    on_ball: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: bool) -> None:
         """Find the constructors that are marked as tunings."""
@@ -177,6 +185,18 @@ def is_algorithm_class(kind: type) -> bool:
 def errors_of(algorithm: object) -> Any:
     """Return what an algorithm allows for; None from rules that certify nothing, and from yours."""
     return algorithm.errors if isinstance(algorithm, Algorithm) else None
+
+
+def own_domain(algorithm: object) -> Any:
+    """Return the set that an algorithm has for its domain; None where it has none."""
+    return getattr(algorithm, "domain", None)
+
+
+def works_on_ball(rule: type, tuning: str | None) -> bool:
+    """Return whether a rule, tuned so, needs no more of the feasible set than a ball around it."""
+    if needs_of(rule).domain == "ball":
+        return True
+    return issubclass(rule, Algorithm) and tuning in rule.on_ball
 
 
 def observer_of(algorithm: object) -> RegretObserver | None:

@@ -40,7 +40,7 @@ import numpy as np
 
 from surefoot import problems
 from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
-from surefoot.core.algorithm import is_algorithm_class
+from surefoot.core.algorithm import find_constructor, is_algorithm_class
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, Parameter, Read, number, parameters_of
@@ -309,7 +309,7 @@ def takes_base(rule: type[Any], tuning: str | None) -> bool:
     """Return whether a rule, or one of its tuned constructors, has an algorithm inside."""
     if tuning is None:
         return "base" in parameters_of(rule)
-    return "base" in inspect.signature(getattr(rule, tuning)).parameters
+    return "base" in inspect.signature(find_constructor(rule, tuning)).parameters
 
 
 class Amount(Declared):
@@ -416,7 +416,7 @@ def _build_player(
 def constructor_of(algorithm: PlayerTable, horizon: int) -> Callable[..., Tuned[Player]]:
     """Return a theorem-tuned constructor with its options at a horizon put in."""
     rule, tuning = ALGORITHMS_BY_NAME[algorithm["name"]], algorithm["tuning"]
-    make, base = getattr(rule, tuning), algorithm.get("base")
+    make, base = find_constructor(rule, tuning), algorithm.get("base")
     options = plain_values(algorithm.get("options") or {}, parameters_of(make), horizon)
     if base is not None:
         options["base"] = constructor_of(base, horizon)

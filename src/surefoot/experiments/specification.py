@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from surefoot.core.algorithm import constructors_of
+from surefoot.core.algorithm import constructors_of, find_constructor
 from surefoot.core.checks import invalid
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
@@ -588,7 +588,7 @@ class PlayerChecks:
             self._check_base(row, rule, path)
             if tuning is not None:
                 key, owner = "options", f"option of {rule.__name__}.{tuning}"
-                wanted = parameters_of(getattr(rule, tuning))
+                wanted = parameters_of(find_constructor(rule, tuning))
             else:
                 key, owner, wanted = "parameters", f"parameter of {name}", plain_parameters_of(rule)
                 if row.get("options"):

@@ -40,7 +40,10 @@ from surefoot.algorithms import (
     YuNeely,
 )
 from surefoot.algorithms.compiled import KernelState
-from surefoot.core.types import Array, needs_of
+from surefoot.algorithms.related.gauge import Gauged
+from surefoot.algorithms.related.lagrangian import Multiplying
+from surefoot.core.algorithm import own_domain
+from surefoot.core.types import Array, Number, needs_of
 from surefoot.games.game import Game, Played
 from surefoot.games.record import block_length, segments
 from surefoot.kernel.games import NOTHING, PARAMETERS, CompiledGame, is_available
@@ -77,6 +80,13 @@ _RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
     LBSGD: (21, ("weight", "beta", "cost_curvature")),
 }
 _COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
+_CONSTRAINTS: dict[type[Any], int] = {
+    Affine: 0,
+    L2Norm: 1,
+    LinfNorm: 2,
+    EllipsoidNorm: 3,
+    QuadraticForm: 4,
+}
 _DOMAINS: dict[type[Any], int] = {type(None): 0, Ball: 1, Box: 2}
 _LONGEST = 16_384
 """Rounds of a block, at most."""
@@ -102,12 +112,16 @@ class Description(NamedTuple):
 
 
 class _Player(NamedTuple):
-    """An algorithm as the C text has it, with the arrays of its domain and of its gauge."""
+    """An algorithm as the C text has it, with the arrays of its domain and of its gauge.
+
+    It must see as many rows as it says; None where any number will do.
+    """
 
     rule: int
     domain: int
     limits: tuple[Array, Array, Array, Array]
     numbers: list[float]
+    rows: int | None
     certified: Any = None
 
 
@@ -124,23 +138,20 @@ def describe(
     """
     is_numpy = isinstance(start, (np.ndarray, list, tuple))
     costs: Any = problem.costs
-    d = costs.dimension
     if not is_available() or not is_numpy or type(costs) not in _COSTS:
         return None
     constraint = _constraint(problem.constraint, needs_of(algorithms[0]).apart)
-    players = [p for a in algorithms if (p := _player(a, d)) is not None]
-    if constraint is None or len(players) < len(algorithms):
+    players = _players(algorithms, costs.dimension)
+    if constraint is None or players is None:
         return None
     kind, rows, matrix, vector, radius = constraint
-    first = players[0]
-    fits = all(getattr(a, "rows", rows) == rows for a in algorithms)
-    fits &= all(p.certified is None or p.certified.rows in (1, rows) for p in players)
-    if not fits or not all(_go_together(first, p) for p in players):
-        return None
     if each_row and rows != problem.constraint.rows:
         return None
+    if not all(player.rows in (None, rows) for player in players):
+        return None
+    first = players[0]
     return Description(
-        (d, rows, _COSTS[type(costs)], kind, first.rule, first.domain),
+        (costs.dimension, rows, _COSTS[type(costs)], kind, first.rule, first.domain),
         (costs.strong_convexity, radius),
         (matrix, vector, *first.limits),
         [player.numbers for player in players],
@@ -148,35 +159,57 @@ def describe(
     )
 
 
+def _players(algorithms: Sequence[Any], d: int) -> list[_Player] | None:
+    """Return algorithms as C has them; None where it has not, or they cannot be in one game."""
+    players = [p for a in algorithms if (p := _player(a, d)) is not None]
+    if len(players) < len(algorithms) or not all(_go_together(players[0], p) for p in players):
+        return None
+    return players
+
+
 def _player(algorithm: Any, d: int) -> _Player | None:
     """Return an algorithm as C has it; None where it has not."""
     if type(algorithm) is Certified:
-        rule = algorithm.compiled.rule(algorithm, np.zeros(d))
-        numbers = [0.0] * (3 + PARAMETERS)
-        return None if rule is None else _Player(0, 0, (NOTHING,) * 4, numbers, rule)
+        return _certified_player(algorithm, d)
     tightening: Any = 0.0
     if type(algorithm) is Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
-    domain: Any = getattr(algorithm, "domain", None)
+    domain = own_domain(algorithm)
     if type(algorithm) not in _RULES or type(domain) not in _DOMAINS:
         return None
-    gauge: Any = getattr(algorithm, "gauge", None)
-    if gauge is not None and (type(gauge) is not RowsGauge or domain.centre is not None):
-        return None
-    rows = NOTHING if gauge is None else gauge.rows
+    faces = NOTHING
+    if isinstance(algorithm, Gauged):
+        if type(algorithm.gauge) is not RowsGauge or domain.centre is not None:
+            return None
+        faces = algorithm.gauge.rows
     code, names = _RULES[type(algorithm)]
-    radii: tuple[Any, Any] = (0.0, 0.0)
-    limits = NOTHING, NOTHING, NOTHING, rows
-    if isinstance(domain, Ball):
-        radii = domain.radius, domain._inner(np.zeros(d))
-        limits = _or_nothing(domain.centre), NOTHING, NOTHING, rows
-    elif isinstance(domain, Box):
-        limits = NOTHING, domain.lower, domain.upper, rows
+    radii, limits = _measure_domain(domain, d)
     numbers = [tightening, *radii, *(attrgetter(name)(algorithm) or 0.0 for name in names)]
     if not all(isinstance(number, (int, float)) for number in numbers):
         return None  # a column of numbers is for a batch
     numbers += [0.0] * (3 + PARAMETERS - len(numbers))
-    return _Player(code, _DOMAINS[type(domain)], limits, numbers)
+    rows = algorithm.rows if isinstance(algorithm, Multiplying) else None
+    return _Player(code, _DOMAINS[type(domain)], (*limits, faces), numbers, rows)
+
+
+def _certified_player(algorithm: Certified, d: int) -> _Player | None:
+    rule = algorithm.compiled.rule(algorithm, np.zeros(d))
+    if rule is None:
+        return None
+    rows = None if rule.rows == 1 else rule.rows  # one row is the largest of any number
+    return _Player(0, 0, (NOTHING,) * 4, [0.0] * (3 + PARAMETERS), rows, rule)
+
+
+def _measure_domain(
+    domain: Ball | Box | None, d: int
+) -> tuple[tuple[Number, Number], tuple[Array, Array, Array]]:
+    """Return radius and inner radius of a domain, and its centre, lower and upper limits."""
+    if isinstance(domain, Ball):
+        inner = domain._inner(np.zeros(d))
+        return (domain.radius, inner), (_or_nothing(domain.centre), NOTHING, NOTHING)
+    if isinstance(domain, Box):
+        return (0.0, 0.0), (NOTHING, domain.lower, domain.upper)
+    return (0.0, 0.0), (NOTHING, NOTHING, NOTHING)
 
 
 def _go_together(one: _Player, other: _Player) -> bool:
@@ -187,20 +220,19 @@ def _go_together(one: _Player, other: _Player) -> bool:
 
 def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | None:
     """Return number, rows, matrix, vector and radius of a constraint, if C has it."""
-    if type(g) is Affine:
-        return 0, g.rows, g.A, g.b, 0.0
-    if type(g) is L2Norm:
-        return 1, 1, NOTHING, _or_nothing(g.centre), float(g.radius)
-    if type(g) is LinfNorm and apart:
+    if type(g) not in _CONSTRAINTS:
+        return None
+    number = _CONSTRAINTS[type(g)]
+    if isinstance(g, Affine):
+        return number, g.rows, g.A, g.b, 0.0
+    if isinstance(g, LinfNorm) and apart:
         faces = np.vstack([np.eye(g.dimension), -np.eye(g.dimension)])
-        return 0, g.rows, faces, faces @ g.interior + g.radius, 0.0
-    if type(g) is LinfNorm:
-        return 2, 1, NOTHING, _or_nothing(g.centre), float(g.radius)
-    if type(g) is EllipsoidNorm:
-        return 3, 1, g.P, _or_nothing(g.centre), 1.0
-    if type(g) is QuadraticForm:
-        return 4, 1, g.Q, g.q, float(g.r)
-    return None
+        return _CONSTRAINTS[Affine], g.rows, faces, faces @ g.interior + g.radius, 0.0
+    if isinstance(g, EllipsoidNorm):
+        return number, 1, g.P, _or_nothing(g.centre), 1.0
+    if isinstance(g, QuadraticForm):
+        return number, 1, g.Q, g.q, float(g.r)
+    return number, 1, NOTHING, _or_nothing(g.centre), float(g.radius)
 
 
 def _or_nothing(vector: Array | None) -> Array:

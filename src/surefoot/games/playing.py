@@ -12,6 +12,7 @@ from surefoot import kernel
 from surefoot.algorithms import Guarantee, Measure, Tuned, name_of, unpack
 from surefoot.algorithms.guarantee import ROUNDING
 from surefoot.core import checks
+from surefoot.core.algorithm import own_domain
 from surefoot.core.arrays import is_foreign_array, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, Index, Player, needs_of
@@ -259,7 +260,7 @@ def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem
     Constants have a radius and no centre, so that a constructor which is told no domain takes
     the ball around 0. One around the same point may well be smaller: that is the user's word.
     """
-    mine, ball = getattr(algorithm, "domain", None), problem.domain
+    mine, ball = own_domain(algorithm), problem.domain
     around = needs_of(algorithm).domain == "ball"
     if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from surefoot.algorithms import Breach, Guarantee
+from surefoot.core.algorithm import own_domain
 from surefoot.core.display import facts_html, mean_and_spread
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
@@ -87,7 +88,7 @@ def ledger_of(
     """Return the ledger of one run of an algorithm on a problem with this feasible set."""
     needs = needs_of(algorithm)
     over_sets = needs.projections + needs.linear_minimisations
-    solves = any(isinstance(s, Solving) for s in (feasible, getattr(algorithm, "domain", None)))
+    solves = any(isinstance(s, Solving) for s in (feasible, own_domain(algorithm)))
     calls = {name: rounds * calls for name, calls in needs._asdict().items() if name in _CALLS}
     return Ledger(
         rounds,
