@@ -1,0 +1,98 @@
+"""How far leaders are trusted: by hand, their regret, and that standing outside pays nothing."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot import Ball, Feedback, LeaderFollower, kernel
+from surefoot.algorithms.cuts import Cuts
+from surefoot.algorithms.trust import Trust, reweigh
+
+PRIOR = np.array([0.7, 0.1, 0.2])
+
+
+def follow(losses, prior):
+    """The trust after all rounds, and what each leader would have saved in all."""
+    trust, saved = Trust.first(prior), np.zeros(len(prior))
+    for row in losses:
+        saved += float(trust.weights @ row) - row
+        trust = reweigh(trust, row, prior)
+    return trust, saved
+
+
+def test_two_rounds_by_hand():
+    half = np.array([0.5, 0.5])
+    one = reweigh(Trust.first(half), np.array([0.0, 1.0]), half)
+    # r = (1/2, -1/2), R = 1/2: the rate is min(1, sqrt((1 + ln 2)/(1/4 + 1/4))) = 1.
+    assert one.rates.tolist() == [1.0, 1.0]
+    assert one.weights.tolist() == pytest.approx([0.75, 0.25])
+    two = reweigh(one, np.array([1.0, 0.0]), half)
+    # r = (-1/4, 3/4), R = 3/4: rates fall to 2/3; logs (ln 1.5, ln .5) 2/3 + ln(1 + 2/3 r).
+    first = 2 / 3 * math.log(1.5) + math.log(1 - 1 / 6)
+    second = 2 / 3 * math.log(0.5) + math.log(1.5)
+    assert two.rates.tolist() == pytest.approx([2 / 3, 2 / 3])
+    assert two.logs.tolist() == pytest.approx([first, second])
+    share = 1 / (1 + math.exp(second - first))
+    assert two.weights.tolist() == pytest.approx([share, 1 - share])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_weights_are_weights_and_do_not_depend_on_the_scale_of_costs(seed):
+    rng = np.random.default_rng(seed)
+    losses = rng.normal(size=(60, 3)) * 10.0 ** rng.integers(-3, 3)
+    trust, _ = follow(losses, PRIOR)
+    assert (trust.weights >= 0).all()
+    assert trust.weights.sum() == pytest.approx(1.0)
+    assert (trust.rates * trust.largest <= 0.5).all()
+    scaled, _ = follow(2.0**20 * losses, PRIOR)
+    np.testing.assert_allclose(scaled.weights, trust.weights, rtol=1e-9)
+    moved, _ = follow(losses + 5.0 * np.abs(losses).max(), PRIOR)
+    np.testing.assert_allclose(moved.weights, trust.weights, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["random", "one is best", "alternating", "turning"])
+def test_no_leader_would_have_saved_more_than_the_theorem_says(kind):
+    T, rng = 2_000, np.random.default_rng(4)
+    losses = rng.uniform(-1, 1, size=(T, 3))
+    if kind == "one is best":
+        losses[:, 1] -= 0.2
+    elif kind == "alternating":
+        losses = np.where(np.arange(T)[:, None] % 2 == np.arange(3) % 2, 1.0, -1.0)
+    elif kind == "turning":
+        losses[: T // 2, 1] -= 0.5
+        losses[T // 2 :, 2] -= 0.5
+    trust, saved = follow(losses, PRIOR)
+    # Adapt-ML-Prod: C sqrt(R^2 + sum r^2)/sqrt(1 + ln 1/p), and a constant; C as in its Theorem 3.
+    heavy = 1 + np.log(1 / PRIOR)
+    C = 3 * heavy + math.log(1 + 3 / (2 * math.e) * (1 + math.log(T + 1)))
+    most = C * np.sqrt((trust.largest**2 + trust.squares) / heavy) + 2 * C * trust.largest
+    assert (saved <= most).all()
+
+
+def test_costs_that_differ_by_rounding_alone_change_nothing():
+    first = Trust.first(PRIOR)
+    after = reweigh(first, np.array([0.1, 0.1 + 1e-16, 0.1 - 1e-16]), PRIOR)
+    assert after.weights.tolist() == PRIOR.tolist()
+
+
+def test_a_leader_gains_nothing_by_standing_outside_of_what_is_known(monkeypatch):
+    # The cut is y <= 0.1 and the cost pulls up: the last leader is at y = 0.5, beyond the cut.
+    player, none = LeaderFollower(G_g=1.0, domain=Ball(1.0)), np.zeros(1)
+
+    def weight():
+        seen = Feedback(np.array([0.0, -1.0]), -0.1, np.array([0.0, 1.0]))
+        with kernel.engine("python"):
+            state = player.update(player.init(np.zeros(2)), seen)
+            cuts = Cuts(np.array([[0.0, 1.0]]), none + 0.1, none + 1.0, np.zeros((4, 1)))
+            points = np.array([[0.0, 0.1], [0.0, 0.1], [0.0, 0.1], [0.0, 0.5]])
+            learner = state.learner._replace(cuts=cuts, points=points)
+            after = player.update(state._replace(learner=learner), seen._replace(action=state.x))
+        return after.learner.trust.weights[3]
+
+    assert weight() == 0.025  # what it gains by the cost it pays for the way back
+    monkeypatch.setattr(Cuts, "exceed", lambda self, z: 0.0)
+    assert weight() == pytest.approx(0.0375)
