@@ -24,7 +24,7 @@ LEFT: dict[str, set[str]] = {
     "core": set(),
     "sets": set(),
     "regions": set(),
-    "algorithms": {"unpacked"},
+    "algorithms": set(),
     "problems": set(),
 }
 

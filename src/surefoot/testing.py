@@ -19,7 +19,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
@@ -33,6 +33,8 @@ from surefoot.core.algorithm import Algorithm
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import MissingExtraError
+from surefoot.core.parameters import field_values
+from surefoot.core.plain import Packed, is_record
 from surefoot.core.types import Array, CostStream, Feedback, Number, Player, needs_of
 from surefoot.games import play, play_all
 from surefoot.games.game import Oracle
@@ -214,7 +216,9 @@ def must(good: bool, sentence: str) -> None:
 
 def leaves(tree: Any) -> list[Array]:
     """Return the entries of a state or a feedback."""
-    if isinstance(tree, tuple) or hasattr(tree, "_fields"):  # also a state of the kernel
+    if isinstance(tree, Packed):
+        tree = tree.unpack()
+    if isinstance(tree, tuple):
         return [leaf for part in tree for leaf in leaves(part)]
     return [] if tree is None else [tree]
 
@@ -308,8 +312,9 @@ def _check_pure(case: Case) -> None:
 def _check_named(case: Case) -> None:
     for regime, x, costs in case.regimes():
         for state in case.states(x, costs):
-            names = getattr(state, "_fields", ())
-            must("x" in names, f"a state must be a NamedTuple with x, got {state!r} ({regime})")
+            state = state.unpack() if isinstance(state, Packed) else state
+            is_named = is_record(type(state)) and "x" in state._fields
+            must(is_named, f"a state must be a NamedTuple with x, got {state!r} ({regime})")
             must(state.x.shape == x.shape, f"x must keep its shape {tuple(x.shape)} ({regime})")
         first = case.algorithm.init(x).x
         case.compare(first, x, f"the first action, which must be x1 ({regime}),")
@@ -364,7 +369,7 @@ def _scale_numbers(part: Any, share: float) -> Any:
 
     Columns that are swapped or shared are noticed.
     """
-    values = {f.name: getattr(part, f.name) for f in fields(part)}
+    values = {f.name: value for f, value in field_values(part)}
     numbers = [name for name, value in values.items() if isinstance(value, float)]
     changed = {n: values[n] * (1 - share / (k + 1)) for k, n in enumerate(numbers)}
     parts = (Proposer, Knowledge, Errors)

@@ -136,7 +136,7 @@ def same_bits(a, b):
 
 def same_state(a, b):
     """Whether two states have the same bits and the same types."""
-    a, b = (s.unpacked() if hasattr(s, "unpacked") else s for s in (a, b))  # of the kernel
+    a, b = (s.unpack() if hasattr(s, "unpack") else s for s in (a, b))  # of the kernel
     if isinstance(a, tuple):
         return type(a) is type(b) and all(map(same_state, a, b))
     if isinstance(a, np.ndarray):

@@ -38,7 +38,7 @@ def same(one, other):
 def test_a_state_is_the_same_after_it_was_unpacked_and_packed(name):
     player = players(2)[name]
     state, _ = play(player)
-    again = state.rule.block_of(state.unpacked())
+    again = state.rule.block_of(state.unpack())
     assert same(tuple(KernelState(state.rule, again)), tuple(state))
 
 
@@ -155,7 +155,7 @@ def test_a_batch_and_a_column_of_constants_are_python_s():
 def test_a_state_can_be_pickled_stored_and_changed():
     state, _ = play(LEADER)
     assert same(pickle.loads(pickle.dumps(state)), tuple(state))
-    assert encode(state) == encode(state.unpacked())
+    assert encode(state) == encode(state.unpack())
     moved = state._replace(x=np.array([0.1, 0.0]))
     assert same(tuple(moved)[1:], tuple(state)[1:])
     assert LEADER.step(moved, SEEN)[0].memory.last.x.tolist() == [0.1, 0.0]

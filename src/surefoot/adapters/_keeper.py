@@ -254,7 +254,7 @@ def unpack_state(like: Array, vector: Array) -> Array:
 
 def plain_state(state: Array) -> Array:
     """Return a state as named tuples, also one of the kernel."""
-    return state.unpacked() if isinstance(state, KernelState) else state
+    return state.unpack() if isinstance(state, KernelState) else state
 
 
 def _tuple_like(like: Array, parts: list[Array]) -> Array:

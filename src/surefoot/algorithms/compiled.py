@@ -22,6 +22,7 @@ from surefoot.algorithms.cuts import Cuts
 from surefoot.algorithms.descent import Descent, DescentNote, DescentState
 from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
 from surefoot.algorithms.trust import Trust
+from surefoot.core.plain import Packed
 from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, ArrayLike, Feedback, Info
 from surefoot.regions import (
@@ -342,7 +343,7 @@ def make_rule(player: Certified, d: int) -> Rule | None:
     return rule
 
 
-class KernelState:
+class KernelState(Packed):
     """A :class:`CertifiedState` whose parts are unpacked from a block when they are read.
 
     Args:
@@ -359,7 +360,7 @@ class KernelState:
         self.rule, self.block, self.x = rule, block, block[: rule.d]
         self._parts: CertifiedState | None = None
 
-    def unpacked(self) -> CertifiedState:
+    def unpack(self) -> CertifiedState:
         """Return the state as a named tuple."""
         if self._parts is None:
             rule, block = self.rule, self.block
@@ -369,27 +370,27 @@ class KernelState:
     @property
     def memory(self) -> Any:
         """What was read."""
-        return self.unpacked().memory
+        return self.unpack().memory
 
     @property
     def learner(self) -> Any:
         """What was learnt."""
-        return self.unpacked().learner
+        return self.unpack().learner
 
     def _replace(self, **changes: Any) -> CertifiedState:
-        return self.unpacked()._replace(**changes)
+        return self.unpack()._replace(**changes)
 
     def _asdict(self) -> dict[str, Any]:
-        return self.unpacked()._asdict()
+        return self.unpack()._asdict()
 
     def __iter__(self) -> Any:
-        return iter(self.unpacked())
+        return iter(self.unpack())
 
     def __reduce__(self) -> Any:
-        return CertifiedState, tuple(self.unpacked())
+        return CertifiedState, tuple(self.unpack())
 
     def __repr__(self) -> str:
-        return repr(self.unpacked())
+        return repr(self.unpack())
 
 
 class KernelInfo:

@@ -15,7 +15,7 @@ from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
 from surefoot.algorithms.wrapper import Wrapper, check_every_round
 from surefoot.core import checks
-from surefoot.core.algorithm import rest, tuning
+from surefoot.core.algorithm import own_domain, rest, tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.checks import repr_line
 from surefoot.core.constants import Constants, as_constants
@@ -125,7 +125,7 @@ class CostProbing(Wrapper):
     def _each(self) -> Any:
         """The base on a set that has room for probes, with the drift between two of its rounds."""
         base = self.base.allowing(self.errors.every(3))
-        domain, far = getattr(self.knowledge, "domain", None), self.length * (1 + 2.0**-40)
+        domain, far = self.knowledge.domain, self.length * (1 + 2.0**-40)
         try:
             if isinstance(domain, Ball):
                 return _confine(base, Ball(domain.radius - far, domain.centre))
@@ -163,7 +163,8 @@ class CostProbing(Wrapper):
         is_own = bool((seen.action == state.x).all())
         way = self._draw(seen, t)
         if state.turn == 1 and is_own:  # the other half of the pair
-            own = {name: checks.copy_of(getattr(seen, name)) for name in _SEEN}
+            read = seen._asdict()
+            own = {name: checks.copy_of(read[name]) for name in _SEEN}
             kept = Feedback(action=seen.action, age=seen.age, **own)
             state = state._replace(turn=2, first=(kept,), is_next_first=bool(way[0] > 0))
             return self._play(state, t, is_probe=not state.is_probe)
@@ -334,9 +335,10 @@ def _confine(algorithm: Any, domain: Region) -> Any:
     """Return a certified rule on another set."""
     if isinstance(algorithm, Wrapper):
         return replace(algorithm, base=_confine(algorithm.base, domain))
-    parts = {name: getattr(algorithm, name) for name in ("proposer", "knowledge")}
-    known = {name: part for name, part in parts.items() if hasattr(part, "domain")}
-    return replace(algorithm, **{n: replace(part, domain=domain) for n, part in known.items()})
+    proposer, knowledge = algorithm.proposer, replace(algorithm.knowledge, domain=domain)
+    if own_domain(proposer) is not None:
+        proposer = replace(proposer, domain=domain)
+    return replace(algorithm, proposer=proposer, knowledge=knowledge)
 
 
 @final

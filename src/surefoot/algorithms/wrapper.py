@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+from surefoot.algorithms.certified import Certified
 from surefoot.algorithms.guarantee import EveryRound, Guarantee, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of
@@ -47,7 +48,7 @@ class Wrapper(Algorithm):
     @property
     def knowledge(self) -> Any:
         """What the base knows of g; None where it certifies nothing."""
-        return getattr(self.base, "knowledge", None)
+        return self.base.knowledge if isinstance(self.base, Certified | Wrapper) else None
 
     def allowing(self, errors: Errors) -> Self:
         """Return the same rule for other errors."""

@@ -365,7 +365,7 @@ class Fleet(Live):
         g = float(state.values[i])
         loop = LoopState(state.round, after, value=None if np.isnan(g) else g)
         if np.isnan(bound):
-            return loop._replace(state=after.unpacked())
+            return loop._replace(state=after.unpack())
         info: Any = KernelInfo(rule, after, after, Feedback(), state.outs[i], after.x)
         return loop._replace(info=info, anchor=Anchor(place, float(bound), int(since)))
 

@@ -33,7 +33,7 @@ from surefoot.core.types import (
     State,
     needs_of,
 )
-from surefoot.regions import Anchor, Errors, Knowledge, StandingAnchor
+from surefoot.regions import Anchor, Errors, Knowledge, LipschitzHull, StandingAnchor
 
 __all__ = ["POLICIES", "LoopState", "Run", "check_text"]
 
@@ -80,7 +80,8 @@ class Run:
 
     def begin(self, t: int = 1) -> LoopState:
         """Return the state before the first round; that of a new player may be a later one."""
-        state, bound = self.algorithm.init(self.start), getattr(self.knowledge, "start_bound", None)
+        state, known = self.algorithm.init(self.start), self.knowledge
+        bound = known.start_bound if isinstance(known, LipschitzHull) else None
         anchor = None if bound is None else StandingAnchor(self.start, bound, t)
         return LoopState(t, state, regret=observer_of(self.algorithm), anchor=anchor)
 

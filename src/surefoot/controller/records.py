@@ -226,11 +226,11 @@ def loop_from(name: str, data: object, run: Run) -> LoopState:
         first = run.begin()
         loop: Any = decode(data, OWN | records_in((first.state, first.regret)))
         fits = (
-            type(loop) is LoopState
+            isinstance(loop, LoopState)
             and type(loop.state) is type(first.state)
             and loop.state.x.shape == first.state.x.shape
             and type(loop.regret) in (type(first.regret), type(None))
-            and all(type(b) is Breach for b in (*loop.breaches, *loop.refused))
+            and all(isinstance(b, Breach) for b in (*loop.breaches, *loop.refused))
             and type(loop.halt) in (Halt, type(None))
             and type(loop.anchor) in (Anchor, StandingAnchor, type(None))
             and type(loop.round) is int

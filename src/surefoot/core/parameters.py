@@ -338,19 +338,19 @@ class ArrayFields:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other) or not is_dataclass(type(self)):
             return NotImplemented
-        pairs = zip(_field_values(self), _field_values(other), strict=True)
+        pairs = zip(field_values(self), field_values(other), strict=True)
         return all(_is_same(a, b) for (f, a), (_, b) in pairs if f.compare)
 
     def __hash__(self) -> int:
         if not is_dataclass(type(self)):
             return object.__hash__(self)
-        hashed = (v for f, v in _field_values(self) if (f.compare if f.hash is None else f.hash))
+        hashed = (v for f, v in field_values(self) if (f.compare if f.hash is None else f.hash))
         return hash((type(self), *(v if shape_of(v) is None else shape_of(v) for v in hashed)))
 
     def __repr__(self) -> str:
         if not is_dataclass(type(self)):
             return object.__repr__(self)
-        parts = (f"{f.name}={_brief(value)}" for f, value in _field_values(self) if f.repr)
+        parts = (f"{f.name}={_brief(value)}" for f, value in field_values(self) if f.repr)
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
@@ -403,7 +403,8 @@ def replace_unchecked(owner: T, **parts: object) -> T:
     return made
 
 
-def _field_values(owner: Any) -> list[tuple[Field[object], object]]:
+def field_values(owner: Any) -> list[tuple[Field[object], Any]]:
+    """Return the fields of a dataclass, each with what it holds."""
     return [(f, getattr(owner, f.name)) for f in fields(owner)]
 
 

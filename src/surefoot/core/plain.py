@@ -36,7 +36,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
-from surefoot.core.types import Array, Feedback
+from surefoot.core.types import Array, Feedback, RuleState
 
 __all__ = [
     "NotPlainError",
@@ -70,7 +70,7 @@ def known_classes() -> dict[str, type]:
     for room in ROOMS:
         module = importlib.import_module(f"surefoot.{room}")
         public = ((name, vars(module)[name]) for name in module.__all__)
-        known |= {n: v for n, v in public if is_dataclass(v) or _is_record(v)}
+        known |= {n: v for n, v in public if is_dataclass(v) or is_record(v)}
     return known
 
 
@@ -96,11 +96,21 @@ def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Da
     return _encode(value, "", name if leave_out else None)
 
 
+class Packed:
+    """A state that is a block of numbers, as the kernel has it."""
+
+    __slots__ = ()
+
+    def unpack(self) -> RuleState:
+        """Return the state as a named tuple."""
+        raise NotImplementedError
+
+
 def _encode(value: object, path: str, name: str | None) -> Data:
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray, np.generic)):
         return _encode_numbers(value)
-    if hasattr(value, "unpacked"):  # a state of the kernel
-        value = value.unpacked()
+    if isinstance(value, Packed):
+        value = value.unpack()
     form, parts = _take_apart(value)
     above = f"{path}__" if path else ""
     data = {str(key): _encode(part, f"{above}{key}", name) for key, part in parts.items()}
@@ -121,8 +131,8 @@ def _encode(value: object, path: str, name: str | None) -> Data:
 def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
     """Return the form that a value has as plain data, and its parts; no form if there is none."""
     kind: Any = type(value)
-    if _is_record(kind) or known_classes().get(kind.__name__) is kind:
-        parts = value._asdict() if _is_record(kind) else vars(value)  # type: ignore[attr-defined]
+    if is_record(kind) or known_classes().get(kind.__name__) is kind:
+        parts = value._asdict() if is_record(kind) else vars(value)  # type: ignore[attr-defined]
         return "class", {n: parts[n] for n in _field_names(kind)}
     if kind in (list, tuple) and isinstance(value, (list, tuple)):
         return kind.__name__, dict(enumerate(value))
@@ -319,12 +329,12 @@ def describe(data: Data) -> str:
 
 def records_in(value: object) -> dict[str, type]:
     """Return the named tuples of a state by name: what :func:`decode` needs for a rule of yours."""
-    if hasattr(value, "unpacked"):  # a state of the kernel
-        value = value.unpacked()
+    if isinstance(value, Packed):
+        value = value.unpack()
     if not isinstance(value, tuple):
         return {}
     kind = type(value)
-    known: dict[str, type] = {kind.__name__: kind} if _is_record(kind) else {}
+    known: dict[str, type] = {kind.__name__: kind} if is_record(kind) else {}
     for part in value:
         known |= records_in(part)
     return known
@@ -363,10 +373,11 @@ def _names_of(kind: type) -> tuple[str, ...]:
 def _field_names(kind: Any) -> tuple[str, ...]:
     if is_dataclass(kind):
         return tuple(f.name for f in fields(kind) if f.init)
-    return kind._fields if _is_record(kind) else ()
+    return kind._fields if is_record(kind) else ()
 
 
-def _is_record(kind: object) -> bool:
+def is_record(kind: object) -> bool:
+    """Return whether something is a class of named tuples."""
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 

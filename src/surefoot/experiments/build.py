@@ -29,7 +29,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from functools import partial
 from modulefinder import ModuleFinder
 from pathlib import Path
@@ -43,7 +43,7 @@ from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
 from surefoot.core.algorithm import find_constructor, is_algorithm_class
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import Declared, Parameter, Read, number, parameters_of
+from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
 from surefoot.core.types import Player, needs_of
 from surefoot.experiments.record import PlayerTable, ProblemTable, from_plain
 from surefoot.problems import Problem
@@ -448,8 +448,7 @@ def _given(algorithm: PlayerTable, horizon: int) -> Parameters:
 def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
     """Return the numbers in a dataclass and those inside it; a domain's are the problem's."""
     found: Parameters = {}
-    for f in fields(owner):
-        value = getattr(owner, f.name)
+    for f, value in field_values(owner):
         if value is None or f.name in skip or not f.repr:
             continue
         source = "problem" if f.name == "domain" else origin

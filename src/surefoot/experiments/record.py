@@ -30,6 +30,7 @@ import numpy as np
 
 from surefoot.core.display import Word
 from surefoot.core.errors import DamagedError, InvalidValueError
+from surefoot.core.parameters import field_values
 
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results
@@ -486,7 +487,7 @@ def to_plain(data: Any) -> Any:
     if isinstance(data, float):
         return data if math.isfinite(data) else None
     if is_dataclass(data):
-        return {f.name: to_plain(getattr(data, f.name)) for f in fields(data)}
+        return {f.name: to_plain(value) for f, value in field_values(data)}
     if isinstance(data, Mapping):
         if strangers := [key for key in data if not isinstance(key, str)]:
             raise InvalidValueError(

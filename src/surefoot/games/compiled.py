@@ -279,7 +279,7 @@ class _Runs:
         which, row = self.which[run], states[run]
         first, rule = self.first[which], self.described.rules[which]
         if rule is not None:
-            return KernelState(rule, row[: rule.size].copy()).unpacked()
+            return KernelState(rule, row[: rule.size].copy()).unpack()
         ends = np.cumsum([np.size(leaf) for leaf in first])
         leaves = zip(np.split(row[: ends[-1]], ends[:-1]), first, strict=True)
         return type(first)(*(leaf.reshape(np.shape(like)) for leaf, like in leaves))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from functools import cache, partial
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from surefoot.core.arrays import norm, to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.parameters import field_values
 from surefoot.core.types import Array, Number, Player, State, needs_of
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, block_length, segments
@@ -151,7 +152,7 @@ def fields_of(part: object) -> dict[str, Array]:
     """Return what a dataclass holds, by name; nothing of anything else."""
     if not is_dataclass(part) or isinstance(part, type):
         return {}
-    return {f.name: getattr(part, f.name) for f in fields(part)}
+    return {f.name: value for f, value in field_values(part)}
 
 
 def numbers_of(part: object) -> list[Array]:

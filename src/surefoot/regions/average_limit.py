@@ -94,9 +94,12 @@ class AverageLimit(Knowledge):
     most: float = positive()
 
     def __post_init__(self) -> None:
-        for name in ("errors", "domain"):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, getattr(self.knowledge, name, None))
+        known = self.knowledge
+        if isinstance(known, LipschitzHull):  # anything else is refused below
+            own = {"errors": self.errors, "domain": self.domain}
+            for name, theirs in {"errors": known.errors, "domain": known.domain}.items():
+                if own[name] is None:
+                    object.__setattr__(self, name, theirs)
         super().__post_init__()
         if self.errors.drifts:
             raise InvalidValueError(

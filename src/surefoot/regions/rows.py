@@ -463,7 +463,7 @@ def curvature_of(constants: Constants, domain: Set | None = None) -> Curvature |
     """
     R, beta = constants.require("R", "beta", by="a region certified by curvature")
     rows = int(constants.rows or 1)
-    reach = R if domain is None else float(getattr(domain, "reach_from_origin", R))
+    reach = float(domain.reach_from_origin) if isinstance(domain, Ball) else R
     shared: dict[str, Any] = {"beta": beta, "reach": reach, "domain": domain}
     shared |= {"errors": Errors.of(constants), "convex": constants.convex}
     if rows == 1 and (domain is None or isinstance(domain, Ball)):

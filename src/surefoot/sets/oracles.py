@@ -311,6 +311,15 @@ class Prox(Protocol):
         ...
 
 
+@runtime_checkable
+class SetProx(Prox, Protocol):
+    """The prox of a fixed set, which also knows by how much a point violates it."""
+
+    def violation(self, x: Array) -> float:
+        """Return the violation at a point."""
+        ...
+
+
 class _FreeProx(Declared, ABC, kw_only=False):
     """A prox by way of its minimiser without the ball."""
 

@@ -21,6 +21,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, positive, projectable, share
 from surefoot.core.types import Array, Feedback, Needs, Number, Real, Region, Source, State
 from surefoot.sets import Ball, Linearised, Prox, prox_of
+from surefoot.sets.oracles import SetProx
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem", "Yi", "YiTheorem"]
 
@@ -216,7 +217,7 @@ class TrackingPenalty(Mixing):
     def __post_init__(self) -> None:
         super().__post_init__()
         for copy in self.experts:
-            if not hasattr(copy.prox, "violation"):
+            if not isinstance(copy.prox, SetProx):
                 raise InvalidValueError(
                     f"prox must know the violation of a fixed set, got {copy.prox!r}"
                 )
