@@ -201,23 +201,17 @@ def test_the_ascent_never_lowers_the_dual_and_brings_every_feasible_point_nearer
     normals, offsets, none = cuts.normals, cuts.offsets, cuts.pulls[0]
     free = 3 * rng.normal(size=d)
     mu = rng.exponential(size=len(offsets)) * (rng.random(len(offsets)) < 0.5)
-
-    def dual(mu, onto):
-        z = onto(free - mu @ normals)
-        return 0.5 * norm(z - free) ** 2 + mu @ (normals @ z - offsets)
-
+    u = rng.normal(size=d)
+    u *= 0.1 * rng.random() / norm(u)  # which satisfies the cuts
     box = sf.sets.Box(np.full(d, -2.0), np.full(d, 1.5))
     for onto in (anywhere, box.project):
         found, z = ascend(cuts, free, mu, int(rng.integers(len(offsets))), 0.0, onto)
         assert (found >= 0).all()
-        assert dual(found, onto) >= dual(mu, onto) - 1e-12
+        assert cuts.dual(found, free, onto) >= cuts.dual(mu, free, onto) - 1e-12
         np.testing.assert_allclose(z, onto(free - found @ normals), atol=1e-12)
-        # What is known of the dual without a second projection is not too much.
-        assert cuts.gain(mu, onto(free)) <= dual(mu, onto) - dual(none, onto) + 1e-12
+        assert cuts.dual(found, free, onto) <= 0.5 * norm(u - free) ** 2 + 1e-12
     # From no multipliers at all, every point that satisfies the cuts comes nearer.
     _, z = ascend(cuts, free, none, 0, 0.0, anywhere)
-    u = rng.normal(size=d)
-    u *= 0.1 * rng.random() / norm(u)
     assert norm(z - u) <= norm(free - u) + 1e-12
 
 

@@ -8,11 +8,13 @@ import pytest
 
 from surefoot import OGD, Ball, Constants, Feedback, Problem, algorithms, play
 from surefoot.algorithms import (
+    AdaGradFTRL,
     AdaGradOGD,
     DecayingOGD,
     DualAveraging,
     EntropicDualAveraging,
     FrankWolfe,
+    OptimisticDualAveraging,
 )
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 from surefoot.problems.constraints import LinfNorm
@@ -192,6 +194,8 @@ CONVEX = {
     "decaying": (DecayingOGD.anytime,),
     "AdaGrad": (AdaGradOGD.adaptive,),
     "dual averaging": (DualAveraging.fixed,),
+    "AdaGrad, per coordinate": (AdaGradFTRL.adaptive,),
+    "optimistic": (OptimisticDualAveraging.adaptive,),
     "Frank-Wolfe, tuned": (FrankWolfe.tuned,),
     "Frank-Wolfe, textbook": (FrankWolfe.textbook,),
 }

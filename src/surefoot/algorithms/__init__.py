@@ -55,6 +55,8 @@ from surefoot.algorithms.related.dpp import *
 from surefoot.algorithms.tighten import *
 from surefoot.algorithms.related.sinha_vaze import *
 from surefoot.algorithms.ogd import *
+from surefoot.algorithms.adagrad_ftrl import *
+from surefoot.algorithms.optimistic_dual_averaging import *
 from surefoot.algorithms.related.entropic_dual_averaging import *
 from surefoot.algorithms.related.frank_wolfe import *
 from surefoot.algorithms.related.garber_kretzu import *

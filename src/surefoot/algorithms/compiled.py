@@ -557,7 +557,7 @@ class Compiled:
 
 def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
     """Step a block in place; return whether the kernel did, and nothing has changed if not."""
-    grad, g, s, _, value_error, slope_error, action, age, proposal, within, _ = told
+    grad, g, s, _, value_error, slope_error, action, age, proposal, within, *_ = told
     extension = kernel.compiled()
     if within is not None or extension is None or not isinstance(age, int):
         return False

@@ -57,15 +57,16 @@ class Cuts(NamedTuple):
         """Return by how much a point exceeds the cut that it exceeds most; 0 if none."""
         return max(0.0, float((self.normals @ z - self.offsets).max(initial=0.0)))
 
-    def gain(self, mu: Array, z: Array) -> float:
-        """Return by how much multipliers raise the dual above that of none, at least.
+    def dual(self, mu: Array, free: Array, onto: Onto) -> float:
+        """Return the dual at multipliers: the least that the leader's objective can be.
 
         Args:
             mu: the multipliers.
-            z: Z(0), the leader without any.
+            free: F, where the leader would be without cuts.
+            onto: the projection onto a convex set, which it is kept in.
         """
-        push = mu @ self.normals
-        return float(mu @ (self.normals @ z - self.offsets)) - 0.5 * float(push @ push)
+        z = onto(free - mu @ self.normals)
+        return 0.5 * float((z - free) @ (z - free)) + float(mu @ (self.normals @ z - self.offsets))
 
     def keep(self, which: Array) -> Cuts:
         """Return some of the cuts."""

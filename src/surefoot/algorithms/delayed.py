@@ -168,7 +168,7 @@ class Delayed(Wrapper):
 
 
 _SEEN = ("cost_gradient", "constraint_value", "constraint_subgradient")
-_NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction": None}
+_NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction": None, "hint": None}
 """The part of feedback that is about the next action, and is never late."""
 
 

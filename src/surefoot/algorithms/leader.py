@@ -323,7 +323,7 @@ class Leader(Proposer):
                 here = points[k] + learner.start
                 own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
                 free = free - learner.start
-                adds_up = cuts.gain(kept, onto(free)) > 0.0
+                adds_up = cuts.dual(kept, free, onto) > cuts.dual(0.0 * kept, free, onto)
             elif adds_up := multiple == 0.0:
                 free = -eta * learner.gradients
             else:

@@ -12,7 +12,7 @@ LOGGER = logging.getLogger("surefoot")
 LOGGER.addHandler(logging.NullHandler())
 
 AlarmKind: TypeAlias = Literal[
-    "contradiction", "refused", "deviation", "missing", "visit", "order", "journal"
+    "contradiction", "refused", "deviation", "missing", "visit", "order", "journal", "hint"
 ]
 
 LEVELS: dict[AlarmKind, int] = {
@@ -23,6 +23,7 @@ LEVELS: dict[AlarmKind, int] = {
     "visit": logging.INFO,
     "order": logging.WARNING,
     "journal": logging.WARNING,
+    "hint": logging.WARNING,
 }
 """How loud each kind is. A contradiction that only the regret bound rests on is a warning."""
 
@@ -35,7 +36,7 @@ class Alarm(NamedTuple):
         kind: a "contradiction" of what was said about g; a round that was "refused" for one; a
             "deviation", another action than the one asked for; a round that was "missing"; a
             "visit" of the anchor that is due in the next round; an operator's "order"; something
-            about the "journal".
+            about the "journal"; a "hint" that is none, the first of a controller.
         sentence: in words.
         level: of the standard library's ``logging``.
     """

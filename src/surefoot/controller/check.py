@@ -31,7 +31,7 @@ from fractions import Fraction
 
 ROUND = (
     "kind round time cost_gradient proposal constraint_value constraint_subgradient cost_value "
-    "value_error within played missing how why breaches next certificate digest"
+    "value_error within hint played missing how why breaches next certificate digest"
 )
 KEYS = {"round": ROUND, "check": "kind noise domain delay copies late G_g beta rows start_bound"}
 KEYS["errors"] = "value slope drift evaluation"

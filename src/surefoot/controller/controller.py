@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from surefoot.algorithms import Guarantee, PremiseWarning, Reaction
-from surefoot.controller.alarms import OnAlarm, sound
+from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.decide import Decision, decide, order, resume
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_feedback
@@ -284,6 +284,7 @@ class Controller(Live):
         missing: bool = False,
         value_error: float | None = None,
         within: Region | None = None,
+        hint: ArrayLike | None = None,
     ) -> None:
         """Report what was observed at the current action, and advance to the next.
 
@@ -305,6 +306,9 @@ class Controller(Live):
                 allow for one.
             within: a set that was announced for the next round, which holds the next action; for
                 rules that take one.
+            hint: a forecast of the next cost's gradient, for rules that count on one, such as
+                ``OptimisticDualAveraging``; the others ignore it. One that is not finite or not of
+                the action's shape is ignored, with a warning and an alarm at the first.
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
@@ -322,6 +326,12 @@ class Controller(Live):
             decision = decide(run, loop, seen)
             if decision.warnings:
                 warn_caller(decision.warnings[0], PremiseWarning)
+            if seen.ignored and not self._is_hint_named:
+                words = f"round {loop.round}: {seen.ignored}"
+                warn_caller(words, UserWarning)
+                alarm = Alarm.of(loop.round, "hint", words)
+                decision = decision._replace(alarms=(*decision.alarms, alarm))
+                self._is_hint_named = True
             if at is not None:
                 decision = decision._replace(loop=decision.loop.with_certificate())
                 is_usual = decision.error is None and seen.feedback.action is None

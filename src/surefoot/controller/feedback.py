@@ -27,11 +27,13 @@ class Told(NamedTuple):
             for.
         worst: the largest value of g; None where none was told.
         is_missing: whether nothing was measured.
+        ignored: why a hint is not one, and was left out; empty else.
     """
 
     feedback: Feedback
     worst: float | None = None
     is_missing: bool = False
+    ignored: str = ""
 
     @property
     def gradient(self) -> float | None:
@@ -85,13 +87,22 @@ def read_feedback(run: Run, state: State, told: dict[str, Any]) -> Told:
             raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
     first, proposal = (None, gradient) if run.is_filter else (gradient, None)
     feedback = Feedback(first, g, s, cost, error, None, played, 0, proposal, within)
-    return Told(feedback, worst)
+    if told["hint"] is None:
+        return Told(feedback, worst)
+    try:
+        hint = _read_array(told["hint"], "hint", x.shape, "that of the action")
+    except InvalidValueError as error:  # a forecast is never worth a round
+        return Told(
+            feedback, worst, ignored=f"{error}: it is ignored, and so is each that is wrong"
+        )
+    return Told(feedback._replace(hint=hint), worst)
 
 
 def _read_missing(missing: object, told: dict[str, Any]) -> Told:
     if missing is not True:
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
-    if any(value is not None for name, value in told.items() if name != "missing"):
+    measured = (value for name, value in told.items() if name not in ("missing", "hint"))
+    if any(value is not None for value in measured):
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
     return NOTHING
 

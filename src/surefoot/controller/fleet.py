@@ -454,7 +454,7 @@ def _decide_one(run: Run, loop: LoopState, seen: dict[str, Array], i: int) -> De
     """Decide the round of a member by itself."""
     told: Told = NOTHING
     if np.isfinite(seen["constraint_value"][i]):
-        names = ("cost", "constraint", "action", "cost_value", "value_error", "within")
+        names = ("cost", "constraint", "action", "cost_value", "value_error", "within", "hint")
         one: dict[str, Any] = dict.fromkeys((*names, "cost_gradient", "proposal"))
         one |= {name: part[i] for name, part in seen.items()} | {"missing": False}
         one["constraint_value"] = float(one["constraint_value"])

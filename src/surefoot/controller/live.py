@@ -27,7 +27,7 @@ class Live:
         on_alarm: a function that is called with every :class:`Alarm`, after the round is over.
     """
 
-    __slots__ = ("__weakref__", "_asked", "_journal", "_lock", "_now", "on_alarm")
+    __slots__ = ("__weakref__", "_asked", "_is_hint_named", "_journal", "_lock", "_now", "on_alarm")
 
     # The one thing that changes: what is played, where it is, and how far the file has come.
     _now: tuple[Run, Any, Position | None]
@@ -38,6 +38,7 @@ class Live:
             checks.function(on_alarm=on_alarm)
         self._lock, self._journal, self.on_alarm = threading.RLock(), None, on_alarm
         self._asked = 0  # the last round that was asked for
+        self._is_hint_named = False  # whether somebody heard of a hint that was none
         self._now = (run, state, None)
 
     def _create(

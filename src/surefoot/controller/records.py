@@ -53,6 +53,7 @@ TOLD = (
     "cost_value",
     "value_error",
     "within",
+    "hint",
 )
 """What a round may be told, beside the action that was played."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows

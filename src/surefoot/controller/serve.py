@@ -60,7 +60,7 @@ class Service:
     commands: ClassVar[dict[str, dict[str, Any]]] = {
         "hello": {},
         "ask": {},
-        "tell": dict.fromkeys((*_TOLD, "action", "cost_value", "value_error", "within"))
+        "tell": dict.fromkeys((*_TOLD, "action", "cost_value", "value_error", "within", "hint"))
         | {"missing": False},
         "explain": {},
         "note": {"text": None},

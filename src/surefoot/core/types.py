@@ -90,6 +90,8 @@ class Feedback(NamedTuple):
         proposal: an action that somebody wants to play next.
         within: a set, announced for the next round, that holds the next action.
         direction: a unit vector that the game has drawn, to explore along.
+        hint: a forecast of the next cost's gradient, for rules that count on one; the others
+            ignore it.
     """
 
     cost_gradient: Array = None
@@ -103,6 +105,7 @@ class Feedback(NamedTuple):
     proposal: Array = None
     within: Region | None = None
     direction: Array = None
+    hint: Array = None
 
 
 class Needs(NamedTuple):
