@@ -303,6 +303,26 @@ def test_a_length_further_out_than_its_bound_allows_is_found(tmp_path):
     assert f"round {t + 1}: its action is not certified" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("delay", "sentence"), [(0, "its action is not certified"), (-1, "delay must be")]
+)
+def test_no_reading_is_of_a_round_that_was_not_played_yet(delay, sentence, hull, tmp_path):
+    """With g = x[0] - 0.1, every reading would count as one of the start, and certify g = 0.05."""
+
+    def edit(found):
+        del found[3:]
+        found[0]["start"] = [0.0, 0.0]
+        found[0]["check"].update(G_g=1.0, delay=delay, late=True)
+        at(found, 1).update(constraint_value=-0.1, next=[-0.09, 0.0])
+        at(found, 2).update(constraint_value=-0.19, next=[0.15, 0.0])
+        for t in (1, 2):
+            at(found, t)["certificate"] |= {"anchor_round": t - delay, "share": 1.0}
+
+    is_right, said = forged(hull, tmp_path, edit)
+    assert not is_right
+    assert sentence in said[0]
+
+
 def test_a_line_that_was_changed_is_found(hull, tmp_path):
     path = tmp_path / "changed.jsonl"
     path.write_bytes(hull.read_bytes())
