@@ -348,6 +348,7 @@ OTHERS = {
             "an l1 ball": L1Ball(0.6, [0.1, -0.2]),
             "a ball": Ball(0.5, [0.2, 0.0, -0.1]),
         }.items()
+        if name != "AdaGrad, per coordinate"  # which needs a box
     },
 }
 
