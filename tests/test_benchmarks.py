@@ -132,7 +132,7 @@ def test_a_solver_that_overshoots_is_tightened_until_no_round_is_outside():
 def test_both_methods_end_inside_and_where_projection_wins_is_said():
     lines = projection.compete(projection.cases(tiny=True)[-1], 5.0)
     assert [line.method for line in lines] == [*projection.OURS, "clip"]
-    assert [line.outside for line in lines] == [0, 0, 0, 0]
+    assert not any(line.outside for line in lines)
     assert lines[1].regret < lines[0].regret  # leader and follower against certified steps
     quick = lines[-1]._replace(seconds=lines[0].seconds / 2, regret=lines[0].regret / 4)
     said = projection.verdict([lines[0], quick])

@@ -71,7 +71,7 @@ __all__ = ["Leader", "LeaderNote", "LeaderState"]
 
 MULTIPLES = (0.0, 0.25, 1.0, 4.0)
 """The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
-PRIOR = np.array([0.925, 0.025, 0.025, 0.025])
+AT_FIRST = np.array([0.925, 0.025, 0.025, 0.025])
 """How far each is trusted before the first round."""
 SHALLOW = 50.0
 """A start is shallow where the set reaches this many times further than its certified ball."""
@@ -171,6 +171,7 @@ class Leader(Proposer):
     gradient_bound: Number | None = positive(default=None)
 
     work = "K d"
+    is_one_run = True
 
     @property
     def multiples(self) -> tuple[float, ...]:
@@ -193,7 +194,7 @@ class Leader(Proposer):
             start_value=0.0,
             cuts=empty_cuts(len(x1), leaders),
             points=np.zeros((leaders, len(x1))),
-            trust=Trust.first(PRIOR if leaders > 1 else np.ones(1)),
+            trust=Trust.first(AT_FIRST if leaders > 1 else np.ones(1)),
             Z=zeros,
             own=() if self.leader is None else start_learner(self.leader, x1, "leader"),
             gradients=zeros,
@@ -251,7 +252,7 @@ class Leader(Proposer):
         if size == 0.0 or len(learner.points) == 1:
             return learner.trust
         outside = np.array([learner.cuts.exceed(z) for z in learner.points])
-        return reweigh(learner.trust, learner.points @ grad + size * outside, PRIOR)
+        return reweigh(learner.trust, learner.points @ grad + size * outside, AT_FIRST)
 
     def _remember(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region

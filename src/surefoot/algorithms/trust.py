@@ -46,19 +46,19 @@ class Trust(NamedTuple):
     largest: float
 
     @classmethod
-    def first(cls, prior: Array) -> Trust:
+    def first(cls, at_first: Array) -> Trust:
         """Return the trust before the first round."""
-        none = np.zeros_like(prior)
-        return cls(prior, none, none, np.full_like(prior, math.inf), 0.0)
+        none = np.zeros_like(at_first)
+        return cls(at_first, none, none, np.full_like(at_first, math.inf), 0.0)
 
 
-def reweigh(trust: Trust, losses: Array, prior: Array) -> Trust:
+def reweigh(trust: Trust, losses: Array, at_first: Array) -> Trust:
     """Return the trust after a round.
 
     Args:
         trust: that before it.
         losses: what each leader would have cost.
-        prior: the first weights.
+        at_first: the first weights.
 
     Example:
         >>> half = np.array([0.5, 0.5])
@@ -75,7 +75,7 @@ def reweigh(trust: Trust, losses: Array, prior: Array) -> Trust:
     logs = trust.logs * np.where(trust.rates < math.inf, before / trust.rates, 1.0)
     logs = logs + np.log1p(before * saved)
     squares = trust.squares + saved * saved
-    rates = np.minimum(before, np.sqrt((1.0 - np.log(prior)) / (largest * largest + squares)))
+    rates = np.minimum(before, np.sqrt((1.0 - np.log(at_first)) / (largest * largest + squares)))
     logs = logs * (rates / before)
-    weights = prior * rates * np.exp(logs - logs.max())
+    weights = at_first * rates * np.exp(logs - logs.max())
     return Trust(weights / weights.sum(), logs, squares, rates, largest)
