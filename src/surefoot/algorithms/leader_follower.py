@@ -31,10 +31,11 @@ __all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
 class LeaderFollower(Name):
     r"""Learn with a leader, play a follower: safe from G_g alone, with the regret of the leader.
 
-    The leader, never played, runs dual averaging on all half-spaces seen so far
-    (:class:`~surefoot.algorithms.Leader` has the formulas). The follower, which is played, goes
-    after it inside the convex hull of two balls that are certainly feasible
-    (:class:`~surefoot.regions.LipschitzHull`). Safety is that hull alone, whatever the leader does.
+    Leaders, never played, learn on all half-spaces seen so far: one adds up all gradients, others
+    descend, and what leads is their mean (:class:`~surefoot.algorithms.Leader` has the formulas).
+    The follower, which is played, goes after it inside convex hulls of balls that are certainly
+    feasible (:class:`~surefoot.regions.LipschitzHull`). Safety is these hulls alone, whatever the
+    leaders do.
 
     The parameters are those of the two, with one ``domain`` for both, a set that contains the
     feasible set and holds every action, and the errors to allow for: ``value_error``,
