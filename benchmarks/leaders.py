@@ -1,6 +1,6 @@
 """Regret of followers behind other leaders than the default's: ``python -m benchmarks.leaders``.
 
-The streams are those of :mod:`benchmarks.learning`; it prints the rows of docs/certified.md. The
+The streams are those of :mod:`benchmarks.learning`; it prints the rows of docs/leader.md. The
 leaders have a wide domain, so that only the follower's cuts hold them, and half of the radius that
 their own theorems would take, since a follower starts in the middle.
 """

@@ -24,7 +24,7 @@ from surefoot.problems import least_safe_regret
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L1Norm, L2Norm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
 
-PAGE = Path(__file__).parents[1] / "docs" / "certified.md"
+PAGE = Path(__file__).parents[1] / "docs" / "regret.md"
 ROUNDS, SEEDS = 2_000, (9301, 9302, 9303)
 KINDS = {
     "linear": "linear costs",

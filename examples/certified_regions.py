@@ -41,9 +41,9 @@ def kinds() -> list[Kind]:
     hull, bent = LipschitzHull(G_g=STEEPEST / 2, reach=REACH), Curvature(beta=BENT, reach=REACH)
     last = ACTIONS[-1]
     return [
-        Kind("values and $G_g$, last action", _after(hull, last)),
-        Kind("values and $G_g$, both actions", _after(hull, *ACTIONS)),
-        Kind(r"curvature $\beta$", _after(bent, *ACTIONS)),
+        Kind("you know how steep g can get:\none measurement", _after(hull, last)),
+        Kind("you know how steep g can get:\ntwo measurements", _after(hull, *ACTIONS)),
+        Kind("you know how curved g can get:\none measurement", _after(bent, *ACTIONS)),
     ]
 
 
@@ -99,7 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     inside = np.array([limit(p)[0] <= 0 for p in points])
     for kind in found:
         share = (certified(kind.region, points) & inside).sum() / inside.sum()
-        print(f"{kind.name}: {100 * share:.0f}% of the set is certified")
+        word = kind.name.replace("\n", " ")
+        print(f"{word}: {100 * share:.0f}% of the set is certified")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The picture of docs/certified.md and the run it shows."""
+"""The picture of docs/lengths.md and the run it shows."""
 
 from tests._scripts import ROOT, script
 

@@ -3,7 +3,7 @@ r"""Dual averaging that knows the feasible set through curvature bounds, and The
 In the theorem, :math:`y_t = x_1 - \eta_t\theta_t` is the far point, :math:`n_t = y_t - x_{t+1}`
 what the projection takes off, of which pruning drops the share :math:`c_t`;
 :math:`P_t = \|x_{t+1} - x_t\|`; :math:`\Lambda_t = \sum_i\lambda_i\beta_i` with the multipliers of
-the projection; the rest as in :mod:`surefoot.algorithms.certified_ogd`. docs/certified.md has the
+the projection; the rest as in :mod:`surefoot.algorithms.certified_ogd`. docs/curvature.md has the
 proofs.
 """
 
@@ -259,7 +259,7 @@ class TheoremK(StrictStart):
     Without a horizon, with several rows or with a far point that is not kept near, the regret is
     bounded by what is observed (:class:`ObservedAveraging`), not in advance.
 
-    Derived here; docs/certified.md has the proof.
+    Derived here; docs/curvature.md has the proof.
 
     Args:
         constants: needs R, beta, start_slack; uses start_reach, rows; with a horizon G_f.

@@ -3,7 +3,7 @@ r"""Projected gradient descent that knows the feasible set through curvature bou
 In the theorem, :math:`\alpha` is the start's slack, :math:`D_0` its largest distance to a feasible
 point, :math:`L_T` the largest and :math:`S_T` the summed squared norm of the cost gradients, P the
 length of a step, :math:`\nu^2 = \|s\|^2 - 2\beta g` the squared slope on the sphere of the
-certified ball. docs/certified.md has the proofs.
+certified ball. docs/curvature.md has the proofs.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class TheoremC(StrictStart):
     That is the bound of projected descent and a constant that does not grow with T. With several
     rows the regret is bounded by what is observed (:class:`ObservedCuts`), not in advance.
 
-    Derived here; docs/certified.md has the proof.
+    Derived here; docs/curvature.md has the proof.
 
     Args:
         constants: needs R, beta, start_slack; uses start_reach, rows; G_f for an explicit regret

@@ -37,7 +37,7 @@ wish. Else the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed
 Where the domain is a ball, one around the feasible set, leaders may be up to 2D from :math:`x_1`;
 in any other domain they are projected onto the domain, too.
 
-The careful mode has a regret bound in advance (Theorem G of docs/certified.md). Should A ever
+The careful mode has a regret bound in advance (Theorem G of docs/leader.md). Should A ever
 exceed what that bound allows, :math:`2A_t > 81\kappa^4L^2t`, it begins: :math:`Z^0` alone leads,
 stays within D, ascends along the newest cut alone, before the gradient is added, with
 :math:`\eta_t = D/(9\kappa^2L\sqrt t)`, and the wish is the furthest point of the segment from the

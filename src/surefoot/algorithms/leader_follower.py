@@ -98,7 +98,7 @@ class TheoremG(PossibleHorizon, StrictStart):
         \kappa = G_gD/\alpha .
 
     It is a bound for the worst case; what is observed (:class:`LeaderRegret`) is some hundred times
-    less. Derived here; the proof is in docs/certified.md. For strongly convex costs only the
+    less. Derived here; the proof is in docs/leader.md. For strongly convex costs only the
     observed bound is known.
 
     Args:

@@ -10,7 +10,7 @@ independent draws with mean f; x\* the best action of f, c the gradient of f the
 :math:`\phi_1 = 0,\ \phi_{t+1} = \min(p^*, \phi_t + \psi(\phi_t))`.
 
 Proof. The next action is in the hull of the balls :math:`B(x_i, -g(x_i)/G_g)` of the rounds so far
-(Theorem E of docs/certified.md: nothing else can be certified), so along e it gets no further than
+(Theorem E of docs/hulls.md: nothing else can be certified), so along e it gets no further than
 the largest :math:`p_i - g(x_i)/G_g`, which is at most the largest :math:`p + \psi(p)` with
 :math:`p \le \phi_t`. One may go from a point of one slice straight to another slice, and g changes
 by at most :math:`G_g` per unit of length: :math:`\psi` changes by at most the way. So

@@ -3,7 +3,7 @@ r"""What a margin certifies: a ball around where the last action is drawn back t
 Let A bound the distance of :math:`x_t` to the tightened set :math:`X_\rho = \{g \le -\rho\}` (in
 the domain), and q be the projection of :math:`x_t` onto the half-space
 :math:`H_t = \{g_t + s_t^\top(p - x_t) + \rho \le 0\} \supseteq X_\rho` and then onto the domain.
-B bounds what q has left of that distance (docs/certified.md has the proofs, for any convex domain):
+B bounds what q has left of that distance (docs/lengths.md has the proofs, for any convex domain):
 
 * :math:`g_t \le -\rho`: the action is in :math:`X_\rho`, deeper than the boundary by at least
   :math:`(-\rho - g_t)/G_g`, because g rises by at most G_g a unit of length. Keep the distance
@@ -49,7 +49,7 @@ as :math:`g + \delta` wherever a larger g is the careful choice, the half-space 
 the root as :math:`\sqrt{(A-d)_+(A+d) + \kappa A^2}`, and r as :math:`\rho/G_g - B - e`. Of e,
 :math:`24(n+8)uM + \delta/G_g` is what the two projections that lead to q may be off by, and
 :math:`8(n+8)uM` what the computed distance to q may be; nothing else of an action counts, whatever
-computed it. Then the true g and the computed one are at most 0 in every round; docs/certified.md
+computed it. Then the true g and the computed one are at most 0 in every round; docs/lengths.md
 has the proof. Where r comes out as 0 or less the tightening is below the rounding level, and the
 action stays where it is, which is feasible.
 """

@@ -339,7 +339,7 @@ class CurvatureRegion(Region):
         r"""Return where a step to w ends that is drawn back along the slope, not to the nearest.
 
         Descent by such cuts loses a constant to that by projections onto the known set
-        (Theorem C of docs/certified.md). The step must be at most :math:`\nu/(2\beta)` long, or
+        (Theorem C of docs/curvature.md). The step must be at most :math:`\nu/(2\beta)` long, or
         nothing may move.
         """
         if known:

@@ -6,7 +6,7 @@ r"""Actuators with steps: actions on a grid, the nearest of those that are certi
 
 *Proof.* The ball of :math:`x_t` has radius :math:`-g/G_g \ge h`. ∎ So it comes to rest with a slack
 below :math:`G_gh`, or where no neighbour is better: that is what a grid costs. No safe rule that
-plays grid points alone leaves the hull of their balls (Theorem E of docs/certified.md). With a
+plays grid points alone leaves the hull of their balls (Theorem E of docs/hulls.md). With a
 curvature the rest is at the first neighbour with U > 0, which is of second order in h.
 
 A grid is not convex: rules that project onto their domain by themselves refuse one. Let a leader

@@ -4,7 +4,7 @@ If :math:`g(x_i) \le 0` and every subgradient has norm at most :math:`G_g`, then
 :math:`G_g` per unit of length, so the ball :math:`B(x_i, -g(x_i)/G_g)` is feasible; and because the
 feasible set is convex, so is the convex hull of such balls. The hull of the balls of *all* rounds
 is everything that can be certified from values, subgradients and :math:`G_g` (Theorem E of
-docs/certified.md). Here are hulls of two: the ball of the last action with the deepest one before
+docs/hulls.md). Here are hulls of two: the ball of the last action with the deepest one before
 it, the *anchor*, or with one of a *ladder* of balls, the most recent of each octave of depth: from
 an action close to the edge of a thin set, the way to a deep ball far away leaves little room, and
 that to a small one near by leaves more. For a point p and any share :math:`\lambda \in [0, 1]`
@@ -17,7 +17,7 @@ which is the certificate.
 Rounding. With u = 2^-53, n the dimension, M the largest norm of a feasible point and
 :math:`\delta` a bound on the evaluation error of g, radii are
 :math:`-g/G_g - 2\delta/G_g - 16(n+8)uM`. Then the true g and the computed one are at most 0 at
-every point that :meth:`HullRegion.nearest` returns; docs/certified.md has the proof. It holds for
+every point that :meth:`HullRegion.nearest` returns; docs/hulls.md has the proof. It holds for
 any computed share, so no loss of digits in it can matter. Radii keep their sign: the last action
 may have less slack than the margin.
 

@@ -283,7 +283,7 @@ class RowsRegion(Region):
 
         The half-spaces are :math:`h_i + s_i^\top q + \tau P + \frac{\beta_i}2P^2 \le 0`, with P the
         length of the step that they lead to: descent by such cuts loses a constant to that by
-        projections onto the known set (docs/certified.md, Theorem C).
+        projections onto the known set (docs/curvature.md, Theorem C).
         """
         return self._find(w, known, self._cut_by_halfspaces)
 
