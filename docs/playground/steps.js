@@ -106,13 +106,13 @@ const Surefoot = (() => {
       const seen = this.memory;
       const { G_g, noise, valueError } = this.known;
       const bound = Math.min(most + noise, 0);
-      const now = `g = ${general(seen.last_value)} was seen`;
-      const then = `g = ${general(value)} was seen in round ${round}`;
-      const both = `${then} and ${general(seen.last_value)} now; ${general(share)} of the way between them`;
+      const now = `g = ${general(seen.last_value)} now`;
+      const then = `g = ${general(value)} in round ${round}`;
+      const both = `${then} and ${general(seen.last_value)} now; from ${general(share)} of the way between them`;
       const atMost =
         `g is at most ${general(value)} where round ${round} was and ` +
         `${general(seen.last_value)} here, for values off by up to ${general(valueError, 6)}; ` +
-        `${general(share)} of the way`;
+        `from ${general(share)} of the way`;
       const exactly = share === 1 ? now : share === 0 ? then : both;
       return {
         bound,

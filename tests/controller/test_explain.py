@@ -60,25 +60,44 @@ def test_the_bound_holds_in_the_round_that_follows():
     assert cut > 0
 
 
-def test_the_certificate_is_one_line():
+def test_an_explanation_has_a_line_for_each_fact():
     controller = after("certified", 3)
-    line = str(controller.explain())
-    assert "\n" not in line
-    assert line.startswith(str(controller.explain().certificate))
-    assert re.search(
-        r"; Theorem D \(certified steps\) for any number of rounds \(every round\); "
-        r"regret so far at most \d+\.?\d*; the data contradict nothing$",
-        line,
+    head, why, margin, promise, regret, data = str(controller.explain()).split("\n")
+    assert head == f"round 4: proved, g is at most {controller.explain().bound:.3g}"
+    assert why == f"  why       {controller.explain().certificate}"
+    assert margin == "  margin    allows for rounding alone"
+    assert promise == (
+        "  promise   Theorem D (certified steps) for any number of rounds (every round)"
     )
+    assert re.fullmatch(r"  regret    so far at most \d+\.?\d*", regret)
+    assert data == "  data      the data contradict nothing"
+
+
+def test_a_hull_is_explained_by_what_was_measured_allowed_and_used():
+    controller = Controller(LeaderFollower(G_g=1.0, domain=Ball(1.0)), [0.0])
+    controller.ask()
+    controller.tell(cost_gradient=[-1.0], constraint_value=-0.5, constraint_subgradient=[1.0])
+    lines = str(controller.explain()).split("\n")
+    assert lines[1:4] == [
+        "  measured  g = -0.5 in round 1",
+        "  allowed   0.5, because g rises by at most G_g = 1 per unit",
+        "  used      0.5",
+    ]
 
 
 def test_before_the_first_round_there_is_the_guarantee_alone():
     assert str(Controller(PLAYERS["PFS tuned"], START).explain()) == (
-        "round 1: the start; the next g is at most 0; Theorem 1 for T = 5000 (every round); "
-        "the data contradict nothing"
+        "round 1: proved, g is at most 0\n"
+        "  measured  nothing yet: this is the start\n"
+        "  promise   Theorem 1 for T = 5000 (every round)\n"
+        "  data      the data contradict nothing"
     )
     explained = Controller(PLAYERS["PFS"], START).explain()
-    assert str(explained) == "round 1: the start; no guarantee was given"
+    assert str(explained) == (
+        "round 1: not proved\n"
+        "  measured  nothing yet: this is the start\n"
+        "  promise   no guarantee was given"
+    )
     assert explained.bound is None
     assert not explained.is_proven
 
@@ -97,7 +116,7 @@ def test_a_feasibility_step_of_pfs_is_told(g, taken):
     )
     explained = controller.explain()
     assert explained.feasibility_step is (g == -0.1)
-    assert str(explained) == f"round 1: slack {-g:g}, {taken}; no guarantee was given"
+    assert str(explained).split("\n")[1] == f"  measured  slack {-g:g}, {taken}"
 
 
 def test_slack_is_that_of_the_largest_constraint():
@@ -111,7 +130,7 @@ def test_without_constraint_and_guarantee_little_is_said():
     controller.ask()
     controller.tell(cost_gradient=[1.0, 2.0])
     explained = controller.explain()
-    assert str(explained) == "round 1: the constraint was not told; no guarantee was given"
+    assert str(explained).split("\n")[1] == "  measured  the constraint was not told"
     assert (explained.slack, explained.certificate, explained.regret_bound) == (None, None, None)
 
 

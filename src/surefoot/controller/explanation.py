@@ -14,7 +14,7 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
-from surefoot.regions import Errors
+from surefoot.regions import Errors, HullCertificate
 
 __all__ = ["Explanation", "Standing", "explain"]
 
@@ -24,7 +24,7 @@ Standing: TypeAlias = Literal["proved", "not proved"]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why the current action may be played, as data; its ``str`` is one line.
+    """Why the current action may be played, as data; its ``str`` has a line for each fact.
 
     Attributes:
         round: the current round; the last completed one is the round before.
@@ -77,53 +77,64 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        return facts_html(repr(self)[1:].partition(";")[0], {"why": str(self)})
+        return facts_html(repr(self)[1:].partition(";")[0], dict(self._facts()))
 
     def __str__(self) -> str:
-        return "; ".join([*self._doubts(), *self._reasons(), *self._notices()])
+        lines = (f"  {name:<10}{text}" for name, text in self._facts())
+        return "\n".join([self._headline(), *lines])
 
-    def _doubts(self) -> Iterator[str]:
+    def _headline(self) -> str:
+        line = f"round {self.round}: {self.standing}"
         losing = [b for b in self.broken if b.affects != "regret"]
         if losing and not self.is_proven:
-            yield f"not proved: round {losing[0].round} contradicted {losing[0].constant}"
+            line += f": round {losing[0].round} contradicted {losing[0].constant}"
+        return line if self.bound is None else f"{line}, g is at most {self.bound:.3g}"
 
-    def _reasons(self) -> Iterator[str]:
-        yield self._step()
-        if self.certificate is None and self.bound is not None:
-            yield f"the next g is at most {self.bound:.3g}"
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        """Yield what is said in each line, under its name."""
+        yield from self._step()
         if self.errors is not None:
-            yield f"this {self.errors}"
+            yield "margin", str(self.errors)
         if self.guarantee is not None:
-            yield str(self.guarantee)
+            yield "promise", str(self.guarantee)
+        elif self.certificate is None:
+            yield "promise", "no guarantee was given"
         if self.regret_bound is not None:
-            yield f"regret so far at most {self.regret_bound:.4g}"
-
-    def _notices(self) -> Iterator[str]:
-        yield from (b.sentence for b in self.broken)
-        if not self.broken:
-            has_reason = self.guarantee is not None or self.certificate is not None
-            yield "the data contradict nothing" if has_reason else "no guarantee was given"
+            yield "regret", f"so far at most {self.regret_bound:.4g}"
         if self.uncovered is not None:
-            yield f"{self.uncovered}, which no regret bound covers"
+            yield "uncovered", f"{self.uncovered}, which no regret bound covers"
+        if self.broken:
+            yield "data", "; ".join(breach.sentence for breach in self.broken)
+        elif self.guarantee is not None or self.certificate is not None:
+            yield "data", "the data contradict nothing"
         if self.visit is not None:
-            yield f"the anchor is visited in round {self.visit}"
+            yield "visit", f"the anchor is visited in round {self.visit}"
         if self.halted is not None:
-            yield f"halted until resumed: {self.halted}"
+            yield "halted", f"until resumed: {self.halted}"
 
-    def _step(self) -> str:
-        told = self.round - 1
-        if self.certificate is not None:
-            return str(self.certificate)
-        if not told:
-            return "round 1: the start"
-        if self.slack is None:
-            return f"round {told}: the constraint was not told"
+    def _step(self) -> Iterator[tuple[str, str]]:
+        """Yield what the action rests on: what was measured, what that allows, and what was used."""
         taken = {
             None: "",
             True: ", feasibility step taken",
             False: ", no feasibility step needed",
         }[self.feasibility_step]
-        return f"round {told}: slack {self.slack:.3g}{taken}"
+        match self.certificate:
+            case HullCertificate(errors=errors) as hull if errors.is_exact:
+                yield "measured", hull.seen
+                yield (
+                    "allowed",
+                    f"{hull.room:.3g}, because g rises by at most G_g = {hull.G_g:g} per unit",
+                )
+                yield "used", f"{hull.distance:.3g}"
+            case None if self.round == 1:
+                yield "measured", "nothing yet: this is the start"
+            case None if self.slack is None:
+                yield "measured", "the constraint was not told"
+            case None:
+                yield "measured", f"slack {self.slack:.3g}{taken}"
+            case certificate:
+                yield "why", str(certificate)
 
 
 def explain(run: Run, loop: LoopState) -> Explanation:

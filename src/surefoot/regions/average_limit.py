@@ -81,7 +81,7 @@ class AverageLimit(Knowledge):
         >>> memory = known.observe(known.init(x), Reading(x, -0.5, None, known.errors))
         >>> region = known.region(memory, known.errors)
         >>> print(region.certificate(region.nearest(np.ones(1))))
-        round 1: the rounds so far leave 0.5 for the next g; for g less that, g = -1 was seen in
+        round 1: the rounds so far leave 0.5 for the next g; for g less that, g = -1 in
         round 1, and g rises by at most G_g = 1 per unit of length: 1 is certified, 1 was taken; the
         next g is at most -...
     """

@@ -44,24 +44,25 @@ class HullCertificate(NamedTuple):
     cut: bool = False
     errors: Errors = Errors()
 
-    def __str__(self) -> str:
+    @property
+    def seen(self) -> str:
+        """What was measured, and where between two measured actions the centre is, in words."""
         if not self.errors.is_exact:
-            seen = (
+            return (
                 f"g is at most {self.anchor_value:.3g} where round {self.anchor_round} was and "
-                f"{self.value:.3g} here{describe_errors(self.errors)}; {self.share:.3g} of the way"
+                f"{self.value:.3g} here{describe_errors(self.errors)}; from {self.share:.3g} of the way"
             )
-        elif self.share == 1.0:
-            seen = f"g = {self.value:.3g} was seen"
-        elif self.share == 0.0:
-            seen = f"g = {self.anchor_value:.3g} was seen in round {self.anchor_round}"
-        else:
-            seen = (
-                f"g = {self.anchor_value:.3g} was seen in round {self.anchor_round} and "
-                f"{self.value:.3g} now; {self.share:.3g} of the way between them"
-            )
+        if self.share == 1.0:
+            return f"g = {self.value:.3g} now"
+        then = f"g = {self.anchor_value:.3g} in round {self.anchor_round}"
+        if self.share == 0.0:
+            return then
+        return f"{then} and {self.value:.3g} now; from {self.share:.3g} of the way between them"
+
+    def __str__(self) -> str:
         return (
-            f"round {self.round}: {seen}, and g rises by at most G_g = {self.G_g:g} per unit of "
-            f"length: {self.room:.3g} is certified, {self.distance:.3g} was taken; "
+            f"round {self.round}: {self.seen}, and g rises by at most G_g = {self.G_g:g} per unit "
+            f"of length: {self.room:.3g} is certified, {self.distance:.3g} was taken; "
             f"the next g is at most {self.bound:.3g}"
         )
 

@@ -131,7 +131,7 @@ class LipschitzHull(Knowledge):
         >>> p.round(6)
         array([0.3, 0.4])
         >>> print(region.certificate(p))
-        round 1: g = -0.5 was seen in round 1, and g rises by at most G_g = 1 per unit of length:
+        round 1: g = -0.5 in round 1, and g rises by at most G_g = 1 per unit of length:
         0.5 is certified, 0.5 was taken; the next g is at most -...
     """
 
