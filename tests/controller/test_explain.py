@@ -81,7 +81,7 @@ def test_a_hull_is_explained_by_what_was_measured_allowed_and_used():
     assert lines[1:4] == [
         "  measured  g = -0.5 in round 1",
         "  allowed   0.5, because g rises by at most G_g = 1 per unit",
-        "  used      0.5",
+        "  used      0.492",
     ]
 
 
