@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Errors, LipschitzHull, Reading, Region, share_of_two_balls
+from surefoot.regions import Errors, LipschitzHull, Pairs, Reading, Region
 from surefoot.sets import Ball, Box
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -45,7 +45,7 @@ def norm(v):
 
 def share_of(w, a, r_a, b, r_b):
     """The share of one pair of balls."""
-    (share,) = share_of_two_balls(w, np.array([a]), np.array([r_a]), b, r_b)
+    (share,) = Pairs.of(np.array([a]), np.array([r_a]), b, r_b).shares(w)
     return share
 
 

@@ -50,7 +50,7 @@ from surefoot.regions.checks import check_one_run, check_reach, check_start
 from surefoot.regions.errors import EmptyRegionError, Errors, list_causes
 from surefoot.regions.region import Knowledge, Reading, Region
 
-__all__ = ["HullMemory", "HullRegion", "LipschitzHull", "share_of_two_balls"]
+__all__ = ["HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
 
 _UNIT = 2.0**-53
 POINT = 1e-300
@@ -214,8 +214,7 @@ class LipschitzHull(Knowledge):
         anchor = memory.anchor
         if self.start_bound is not None and anchor.level(t, errors.drift) > self.start_bound:
             anchor = StandingAnchor(memory.start.x, self.start_bound, memory.start.round)
-        hull = HullRegion(self, memory.rounds, anchor, memory.last, t, errors)
-        hull.climb(memory.ladder, t)
+        hull = HullRegion(self, memory.rounds, anchor, memory.last, t, errors, memory.ladder)
         if self.keep_start:
             first = memory.start
             hull.from_start = HullRegion(self, memory.rounds, first, memory.last, t, errors)
@@ -291,6 +290,7 @@ class HullRegion(Region):
         last: the last action.
         t: the round that the hull is for.
         errors: what the levels allow for.
+        ladder: balls that hulls are made with, too.
 
     Attributes:
         from_start: the hull of the start's ball and that of the last action, where it is kept.
@@ -305,6 +305,7 @@ class HullRegion(Region):
         last: Anchor,
         t: float,
         errors: Errors,
+        ladder: Ladder | None = None,
     ) -> None:
         self.knowledge, self.errors, self.round = knowledge, errors, rounds
         self.anchor, self.last, self.x = anchor, last, last.x
@@ -318,25 +319,27 @@ class HullRegion(Region):
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
         self.from_start: HullRegion | None = None
         self.before_visit: HullRegion | None = None
-        self._alone()
+        if ladder is None:
+            self._alone()
+        else:
+            self._climb(ladder, t)
 
     def _alone(self) -> None:
         """Let the anchor be the only ball beside the last."""
         self.centres, self.rounds = self.anchor.x[None], np.array([self.anchor.round])
         self.levels, self.radii = np.array([self.anchor_level]), np.array([self.anchor_radius])
+        self.pairs = Pairs.of(self.centres, self.radii, self.x, self.radius)
 
-    def climb(self, ladder: Ladder, t: float) -> None:
-        """Add the balls of a ladder, as they are in round t."""
-        drift = self.errors.drift
-        levels = Anchor(ladder.x, ladder.value, ladder.round).level(t, drift)
+    def _climb(self, ladder: Ladder, t: float) -> None:
+        """Let the balls of a ladder, as they are in round t, be beside the last, and the anchor."""
+        levels = Anchor(ladder.x, ladder.value, ladder.round).level(t, self.errors.drift)
         radii = -levels / self.steepness - self.lost
         some = radii > 0.0
-        self.centres = np.vstack([self.centres, ladder.x[some]])
-        self.rounds = np.append(self.rounds, ladder.round[some])
-        self.levels, self.radii = (
-            np.append(self.levels, levels[some]),
-            np.append(self.radii, radii[some]),
-        )
+        self.centres = np.concatenate([self.anchor.x[None], ladder.x[some]])
+        self.rounds = np.concatenate([[self.anchor.round], ladder.round[some]])
+        self.levels = np.concatenate([[self.anchor_level], levels[some]])
+        self.radii = np.concatenate([[self.anchor_radius], radii[some]])
+        self.pairs = Pairs.of(self.centres, self.radii, self.x, self.radius)
 
     @property
     def whole(self) -> HullRegion:
@@ -454,25 +457,34 @@ class HullRegion(Region):
         Returns which of the balls beside the last it is towards, the share of the last, the centre,
         w - centre, the norm of that, and the radius.
         """
-        shares = share_of_two_balls(w, self.centres, self.radii, self.x, self.radius)
-        centres = self.centres + shares[:, None] * (self.x - self.centres)
+        pairs = self.pairs
+        shares = pairs.shares(w)
+        centres = self.centres + shares[:, None] * pairs.way
         offsets = w - centres
-        far = np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
-        rooms = np.maximum(self.radii + shares * (self.radius - self.radii), 0.0)
+        far = np.sqrt(_square_rows(offsets))
+        rooms = np.maximum(self.radii + shares * pairs.less, 0.0)
         # Where several are as near, the first that holds the point to rounding, or the first: a
         # last bit must not decide.
-        gaps, apart = far - rooms, self.centres - self.x
-        close = CLOSE * max(norm(w - self.x), math.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
-        near = gaps <= gaps.min() + close
-        held = near & (gaps.min() <= close) & (far <= rooms + self.rounding)
-        i = int(np.argmax(held if held.any() else near))
+        gaps = far - rooms
+        least = float(gaps.min())
+        close = CLOSE * max(norm(w - self.x), pairs.longest)
+        near = gaps <= least + close
+        i = int(near.argmax())
+        if least <= close:
+            held = near & (far <= rooms + self.rounding)
+            i = int(held.argmax()) if held.any() else i
         return i, float(shares[i]), centres[i], offsets[i], norm(offsets[i]), float(rooms[i])
 
 
-def share_of_two_balls(w: Array, a: Array, r_a: Array, b: Array, r_b: float) -> Array:
-    r"""Return which ball of the hull of B(a, r_a) and B(b, r_b) is nearest to w, for several a.
+def _square_rows(rows: Array) -> Array:
+    """Return the squared norm of each row."""
+    return np.einsum("ij,ij->i", rows, rows)
 
-    The balls of the hull are :math:`B(a + \lambda(b-a), r_a + \lambda(r_b-r_a))`; nearest is that
+
+class Pairs(NamedTuple):
+    r"""Balls B(a, r_a), each with B(b, r_b): which ball of their hull is nearest to a point?
+
+    The balls of a hull are :math:`B(a + \lambda(b-a), r_a + \lambda(r_b-r_a))`; nearest is that
     with :math:`\lambda` the minimiser of
     :math:`\|w - a - \lambda(b-a)\| - \lambda(r_b-r_a)` over the :math:`\lambda \in [0, 1]` that
     leave a radius of at least 0. With q the product of w - a and b - a, p the distance of w to
@@ -482,25 +494,45 @@ def share_of_two_balls(w: Array, a: Array, r_a: Array, b: Array, r_b: float) -> 
 
     and that of the larger ball where :math:`D \le |\Delta|`, because it holds the other.
 
-    Args:
-        w: the point.
-        a: the centres of balls, one in each row.
-        r_a: their radii, above 0.
-        b: the centre of the other ball.
-        r_b: its radius, which may be negative.
+    Attributes:
+        centres: a, one in each row.
+        way: b - a.
+        squared: D^2.
+        longest: the largest D.
+        less: r_b - r_a.
+        apart: D^2 - (r_b - r_a)^2.
+        top: the largest share.
 
     Example:
         >>> a, b = np.array([[0.0, 0.0]]), np.array([4.0, 0.0])
-        >>> share_of_two_balls(np.array([2.0, 3.0]), a, np.array([1.0]), b, 1.0)
+        >>> Pairs.of(a, np.array([1.0]), b, 1.0).shares(np.array([2.0, 3.0]))
         array([0.5])
     """
-    way, off, less = b - a, w - a, r_b - r_a
-    with np.errstate(all="ignore"):  # a NaN, of a point too far away, is seen in the distance
-        squared = np.einsum("ij,ij->i", way, way)
-        apart = squared - less * less
-        q = np.einsum("ij,ij->i", off, way)
-        off = off - (q / squared)[:, None] * way
-        root = np.sqrt(np.einsum("ij,ij->i", off, off) * squared / apart)
-        top = np.where(r_b >= 0.0, 1.0, r_a / -less)
-        share = np.minimum(np.maximum((q + less * root) / squared, 0.0), top)
-    return np.where(apart <= 0.0, np.where(less > 0.0, 1.0, 0.0), share)
+
+    centres: Array
+    way: Array
+    squared: Array
+    longest: float
+    less: Array
+    apart: Array
+    top: Array | float
+
+    @classmethod
+    def of(cls, a: Array, r_a: Array, b: Array, r_b: float) -> Pairs:
+        """Return the pairs of several balls, with radii above 0, with one whose may be negative."""
+        way, less = b - a, r_b - r_a
+        with np.errstate(all="ignore"):
+            squared = _square_rows(way)
+            top = 1.0 if r_b >= 0.0 else r_a / -less
+        longest = math.sqrt(squared.max())
+        return cls(a, way, squared, longest, less, squared - less * less, top)
+
+    def shares(self, w: Array) -> Array:
+        """Return the share of b in the centre of the ball nearest to a point, for each pair."""
+        off = w - self.centres
+        with np.errstate(all="ignore"):  # a NaN, of a point too far away, is seen in the distance
+            q = np.einsum("ij,ij->i", off, self.way)
+            off = off - (q / self.squared)[:, None] * self.way
+            root = np.sqrt(_square_rows(off) * self.squared / self.apart)
+            share = np.minimum(np.maximum((q + self.less * root) / self.squared, 0.0), self.top)
+        return np.where(self.apart <= 0.0, np.where(self.less > 0.0, 1.0, 0.0), share)

@@ -330,7 +330,7 @@ class Within(Region):
     def __init__(self, part: Region, known: KnownSets) -> None:
         sets = part.known.sets if isinstance(part, Within) else ()
         self.part: Region = part.part if isinstance(part, Within) else part
-        self.known: KnownSets = KnownSets(*sets, *known.sets)
+        self.known: KnownSets = KnownSets(*sets, *known.sets) if sets else known
         self.round, self.x, self.upper, self.errors = part.round, part.x, part.upper, part.errors
         self.radius, self.depth, self.longest = part.radius, part.depth, part.longest
         self.steepness, self.noise, self.reach = part.steepness, part.noise, part.reach
@@ -352,7 +352,8 @@ class Within(Region):
 
     def nearest(self, w: Array) -> Array:
         """Return the point of both nearest to w; always one of both."""
-        return w if self.contains(w) else self.find_nearest(w).point
+        point = self.part.nearest(w)
+        return point if self.known.contains(point) else self.find_nearest(w).point
 
     def cut(self, w: Array) -> Array:
         """Return where the region cuts a step off, or the nearest point of both to that."""
