@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -68,9 +69,26 @@ def test_a_given_constant_replaces_the_problem_s(desk):
     assert found["constants"]["G_f"] == {"value": 3.5, "origin": "given"}
 
 
+def test_a_log_bounds_constants_and_the_page_shows_how(desk):
+    page = Path(__file__).parents[2] / "docs" / "from_log.md"
+    code = page.read_text(encoding="utf-8")
+    csv, said = re.search(r"```csv\n(.*?)```.*?```text\n(.*?)```", code, re.DOTALL).groups()
+    (desk.folder / "cable.csv").write_text(csv)
+    command = re.search(r"^surefoot (calibrate --log .*)$", code, re.MULTILINE)[1]
+    assert desk.do(command) == (0, said, "")
+    found = desk.do(f"{command} --json").data
+    assert found["rounds"]["G_g"] == [4, 7]
+    assert found["disagreement"] is None
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
+        ("calibrate --log none.csv", "'none.csv' is not a file: give a log with a header"),
+        ("calibrate --log limits.toml", "'limits.toml', line "),
+        ("calibrate paper_toy --log limits.toml", "--log needs no problem"),
+        ("calibrate --g level", "--actions, --g, --slopes and --context need --log"),
+        ("calibrate --log limits.toml --constant R=1", "must be one of value_error, slope_error"),
         ("calibrate", "name a problem (`surefoot list problems` has them), or give constants"),
         ("calibrate --constant G_g=2", "or give constants, R among them"),
         ("calibrate --constant R=-1", "R must be"),

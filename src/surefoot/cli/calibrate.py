@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from surefoot.cli._exit import UsageError
@@ -22,6 +24,19 @@ def calibrate(
         option("NAME=NUMBER", "A constant, see above; may be given more than once.", "--constant"),
     ] = None,
     horizon: Annotated[int, option("N", "Number of rounds.", min=1)] = 10_000,
+    log: Annotated[
+        Path | None, option("FILE.csv", "A log, from which constants are bounded from below.")
+    ] = None,
+    actions: Annotated[
+        str | None, option("COLUMNS", "Of the log: the actions, with commas between them.")
+    ] = None,
+    g: Annotated[str | None, option("COLUMN", "Of the log: the values of g.", "--g")] = None,
+    slopes: Annotated[
+        str | None, option("COLUMNS", "Of the log: slopes of g, in the order of the actions.")
+    ] = None,
+    context: Annotated[
+        str | None, option("COLUMNS", "Of the log: what else g depends on, as a temperature.")
+    ] = None,
     plugin: Plugins = None,
     json: Json = False,
 ) -> None:
@@ -48,18 +63,53 @@ def calibrate(
       slope_error       largest error of an observed subgradient
       drift             largest change of g from a round to the next
 
+    From a log: lower bounds on G_g and beta with the rounds that prove them, noise from actions
+    that were repeated, and whether g depends on something that is not in the log. Columns are
+    found by the header (x1, x2, g, s1, s2, c), or named; constants may be value_error, slope_error
+    and G_c, by which g changes at most per unit of context.
+
     Examples:
       surefoot calibrate paper_toy --horizon 20000
       surefoot calibrate random_polytope --set dimension=5 --set rows=12
       surefoot calibrate --constant R=0.9 --constant G_g=1.45 --constant start_slack=0.4
+      surefoot calibrate --log loads.csv --actions pump,heater --g level --context temperature
     """
     load_plugins(plugin)
     numbers = dict(read_pair("--constant", pair) for pair in constants or [])
+    columns = {"actions": actions, "slopes": slopes, "context": context}
+    if log is not None:
+        if problem is not None or settings:
+            raise UsageError("--log needs no problem: give one of them")
+        _calibrate_log(log, g, columns, numbers, json)
+        return
+    if any((g, *columns.values())):
+        raise UsageError("--actions, --g, --slopes and --context need --log")
     try:
         found = _found(problem, settings, horizon, numbers)
     except ValueError as error:
         raise UsageError(str(error)) from error
     show(json, _as_data(found), [str(found)])
+
+
+def _calibrate_log(
+    log: Path, g: str | None, columns: dict[str, str | None], numbers: dict[str, Any], json: bool
+) -> None:
+    """Print what a log says of the constants."""
+    from surefoot.problems.calibration import from_log, read_log
+
+    if not log.is_file():
+        raise UsageError(f"'{log}' is not a file: give a log with a header, as CSV")
+    known = ("value_error", "slope_error", "G_c")
+    if strangers := sorted(set(numbers) - set(known)):
+        raise UsageError(f"--constant must be one of {', '.join(known)}, got {strangers[0]}")
+    named = {what: names.split(",") for what, names in columns.items() if names}
+    try:
+        rounds = read_log(log, g=g, **named)
+        found = from_log(rounds.x, rounds.g, rounds.s, context=rounds.context, **numbers)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    data = {"log": log, "columns": rounds.columns, **dataclasses.asdict(found)}
+    show(json, data, [f"{log}: {rounds.columns}", str(found), "round n is line n + 1 of the file"])
 
 
 def _found(

@@ -28,6 +28,68 @@ def log_of(rows=60, d=3, seed=0, value_error=0.0, slope_error=0.0):
     return x, g + value_error * rng.choice([-1.0, 1.0], rows), s, G_g
 
 
+@pytest.mark.parametrize("has_slopes", [True, False])
+def test_the_rounds_named_prove_the_bounds(has_slopes):
+    x, g, s, _ = log_of(80, seed=5)
+    found = from_log(x, g, s if has_slopes else None, most=60)
+    if has_slopes:
+        (i,) = found.rounds["G_g"]
+        assert found.G_g == np.linalg.norm(s[i - 1])
+        i, j = (k - 1 for k in found.rounds["beta"])
+        way = x[j] - x[i]
+        above = max(g[j] - g[i] - s[i] @ way, g[i] - g[j] + s[j] @ way)
+        assert found.beta == pytest.approx(max(2 * above, (s[j] - s[i]) @ way) / (way @ way))
+    else:
+        i, j = (k - 1 for k in found.rounds["G_g"])
+        assert found.G_g == pytest.approx(abs(g[j] - g[i]) / np.linalg.norm(x[j] - x[i]))
+
+
+def warm_log(rows, seed):
+    """A load on a cable at temperatures of 10 to 30 degrees: load, g, slope, temperature."""
+    rng = np.random.default_rng(seed)
+    x, c = rng.uniform(0, 1, (rows, 1)), rng.uniform(10, 30, (rows, 1))
+    return x, 0.8 * x[:, 0] ** 2 + 0.02 * (c[:, 0] - 20) - 0.5, 1.6 * x, c
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_missing_temperature_is_told_instead_of_a_steep_slope(seed):
+    x, g, s, c = warm_log(60, seed)
+    for slopes in (None, s):
+        found = from_log(x, g, slopes)
+        assert "depends on something that is not in the log" in found.disagreement
+        assert found.not_convex is None
+        assert found.G_g == (0.0 if slopes is None else np.linalg.norm(s, axis=1).max())
+        told = float(found.disagreement.split("value_error of ")[1].split()[0])
+        assert 0.02 < told <= 0.2 + 1e-9  # what the temperature does at most, both ways
+        enough = from_log(x, g, slopes, value_error=0.2)
+        assert enough.disagreement is None
+        assert enough.G_g <= 1.6
+    with pytest.raises(ValueError, match="must show a slope, got g differs by"):
+        from_log(x, g).inflate(R=1.0)
+    known = from_log(x, g, context=c, G_c=0.02)
+    assert known.disagreement is None
+    assert 0.8 < known.G_g <= 1.6
+    assert from_log(x, g, s, context=c).G_c == pytest.approx(0.02, rel=0.1)
+
+
+def test_a_context_whose_effect_is_not_known_leaves_rounds_of_the_same_context():
+    x, c = np.array([[0.0], [1.0], [1.0]]), np.array([[10.0], [10.0], [20.0]])
+    found = from_log(x, [-1.0, -0.5, -0.2], context=c)
+    assert (found.G_g, found.rounds["G_g"]) == (0.5, (1, 2))
+    assert found.G_c == pytest.approx(0.03)  # 0.3 in 10 degrees
+    assert found.rounds["G_c"] == (2, 3)
+    apart = from_log(x, [-1.0, -0.5, -0.2], context=[[1.0], [2.0], [3.0]])
+    assert "G_g" not in apart.rounds
+    assert "; G_g;" in str(apart)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([8, 40, 150]), st.booleans())
+def test_a_log_that_hides_nothing_disagrees_nowhere(seed, d, rows, has_slopes):
+    x, g, s, _ = log_of(rows, d, seed=seed)
+    assert from_log(x, g, s if has_slopes else None).disagreement is None
+
+
 def test_a_pair_by_hand():
     x = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]])
     found = from_log(x, [-1.0, -0.75, -1.0], [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
@@ -62,13 +124,15 @@ def test_the_bounds_of_a_smooth_g_come_near_the_truth():
 def test_points_that_were_logged_twice_bound_the_error_of_the_values():
     found = from_log([[0.0], [0.0], [1.0]], [-1.0, -0.9, -0.5])
     assert found.value_error == pytest.approx(0.05)
-    assert "value_error  at least 0.05" in str(found)
+    assert found.noise == pytest.approx(0.1 / np.sqrt(2))  # of two readings, one degree of freedom
+    assert found.G_g == pytest.approx(0.4)  # (0.5 - 2 * 0.05) / 1, not 0.5
+    assert "value_error  0.05 is allowed for" in str(found)
 
 
 def test_a_g_that_is_not_convex_or_has_changed_is_told():
     x = np.linspace(-1, 1, 9)[:, None]
     found = from_log(x, -(x[:, 0] ** 2), -2 * x)
-    assert "below the tangent of row" in found.not_convex
+    assert "below the tangent of round" in found.not_convex
     assert "not convex" in str(found)
 
 
@@ -121,12 +185,18 @@ def test_the_number_of_violations_is_that_of_the_doublings():
         (([[0.0], [np.nan]], [1.0, 2.0]), "x"),
         (([[0.0]],), "g must be given with the actions"),
         ((7,), "got int alone"),
+        (([[0.0]], [1.0]), "the log must have at least 2 rounds, got 1"),
     ],
 )
 def test_what_is_no_log_is_refused_in_a_sentence(arguments, words):
     with pytest.raises(ValueError, match=r".") as error:
         from_log(*arguments)
     assert words in str(error.value)
+
+
+def test_a_context_must_be_that_of_each_round():
+    with pytest.raises(ValueError, match="context must have a row per action, 2, got 1"):
+        from_log([[0.0], [1.0]], [-1.0, -1.0], context=[[1.0]])
 
 
 def test_a_log_without_a_slope_has_nothing_to_inflate():

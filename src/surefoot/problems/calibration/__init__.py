@@ -4,6 +4,7 @@
 
 from surefoot.problems.calibration.from_log import *
 from surefoot.problems.calibration.from_problem import *
+from surefoot.problems.calibration.log_file import *
 from surefoot.problems.calibration.offers import *
 from surefoot.problems.calibration.slopes import *
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from surefoot.core.types import Array, ArrayLike
 __all__ = ["LogBounds", "fleet_constant", "from_log"]
 
 _BLOCK = 256  # rows whose pairs with all others are compared at a time
+_SCALES = 64  # pairs are sorted by distance: half of the log's extent, a quarter, ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +36,18 @@ class LogBounds:
         pairs: how many pairs of them were compared.
         G_g: no Lipschitz constant of g is smaller; 0 where the log shows none.
         beta: no bound on the curvature is smaller; None without slopes.
-        value_error: the values err at least by so much, by points that were logged twice.
+        G_c: g changes at least by so much per unit of context; None without a context.
+        rounds: by constant, the rounds that prove it, counted from 1.
+        value_error: what the values may err by: as told, or more where actions that were logged
+            twice prove more.
+        noise: standard deviation of the values, by such actions; None where there are none.
         start: the action with the smallest g.
         value: g there, as it was logged.
         worst: the largest g.
         radius: the norm of the longest action: R is at least this.
+        disagreement: which near rounds differ by more than the errors, in a sentence: g depends on
+            something that is not in the log. Then differences of values prove nothing, and do not
+            count. None if none do.
         not_convex: what contradicts the convexity of g, in a sentence; None if nothing does.
     """
 
@@ -46,11 +55,15 @@ class LogBounds:
     pairs: int
     G_g: float
     beta: float | None
+    G_c: float | None
+    rounds: dict[str, tuple[int, ...]]
     value_error: float
+    noise: float | None
     start: np.ndarray
     value: float
     worst: float
     radius: float
+    disagreement: str | None
     not_convex: str | None
 
     def inflate(self, factor: float = 2.0, *, R: float, **given: float) -> Constants:
@@ -87,7 +100,8 @@ class LogBounds:
     def _first_guess(self, factor: float) -> float:
         checks.above(1.0, factor=factor)
         if not self.G_g > 0:
-            raise InvalidValueError(f"the log must show a slope, got none in {self.rows} rounds")
+            why = self.disagreement or f"none in {self.rows} rounds"
+            raise InvalidValueError(f"the log must show a slope, got {why}")
         return factor * self.G_g
 
     def __str__(self) -> str:
@@ -95,16 +109,33 @@ class LogBounds:
 
     def _lines(self) -> Iterator[str]:
         yield f"{self.rows} rounds, {self.pairs} pairs compared: lower bounds, no guarantee"
-        yield f"  G_g          at least {self.G_g:.6g}"
-        beta = "not known without slopes" if self.beta is None else f"at least {self.beta:.6g}"
-        yield f"  beta         {beta}"
+        for name, bound in (("G_g", self.G_g), ("beta", self.beta), ("G_c", self.G_c)):
+            if name in self.rounds:
+                proof = " and ".join(map(str, self.rounds[name]))
+                s = "s"[: len(self.rounds[name]) - 1]
+                yield f"  {name:<12} at least {bound:.6g}, by round{s} {proof}"
         if self.value_error:
-            yield f"  value_error  at least {self.value_error:.3g}"
+            yield f"  value_error  {self.value_error:.3g} is allowed for"
+        if self.noise is not None:
+            yield f"  noise        {self.noise:.3g}, the deviation of actions that were repeated"
         yield f"  R            at least {self.radius:.6g}"
         yield f"  start        {self.start} with g = {self.value:.6g}"
         yield f"  worst g      {self.worst:.6g}"
-        if self.not_convex is not None:
-            yield f"  not convex   {self.not_convex}"
+        for name, told in (("disagreement", self.disagreement), ("not convex", self.not_convex)):
+            if told is not None:
+                yield f"  {name:<12} {told}"
+        yield f"  not known    {'; '.join(self._unknown())}"
+
+    def _unknown(self) -> Iterator[str]:
+        yield "upper bounds, as g may be steeper between the rounds"
+        if "G_g" not in self.rounds:
+            yield "G_g"
+        if self.beta is None:
+            yield "beta, without slopes"
+        if self.noise is None:
+            yield "noise, as no action was repeated"
+        if self.G_c is not None and "G_c" not in self.rounds:
+            yield "G_c, without slopes or an action in two contexts"
 
 
 def from_log(
@@ -112,6 +143,8 @@ def from_log(
     g: Array | None = None,
     s: Array | None = None,
     *,
+    context: Array | None = None,
+    G_c: float | None = None,
     value_error: float = 0.0,
     slope_error: float = 0.0,
     most: int = 4_000,
@@ -119,17 +152,28 @@ def from_log(
 ) -> LogBounds:
     r"""Return what a log says about :math:`G_g` and :math:`\beta`: lower bounds, and no more.
 
-    For each pair, with :math:`d = x_j - x_i` and errors :math:`\nu`, :math:`\tau`:
+    For each pair, with :math:`d = x_j - x_i`, h the distance of their contexts and errors
+    :math:`\nu`, :math:`\tau`:
 
     .. math::
-        G_g &\ge (|g_j - g_i| - 2\nu)/\|d\|, \qquad G_g \ge \|s_i\| - \tau \\
-        \beta &\ge 2(g_j - g_i - s_i^\top d - 2\nu - \tau\|d\|)/\|d\|^2, \qquad
-        \beta \ge ((s_j - s_i)^\top d - 2\tau\|d\|)/\|d\|^2
+        G_g &\ge (|g_j - g_i| - 2\nu - G_ch)/\|d\|, \qquad G_g \ge \|s_i\| - \tau \\
+        \beta &\ge 2(g_j - g_i - s_i^\top d - 2\nu - \tau\|d\| - G_ch)/\|d\|^2, \\
+        \beta &\ge ((s_j - s_i)^\top d - 2\tau\|d\|)/\|d\|^2 \text{ where } h = 0, \\
+        G_c &\ge (g_i + s_i^\top d - g_j - 2\nu - \tau\|d\|)/h,
+
+    the last for a g that is convex in x: what :math:`g(x_j; c_i)` is above the tangent of round i.
+    Where :math:`G_c` is not known, the first two compare rounds of the same context.
+
+    *Disagreement.* If the steepest pair is near and three times as steep as a plane through the
+    rounds around it, its difference is not one that the actions explain. With slopes it is that by
+    which a value is below a tangent, if it shrinks more slowly with the distance than at a kink.
 
     Args:
         x: the actions, one row each; or a record of a journal (``read_journal``), which has all.
         g: the constraint value of each.
         s: one subgradient of each, if they were logged.
+        context: what else g depends on, one row each: a temperature, another load.
+        G_c: bound on the change of g per unit of context, if one is known.
         value_error: bound on the errors of g.
         slope_error: bound on the distance of each s to a subgradient.
         most: rounds of which all pairs are compared; of a longer log so many are drawn.
@@ -140,88 +184,192 @@ def from_log(
         >>> found = from_log(x, x[:, 0] ** 2 - 1.0, np.stack([2 * x[:, 0], 0 * x[:, 1]], axis=1))
         >>> found.G_g, found.beta, found.value
         (1.0, 2.0, -1.0)
+        >>> found.rounds
+        {'G_g': (2,), 'beta': (1, 2)}
         >>> found.inflate(2.0, R=1.0).origins["G_g"]
         'estimated'
         >>> found.violations_at_most(G_g=16.0)
         3
     """
     checks.nonnegative(value_error=value_error, slope_error=slope_error)
+    checks.nonnegative(G_c=0.0 if G_c is None else G_c)
     checks.positive_int(most, "most")
-    points, values, slopes = _columns(x, g, s)
-    n = len(points)
-    deepest = int(values.argmin())
-    steepest = 0.0
-    if slopes is not None:
-        steepest = max(0.0, float(np.linalg.norm(slopes, axis=1).max()) - slope_error)
+    points, values, slopes, contexts = _columns(x, g, s, context)
+    spread, noise = _compare_repeats(np.hstack([points, contexts]), values)
+    n, error = len(points), max(value_error, spread / 2)
     chosen = np.arange(n)
     if n > most:
         chosen = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
     few = (points[chosen], values[chosen], None if slopes is None else slopes[chosen])
-    found = _Pairs(*few, value_error, slope_error)
-    for at in range(0, len(few[0]), _BLOCK):
+    found = _Pairs(*few, contexts[chosen], error, slope_error, math.inf if G_c is None else G_c)
+    for at in range(0, len(chosen), _BLOCK):
         found.compare(slice(at, at + _BLOCK))
+    disagreement = found.find_disagreement(chosen)
+    rise, bend = _Largest(), found.turn
+    if disagreement is None:
+        rise, bend = found.rise, max(found.turn, found.bend)
+    named = {"G_g": rise, "beta": bend, "G_c": found.change}
+    rounds = {k: tuple(sorted(chosen[list(v.rows)] + 1)) for k, v in named.items() if v.rows}
+    steepest = rise.value
+    if slopes is not None:
+        lengths = np.linalg.norm(slopes, axis=1) - slope_error
+        if lengths.max() >= steepest and lengths.max() > 0:
+            steepest, rounds["G_g"] = float(lengths.max()), (int(lengths.argmax()) + 1,)
+    deepest = int(values.argmin())
     return LogBounds(
         rows=n,
         pairs=len(chosen) * (len(chosen) - 1) // 2,
-        G_g=max(steepest, found.rise),
-        beta=None if slopes is None else found.bend,
-        value_error=max(found.spread / 2, 0.0),
+        G_g=steepest,
+        beta=None if slopes is None else bend.value,
+        G_c=None if context is None else found.change.value,
+        rounds={name: tuple(map(int, proof)) for name, proof in rounds.items()},
+        value_error=error,
+        noise=noise,
         start=points[deepest],
         value=float(values[deepest]),
         worst=float(values.max()),
         radius=float(np.linalg.norm(points, axis=1).max()),
-        not_convex=found.not_convex,
+        disagreement=disagreement,
+        not_convex=None if disagreement is not None else found.find_concave(chosen),
     )
 
 
+def _compare_repeats(x: np.ndarray, g: np.ndarray) -> tuple[float, float | None]:
+    """Return by how much values of one action differ at most, and their standard deviation."""
+    _, which, times = np.unique(x, axis=0, return_inverse=True, return_counts=True)
+    which = which.reshape(-1)
+    if len(times) == len(x):
+        return 0.0, None
+    off = g - (np.bincount(which, g) / times)[which]
+    order = np.lexsort((g, which))
+    ends = np.cumsum(times)
+    spread = float((g[order][ends - 1] - g[order][ends - times]).max())
+    return spread, math.sqrt(float(off @ off) / (len(x) - len(times)))
+
+
+class _Largest(NamedTuple):
+    """The largest number of all pairs, and the pair; no pair where none is above 0."""
+
+    value: float = 0.0
+    rows: tuple[int, ...] = ()
+
+    def raise_to(self, numbers: np.ndarray, first: int) -> _Largest:
+        i, j = np.unravel_index(int(numbers.argmax()), numbers.shape)
+        if numbers[i, j] <= self.value:
+            return self
+        return _Largest(float(numbers[i, j]), (first + int(i), int(j)))
+
+
 class _Pairs:
-    """The largest rise, bend and spread of all pairs."""
+    """What all pairs of rounds show."""
 
     def __init__(
-        self, x: Array, g: Array, s: Array | None, value_error: float, slope_error: float
+        self,
+        x: np.ndarray,
+        g: np.ndarray,
+        s: np.ndarray | None,
+        c: np.ndarray,
+        value_error: float,
+        slope_error: float,
+        G_c: float,
     ) -> None:
-        self.x, self.g, self.s = x, g, s
-        self.value_error, self.slope_error = value_error, slope_error
-        self.rise = self.bend = self.spread = 0.0
-        self.not_convex: str | None = None
-        self._lowest = 0.0
+        self.x, self.g, self.s, self.c = x, g, s, c
+        self.value_error, self.slope_error, self.G_c = value_error, slope_error, G_c
+        self.extent = float(np.linalg.norm(np.ptp(x, axis=0))) or 1.0
+        self.rise = self.bend = self.turn = self.change = self.fall = _Largest()
+        # By distance: how far a value is below a tangent at most, and how far per square of it.
+        self.falls, self.rates = np.full((2, _SCALES), -np.inf)
 
     def compare(self, rows: slice) -> None:
         """Compare a block of rows with all."""
-        way = self.x[None, :, :] - self.x[rows, None, :]
+        first, way = rows.start, self.x[None, :, :] - self.x[rows, None, :]
         far = np.linalg.norm(way, axis=2)
+        apart = np.linalg.norm(self.c[None, :, :] - self.c[rows, None, :], axis=2)
         up = self.g[None, :] - self.g[rows, None]
-        same = far == 0
-        self.spread = max(self.spread, float(np.where(same, np.abs(up), 0.0).max()))
-        far[same] = np.inf  # a pair of the same point has neither rise nor bend
-        self.rise = max(self.rise, float(((np.abs(up) - 2 * self.value_error) / far).max()))
+        same, other = far == 0, apart > 0
+        reach = np.where(same, np.inf, far)  # a pair of one action has neither rise nor bend
+        error = np.full_like(up, 2 * self.value_error)
+        error[other] += self.G_c * apart[other]
+        rise = np.where(same, 0.0, np.abs(up) - error) / reach
+        self.rise = self.rise.raise_to(rise, first)
+        drop = np.where(same, -up - 2 * self.value_error, -np.inf)
+        if self.s is not None:
+            along = np.einsum("id,ijd->ij", self.s[rows], way)
+            blur, above = self.slope_error * far, up - along
+            bend = 2 * (np.where(same, 0.0, above - error - blur) / reach) / reach
+            self.bend = self.bend.raise_to(bend, first)
+            turn = np.einsum("jd,ijd->ij", self.s, way) - along - 2 * blur
+            turn = np.where(same | other, 0.0, turn) / reach / reach
+            self.turn = self.turn.raise_to(turn, first)
+            # A convex g lies above its tangents; rounding is of the size of what is added.
+            size = np.abs(up) + np.abs(along) + np.abs(self.g[rows, None])
+            fall = np.where(same, 0.0, -above - error - blur - 1e-9 * size)
+            rate = fall / reach / reach
+            self.fall = self.fall.raise_to(rate, first)
+            scale = np.clip(np.log2(self.extent / np.where(same, self.extent, far)), 0, _SCALES - 1)
+            np.maximum.at(self.falls, scale.astype(int), fall)
+            np.maximum.at(self.rates, scale.astype(int), rate)
+            drop = -above - 2 * self.value_error - blur - 1e-9 * size
+        drop = np.where(other, drop, -np.inf) / np.where(other, apart, 1.0)
+        self.change = self.change.raise_to(drop, first)
+
+    def find_disagreement(self, chosen: np.ndarray) -> str | None:
+        """Return which near rounds differ by more than the errors, in a sentence."""
+        largest = self.rise if self.s is None else self.fall
+        if not largest.rows:
+            return None
+        i, j = sorted(largest.rows)
+        far, up = float(np.linalg.norm(self.x[j] - self.x[i])), abs(float(self.g[j] - self.g[i]))
+        kink = ""
         if self.s is None:
-            return
-        along = np.einsum("id,ijd->ij", self.s[rows], way)
-        error = 2 * self.value_error + self.slope_error * np.where(same, 0.0, far)
-        above = up - along
-        self.bend = max(self.bend, float((2 * ((above - error) / far) / far).max()))
-        turn = np.einsum("jd,ijd->ij", self.s, way) - along
-        blur = 2 * self.slope_error * np.where(same, 0.0, far)
-        self.bend = max(self.bend, float((((turn - blur) / far) / far).max()))
-        # A convex g lies above its tangents; rounding is of the size of what is added.
-        size = np.abs(up) + np.abs(along) + np.abs(self.g[rows, None])
-        below = np.where(same, 0.0, above + error + 1e-9 * size)
-        i, j = np.unravel_index(int(below.argmin()), below.shape)
-        if below[i, j] < self._lowest:
-            self._lowest = float(below[i, j])
-            a, b = rows.start + int(i), int(j)
-            self.not_convex = (
-                f"g = {self.g[b]:.6g} of row {b} is below the tangent of row {a}, "
-                f"{self.g[a] + along[i, j]:.6g} there: g is not convex, it has changed, or the "
-                "errors are larger"
-            )
+            slope = self._fit_slope(i, j)
+            if slope is None or 3 * slope > largest.value:
+                return None
+            most = up - 2 * self.value_error - slope * far
+            kink = f" (or it has a kink there, and G_g is at least {largest.value:.3g})"
+        else:
+            near = max(int(self.rates.argmax()) - 3, 0)
+            beyond = self.rates[:near].max(initial=-np.inf)
+            if beyond == -np.inf or 30 * beyond > largest.value:
+                return None
+            most = float(self.falls[near:].max())
+        return (
+            f"g differs by {up:.3g} in rounds {chosen[i] + 1} and {chosen[j] + 1}, whose actions "
+            f"are {far:.3g} apart: it depends on something that is not in the log{kink}; name its "
+            f"column as context, or tell a value_error of {self.value_error + most / 2:.3g} or more"
+        )
+
+    def _fit_slope(self, i: int, j: int) -> float | None:
+        """Return the slope of a plane through the rounds around two that are near; else None."""
+        far = np.linalg.norm(self.x - self.x[i], axis=1)
+        others = (far > 0) & (self.x != self.x[j]).any(axis=1)
+        known = np.hstack([np.ones((len(far), 1)), self.x - self.x[i], self.c - self.c[i]])
+        distances, enough = np.unique(far[others]), 2 * known.shape[1]
+        radius = distances[enough - 1] if len(distances) >= enough else math.inf
+        if not 5 * far[j] <= radius <= self.extent / 3:
+            return None
+        near = others & (far <= radius)
+        fit = np.linalg.lstsq(known[near], self.g[near], rcond=None)[0]
+        return float(np.linalg.norm(fit[1 : 1 + self.x.shape[1]]))
+
+    def find_concave(self, chosen: np.ndarray) -> str | None:
+        """Return what contradicts the convexity of g, in a sentence."""
+        if not self.fall.rows:
+            return None
+        i, j = self.fall.rows
+        assert self.s is not None
+        tangent = self.g[i] + self.s[i] @ (self.x[j] - self.x[i])
+        return (
+            f"g = {self.g[j]:.6g} of round {chosen[j] + 1} is below the tangent of round "
+            f"{chosen[i] + 1}, {tangent:.6g} there: g is not convex, it has changed, or the errors "
+            "are larger"
+        )
 
 
 def _columns(
-    x: Array, g: Array | None, s: Array | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return actions, values and slopes of the rounds that have a value."""
+    x: Array, g: Array | None, s: Array | None, context: Array | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+    """Return actions, values, slopes and contexts of the rounds that have a value."""
     if g is None:
         rounds = [row for row in getattr(x, "rounds", ()) if row.g is not None]
         if not rounds:
@@ -238,7 +386,15 @@ def _columns(
     slopes = None if s is None else checks.to_matrix(s, "s")
     if slopes is not None and slopes.shape != points.shape:
         raise InvalidValueError(f"s must have the shape of x, {points.shape}, got {slopes.shape}")
-    return points, values, slopes
+    if len(points) < 2:
+        raise InvalidValueError(f"the log must have at least 2 rounds, got {len(points)}")
+    empty = np.zeros((len(points), 0))
+    contexts = empty if context is None else checks.to_matrix(context, "context")
+    if len(contexts) != len(points):
+        raise InvalidValueError(
+            f"context must have a row per action, {len(points)}, got {len(contexts)}"
+        )
+    return points, values, slopes, contexts
 
 
 def fleet_constant(constants: ArrayLike, delta: float) -> float:
