@@ -111,3 +111,18 @@ def test_a_rule_gets_the_parameters_that_its_theorem_has_under_their_names():
     made = Tuned.of(PFS, Slow(FULL, 10))
     assert made.algorithm == PFS(eta=0.1, rho=0.25, domain=Ball(2.0))
     assert Tuned.of(PFS, Slow(FULL, 10), rho=0.5).algorithm.rho == 0.5
+
+
+def test_a_bound_that_every_rule_has_is_called_trivial():
+    toy = Constants(
+        R=1.0, G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25, start_slack=0.5, start_reach=1.0
+    )
+    # Corollary 1 grows as sqrt(T), 2 R G_f T = 29 T faster: it is below from some T on.
+    theorem = PFS.anytime(toy, 100).guarantee
+    share = float(theorem.regret_bound(100)) / 2_900
+    assert share > 1
+    first = round(100 * share**2)
+    assert f"not before about T = {first}" in theorem.describe_worth(100)
+    assert PFS.anytime(toy, 2 * first).guarantee.describe_worth(2 * first) == ""
+    # Without G_f nothing is known of the costs, and nothing is called trivial.
+    assert NoClaim(Constants(R=1.0)).describe_worth(10) == ""

@@ -17,6 +17,8 @@ from surefoot.sets import (
     BallProx,
     Box,
     BoxProx,
+    Ellipsoid,
+    EllipsoidProx,
     Halfspace,
     Linearised,
     LinearProx,
@@ -34,7 +36,7 @@ def objective(x, y, weight, alpha, violation):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.sampled_from(["ball", "box", "rows", "linear"]),
+    st.sampled_from(["ball", "box", "ellipsoid", "rows", "linear"]),
     st.floats(0.01, 20.0),
     st.floats(0.05, 5.0),
     st.floats(0.7, 3.0),
@@ -47,6 +49,7 @@ def test_no_point_of_the_ball_beats_the_prox(kind, weight, alpha, radius, seed):
     prox = {
         "ball": BallProx(Ball(0.5)),
         "box": BoxProx(np.zeros(2), 0.5),
+        "ellipsoid": EllipsoidProx(Ellipsoid([[9.0, 1.0], [1.0, 2.0]], [0.1, -0.2])),
         "rows": RowsProx(
             np.array([[1.0, 0.0], [0.5, 1.0], [-1.0, 1.0]]), np.array([0.5, 0.5, 1.0])
         ),
@@ -69,7 +72,7 @@ def test_the_prox_of_a_set_is_found_from_the_set():
     assert isinstance(
         prox_of(Polytope([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]], [1.0] * 3)), RowsProx
     )
-    with pytest.raises(InvalidValueError, match="must be a Ball, a Box"):
+    with pytest.raises(InvalidValueError, match="must be a Ball, an Ellipsoid, a Box"):
         prox_of(3)
 
 

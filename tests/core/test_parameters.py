@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import surefoot.algorithms.toolkit as tk
-from surefoot import OGD, PFS, Ball
+from surefoot import OGD, PFS, Ball, Constants
 from surefoot.algorithms import Jenatton
+from surefoot.core.errors import InvalidTypeError
 from surefoot.core.parameters import ArrayFields, Declared, algorithm, parameters_of
 from surefoot.problems.constraints import L2Norm
 from surefoot.sets import Box
@@ -164,3 +165,12 @@ class Mine({name}.OneConstraint):
         with pytest.raises(ValueError, match=r"must be a finite number > 0, got -1\.0$"):
             made["Mine"](**wrong)
     assert made["Mine"](eta=1.0).least is None
+
+
+def test_a_misspelt_parameter_is_refused_with_the_nearest():
+    with pytest.raises(
+        InvalidTypeError, match=r"^Constants has no parameter 'Gg': did you mean G_g"
+    ):
+        Constants(R=1.0, Gg=1.0)
+    with pytest.raises(InvalidTypeError, match=r"^Constants has no parameter 'zzz'$"):
+        Constants(R=1.0, zzz=1.0)

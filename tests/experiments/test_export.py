@@ -80,7 +80,7 @@ COLUMNS = [
     *("problem", "algorithm", "horizon", "trial", "count", "regret", "worst", "address"),
     *("constants.G_f", "constants.G_f.origin", "constants.R", "constants.R.origin", "engine"),
     *("guarantee.bounds.soft", "guarantee.kind", "guarantee.name", "guarantee.regret_bound"),
-    *("guarantee.text", "microseconds_a_round", "oracle.rounds"),
+    *("guarantee.text", "guarantee.worth", "microseconds_a_round", "oracle.rounds"),
     *("parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
     *("parameters.eta.origin", "problem.dimension", "problem.name", "seconds"),
     *("verdict.sentence", "verdict.word"),

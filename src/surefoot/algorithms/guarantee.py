@@ -215,6 +215,37 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         most = np.inf if G_f is None else 2 * self.constants.R * G_f
         return most * np.asarray(t, dtype=np.float64)
 
+    def describe_worth(self, t: int) -> str:
+        """Say so where the regret bound after t rounds says nothing; empty where it does.
+
+        Costs of feasible points differ by at most :math:`2RG_f`, so a bound of :math:`2RG_ft` is
+        true of every rule. When it says more is searched where the theorem holds for any number of
+        rounds, and estimated by its power of T where it is tuned for one.
+
+        Example:
+            >>> from surefoot import PFS
+            >>> known = dict(G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25, start_slack=0.5)
+            >>> toy = Constants(R=1.0, **known)
+            >>> PFS.anytime(toy, 100).guarantee.describe_worth(100)
+            'trivial at this horizon, not before about T = 192'
+            >>> PFS.anytime(toy, 1_000).guarantee.describe_worth(1_000)
+            ''
+        """
+        bound, most = float(self.regret_bound(t)), float(self._at_worst(t))
+        if not most <= bound < np.inf:
+            return ""
+        power = self.regret_exponent
+        first = np.inf
+        if self.horizon is None:
+            later = t * 1.05 ** np.arange(1_000)
+            useful = later[self.regret_bound(later) < self._at_worst(later)]
+            first = min(useful, default=np.inf)
+        elif power is not None and power < 1:
+            first = t * (bound / most) ** (1 / (1 - power))
+        if first == np.inf:
+            return "trivial at any horizon"
+        return f"trivial at this horizon, not before about T = {first:,.0f}"
+
     def __str__(self) -> str:
         rounds = "any number of rounds" if self.horizon is None else f"T = {self.horizon}"
         return f"{self.name} for {rounds} ({self.kind})"

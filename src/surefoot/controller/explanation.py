@@ -113,7 +113,7 @@ class Explanation:
             yield "halted", f"until resumed: {self.halted}"
 
     def _step(self) -> Iterator[tuple[str, str]]:
-        """Yield what the action rests on: what was measured, what that allows, and what was used."""
+        """Yield what was measured, what that allows, and what was used of it."""
         taken = {
             None: "",
             True: ", feasibility step taken",

@@ -18,19 +18,20 @@ None may be None.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import shape_of
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.types import Array, Number, Player, Region
 
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
@@ -388,6 +389,16 @@ class Declared(ArrayFields):
     """
 
     __slots__ = ()
+
+    def __new__(cls, *arguments: object, **named: object) -> Self:
+        """Refuse a keyword that no parameter has, and name the nearest that there is."""
+        names = vars(cls)["__dataclass_fields__"]
+        wrong = next((name for name in named if name not in names), None)
+        if wrong is not None:
+            near = difflib.get_close_matches(wrong, names, 1)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise InvalidTypeError(f"{cls.__name__} has no parameter {wrong!r}{hint}")
+        return super().__new__(cls)
 
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
         """Make a frozen dataclass of the class."""

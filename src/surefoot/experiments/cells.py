@@ -496,6 +496,7 @@ def _guarantee(guarantee: Guarantee, T: int) -> record.GuaranteeFacts:
         kind=guarantee.kind,
         text=str(guarantee),
         regret_bound=finite_or_none(guarantee.regret_bound(T)),
+        worth=guarantee.describe_worth(T),
         bounds={measure: limit for measure, limit in bounds.items() if limit is not None},
         regret_exponent=guarantee.regret_exponent,
         violation_exponent=guarantee.violation_exponent,

@@ -143,6 +143,7 @@ class GuaranteeFacts:
         kind: what it promises of the constraint.
         text: the statement in a few words.
         regret_bound: at the horizon; None if it is not finite.
+        worth: says so where that bound is true of every rule; empty else.
         bounds: the promised limits at the horizon, by measure: "round", "soft", "hard", "squared",
             "rows". A measure about which nothing is promised has no key.
         regret_exponent: power of T in the regret bound.
@@ -154,6 +155,7 @@ class GuaranteeFacts:
     kind: str
     text: str = ""
     regret_bound: float | None = None
+    worth: str = ""
     bounds: dict[str, float] = field(default_factory=dict)
     regret_exponent: float | None = None
     violation_exponent: float | None = None

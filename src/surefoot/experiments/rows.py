@@ -114,6 +114,11 @@ class Row:
         return None if self.facts.guarantee is None else self.facts.guarantee.regret_bound
 
     @property
+    def worth(self) -> str:
+        """Whether the regret bound is one that every rule has; empty where it says more."""
+        return "" if self.facts.guarantee is None else self.facts.guarantee.worth
+
+    @property
     def regret_exponent(self) -> float | None:
         """The power of T in the theorem's regret bound."""
         return None if self.facts.guarantee is None else self.facts.guarantee.regret_exponent

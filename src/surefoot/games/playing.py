@@ -75,7 +75,7 @@ def play(
         >>> trace = play(PFS.tuned(toy.constants, 2_000), toy)
         >>> print(trace.verdict())
         Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds,
-        largest g = -0.0437; regret not compared
+        largest g = -0.0437; (regret was not computed: call final_regret())
     """
     (trace,) = play_all(
         [player],

@@ -66,10 +66,11 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
     if trace.breaches:
         return Verdict("premise broken", f"premise broken, {trace.breaches[0]}; {outside}")
     checks = list(checks_of(guarantee, trace))
-    compared = "regret not compared"
+    compared = "(regret was not computed: call final_regret())"
     if regret is not None:
         most, bound = float(np.max(regret)), float(guarantee.regret_bound(trace.horizon))
-        compared = f"regret {most:.6g}, bound {bound:.6g}"
+        worth = guarantee.describe_worth(trace.horizon)
+        compared = f"regret {most:.6g}, bound {bound:.6g}{f' ({worth})' if worth else ''}"
         checks.append(Compared(most <= bound, f"regret {most:.6g} exceeds its bound {bound:.6g}"))
     for kept, words in checks:
         if kept is False:

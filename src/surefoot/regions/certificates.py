@@ -50,7 +50,8 @@ class HullCertificate(NamedTuple):
         if not self.errors.is_exact:
             return (
                 f"g is at most {self.anchor_value:.3g} where round {self.anchor_round} was and "
-                f"{self.value:.3g} here{describe_errors(self.errors)}; from {self.share:.3g} of the way"
+                f"{self.value:.3g} here{describe_errors(self.errors)}; "
+                f"from {self.share:.3g} of the way"
             )
         if self.share == 1.0:
             return f"g = {self.value:.3g} now"

@@ -58,6 +58,7 @@ __all__ = [
     "BisectionGauge",
     "BoxProx",
     "ConstraintSeparation",
+    "EllipsoidProx",
     "Gauge",
     "LinearProx",
     "Linearised",
@@ -419,6 +420,51 @@ class BoxProx(_FreeProx, kw_only=False):
         return self.centre + np.clip(way, -level, level)
 
 
+class EllipsoidProx(_FreeProx, kw_only=False):
+    r"""The prox of :math:`[\sqrt{(x - c)^\top P(x - c)} - 1]_+`, for an ellipsoid.
+
+    In the axes of P the minimiser is :math:`v_i/(1 + t\lambda_i)`, v = z - c, whose P-norm n(t)
+    falls with t while t n(t) rises: t is the smallest with :math:`t\,n(t) \ge w/(2\alpha)`, where
+    the slope vanishes, or with :math:`n(t) \le 1`, where the ellipsoid is reached.
+
+    Example:
+        >>> seen = Linearised(np.zeros(2), -1.0, np.zeros(2))
+        >>> flat = Ellipsoid([[4.0, 0.0], [0.0, 1.0]])
+        >>> EllipsoidProx(flat)(np.array([3.0, 0.0]), 2.0, 1.0, 9.0, seen).round(12)
+        array([1., 0.])
+    """
+
+    ellipsoid: Ellipsoid
+
+    def violation(self, x: Array) -> float:
+        """Return by how much the P-norm exceeds 1."""
+        return max(self._norm(self._turn(x), 0.0) - 1.0, 0.0)
+
+    def _turn(self, x: Array) -> Array:
+        centre = self.ellipsoid.centre
+        return self.ellipsoid.axes.T @ (x if centre is None else x - centre)
+
+    def _norm(self, v: Array, t: float) -> float:
+        curved = self.ellipsoid.curvatures
+        return math.sqrt(float(curved @ (v / (1.0 + t * curved)) ** 2))
+
+    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+        v, share = self._turn(z), weight / (2 * alpha)
+
+        def is_enough(t: float) -> bool:
+            size = self._norm(v, t)
+            return size <= 1.0 or t * size >= share
+
+        low, high = 0.0, 1.0
+        if share <= 0.0 or is_enough(low):
+            return z
+        while not is_enough(high):
+            low, high = high, 4 * high
+        while low < (middle := 0.5 * (low + high)) < high:
+            low, high = (low, middle) if is_enough(middle) else (middle, high)
+        return z - self.ellipsoid.axes @ (v - v / (1.0 + high * self.ellipsoid.curvatures))
+
+
 class RowsProx(_FreeProx, kw_only=False):
     r"""The prox of :math:`[\max_i (a_i^\top x - b_i)]_+`, as a quadratic program (extra ``solve``).
 
@@ -473,6 +519,8 @@ def prox_of(region: object) -> Prox:
     """
     if isinstance(region, Ball):
         return BallProx(region)
+    if isinstance(region, Ellipsoid):
+        return EllipsoidProx(region)
     if isinstance(region, Box):
         sides = region.upper - region.lower
         if np.ptp(sides) <= 1e-12 * sides.max():
@@ -482,8 +530,8 @@ def prox_of(region: object) -> Prox:
     if isinstance(region, Prox) and not isinstance(region, type):
         return region
     raise InvalidValueError(
-        "the feasible set must be a Ball, a Box, a Halfspace, a Polytope or a Prox of your own, "
-        f"got {region!r}"
+        "the feasible set must be a Ball, an Ellipsoid, a Box, a Halfspace, a Polytope or a Prox "
+        f"of your own, got {region!r}"
     )
 
 

@@ -169,7 +169,7 @@ def _result(row: Row) -> list[Cell]:
         _if_known(row, "worst", lambda seen: _number_cell(np.max(seen))),
         _spread(row, "regret"),
         Cell(f"{row.trials:,}", row.trials),
-        _number_cell(row.regret_bound),
+        _number_cell(row.regret_bound)._replace(aside=row.worth),
         Cell(NONE if share is None else f"{number(100 * share, 3)} %", share),
         *(_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")),
         _if_known(row, "first_violation", _first),

@@ -35,6 +35,7 @@ class Offer(NamedTuple):
         regret_if: the bound if the estimates hold, where those would give a smaller one.
         rests_on: the estimates that it stands or falls with.
         missing: why it cannot be had.
+        worth: says so where the bound is one that every rule has; empty else.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Offer(NamedTuple):
     regret_if: float = math.inf
     rests_on: tuple[str, ...] = ()
     missing: str = ""
+    worth: str = ""
 
 
 def estimates_in(constants: Constants) -> tuple[str, ...]:
@@ -128,8 +130,10 @@ def _make_offer(attempt: Callable[[Constants], Entry], constants: Constants, hor
 
 
 def _offer(name: str, standing: Standing, tuned: Tuned[Any], horizon: int) -> Offer:
-    kind, promise = tuned.guarantee.kind, _promise(tuned.guarantee, horizon)
-    return Offer(name, standing, tuned, kind, promise, float(tuned.guarantee.regret_bound(horizon)))
+    theorem = tuned.guarantee
+    regret, worth = float(theorem.regret_bound(horizon)), theorem.describe_worth(horizon)
+    promise = _promise(theorem, horizon)
+    return Offer(name, standing, tuned, theorem.kind, promise, regret, worth=worth)
 
 
 def _without(constants: Constants, *names: str) -> Constants:
@@ -299,7 +303,7 @@ def _sort(offers: Iterator[Offer]) -> tuple[Offer, ...]:
 
 def _state_regret(offer: Offer) -> str:
     if offer.regret < math.inf:
-        return f"{offer.regret:.4g}"
+        return f"{offer.regret:.4g}" + (f", {offer.worth}" if offer.worth else "")
     if offer.regret_if < math.inf:
         return f"no number; {offer.regret_if:.4g} if {', '.join(offer.rests_on)} holds"
     return "no number without G_f"
