@@ -18,7 +18,7 @@ import numpy as np  # noqa: E402
 
 IMPORTED_NUMPY = time.perf_counter()
 
-from surefoot import PFS, Problem, Trace, play_all  # noqa: E402
+from surefoot import PFS, Problem, Trace, play  # noqa: E402
 from surefoot.algorithms import ScalarDPP, Tighten  # noqa: E402
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy  # noqa: E402
 from surefoot.problems.constraints import Affine  # noqa: E402
@@ -62,9 +62,10 @@ def main() -> None:
     notes = []
     for name, players in contenders(problem).items():
         at = time.perf_counter()
-        traces = play_all(
-            players, problem, horizons=HORIZONS, every=None, keep_actions=False, watch="off"
-        )
+        traces = [
+            play(player, problem, horizon=T, every=None, keep_actions=False, watch="off")
+            for player, T in zip(players, HORIZONS, strict=True)
+        ]
         parts[f"{name} played"] = time.perf_counter() - at
         at = time.perf_counter()
         show(name, traces)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from surefoot.experiments.compare import compare as compare
     from surefoot.games import Trace as Trace
     from surefoot.games import play as play
-    from surefoot.games import play_all as play_all
     from surefoot.games import plot as plot
     from surefoot.games import table as table
     from surefoot.problems import Problem as Problem
@@ -54,7 +53,7 @@ _HOMES = {
     "core.types": "Feedback",
     "problems": "Problem",
     "core.errors": "SurefootError",
-    "games": "Trace play play_all plot table",
+    "games": "Trace play plot table",
     "problems.calibration": "calibrate",
     "experiments.compare": "compare",
 }

@@ -19,7 +19,6 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import is_dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
@@ -27,22 +26,20 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot import algorithms, regions, sets
-from surefoot.algorithms import Proposer, name_of, try_tuning
+from surefoot.algorithms import name_of, try_tuning
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import MissingExtraError
-from surefoot.core.parameters import field_values
 from surefoot.core.plain import Packed, is_record
 from surefoot.core.types import Array, CostStream, Feedback, Number, Player, needs_of
-from surefoot.games import play, play_all
+from surefoot.games import play
 from surefoot.games.game import Oracle
 from surefoot.games.rounds import numbers_of
 from surefoot.problems import Problem, constraints
 from surefoot.problems.constraints import Affine, Constraint
 from surefoot.problems.costs import Costs, Quadratic
-from surefoot.regions import Errors, Knowledge
 from surefoot.sets import Ball, Box, Simplex
 
 __all__ = [
@@ -350,33 +347,6 @@ def _check_numbers(case: Case) -> None:
         case.compare(seen, alone, f"x of {regime}", case.rounding())
 
 
-def _check_columns(case: Case) -> None:
-    a: Any = case.algorithm
-    good = is_dataclass(a) and not isinstance(a, type)
-    must(good, "an algorithm must be a dataclass, so that its numbers can be columns")
-    if needs_of(a).one_run:
-        return  # runs are played in turn
-    players = [_scale_numbers(a, 0.1 * r) for r in range(RUNS)]
-    shared = replace(case.problem, costs=case.problem.costs.run(0))
-    traces = play_all(players, shared, engine="batch", watch="off")
-    for r, (player, trace) in enumerate(zip(players, traces, strict=True)):
-        alone = play(player, shared, engine="loop", watch="off")
-        case.compare(trace.actions, alone.actions, f"x of column {r}", case.rounding())
-
-
-def _scale_numbers(part: Any, share: float) -> Any:
-    """Return an algorithm with smaller numbers, in its parts too, each by a factor of its own.
-
-    Columns that are swapped or shared are noticed.
-    """
-    values = {f.name: value for f, value in field_values(part)}
-    numbers = [name for name, value in values.items() if isinstance(value, float)]
-    changed = {n: values[n] * (1 - share / (k + 1)) for k, n in enumerate(numbers)}
-    parts = (Proposer, Knowledge, Errors)
-    changed |= {n: _scale_numbers(v, share) for n, v in values.items() if isinstance(v, parts)}
-    return replace(part, **changed)
-
-
 def _check_pickling(case: Case) -> None:
     _, x, costs = next(case.regimes())
     states = case.states(x, costs)
@@ -430,7 +400,6 @@ CHECKS: tuple[Check, ...] = (
     Check("the state is a NamedTuple and its x the action", BACKENDS, _check_named),
     Check("float64 and the backend are kept", BACKENDS, _check_types),
     Check("the numbers are those of single NumPy runs", BACKENDS, _check_numbers),
-    Check("columns of numbers are separate runs", ("numpy",), _check_columns),
     Check("it pickles", ("numpy",), _check_pickling),
     Check("its repr evaluates back", ("numpy",), _check_repr),
     Check("jit gives what eager gives, traced once", ("jax",), _check_jit),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import PFS, Ball, Constants, play, play_all, problems
+from surefoot import PFS, Ball, Constants, play, problems
 from surefoot.algorithms import (
     Corollary1,
     DoublingHorizon,
@@ -380,7 +380,8 @@ def test_the_figures_on_the_published_streams():
         ScheduledPFS.strongly_convex(c.with_origin("given", start_slack=0.25)),
         ScheduledPFS.strongly_convex(deep),
     ]
-    traces = play_all(players, toy, every=None, keep_actions=False, watch="record")
+    kept = {"every": None, "keep_actions": False, "watch": "record"}
+    traces = [play(player, toy, **kept) for player in players]
     for trace in traces:
         assert (trace.violations.worst <= 0).all()
         assert (trace.final_regret() <= trace.guarantee.regret_bound(20_000)).all()

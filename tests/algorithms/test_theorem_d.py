@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Constants, Feedback, Problem, play, play_all, problems
+from surefoot import PFS, Ball, Constants, Feedback, Problem, play, problems
 from surefoot.algorithms import CertifiedPFS, ObservedRegret, TheoremD, observed_regret_bound
 from surefoot.problems import ADVERSARIES
 from surefoot.problems.constraints import LinfNorm
@@ -310,9 +310,8 @@ def test_where_the_constraint_binds_corollary_1_costs_nine_times_as_much():
         PFS.anytime(toy.constants.with_origin("given", G_f=18.73), 20_000),
         PFS(eta=published_setting[0], rho=published_setting[1], domain=toy.domain),
     ]
-    traces = play_all(
-        players, toy, horizons=[20_000] * 3, engine="scan", every=None, keep_actions=False
-    )
+    kept = {"engine": "scan", "every": None, "keep_actions": False}
+    traces = [play(player, toy, horizon=20_000, **kept) for player in players]
     found = [round(float(trace.final_regret().mean())) for trace in traces]
     assert found == [6780, 7462, 1142]
     assert published(problems.binding_toy, "default")[0].mean() < found[0] / 8

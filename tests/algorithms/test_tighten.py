@@ -4,7 +4,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, Constants, Feedback, play, play_all
+from surefoot import OGD, PFS, Ball, Constants, Feedback, play
 from surefoot.algorithms import (
     DPP,
     DriftPlusPenalty,
@@ -92,14 +92,6 @@ def test_tightening_pfs_is_its_own_rho():
     a = play(Tighten(base=PFS(rho=0.0, **around), rho=0.1), problem)
     b = play(PFS(rho=0.1, **around), problem)
     assert a.actions == pytest.approx(b.actions, abs=1e-14)
-
-
-def test_several_tightenings_at_once_are_each_alone():
-    problem = adversarial_cube("out", horizon=50)
-    players = [Tighten(base=replace(SCALAR, V=V), rho=rho) for V, rho in [(2.0, 0.1), (1.0, 0.3)]]
-    for player, together in zip(players, play_all(players, problem, every=1), strict=True):
-        alone = play(player, problem, engine="loop")
-        assert together.actions == pytest.approx(alone.actions, abs=1e-13)
 
 
 def test_it_asks_for_what_its_base_asks_for():

@@ -104,22 +104,6 @@ class MixesRuns(Descent):
         return State(x - 0.01 * np.sum(x)), Info()
 
 
-class NoDataclass:
-    def __init__(self):
-        self.inner = Descent()
-
-    def init(self, x1):
-        return self.inner.init(x1)
-
-    def step(self, state, feedback):
-        return self.inner.step(state, feedback)
-
-
-class OneEtaForAll(Descent):
-    def step(self, state, feedback):
-        return State(state.x - float(np.max(self.eta)) * feedback.cost_gradient), Info()
-
-
 @dataclass(frozen=True)
 class HoldsAFunction(Descent):
     rule: Any = field(default_factory=lambda: lambda t: t)
@@ -159,8 +143,6 @@ BROKEN = [
     (NumpyScalar(), "numpy", "float64 and the backend are kept", "np.float64(0.5)"),
     (FlatNumber(), "numpy", "float64 and the backend are kept", "must be a column (3, 1)"),
     (MixesRuns(), "numpy", "the numbers are those of single NumPy runs", "x of a batch is off by"),
-    (OneEtaForAll(), "numpy", "columns of numbers are separate runs", "x of column 1 is off by"),
-    (NoDataclass(), "numpy", "columns of numbers are separate runs", "must be a dataclass"),
     (HoldsAFunction(), "numpy", "it pickles", "pickle"),
     (HoldsAFunction(), "numpy", "its repr evaluates back", "SyntaxError"),
     (Curt(0.2), "numpy", "its repr evaluates back", "x of the copy is off by"),

@@ -11,7 +11,6 @@ from surefoot.algorithms import EveryRound, Guarantee, Premise
 from surefoot.core.types import Array, Info
 from surefoot.games import Regret, playing
 from surefoot.games.record import Block, BlockWatch, Recorder
-from surefoot.games.rounds import _state_of
 from surefoot.games.verdict import judge
 from surefoot.problems.constraints import Drifting, L2Norm, LinfNorm, PlayedOnly
 from surefoot.problems.costs import Linear
@@ -80,13 +79,6 @@ def test_the_bound_of_a_round_is_compared_with_that_round():
     assert judge(play(Tuned(mover, Promise(toy.constants, shifted)), toy)).word == "failed"
 
 
-def test_the_state_of_a_run_is_found_in_its_own_group():
-    x = np.arange(8.0).reshape(4, 2)
-    states = {0: State(x[:2]), 2: State(x[2:])}
-    for run in range(4):
-        assert _state_of(states, 2, run).x.tolist() == x[run].tolist()
-
-
 def test_a_peak_is_carried_over_blocks_of_which_no_round_is_kept():
     # Outside at the start alone; 3,000 rounds are two blocks.
     toy = problem(3_000, LinfNorm(0.3, 2), (0.6, 0.0))
@@ -95,7 +87,7 @@ def test_a_peak_is_carried_over_blocks_of_which_no_round_is_kept():
 
 
 def test_the_first_round_that_is_lost_stays_the_first():
-    recorder = Recorder(np.array([8]), 2, None, False, BlockWatch([None], "off"))
+    recorder = Recorder(1, 8, 2, None, False, BlockWatch(None, 1, "off"))
     for start in (0, 4):
         g = np.array([[-1.0], [-1.0], [np.nan], [np.nan]])
         with np.errstate(invalid="ignore"):

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from tests._own import State, Stepping
 
-from surefoot import OGD, PFS, Ball, kernel, play, play_all, problems
+from surefoot import OGD, PFS, Ball, kernel, play, problems
 from surefoot.algorithms import ScalarDPP, Tighten
 from surefoot.core.types import Info, Needs
 from surefoot.games import engine_choice
 from surefoot.games.engine_choice import LONG_BATCH, LONG_LOOP, choose
 from surefoot.problems.constraints import FunctionConstraint, LinfNorm, PlayedOnly
+from surefoot.problems.costs import Quadratic
 from surefoot.sets import Polytope
 
 PLAYER = PFS(eta=0.02, rho=0.03, domain=Ball(1.0))
@@ -28,7 +29,10 @@ def _without_the_kernel():
 
 def chosen(*, rounds, runs=3, problem=TOY, player=PLAYER, start=None):
     start = problem.start if start is None else start
-    return choose([player], problem, np.full(runs, rounds), start)
+    if problem.costs.runs is not None:
+        targets = np.zeros((40, runs, problem.costs.dimension))
+        problem = replace(problem, costs=Quadratic(targets, 1.0))
+    return choose(player, problem, rounds, start)
 
 
 def with_constraint(constraint):
@@ -85,7 +89,6 @@ def test_a_rule_of_yours_is_played_run_by_run():
     trace = play(Branching(0.05), TOY)
     note = "loop: 3 runs of 40 rounds, with Branching, which plays one at a time"
     assert trace.engine_note == note
-    assert play_all([Branching(0.05), Branching(0.1)], TOY)[1].engine == "loop"
 
 
 def test_a_rule_that_says_so_is_played_as_a_batch():
@@ -188,4 +191,4 @@ def test_an_error_that_is_not_of_the_compilation_is_the_users_to_see(monkeypatch
     monkeypatch.setattr(engine_choice, "LONG_BATCH", 30)
     outside = PFS(eta=0.02, rho=0.03, domain=Ball(0.1, [3.0, 0.0]))
     with pytest.raises(ValueError, match="x1 must be"):
-        play_all([outside], TOY)
+        play(outside, TOY)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, kernel, play, play_all, problems
+from surefoot import OGD, PFS, Ball, kernel, play, problems
 from surefoot.core.types import Info
 from surefoot.games import rounds, scan
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
@@ -62,8 +62,8 @@ def test_parameters_and_horizons_of_their_own_give_what_separate_games_give(engi
         PFS(eta=0.01, rho=0.02, domain=Ball(1.0)),
     ]
     horizons = [70, 300, 128]
-    together = play_all(players, toy, horizons=horizons, engine=engine)
-    for player, horizon, trace in zip(players, horizons, together, strict=True):
+    for player, horizon in zip(players, horizons, strict=True):
+        trace = play(player, toy, horizon=horizon, engine=engine)
         assert_same_trace(trace, play(player, toy, horizon=horizon, engine="loop"))
 
 
@@ -109,8 +109,6 @@ def test_a_run_axis_of_one_stays_and_none_is_not_added(engine):
     assert row.regret().upper.shape == (9, 1)
     assert (row.runs, row.status) == (1, ("ok",))
     np.testing.assert_array_equal(row.actions[:, 0], one.actions)
-    two = play_all([player, player], flat, engine=engine)
-    np.testing.assert_array_equal(two[1].actions, one.actions)
 
 
 def test_auto_takes_the_loop_for_one_run_and_the_batch_for_several():
@@ -118,29 +116,8 @@ def test_auto_takes_the_loop_for_one_run_and_the_batch_for_several():
     player = PFS(eta=0.1, rho=0.01, domain=Ball(1.0))
     with kernel.engine("python"):
         assert play(player, cube).engine == "loop"
-        assert play_all([player, player], cube)[1].engine == "batch"
         assert play(player, problems.paper_toy(3, trials=1)).engine == "loop"
         assert play(player, problems.paper_toy(3, trials=2)).engine == "batch"
-
-
-def test_the_loop_takes_players_of_different_types_and_a_batch_does_not():
-    toy = problems.paper_toy(30, trials=2)
-    players = [
-        PFS(eta=0.01, rho=0.01, domain=Ball(1.0)),
-        OGD(eta=0.02, domain=toy.constraint.region),
-    ]
-    pfs, ogd = play_all(players, toy, engine="loop")
-    np.testing.assert_array_equal(pfs.actions, play(players[0], toy, engine="loop").actions)
-    np.testing.assert_array_equal(ogd.actions, play(players[1], toy, engine="loop").actions)
-    with pytest.raises(ValueError, match="algorithms of one batch must be of one type, got OGD, P"):
-        play_all(players, toy)
-
-
-def test_sets_that_differ_are_refused_in_one_batch():
-    cube = adversarial_cube("constant", horizon=3)
-    players = [PFS(eta=0.1, rho=0.0, domain=Ball(1.0, c)) for c in ([0.1, 0.0], [0.0, 0.2])]
-    with pytest.raises(ValueError, match="centre must be a number or the same for all algorithms"):
-        play_all(players, cube)
 
 
 @pytest.mark.slow
@@ -158,16 +135,13 @@ def test_one_compilation_serves_all_horizons_and_parameters(monkeypatch):
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_groups_of_runs_leave_what_one_batch_leaves(monkeypatch, size):
     toy = problems.binding_toy(300, trials=3)
-    players = [PFS(eta=eta, rho=5 * eta, domain=Ball(1.0)) for eta in (0.002, 0.01, 0.03)]
-    horizons = [70, 300, 128]
-    whole = play_all(players, toy, horizons=horizons, engine="batch", every=7)
+    player = PFS(eta=0.01, rho=0.05, domain=Ball(1.0))
+    wanted = play(player, toy, engine="batch", every=7)
     monkeypatch.setattr(rounds, "_group_size", lambda game: size)
-    for seen, wanted in zip(
-        play_all(players, toy, horizons=horizons, engine="batch", every=7), whole, strict=True
-    ):
-        for name in ("actions", "cost_sum", "constraint", "next_action", "total_cost"):
-            np.testing.assert_array_equal(getattr(seen, name), getattr(wanted, name))
-        np.testing.assert_array_equal(seen.violations, wanted.violations)
+    seen = play(player, toy, engine="batch", every=7)
+    for name in ("actions", "cost_sum", "constraint", "next_action", "total_cost"):
+        np.testing.assert_array_equal(getattr(seen, name), getattr(wanted, name))
+    np.testing.assert_array_equal(seen.violations, wanted.violations)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +151,7 @@ def test_groups_of_runs_leave_what_one_batch_leaves(monkeypatch, size):
 def test_a_group_fits_in_the_cache_or_shares_a_large_constraint(d, rows, size):
     g = LinfNorm(0.5, d) if rows == 4 else Affine(np.ones((rows, d)), np.ones(rows))
     game = SimpleNamespace(
-        algorithms=[PFS(eta=0.1, rho=0.1, domain=Ball(1.0))],
+        algorithm=PFS(eta=0.1, rho=0.1, domain=Ball(1.0)),
         problem=SimpleNamespace(costs=SimpleNamespace(dimension=d), constraint=g),
     )
     assert rounds._group_size(game) == size
@@ -213,14 +187,11 @@ class Averager:
 @pytest.mark.slow
 def test_a_state_may_hold_a_counter_and_other_states():
     toy = problems.paper_toy(60, trials=2)
-    players, horizons = [Averager(0.01), Averager(0.03)], [25, 60]
     loop, batch, scan = (
-        play_all(players, toy, horizons=horizons, engine=e, start=[0.2, -0.1])
-        for e in ("loop", "batch", "scan")
+        play(Averager(0.03), toy, engine=e, start=[0.2, -0.1]) for e in ("loop", "batch", "scan")
     )
-    for k in range(2):
-        assert_same_trace(batch[k], loop[k])
-        assert_same_trace(scan[k], loop[k])
+    assert_same_trace(batch, loop)
+    assert_same_trace(scan, loop)
 
 
 class Undecorated:
@@ -241,12 +212,6 @@ def test_any_object_with_init_and_update_can_play(engine):
     toy = problems.paper_toy(20, trials=2)
     wanted = play(Undecorated(0.02).inner, toy, engine="loop")
     assert_same_trace(play(Undecorated(0.02), toy, engine=engine), wanted)
-
-
-def test_several_that_are_no_dataclasses_are_refused_in_one_batch():
-    toy = problems.paper_toy(20, trials=2)
-    with pytest.raises(ValueError, match="must be dataclasses, got Undecorated: play them one by"):
-        play_all([Undecorated(0.1), Undecorated(0.2)], toy, engine="batch")
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])

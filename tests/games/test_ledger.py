@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests._own import Forgetful, State
 
-from surefoot import OGD, PFS, Ball, algorithms, play, play_all, problems
+from surefoot import OGD, PFS, Ball, algorithms, play, problems
 from surefoot.algorithms import (
     DPP,
     DecayingOGD,
@@ -108,14 +108,6 @@ def test_ogd_asks_for_one_projection_and_for_nothing_of_the_constraint():
 def test_frank_wolfe_asks_for_one_linear_minimisation_and_no_projection():
     player = FrankWolfe.tuned(PLAYABLE.constants, T, FACES.region)
     assert budget(player) == INSIDE | {"linear_minimisations": 25}
-
-
-def test_each_player_has_a_ledger_of_its_own_rounds():
-    players = [OGD(eta=eta, domain=FACES.region) for eta in (0.1, 0.2)]
-    for engine in ("loop", "batch"):
-        short, long = play_all(players, PLAYABLE, horizons=[7, 20], engine=engine)
-        assert (short.ledger.projections, long.ledger.projections) == (7, 20)
-        assert (short.ledger.rounds, long.ledger.rounds) == (7, 20)
 
 
 def test_the_ledger_of_several_runs_is_that_of_one_of_them():

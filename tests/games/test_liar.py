@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests._own import Forgetful, State
 
-from surefoot import Ball, Problem, play, play_all
+from surefoot import Ball, Problem, play
 from surefoot.algorithms import (
     ALGORITHMS,
     DPP,
@@ -66,7 +66,7 @@ def test_no_guarantee_of_the_catalogue_holds_for_a_player_that_never_looks(probl
     promises = [e.tuned.guarantee for e in entries if e.tuned is not None]
     promises.append(MahdaviNoViolation(problem.constants, T, tightening=0.1))
     liars = [Tuned(Liar(domain=domain), promise) for promise in promises]
-    traces = play_all(liars, problem, horizons=[T] * len(liars), every=None, keep_actions=False)
+    traces = [play(a, problem, horizon=T, every=None, keep_actions=False) for a in liars]
     unseen = set()
     for trace in traces:
         told = judge(trace)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, play, play_all
+from surefoot import OGD, PFS, Ball, play
 from surefoot.core.types import Info
 from surefoot.problems import Problem
 from surefoot.problems.constraints import FunctionConstraint, L2Norm
@@ -73,7 +73,7 @@ def test_an_empty_tightened_set_is_told_in_the_words_of_the_loop(engine, horizon
     assert raised.type is EmptyTighteningError
     assert str(raised.value).startswith("round 2: ")
     assert "got s = 0 with g + rho = 0.25 > 0" in str(raised.value)
-    lost, kept = play_all([tight, fine], problem, engine=engine)
+    lost, kept = (play(player, problem, engine=engine) for player in (tight, fine))
     assert lost.status == (str(raised.value),) * 2
     assert lost.verdict() == f"stopped, {raised.value}"
     assert np.isnan(lost.next_action).all()
@@ -118,7 +118,7 @@ def test_a_nan_of_the_costs_ends_the_run_too(engine):
     players = [PFS(eta=eta, rho=0.05, domain=BALL) for eta in (0.001, 1.0)]
     with pytest.raises(ValueError, match="cost_gradient, must be finite, got nan") as raised:
         play(players[1], problem, engine="loop")
-    fine, lost = play_all(players, problem, engine=engine)
+    fine, lost = (play(player, problem, engine=engine) for player in players)
     assert (fine.status, lost.status) == ("ok", str(raised.value))
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, Feedback, play, play_all
+from surefoot import OGD, PFS, Ball, Feedback, play
 from surefoot.algorithms import DPP, Yuan
 from surefoot.algorithms.ogd import OGDState
 from surefoot.core.types import Info, Needs, needs_of
@@ -160,22 +160,6 @@ def test_players_that_do_not_look_at_the_constraint_leave_a_full_trace(engine):
     np.testing.assert_allclose(trace.constraint, values, atol=1e-15)
     assert trace.violations.worst == pytest.approx(max(values))
     np.testing.assert_array_equal(trace.observed.cost_gradient, np.sqrt(9.25))
-
-
-@pytest.mark.parametrize("first", ["ogd", "dpp"])
-def test_in_one_loop_each_player_is_told_what_it_needs_itself(first):
-    players = [
-        OGD(eta=0.2, domain=Ball(0.6)),
-        PFS(eta=0.1, rho=0.01, domain=Ball(1.0)),
-        DPP(V=1.0, alpha=2.0, rows=3, domain=Ball(1.0)),
-    ]
-    if first == "dpp":
-        players.reverse()
-    together = play_all(players, PROBLEM, engine="loop")
-    for player, trace in zip(players, together, strict=True):
-        alone = play(player, PROBLEM, engine="loop")
-        np.testing.assert_array_equal(trace.actions, alone.actions)
-        assert trace.ledger[:7] == alone.ledger[:7]
 
 
 @ENGINES

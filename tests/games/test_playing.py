@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, play, play_all, problems
+from surefoot import OGD, PFS, Ball, play, problems
 from surefoot.algorithms import RECOO, CertifiedPFS, CVVPro, ScalarDPP, TrackingPenalty
 from surefoot.core.optional import MissingExtraError
 from surefoot.problems import Problem, adversarial_cube
@@ -98,20 +98,6 @@ def test_a_player_that_is_no_algorithm_is_named(player):
         play(player, TOY)
 
 
-@pytest.mark.parametrize(
-    ("players", "options", "sentence"),
-    [
-        ([], {}, "players must not be empty, got []"),
-        ([PLAYER], {"horizons": [3, 4]}, "horizons must be one for each of the 1 players, got 2"),
-        ([PLAYER] * 2, {"horizons": [3, -1]}, "horizon must be a whole number of rounds >= 1, g"),
-    ],
-)
-def test_bad_players_of_play_all_are_named(players, options, sentence):
-    with pytest.raises(ValueError) as raised:
-        play_all(players, TOY, **options)
-    assert str(raised.value).startswith(sentence)
-
-
 def test_a_guarantee_for_more_rounds_than_there_are_costs_is_refused():
     with pytest.raises(ValueError, match="horizon must be at most 20, the rounds of the costs"):
         play(PFS.tuned(TOY.constants, 50), TOY)
@@ -140,7 +126,7 @@ def test_a_users_constraint_of_the_wrong_shape_is_named(engine, value, subgradie
 def test_a_users_cost_gradient_of_the_wrong_shape_is_named(engine, rule):
     problem = replace(TOY, costs=Adversarial(rule, 20, 2, 1.0))
     with pytest.raises(ValueError, match=r"^cost_gradient\.shape must be "):
-        play_all([PLAYER, PLAYER], problem, engine=engine)
+        play(PLAYER, problem, engine=engine)
 
 
 class Totals:
@@ -170,8 +156,8 @@ def test_a_users_cost_of_the_wrong_shape_is_named():
         constants=TOY.constants,
     )
     assert play(PLAYER, problem).horizon == 5
-    with pytest.raises(ValueError, match=r"^cost_value\.shape must be \(2, 1\), got \(2,\)$"):
-        play_all([PLAYER, PLAYER], problem, engine="batch")
+    with pytest.raises(ValueError, match=r"^cost_value\.shape must be \(1, 1\), got \(1,\)$"):
+        play(PLAYER, problem, engine="batch")
 
 
 def test_the_scan_engine_names_its_extra(monkeypatch):

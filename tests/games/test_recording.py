@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, play, play_all, problems
+from surefoot import PFS, Ball, play, problems
 from surefoot.games import violations
-from surefoot.games.record import block_length, segments
+from surefoot.games.record import block_length
 from surefoot.problems import adversarial_cube
 
 ENGINES = pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
@@ -83,20 +83,6 @@ def test_every_kth_round_is_kept_and_the_last(toy, engine, horizon, every, kept)
     assert np.isfinite(trace.actions).all()
 
 
-@pytest.mark.slow
-@ENGINES
-@pytest.mark.parametrize("every", [1, 40, None])
-def test_the_kept_rounds_do_not_depend_on_the_company(toy, engine, every):
-    horizons = [90, T, 130]
-    together = play_all([PLAYER] * 3, toy, horizons=horizons, engine=engine, every=every)
-    for horizon, trace in zip(horizons, together, strict=True):
-        alone = play(PLAYER, toy, horizon=horizon, engine=engine, every=every)
-        np.testing.assert_array_equal(trace.rounds, alone.rounds)
-        assert np.isfinite(trace.actions).all()
-        np.testing.assert_allclose(trace.actions, alone.actions, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(trace.peak, alone.peak, rtol=0, atol=1e-12)
-
-
 @ENGINES
 @pytest.mark.parametrize("every", [3, 3_000])
 @pytest.mark.slow
@@ -169,11 +155,6 @@ def test_blocks_are_short_enough_to_fit_in_a_few_megabytes_whatever_the_dimensio
         length = block_length(runs, d)
         assert 16 <= length <= 2_048
         assert length == 16 or 8 * length * runs * d <= 2**22
-
-
-def test_segments_cut_where_a_run_ends_and_where_a_block_is_full():
-    horizons = np.array([10, 10, 7, 3])
-    assert list(segments(horizons, 4)) == [(0, 3, 4), (3, 4, 3), (4, 7, 3), (7, 8, 2), (8, 10, 2)]
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from surefoot import OGD, PFS, Ball, play, play_all
+from surefoot import OGD, PFS, Ball, play
 from surefoot.algorithms import Corollary3, CVVPro, Theorem1, Tuned
 from surefoot.games.verdict import judge
 from surefoot.problems import Problem, binding_toy
@@ -65,9 +65,9 @@ def test_each_round_is_held_against_its_own_bound_whatever_is_kept(engine, every
 
     def words(bound):
         made = type("Promise", (Fixed,), {"bound": bound})(toy.constants, horizon)
-        players, rounds = [Tuned(player, made)] * 2, [short, horizon]
         how = {"engine": engine, "every": every, "keep_actions": False, "watch": "off"}
-        return [judge(trace).word for trace in play_all(players, toy, horizons=rounds, **how)]
+        traces = (play(Tuned(player, made), toy, horizon=T, **how) for T in (short, horizon))
+        return [judge(trace).word for trace in traces]
 
     assert words(tight) == ["held", "held"]
     for late, told in ((1_000, ["failed", "failed"]), (2_200, ["held", "failed"])):

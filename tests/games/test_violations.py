@@ -60,17 +60,6 @@ def test_any_blocking_gives_what_the_definitions_give(data):
                 assert value == (wanted if exact else pytest.approx(wanted, abs=1e-12))
 
 
-def test_runs_may_end_at_different_rounds():
-    meter = ViolationMeter(3)
-    meter.add(0, np.array([[1.0, -1.0, 2.0], [0.5, 3.0, -4.0]]))
-    meter.add(2, np.array([[-1.0, 0.25]]), slice(2))
-    seen = meter.read()
-    assert seen.total.tolist() == [0.5, 2.25, -2.0]
-    assert seen.count.tolist() == [2, 2, 1]
-    assert seen.feasible_from.tolist() == [3, 4, 2]
-    assert seen.first_violation.tolist() == [1, 2, 1]
-
-
 def test_reading_does_not_end_the_measurement():
     meter = ViolationMeter(1)
     meter.add(0, np.array([[2.0]]))

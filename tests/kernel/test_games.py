@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Problem, kernel, play, play_all, problems
+from surefoot import PFS, Ball, Problem, kernel, play, problems
 from surefoot.algorithms import (
     DPP,
     LBSGD,
@@ -182,8 +182,8 @@ def test_players_have_their_own_numbers_and_horizons():
     toy = problems.binding_toy(300, trials=2)
     etas, radii, horizons = (0.002, 0.02, 0.01), (1.0, 0.6, 0.9), (70, 300, 128)
     players = [PFS(eta=e, rho=0.5 * e, domain=Ball(r)) for e, r in zip(etas, radii, strict=True)]
-    traces = play_all(players, toy, horizons=horizons, engine="kernel")
-    for player, horizon, trace in zip(players, horizons, traces, strict=True):
+    for player, horizon in zip(players, horizons, strict=True):
+        trace = play(player, toy, horizon=horizon, engine="kernel")
         assert_same_trace(trace, play(player, toy, horizon=horizon, engine="loop"))
 
 

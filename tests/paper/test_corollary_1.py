@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot import PFS, Problem, play, play_all
+from surefoot import PFS, Problem, play
 from surefoot.games import fit_rate
 from surefoot.problems import ADVERSARIES, HORIZONS, adversarial_cube, binding_toy, paper_toy
 from surefoot.problems.costs import Linear
@@ -41,7 +41,7 @@ def printed_bound(c, T):
 def test_every_round_is_feasible_and_the_regret_within_the_bound(adversary, d):
     problem = cube_near_a_corner(adversary, 800, d)
     players = [PFS.anytime(problem.constants, T) for T in (1, 2, 7, 100, 800)]
-    for trace in play_all(players, problem, watch="raise"):
+    for trace in (play(player, problem, watch="raise") for player in players):
         assert trace.status == "ok"
         assert (trace.constraint <= 0).all()
         assert trace.violations.count == 0
@@ -62,9 +62,8 @@ def test_a_hundred_thousand_rounds_are_feasible(opponent, d):
     else:
         problem = cube_near_a_corner(opponent, T, d)
     players = [make(problem.constants, T) for make in (PFS.anytime, PFS.tuned)]
-    anytime, tuned = play_all(
-        players, problem, engine="scan", every=None, keep_actions=False, watch="off"
-    )
+    kept = {"engine": "scan", "every": None, "keep_actions": False, "watch": "off"}
+    anytime, tuned = (play(player, problem, **kept) for player in players)
     for trace in (anytime, tuned):
         assert set(np.ravel(trace.status)) == {"ok"}
         assert (trace.violations.worst <= 0).all()
@@ -123,7 +122,8 @@ def test_the_toy_is_feasible_and_its_regret_within_the_bound_in_every_round(toy)
 def test_regret_grows_no_faster_than_the_root_of_the_horizon(toy):
     problem = toy(trials=5)
     players = [PFS.anytime(problem.constants, T) for T in HORIZONS]
-    traces = play_all(players, problem, engine="scan", every=None, keep_actions=False, watch="off")
+    kept = {"engine": "scan", "every": None, "keep_actions": False, "watch": "off"}
+    traces = [play(player, problem, **kept) for player in players]
     rate = fit_rate(HORIZONS, np.array([trace.final_regret() for trace in traces]))
     # The exponent of 1/2 is that of an upper bound. The steps are so short that the shortest
     # horizons end while the first approach is still going on, which adds up to 0.05.

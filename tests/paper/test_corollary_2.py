@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Problem, play, play_all
+from surefoot import PFS, Ball, Problem, play
 from surefoot.algorithms import Corollary2
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
 
@@ -30,7 +30,7 @@ def test_no_round_from_t0_on_violates_and_the_regret_is_within_the_bound(adversa
     problem = cube_from(adversary, 500, STARTS[start])
     c = problem.constants
     players = [PFS.eventually(c, T) for T in (1, 9, 130, 500)]
-    for trace in play_all(players, problem, watch="raise"):
+    for trace in (play(player, problem, watch="raise") for player in players):
         T, promise = trace.horizon, trace.guarantee
         assert math.ceil(t0(c, T)) == promise.first_feasible
         late = trace.rounds >= t0(c, T)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Problem, play, play_all
+from surefoot import PFS, Ball, Problem, play
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
 
 from ._cases import CASES, STARTS, from_the_sphere
@@ -27,7 +27,8 @@ def test_each_round_is_within_the_violation_bound_and_the_regret_within_its(adve
     ball = Ball(max(made.domain.radius, float(np.linalg.norm(x1)) * (1 + 1e-15)))
     problem = Problem.of(made.costs, made.constraint, ball, x1, G_f=1.0, outside=True)
     c = problem.constants
-    for trace in play_all([PFS.nearly(c, T) for T in (1, 9, 150, 500)], problem, watch="raise"):
+    for T in (1, 9, 150, 500):
+        trace = play(PFS.nearly(c, T), problem, watch="raise")
         T, t = trace.horizon, trace.rounds
         assert (trace.constraint <= printed_violation(c, T, t)).all()
         # Theorem 1's bound, which the library uses, is the sharper of the two.

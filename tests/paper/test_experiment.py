@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from surefoot import PFS, play_all
+from surefoot import PFS, play
 from surefoot.problems import SETTINGS, paper_toy
 
-# All tests here share one game of 600 runs and 20,000 rounds: some three seconds.
+# All tests here share games of 20,000 rounds: some three seconds.
 pytestmark = pytest.mark.slow
 
 HORIZONS = (2_000, 10_000, 20_000)
@@ -48,15 +48,8 @@ def traces():
     on_set = toy.constants.with_origin("given", G_f=6 * 1.5 * math.sqrt(2))
     players["as demanded on X", 20_000] = PFS.anytime(on_set, 20_000)
     players["tuned on X", 20_000] = PFS.tuned(on_set, 20_000)
-    played = play_all(
-        list(players.values()),
-        toy,
-        horizons=[T for _, T in players],
-        every=None,
-        keep_actions=False,
-        watch="off",
-    )
-    return dict(zip(players, played, strict=True))
+    kept = {"every": None, "keep_actions": False, "watch": "off"}
+    return {(name, T): play(p, toy, horizon=T, **kept) for (name, T), p in players.items()}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot import play_all
+from surefoot import play
 from surefoot.algorithms import DPP, ScalarDPP, Tighten
 from surefoot.problems import paper_toy
 from surefoot.problems.constraints import Affine
@@ -21,11 +21,10 @@ def tightening(name, T):
 
 
 def played(players, problem, names):
-    horizons = [T for _ in names for T in HORIZONS]
-    traces = iter(
-        play_all(players, problem, horizons=horizons, every=None, keep_actions=False, watch="off")
-    )
-    return {name: [next(traces) for _ in HORIZONS] for name in names}
+    kept, each = {"every": None, "keep_actions": False, "watch": "off"}, iter(players)
+    return {
+        name: [play(next(each), problem, horizon=T, **kept) for T in HORIZONS] for name in names
+    }
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from benchmarks import pages
 from benchmarks.pages import write_page
 from benchmarks.related import _line, agents_on_a_ring, measure
 
-from surefoot.experiments import dump_spec, parse_spec
-from surefoot.experiments.paper import related
+from surefoot.experiments import build_spec, dump_spec, parse_spec
+from surefoot.experiments.build import ALGORITHMS_BY_NAME
 from surefoot.experiments.paper.related import BIBLIOGRAPHY, specification
 from surefoot.experiments.record import VerdictFacts
 
@@ -19,6 +19,10 @@ def test_every_cited_algorithm_plays_somewhere():
     played = {row.name for row in spec.algorithms} | {row.title for row in spec.algorithms}
     cited = {name for work in BIBLIOGRAPHY if work.standing == "algorithm" for name in work.here}
     assert cited <= played
+    # Every theorem of a cited algorithm, unless the paper cites one of them.
+    for name in cited & ALGORITHMS_BY_NAME.keys():
+        tunings = {f"{name}.{tuning}" for tuning in ALGORITHMS_BY_NAME[name].tunings}
+        assert tunings <= played
     assert all(row.only for row in spec.algorithms)
 
 
@@ -41,9 +45,14 @@ def measured(tmp_path_factory):
             "BlockBandit.known_horizon",
         ),
     }
-    whole = related._names
+
+    def some(*sizes):
+        data = specification(*sizes).data
+        rows = [row for row in data["algorithms"] if f"{row['name']}.{row['tuning']}" in few]
+        return build_spec(data | {"algorithms": rows})
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(related, "_names", lambda: (name for name in whole() if name in few))
+        patch.setattr("benchmarks.related.specification", some)
         return measure(tmp_path_factory.mktemp("related"), horizon=60, trials=2, workers=0)
 
 

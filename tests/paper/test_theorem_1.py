@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Problem, Tuned, play, play_all
+from surefoot import PFS, Ball, Problem, Tuned, play
 from surefoot.algorithms import Theorem1
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 from surefoot.problems.constraints import LinfNorm
@@ -84,7 +84,7 @@ def test_both_bounds_hold_in_every_round_against_every_adversary(adversary, star
     problem = cube_from(adversary, d, 200, start)
     theorems = [Theorem1(problem.constants, eta, rho) for eta, rho in grid(problem.constants)]
     players = [Tuned(PFS(eta=m.eta, rho=m.rho, domain=problem.domain), m) for m in theorems]
-    traces = play_all(players, problem, watch="raise")
+    traces = [play(player, problem, watch="raise") for player in players]
     for trace, theorem in zip(traces, theorems, strict=True):
         r = 0.5 - theorem.rho
         distance = float(np.linalg.norm(problem.start - np.clip(problem.start, -r, r)))
@@ -99,7 +99,8 @@ def test_both_bounds_hold_in_every_round_on_stochastic_streams(toy, start):
     problem = Problem.of(made.costs, made.constraint, made.domain, start, **known)
     theorems = [Theorem1(problem.constants, eta, rho) for eta, rho in grid(problem.constants)]
     players = [Tuned(PFS(eta=m.eta, rho=m.rho, domain=problem.domain), m) for m in theorems]
-    for trace, theorem in zip(play_all(players, problem, watch="raise"), theorems, strict=True):
+    traces = [play(player, problem, watch="raise") for player in players]
+    for trace, theorem in zip(traces, theorems, strict=True):
         r = 0.5 - theorem.rho
         distance = float(np.linalg.norm(problem.start - np.clip(problem.start, -r, r)))
         check(trace, theorem, distance, trace.regret().upper, 2)

@@ -63,6 +63,14 @@ def test_dpp_and_its_tightened_forms_have_the_papers_parameters(spec):
     assert rho == pytest.approx({"DPP-T as written": 0.25, "DPP-T as released": 0.45 * 2 / 7})
 
 
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_the_settings_of_the_paper_are_played_to_the_digit(spec, setting):
+    (row,) = [row for row in spec.algorithms if row.title == f"PFS {setting.name}"]
+    eta, rho = setting.parameters(1)
+    at = {"eta": {"times": eta, "power": -0.5}, "rho": {"times": rho, "power": -0.5}}
+    assert (row.options, row.constants) == (at, {"G_f": setting.G_f})
+
+
 def test_every_row_of_the_panels_is_played_where_it_is_drawn(spec):
     layout = panels()
     played = {(place.problem, place.algorithm) for place, _ in cells_of(spec)}

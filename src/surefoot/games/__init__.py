@@ -2,7 +2,7 @@
 
 from surefoot.algorithms import Breach, PremiseError, PremiseWarning
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
-from surefoot.games.playing import Engine, play, play_all
+from surefoot.games.playing import Engine, play
 from surefoot.games.plots import plot, table
 from surefoot.games.rates import Rate, fit_rate
 from surefoot.games.record import Observed, Progress
@@ -42,7 +42,6 @@ __all__ = [
     "moving_comparator",
     "path_length",
     "play",
-    "play_all",
     "play_network",
     "plot",
     "regret_of",

@@ -7,8 +7,6 @@ the rounds, their watch and the sentences about lost runs are those of the other
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -39,13 +37,12 @@ from surefoot.algorithms import (
     Yuan,
     YuNeely,
 )
-from surefoot.algorithms.compiled import KernelState
 from surefoot.algorithms.related.gauge import Gauged
 from surefoot.algorithms.related.lagrangian import Multiplying
 from surefoot.core.algorithm import own_domain
 from surefoot.core.types import Array, Number, needs_of
 from surefoot.games.game import Game, Played
-from surefoot.games.record import block_length, segments
+from surefoot.games.record import block_length
 from surefoot.kernel.games import NOTHING, PARAMETERS, CompiledGame, is_available
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
@@ -100,15 +97,15 @@ class Description(NamedTuple):
         numbers: the curvature of the costs, the radius of the constraint.
         arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain;
             rows of the gauge.
-        players: of each algorithm its tightening, radius, inner radius and parameters.
-        rules: of each algorithm the certified rule in the kernel; None where it is another.
+        player: tightening, radius, inner radius and parameters of the algorithm.
+        rule: the certified rule in the kernel; None where it is another.
     """
 
     codes: tuple[int, ...]
     numbers: tuple[float, float]
     arrays: tuple[Array, ...]
-    players: list[list[float]]
-    rules: list[Any]
+    player: list[float]
+    rule: Any
 
 
 class _Player(NamedTuple):
@@ -126,12 +123,12 @@ class _Player(NamedTuple):
 
 
 def describe(
-    algorithms: Sequence[Any], problem: Problem, start: Any, *, each_row: bool = False
+    algorithm: Any, problem: Problem, start: Any, *, each_row: bool = False
 ) -> Description | None:
     """Return a game as the kernel has it; None where the kernel does not play it.
 
     Args:
-        algorithms: those that play.
+        algorithm: what plays.
         problem: what is played.
         start: the first action.
         each_row: whether the values of all constraints are wanted.
@@ -140,31 +137,20 @@ def describe(
     costs: Any = problem.costs
     if not is_available() or not is_numpy or type(costs) not in _COSTS:
         return None
-    constraint = _constraint(problem.constraint, needs_of(algorithms[0]).apart)
-    players = _players(algorithms, costs.dimension)
-    if constraint is None or players is None:
+    constraint = _constraint(problem.constraint, needs_of(algorithm).apart)
+    player = _player(algorithm, costs.dimension)
+    if constraint is None or player is None:
         return None
     kind, rows, matrix, vector, radius = constraint
-    if each_row and rows != problem.constraint.rows:
+    if player.rows not in (None, rows) or (each_row and rows != problem.constraint.rows):
         return None
-    if not all(player.rows in (None, rows) for player in players):
-        return None
-    first = players[0]
     return Description(
-        (costs.dimension, rows, _COSTS[type(costs)], kind, first.rule, first.domain),
+        (costs.dimension, rows, _COSTS[type(costs)], kind, player.rule, player.domain),
         (costs.strong_convexity, radius),
-        (matrix, vector, *first.limits),
-        [player.numbers for player in players],
-        [player.certified for player in players],
+        (matrix, vector, *player.limits),
+        player.numbers,
+        player.certified,
     )
-
-
-def _players(algorithms: Sequence[Any], d: int) -> list[_Player] | None:
-    """Return algorithms as C has them; None where it has not, or they cannot be in one game."""
-    players = [p for a in algorithms if (p := _player(a, d)) is not None]
-    if len(players) < len(algorithms) or not all(_go_together(players[0], p) for p in players):
-        return None
-    return players
 
 
 def _player(algorithm: Any, d: int) -> _Player | None:
@@ -212,12 +198,6 @@ def _measure_domain(
     return (0.0, 0.0), (NOTHING, NOTHING, NOTHING)
 
 
-def _go_together(one: _Player, other: _Player) -> bool:
-    """Return whether two players can be in one game: they differ in their numbers alone."""
-    same = all(map(np.array_equal, one.limits, other.limits))
-    return same and one[:2] == other[:2]
-
-
 def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | None:
     """Return number, rows, matrix, vector and radius of a constraint, if C has it."""
     if type(g) not in _CONSTRAINTS:
@@ -239,66 +219,28 @@ def _or_nothing(vector: Array | None) -> Array:
     return NOTHING if vector is None else vector
 
 
-class _Runs:
-    """The runs of a game in C: its algorithms, each once, and which of them each run has.
-
-    Args:
-        game: one that the kernel has.
-    """
-
-    def __init__(self, game: Game) -> None:
-        algorithms = list({id(a): a for a in game.algorithms}.values())
-        place = {id(a): i for i, a in enumerate(algorithms)}
-        self.which = [place[id(game.algorithm(run))] for run in range(len(game.horizons))]
-        described = describe(algorithms, game.problem, game.start)
-        assert described is not None
-        self.described = described
-        self.first = [algorithm.init(game.start) for algorithm in algorithms]
-
-    def first_states(self) -> Array:
-        """Return the states before the first round, a row of doubles for each run."""
-        rows = [
-            np.concatenate([np.ravel(leaf) for leaf in state])
-            if rule is None
-            else rule.block_of(state)
-            for state, rule in zip(self.first, self.described.rules, strict=True)
-        ]
-        size = max(map(len, rows))
-        return np.array([np.pad(row, (0, size - len(row))) for row in rows])[self.which]
-
-    def compile(self, size: int) -> CompiledGame:
-        """Return the game in C, with so many doubles in a state."""
-        codes, numbers, arrays, players, rules = self.described
-        mine = [rules[i] for i in self.which]
-        handles = [rule.handle for rule in mine if rule is not None]
-        table = np.array(players, dtype=np.float64)[self.which]
-        return CompiledGame((*codes, size), numbers, arrays, table, handles)
-
-    def state_of(self, states: Array, run: int) -> Any:
-        """Return a run's state as its algorithm has it."""
-        which, row = self.which[run], states[run]
-        first, rule = self.first[which], self.described.rules[which]
-        if rule is not None:
-            return KernelState(rule, row[: rule.size].copy()).unpack()
-        ends = np.cumsum([np.size(leaf) for leaf in first])
-        leaves = zip(np.split(row[: ends[-1]], ends[:-1]), first, strict=True)
-        return type(first)(*(leaf.reshape(np.shape(like)) for leaf, like in leaves))
-
-
 def play_compiled(game: Game) -> Played:
     """Play all runs in C, a block of rounds at a time."""
-    problem, recorder, runs = game.problem, game.recorder, _Runs(game)
-    state, d = runs.first_states(), problem.costs.dimension
-    compiled = runs.compile(state.shape[1])
-    for first, stop, active in segments(game.horizons, block_length(len(state), d, _LONGEST)):
-        costs: Any = problem.costs.rounds(first, stop)
-        block, before = recorder.block(first, stop, active, by_run=True), state.copy()
-        vectors = costs.targets if isinstance(costs, Quadratic) else costs.slopes
+    recorder, d, runs = game.recorder, game.problem.costs.dimension, game.recorder.runs
+    described = describe(game.algorithm, game.problem, game.start)
+    assert described is not None
+    codes, numbers, arrays, player, rule = described
+    first_state = game.algorithm.init(game.start)
+    leaves = (
+        [np.ravel(leaf) for leaf in first_state] if rule is None else [rule.block_of(first_state)]
+    )
+    state = np.tile(np.concatenate(leaves), (runs, 1))
+    handles = [] if rule is None else [rule.handle] * runs
+    table = np.tile(np.array(player, dtype=np.float64), (runs, 1))
+    compiled = CompiledGame((*codes, state.shape[1]), numbers, arrays, table, handles)
+    streams: Any
+    for first, stop, streams in game.blocks(block_length(runs, d, _LONGEST)):
+        block = recorder.block(first, stop, by_run=True)
+        vectors = streams.targets if isinstance(streams, Quadratic) else streams.slopes
         # C has a row for each run, a block a column.
         columns = [NOTHING if c is None else c.swapaxes(0, 1) for c in block[1:-1]]
         sums = NOTHING if block.row_sums is None else block.row_sums
-        kept, streams = recorder.kept(first, stop), game.streams[:active]
-        compiled.play(state, vectors, streams, kept, [*columns, sums])
+        kept = recorder.kept(first, stop)
+        compiled.play(state, vectors, np.arange(runs), kept, [*columns, sums])
         recorder.add(block)
-        game.after_block(first, stop, costs, partial(runs.state_of, before), state[:active, :d])
     return Played(state[:, :d].copy())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import is_dataclass
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -33,12 +32,7 @@ class Choice(NamedTuple):
 
 
 def choose(
-    algorithms: Sequence[Player],
-    problem: Problem,
-    horizons: Array,
-    start: Array,
-    *,
-    each_row: bool = False,
+    algorithm: Player, problem: Problem, rounds: int, start: Array, *, each_row: bool = False
 ) -> Choice:
     """Choose the kernel where it has all parts of the game, else the quickest of the others.
 
@@ -48,31 +42,29 @@ def choose(
     unless these have an attribute ``batches`` that is true.
 
     Args:
-        algorithms: those that play.
+        algorithm: what plays.
         problem: what is played.
-        horizons: rounds of every run.
+        rounds: of every run.
         start: the first action.
         each_row: whether the values of all constraints are wanted.
     """
-    runs, rounds = len(horizons), int(horizons.max())
+    runs = problem.costs.runs or 1
     plain, size = ("loop", "one run") if runs == 1 else ("batch", f"{runs:,} runs")
     size += f" of {rounds:,} rounds" if rounds > 1 else " of one round"
-    if describe(algorithms, problem, start, each_row=each_row) is not None:
+    if describe(algorithm, problem, start, each_row=each_row) is not None:
         return Choice("kernel", size)
-    parts = (*algorithms, problem.constraint, problem.costs)
     if runs > 1:
-        alone = next((name_of(a) for a in algorithms if needs_of(a).one_run), None)
+        parts = (algorithm, problem.constraint, problem.costs)
+        alone = name_of(algorithm) if needs_of(algorithm).one_run else None
         if alone := alone or _outsider(parts, compiled=False):
             return Choice("loop", f"{size}, with {alone}, which plays one at a time")
     if rounds < (LONG_LOOP if runs == 1 else LONG_BATCH):
         return Choice(plain, size)
-    why_not = _why_not_compiled(algorithms, problem, runs, start)
+    why_not = _why_not_compiled(algorithm, problem, runs, start)
     return Choice(plain, f"{size}{why_not}") if why_not else Choice("scan", size)
 
 
-def _why_not_compiled(
-    algorithms: Sequence[Player], problem: Problem, runs: int, start: Array
-) -> str:
+def _why_not_compiled(algorithm: Player, problem: Problem, runs: int, start: Array) -> str:
     """Return why a long game is not compiled by JAX; nothing if it is."""
     if runs * problem.costs.dimension > _WIDE:
         return ", too wide for a compiled scan to be faster"
@@ -80,13 +72,12 @@ def _why_not_compiled(
         return "; a scan would be faster, but JAX is not installed"
     if not isinstance(start, (np.ndarray, list, tuple)):
         return ", from a start that is not NumPy's"
-    for algorithm in algorithms:
-        needs = needs_of(algorithm)
-        if needs.numpy_only:
-            return f", with {name_of(algorithm)}, which cannot be compiled"
-        if needs.row_loop:
-            return f", with {name_of(algorithm)}, which takes long to compile"
-    outsider = _outsider((*algorithms, problem.constraint, problem.costs), compiled=True)
+    needs = needs_of(algorithm)
+    if needs.numpy_only:
+        return f", with {name_of(algorithm)}, which cannot be compiled"
+    if needs.row_loop:
+        return f", with {name_of(algorithm)}, which takes long to compile"
+    outsider = _outsider((algorithm, problem.constraint, problem.costs), compiled=True)
     return f", with {outsider}, which may not compile" if outsider else ""
 
 

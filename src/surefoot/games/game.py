@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -20,10 +20,9 @@ from surefoot.core.types import (
     Needs,
     Number,
     Player,
-    State,
     needs_of,
 )
-from surefoot.games.record import Progress, Recorder
+from surefoot.games.record import Recorder
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import ArrayCosts
@@ -128,56 +127,42 @@ class Played(NamedTuple):
     compile_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Game:
-    """Runs, each a player and a stream, in descending order of horizon.
+    """An algorithm against each stream of a problem: the runs.
 
     Attributes:
-        algorithms: one for each run, or a single one for all.
+        algorithm: of all runs.
         problem: what is played.
-        streams: which stream of the costs each run meets.
         start: the first action, of all runs.
-        horizons: rounds of each run, falling.
-        recorder: takes the blocks.
+        recorder: takes the blocks; it knows how many runs and rounds there are.
         directions: that algorithms with bandit feedback explore along.
-        callback: told of progress after every block.
     """
 
-    algorithms: Sequence[Player]
+    algorithm: Player
     problem: Problem
-    streams: Array
     start: Array
-    horizons: Array
     recorder: Recorder
     directions: Directions
-    callback: Callable[[Progress], None] | None
 
-    def algorithm(self, run: int) -> Player:
-        """Return the algorithm of one run."""
-        return self.algorithms[run if len(self.algorithms) > 1 else 0]
+    def blocks(self, length: int) -> Iterator[tuple[int, int, CostStream]]:
+        """Yield the first round, the last and the costs of each block, of so many rounds."""
+        horizon = self.recorder.horizon
+        for first in range(0, horizon, length):
+            stop = min(first + length, horizon)
+            yield first, stop, self.problem.costs.rounds(first, stop)
 
-    def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice | None) -> Oracle:
-        """Return what answers one run, or some runs of a batch, in the rounds from first to stop.
-
-        With None for the runs it has the streams of the problem, for the engine to choose from.
-        """
-        needs = needs_of(self.algorithm(runs if isinstance(runs, int) else 0))
-        g = self.problem.constraint
+    def oracle(self, costs: CostStream, first: int, stop: int, runs: int | slice) -> Oracle:
+        """Return what answers one run, or some of a batch, in the rounds from first to stop."""
+        needs, g = needs_of(self.algorithm), self.problem.constraint
         return Oracle(
-            costs if runs is None else costs.run(self._streams_of(runs)),
+            costs.run(runs),
             g if isinstance(g, Constraint) else g.rounds(first, stop),
             needs,
             self.recorder.watch.is_on,
             self.recorder.rows > 0,
             self.directions.draw(first, stop, runs) if needs.directions else None,
         )
-
-    def _streams_of(self, runs: int | slice) -> Index:
-        """Return the streams of some runs; as a slice without a copy if they are consecutive."""
-        streams = self.streams[runs]
-        if isinstance(runs, slice) and (np.diff(streams) == 1).all():
-            return slice(int(streams[0]), int(streams[-1]) + 1)
-        return streams
 
     def check_oracle(self, oracle: Oracle, x: Array) -> None:
         """Check the shapes before the first round, so that the user's own functions are named.
@@ -200,67 +185,34 @@ class Game:
                     f"{name}.shape must be {want}, got {tuple(np.shape(value))}"
                 )
 
-    def after_block(
-        self,
-        first: int,
-        stop: int,
-        costs: CostStream,
-        before: Callable[[int], State],
-        x: Array,
-    ) -> None:
-        """Look for runs that were lost, and call the callback.
+    def status(self, run: int, final: Array) -> str:
+        """Return "ok", or why a run has no more actions; ``final`` are those that come next.
 
-        Args:
-            first: rounds played before the block.
-            stop: rounds played with it.
-            costs: the costs of the block.
-            before: from a run to its state before the block.
-            x: the next actions of the runs that played, as NumPy.
+        The sentence is that of the live loop, from playing the run once more in NumPy.
         """
-        lost = ~np.isfinite(x).all(axis=1) | (self.recorder.lost[: len(x)] > 0)
-        status = self.recorder.status
-        for run in np.flatnonzero(lost).tolist():
-            if status[run] == "ok":
-                last = min(stop, int(self.horizons[run]))
-                status[run] = self._why_lost(run, first, last, costs, before)
-        if self.callback is not None:
-            self.callback(self.recorder.progress(stop))
-
-    def _why_lost(
-        self, run: int, first: int, stop: int, costs: CostStream, before: Callable[[int], State]
-    ) -> str:
-        """Return the sentence of the live loop, from playing the run's block once more in NumPy."""
+        at = int(self.recorder.lost[run])
+        if at == 0 and np.isfinite(final[run]).all():
+            return "ok"
+        stop = at or self.recorder.horizon
         try:
-            algorithm = self.algorithm(run)
-            state = to_numpy_state(before(run), algorithm.init(to_numpy(self.start)))
-            oracle = self.oracle(costs, first, stop, run)
-            for t in range(first, stop):
-                seen = oracle.ask(t - first, state.x)
-                g = seen.worst
+            state = self.algorithm.init(to_numpy(self.start))
+            oracle = self.oracle(self.problem.costs.rounds(0, stop), 0, stop, run)
+            for t in range(stop):
+                seen = oracle.ask(t, state.x)
                 try:
-                    state, _ = algorithm.step(state, seen.feedback)
+                    state, _ = self.algorithm.step(state, seen.feedback)
                 except ValueError as error:
                     return f"round {t + 1}: {error}"
-                if not np.isfinite(g):
-                    return f"round {t + 1}: the constraint value must be finite, got {g!r}"
+                if not np.isfinite(seen.worst):
+                    told = f"the constraint value must be finite, got {seen.worst!r}"
+                    return f"round {t + 1}: {told}"
                 if not np.isfinite(state.x).all():
                     return f"round {t + 1}: the next action must be finite, got {state.x!r}"
         except Exception:
             # A user's functions may know no other arrays than those of the engine; that must not
             # cost the game, which has been played.
             pass
-        at = int(self.recorder.lost[run])
         return f"round {at}: g is not finite" if at else f"round {stop}: the action is not finite"
-
-
-def to_numpy_state(state: Array, like: Array) -> Array:
-    """Return one run's state as the live loop has it: NumPy and floats, shaped like ``like``."""
-    if isinstance(like, tuple):
-        return type(like)(*map(to_numpy_state, state, like))
-    if isinstance(like, (bool, int, float)):
-        return type(like)(to_numpy(state).item())
-    array = np.array(to_numpy(state))
-    return array.reshape(np.shape(like)) if array.size == np.size(like) else array
 
 
 class Directions:
@@ -268,30 +220,28 @@ class Directions:
 
     Args:
         seed: of the game.
-        streams: which stream each run meets, whose number is the key of its generator.
+        runs: how many there are.
         dimension: entries of a vector.
     """
 
-    def __init__(self, seed: int, streams: Array, dimension: int) -> None:
-        self._seed, self._streams, self._dimension = seed, streams, dimension
+    def __init__(self, seed: int, runs: int, dimension: int) -> None:
+        self._seed, self._runs, self._dimension = seed, runs, dimension
         # Of each run, how many rounds were drawn for, and its generator.
         self._sources: dict[int, tuple[int, np.random.Generator]] = {}
 
-    def draw(self, first: int, stop: int, runs: int | slice | None) -> Array:
-        """Return the vectors of some rounds, of one run, of some or of all.
+    def draw(self, first: int, stop: int, runs: int | slice) -> Array:
+        """Return the vectors of some rounds, of one run or of some.
 
         A block that is asked for again, to see why a run was lost, is drawn again from the start.
         """
         if isinstance(runs, int):
             return self._draw(first, stop, runs)
-        everyone = range(len(self._streams))[slice(None) if runs is None else runs]
-        return np.stack([self._draw(first, stop, run) for run in everyone], axis=1)
+        return np.stack([self._draw(first, stop, r) for r in range(self._runs)[runs]], axis=1)
 
     def _draw(self, first: int, stop: int, run: int) -> Array:
         drawn, source = self._sources.get(run, (0, None))
         if source is None or drawn > first:
-            key = int(self._streams[run])
-            source = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(key,)))
+            source = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(run,)))
             drawn = 0
         source.normal(size=(first - drawn, self._dimension))
         ways = source.normal(size=(stop - first, self._dimension))

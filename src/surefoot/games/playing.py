@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import Guarantee, Measure, Tuned, name_of, unpack
+from surefoot.algorithms import Guarantee, Tuned, name_of, unpack
 from surefoot.algorithms.guarantee import ROUNDING
 from surefoot.core import checks
 from surefoot.core.algorithm import own_domain
@@ -19,7 +19,7 @@ from surefoot.core.types import Array, ArrayLike, Index, Player, needs_of
 from surefoot.games.compiled import describe, play_compiled
 from surefoot.games.engine_choice import Choice, choose
 from surefoot.games.game import Directions, Game, Played
-from surefoot.games.record import BlockWatch, Mode, Observed, Progress, Recorder
+from surefoot.games.record import BlockWatch, Mode, Observed, Progress, Recorder, bounds
 from surefoot.games.rounds import fields_of, play_batch, play_loop
 from surefoot.games.scan import compile_scan
 from surefoot.games.trace import Trace, ledger_of
@@ -27,7 +27,7 @@ from surefoot.problems import Problem
 from surefoot.problems.constraints import ConstraintStream
 from surefoot.sets import Ball
 
-__all__ = ["Engine", "play", "play_all"]
+__all__ = ["Engine", "play"]
 
 Engine: TypeAlias = Literal["auto", "loop", "batch", "kernel", "scan"]
 
@@ -77,88 +77,29 @@ def play(
         Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds,
         largest g = -0.0437; (regret was not computed: call final_regret())
     """
-    (trace,) = play_all(
-        [player],
-        problem,
-        horizons=None if horizon is None else [horizon],
-        engine=engine,
-        start=start,
-        every=every,
-        keep_actions=keep_actions,
-        watch=watch,
-        callback=callback,
-        seed=seed,
-    )
-    return trace
-
-
-def play_all(
-    players: Sequence[Player | Tuned[Any]],
-    problem: Problem,
-    *,
-    horizons: Sequence[int] | None = None,
-    engine: Engine = "auto",
-    start: ArrayLike | None = None,
-    every: int | None = 1,
-    keep_actions: bool = True,
-    watch: Mode = "warn",
-    callback: Callable[[Progress], None] | None = None,
-    seed: int = 0,
-) -> list[Trace]:
-    """Play several algorithms of one type at once, each in all of the problem's runs.
-
-    Each may have its own parameters and horizon; the batch and scan engines play all of them as
-    one array program. The other arguments are the same as for :func:`play`.
-
-    Returns:
-        One trace per player, in order.
-    """
-    _check_problem(problem, players)
+    _check_problem(problem, player)
     _check_options(engine, every, watch, callback, seed)
-    if not players:
-        raise InvalidValueError("players must not be empty, got []")
-    algorithms, guarantees = zip(*(unpack(p) for p in players), strict=True)
-    for algorithm, guarantee in zip(algorithms, guarantees, strict=True):
-        _check_player(algorithm, guarantee, problem)
-    lengths = _horizons(guarantees, problem, horizons)
-    # A run is a player and a stream; runs are ordered by falling horizon.
-    streams = problem.costs.runs or 1
-    player_of = np.repeat(np.arange(len(players)), streams)
-    order = np.argsort(-lengths[player_of], kind="stable")
-    player_of, stream_of = player_of[order], np.tile(np.arange(streams), len(players))[order]
+    algorithm, guarantee = unpack(player)
+    _check_player(algorithm, guarantee, problem)
+    rounds = _horizon(guarantee, problem, horizon)
+    runs, d = problem.costs.runs or 1, problem.costs.dimension
     first = problem.start if start is None else start
-    choice = Choice(engine, "as asked")
-    each_row = any(_bounds("rows", g) for g in guarantees)
+    choice, each_row = Choice(engine, "as asked"), bounds("rows", guarantee)
     if engine == "auto":
-        choice = choose(algorithms, problem, lengths[player_of], first, each_row=each_row)
+        choice = choose(algorithm, problem, rounds, first, each_row=each_row)
+    block_watch = BlockWatch(guarantee, runs, watch, _curvature(guarantee, problem))
+    rows = problem.constraint.rows if each_row else 0
     game = Game(
-        algorithms=[algorithms[p] for p in player_of] if len(players) > 1 else algorithms,
-        problem=problem,
-        streams=stream_of,
-        start=_start(first, problem.costs.dimension, choice.engine),
-        horizons=lengths[player_of],
-        recorder=Recorder(
-            lengths[player_of],
-            problem.costs.dimension,
-            every,
-            keep_actions,
-            BlockWatch([guarantees[p] for p in player_of], watch, _curvature(guarantees, problem)),
-            problem.constraint.rows if each_row else 0,
-        ),
-        directions=Directions(seed, stream_of, problem.costs.dimension),
-        callback=callback,
+        algorithm,
+        problem,
+        _start(first, d, choice.engine),
+        Recorder(runs, rounds, d, every, keep_actions, block_watch, rows, callback),
+        Directions(seed, runs, d),
     )
     began = time.perf_counter()
     choice, played = _run(game, choice, may_change=engine == "auto")
     seconds = time.perf_counter() - began - (played.compile_seconds or 0.0)
-    seconds_a_round = seconds / float(game.horizons.sum())
-    place = np.argsort(order).reshape(len(players), streams)
-    # One run of a problem that has no run axis has none in its trace either.
-    rows = place[:, 0].tolist() if problem.costs.runs is None else place
-    return [
-        _trace(game, guarantee, choice, runs, played, seconds_a_round)
-        for guarantee, runs in zip(guarantees, rows, strict=True)
-    ]
+    return _trace(game, guarantee, choice, played, seconds / runs)
 
 
 def _check_options(
@@ -177,30 +118,29 @@ def _check_options(
     checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
 
 
-def _curvature(guarantees: Sequence[Guarantee | None], problem: Problem) -> float | None:
+def _curvature(guarantee: Guarantee | None, problem: Problem) -> float | None:
     """Return the largest curvature of a constraint, where a guarantee is for linear ones."""
-    if any(g is not None and g.constraint_form == "linear" for g in guarantees):
+    if guarantee is not None and guarantee.constraint_form == "linear":
         return float(np.max(problem.constraint.row_curvatures(problem.domain)))
     return None
 
 
 def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Played]:
     """Play the game; a scan that "auto" chose and that does not compile becomes another engine."""
-    alone = next((name_of(a) for a in game.algorithms if needs_of(a).one_run), None)
-    if choice.engine == "batch" and alone is not None:
+    name = name_of(game.algorithm)
+    if choice.engine == "batch" and needs_of(game.algorithm).one_run:
         raise InvalidValueError(
-            f"{alone} is written for one run, not for a batch: play it with engine='loop' or 'auto'"
+            f"{name} is written for one run, not for a batch: play it with engine='loop' or 'auto'"
         )
     if choice.engine == "kernel":
         each_row = game.recorder.rows > 0
-        if describe(game.algorithms, game.problem, game.start, each_row=each_row) is None:
+        if describe(game.algorithm, game.problem, game.start, each_row=each_row) is None:
             raise InvalidValueError(
                 f"{kernel.sentence()}; it must have rule, costs and constraint of the game, got "
-                f"{name_of(game.algorithms[0])}, {type(game.problem.costs).__name__} and "
+                f"{name}, {type(game.problem.costs).__name__} and "
                 f"{type(game.problem.constraint).__name__}: play it with engine='auto'"
             )
-    # A lost run is reported by its status; NumPy need not warn of the NaN it has become.
-    with np.errstate(invalid="ignore", over="ignore"):
+    with _quiet():
         if choice.engine == "scan":
             try:
                 play_scan = compile_scan(game)
@@ -208,7 +148,7 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Playe
                 if not may_change:
                     raise
                 # Not a round has been played. An error that is not JAX's own is raised again.
-                engine = "loop" if len(game.horizons) == 1 else "batch"
+                engine = "loop" if game.recorder.runs == 1 else "batch"
                 choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
             else:
                 played = play_scan()
@@ -218,11 +158,16 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Playe
         return choice, plain[choice.engine](game)
 
 
-def _check_problem(problem: object, players: Sequence[object]) -> None:
+def _quiet() -> np.errstate:
+    """Return no warnings of NaN: a lost run, which becomes it, is reported by its status."""
+    return np.errstate(invalid="ignore", over="ignore")
+
+
+def _check_problem(problem: object, player: object) -> None:
     """Raise for what is no problem, and say whether a player was given for it."""
     if isinstance(problem, Problem):
         return
-    swapped = any(isinstance(player, Problem) for player in players)
+    swapped = isinstance(player, Problem)
     raise InvalidValueError(
         "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
         f"got {checks.repr_line(problem)}{': the player comes first' * swapped}"
@@ -238,11 +183,6 @@ def _check_player(algorithm: Player, guarantee: Guarantee | None, problem: Probl
     if guarantee is not None:
         _refuse_changing(guarantee, problem)
         _refuse_other_ball(algorithm, guarantee, problem)
-
-
-def _bounds(measure: Measure, guarantee: Guarantee | None) -> bool:
-    """Return whether a guarantee bounds a measure."""
-    return guarantee is not None and measure in guarantee.bounds(1)
 
 
 def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
@@ -275,23 +215,17 @@ def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem
         )
 
 
-def _horizons(
-    guarantees: Sequence[Guarantee | None], problem: Problem, horizons: Sequence[int] | None
-) -> Array:
-    """Return the number of rounds of each player."""
+def _horizon(guarantee: Guarantee | None, problem: Problem, horizon: int | None) -> int:
+    """Return the number of rounds."""
     available = problem.costs.horizon
-    if horizons is None:
-        horizons = [available if g is None or g.horizon is None else g.horizon for g in guarantees]
-    if len(horizons) != len(guarantees):
+    if horizon is None:
+        horizon = None if guarantee is None else guarantee.horizon
+    rounds = available if horizon is None else checks.check_horizon(horizon)
+    if rounds > available:
         raise InvalidValueError(
-            f"horizons must be one for each of the {len(guarantees)} players, got {len(horizons)}"
+            f"horizon must be at most {available}, the rounds of the costs, got {horizon}"
         )
-    for horizon in horizons:
-        if checks.check_horizon(horizon) > available:
-            raise InvalidValueError(
-                f"horizon must be at most {available}, the rounds of the costs, got {horizon}"
-            )
-    return np.array(horizons, dtype=np.int64)
+    return rounds
 
 
 def _start(x1: Array, dimension: int, engine: str) -> Array:
@@ -304,48 +238,34 @@ def _start(x1: Array, dimension: int, engine: str) -> Array:
 
 
 def _trace(
-    game: Game,
-    guarantee: Guarantee | None,
-    choice: Choice,
-    runs: Index,
-    played: Played,
-    seconds_a_round: float,
+    game: Game, guarantee: Guarantee | None, choice: Choice, played: Played, seconds: float
 ) -> Trace:
-    """Return one player's share of the record; an int as ``runs`` gives a trace of one run."""
+    """Return what was recorded; one run of a problem without a run axis has none either."""
     recorder, watch = game.recorder, game.recorder.watch
-    mine = np.atleast_1d(runs)
-    first = int(mine[0])
-    algorithm, horizon = game.algorithm(first), int(game.horizons[first])
-    kept = recorder.rounds_of(horizon)
-    number = {int(r): k for k, r in enumerate(mine)}
-    breaches = [b._replace(run=number[b.run]) for b in watch.breaches if b.run in number]
-    status = [recorder.status[r] for r in mine]
+    runs: Index = 0 if game.problem.costs.runs is None else slice(None)
+    with _quiet():
+        status = tuple(game.status(run, played.final) for run in range(recorder.runs))
+    region, compiled = game.problem.benchmark.region, played.compile_seconds or 0.0
     return Trace(
         problem=game.problem,
         guarantee=guarantee,
         engine=choice.engine,
         engine_note=f"{choice.engine}: {choice.reason}",
-        horizon=horizon,
-        rounds=recorder.rounds[kept],
-        actions=None if recorder.actions is None else recorder.actions[kept][:, runs],
-        cost=recorder.cost[kept][:, runs],
-        cost_sum=recorder.cost_sum[kept][:, runs],
-        constraint=recorder.constraint[kept][:, runs],
-        peak=recorder.peaks_of(horizon)[:, runs],
+        horizon=recorder.horizon,
+        rounds=recorder.rounds,
+        actions=None if recorder.actions is None else recorder.actions[:, runs],
+        cost=recorder.cost[:, runs],
+        cost_sum=recorder.cost_sum[:, runs],
+        constraint=recorder.constraint[:, runs],
+        peak=recorder.peak[:, runs],
         total_cost=recorder.total[runs],
         violations=recorder.meter.read().of(runs),
         row_sums=None if recorder.meter.row_sums is None else recorder.meter.row_sums[runs],
-        excess=watch.excess[runs] if _bounds("round", guarantee) else None,
+        excess=None if watch.excess is None else watch.excess[runs],
         next_action=played.final[runs],
         observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
-        breaches=tuple(sorted(breaches, key=lambda b: (b.round, b.run))),
-        status=status[0] if isinstance(runs, int) else tuple(status),
-        ledger=ledger_of(
-            algorithm,
-            horizon,
-            game.problem.benchmark.region,
-            seconds_a_round * horizon,
-            played.compile_seconds or 0.0,
-        ),
-        player=name_of(algorithm),
+        breaches=tuple(sorted(watch.breaches, key=lambda b: (b.round, b.run))),
+        status=status[0] if runs == 0 else status,
+        ledger=ledger_of(game.algorithm, recorder.horizon, region, seconds, compiled),
+        player=name_of(game.algorithm),
     )

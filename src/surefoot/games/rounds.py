@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import is_dataclass, replace
-from functools import cache, partial
-from typing import TypeVar
+from dataclasses import is_dataclass
 
 import numpy as np
 
 from surefoot.core.arrays import norm, to_numpy
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import field_values
 from surefoot.core.types import Array, Number, Player, State, needs_of
 from surefoot.games.game import Game, Oracle, Played
-from surefoot.games.record import Block, block_length, segments
+from surefoot.games.record import Block, block_length
 
-__all__ = ["fields_of", "numbers_of", "play_batch", "play_loop", "slice_state", "stack"]
-
-T = TypeVar("T")
+__all__ = ["fields_of", "numbers_of", "play_batch", "play_loop"]
 
 # Numbers in the actions of a group, a megabyte: measured at d = 100, 1,000 and 10,000, a round of a
 # run is cheapest between half and twice of that, and up to twice as dear far from it.
@@ -47,36 +42,22 @@ def play_batch(game: Game) -> Played:
 
 def _play(game: Game, size: int, *, alone: bool) -> Played:
     """Play groups of runs; of one run each, without the axis of runs, where they are alone."""
-    problem, recorder = game.problem, game.recorder
-    runs, d = len(game.horizons), problem.costs.dimension
-    algorithm = cache(partial(_algorithm, game))
-    # The state of each group, by its first run.
-    states = {
-        low: algorithm(low, high).init(
-            game.start if alone else np.tile(game.start, (high - low, 1))
-        )
-        for low, high in _groups(runs, size)
-    }
-    final = np.empty((runs, d))
-    for first, stop, active in segments(game.horizons, block_length(runs, d)):
-        costs = problem.costs.rounds(first, stop)
-        block, kept = recorder.block(first, stop, active), recorder.kept(first, stop).tolist()
-        before = dict(states)
-        for low, high in _groups(active, size):
-            state = states[low]
-            if not alone:  # the runs of the group that go on
-                state = slice_state(state, slice(high - low), len(state.x))
-            oracle = game.oracle(costs, first, stop, low if alone else slice(low, high))
-            if first == 0 == low:
-                game.check_oracle(oracle, state.x)
-            mine = block.columns(slice(low, high))
-            column = float if alone else _column
-            states[low] = _play_rounds(algorithm(low, high), oracle, state, mine, kept, column)
-            final[low:high] = to_numpy(states[low].x)
+    recorder, d = game.recorder, game.problem.costs.dimension
+    groups = [slice(n, min(n + size, recorder.runs)) for n in range(0, recorder.runs, size)]
+    states = [
+        game.algorithm.init(game.start if alone else np.tile(game.start, (g.stop - g.start, 1)))
+        for g in groups
+    ]
+    for first, stop, costs in game.blocks(block_length(recorder.runs, d)):
+        block, kept = recorder.block(first, stop), recorder.kept(first, stop).tolist()
+        for i, group in enumerate(groups):
+            oracle = game.oracle(costs, first, stop, group.start if alone else group)
+            if first == 0 == i:
+                game.check_oracle(oracle, states[0].x)
+            mine, column = block.columns(group), float if alone else _column
+            states[i] = _play_rounds(game.algorithm, oracle, states[i], mine, kept, column)
         recorder.add(block)
-        state_of = before.__getitem__ if alone else partial(_state_of, before, size)
-        game.after_block(first, stop, costs, state_of, final[:active])
-    return Played(final)
+    return Played(np.vstack([to_numpy(state.x) for state in states]))
 
 
 def _play_rounds(
@@ -140,7 +121,7 @@ def _group_size(game: Game) -> int:
     problem, d = game.problem, game.problem.costs.dimension
     held = sum(map(np.size, numbers_of(problem.constraint)))
     # A run has an action and a value for each row of the constraint; rows kept apart are its own.
-    apart = needs_of(game.algorithms[0]).apart
+    apart = needs_of(game.algorithm).apart
     width = d * problem.constraint.rows if apart else max(d, held // d)
     # A constraint that does not fit either is better read once for many runs than for each anew.
     fitting = max(_NUMBERS, held) // width
@@ -162,66 +143,3 @@ def numbers_of(part: object) -> list[Array]:
     if isinstance(part, tuple):
         return [number for one in part for number in numbers_of(one)]
     return [part] if isinstance(part, (float, np.ndarray, np.generic)) else []
-
-
-def _groups(runs: int, size: int) -> Iterator[tuple[int, int]]:
-    for low in range(0, runs, size):
-        yield low, min(low + size, runs)
-
-
-def _algorithm(game: Game, low: int, high: int) -> Player:
-    """Return one algorithm for the runs from low to high."""
-    return stack(game.algorithms[low:high]) if len(game.algorithms) > 1 else game.algorithms[0]
-
-
-def _state_of(states: dict[int, State], size: int, run: int) -> State:
-    """Return one run's state from the states of the groups."""
-    state = states[run - run % size]
-    part: State = slice_state(state, run % size, len(state.x))
-    return part
-
-
-def slice_state(state: Array, which: int | slice, runs: int) -> Array:
-    """Return the part of a batch's state that belongs to one run or to a slice of its runs."""
-    if isinstance(state, tuple):
-        parts = (slice_state(leaf, which, runs) for leaf in state)
-        return tuple(parts) if type(state) is tuple else type(state)(*parts)
-    return state[which] if np.ndim(state) > 0 and state.shape[0] == runs else state
-
-
-def stack(algorithms: Sequence[T]) -> T:
-    """Return several algorithms as one, each in its own run: numbers that differ become columns."""
-    first = algorithms[0]
-    if any(type(a) is not type(first) for a in algorithms):
-        names = sorted({type(a).__name__ for a in algorithms})
-        raise InvalidValueError(
-            f"algorithms of one batch must be of one type, got {', '.join(names)}"
-        )
-    if len(algorithms) == 1:
-        return first
-    if not is_dataclass(first) or isinstance(first, type):
-        raise InvalidValueError(
-            f"algorithms of one batch must be dataclasses, got {type(first).__name__}: "
-            "play them one by one"
-        )
-    held = [fields_of(a) for a in algorithms]
-    pairs = [(name, [values[name] for values in held]) for name in held[0]]
-    changed = {name: _join(name, values) for name, values in pairs if not _is_shared(values)}
-    return replace(first, **changed) if changed else first
-
-
-def _is_shared(values: list[Array]) -> bool:
-    """Return whether all algorithms have the same value."""
-    first = values[0]
-    return all(v is first or (not is_dataclass(v) and np.array_equal(v, first)) for v in values)
-
-
-def _join(name: str, values: list[Array]) -> Array:
-    """Return the values of a field that differ from algorithm to algorithm as one."""
-    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
-        return np.array(values, dtype=np.float64)[:, None]
-    if is_dataclass(values[0]):
-        return stack(values)
-    raise InvalidValueError(
-        f"{name} must be a number or the same for all algorithms of one batch, got different ones"
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
@@ -12,11 +12,10 @@ import numpy as np
 
 from surefoot.core.arrays import is_foreign_array, norm
 from surefoot.core.optional import need
-from surefoot.core.types import Array, CostStream, Player, State
+from surefoot.core.types import Array, Player, State
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, Recorder
-from surefoot.games.rounds import fields_of, slice_state, stack
-from surefoot.problems.costs import ArrayCosts
+from surefoot.games.rounds import fields_of
 
 if TYPE_CHECKING:
     import jax
@@ -33,37 +32,35 @@ def compile_scan(game: Game) -> Callable[[], Played]:
     """Return what plays all runs at once, compiled.
 
     Rounds go through the compiled program in blocks of one fixed length, with every number an
-    argument, so that neither another horizon nor another parameter compiles anew. A run that has
-    reached its horizon keeps its action.
+    argument, so that neither another horizon nor another parameter compiles anew. After the
+    horizon an action stays.
     """
     jax = need("jax", "jax", "the scan engine")
-    runs, costs = len(game.horizons), game.problem.costs
+    runs, costs = game.recorder.runs, game.problem.costs
     length = _block_length(runs, costs.dimension, costs.horizon)
-    algorithm = stack(game.algorithms)
     with jax.enable_x64(True):
         # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
-        state = as_tree(algorithm.init(np.tile(game.start, (runs, 1))))
-        player, opening = as_tree(algorithm), _chunk(game, 0, length)
+        state = as_tree(game.algorithm.init(np.tile(game.start, (runs, 1))))
+        player, opening = as_tree(game.algorithm), _chunk(game, 0, length)
         compiled = _compile(game, length, opening, (_Sides(player, opening.oracle), state))
-    return partial(_play, game, compiled, opening, player, state)
+    return partial(_play, game, length, compiled, opening, player, state)
 
 
-def _play(game: Game, compiled: _Program, chunk: _Chunk, player: Player, state: State) -> Played:
+def _play(
+    game: Game, length: int, compiled: _Program, chunk: _Chunk, player: Player, state: State
+) -> Played:
     """Play the chunks of a game, from the first one."""
-    last, length = int(game.horizons[0]), chunk.costs.horizon
+    last = game.recorder.horizon
     finish: Callable[[], None] | None = None
     with need("jax", "jax", "the scan engine").enable_x64(True):
         for first in range(0, last, length):
             chunk = chunk if first == 0 else _chunk(game, first, length)
-            before = state
             sides = _Sides(player, chunk.oracle)
             state, out = compiled.call(sides, state, chunk.skipped, chunk.remaining)
             # What came out of the block before is taken in while this one is computed.
             if finish is not None:
                 finish()
-            stop = min(first + length, last)
-            played = chunk.costs.rounds(chunk.skipped, stop - first + chunk.skipped)
-            finish = partial(_take_in, game, first, stop, played, before, state, out)
+            finish = partial(_hand_over, game.recorder, first, min(first + length, last), out)
         assert finish is not None
         finish()
         return Played(np.asarray(state.x), compile_seconds=compiled.seconds)
@@ -81,30 +78,23 @@ class _Chunk(NamedTuple):
     """Rounds that go through the program at once.
 
     Attributes:
-        costs: of these rounds.
         oracle: what answers in them.
-        copies: how often the streams of the oracle follow one another in the runs.
         skipped: rounds at its beginning that have been played.
-        remaining: rounds that each run has left, a column.
+        remaining: rounds that are left of the game.
     """
 
-    costs: CostStream
     oracle: Oracle
-    copies: int
     skipped: int
-    remaining: Array
+    remaining: int
 
 
 def _chunk(game: Game, first: int, length: int) -> _Chunk:
     """Return the rounds after the first ones; the last chunk begins early enough to be whole."""
-    runs, streams = len(game.horizons), game.problem.costs
+    streams = game.problem.costs
     begin = min(first, streams.horizon - length)
     costs = streams.rounds(begin, begin + length)
-    # Streams held as arrays are handed over once, not once for every player.
-    shared = isinstance(costs, ArrayCosts)
-    answers = game.oracle(costs, begin, begin + length, None if shared else slice(runs))
-    copies = runs // (costs.runs or runs) if shared else 1
-    return _Chunk(costs, as_tree(answers), copies, first - begin, game.horizons[:, None] - first)
+    oracle = game.oracle(costs, begin, begin + length, slice(game.recorder.runs))
+    return _Chunk(as_tree(oracle), first - begin, game.recorder.horizon - first)
 
 
 def _block_length(runs: int, dimension: int, available: int) -> int:
@@ -138,33 +128,24 @@ def _compile(game: Game, length: int, chunk: _Chunk, parts: tuple[_Sides, State]
     _register(parts[0])
     leaves, structure = jax.tree.flatten(arguments)
     shapes = tuple((np.shape(leaf), np.result_type(leaf).str) for leaf in leaves)
-    key = length, chunk.copies, keep, structure, shapes
+    key = length, keep, structure, shapes
     if key in _PROGRAMS:
         return _PROGRAMS[key]._replace(seconds=0.0)
-
-    def look(oracle: Oracle, x: Array) -> None:
-        game.check_oracle(_repeat(oracle, chunk.copies), x)
-
-    jax.eval_shape(look, chunk.oracle, parts[1].x)  # a user's functions, by their shapes alone
+    # A user's functions, by their shapes alone.
+    jax.eval_shape(game.check_oracle, chunk.oracle, parts[1].x)
     began = time.perf_counter()
-    rounds = jax.jit(partial(_rounds, length, chunk.copies, keep))
+    rounds = jax.jit(partial(_rounds, length, keep))
     _PROGRAMS[key] = _Program(rounds.lower(*arguments).compile(), time.perf_counter() - began)
     return _PROGRAMS[key]
 
 
 def _rounds(
-    length: int,
-    copies: int,
-    keep: bool,
-    sides: _Sides,
-    state: State,
-    skipped: Array,
-    remaining: Array,
+    length: int, keep: bool, sides: _Sides, state: State, skipped: Array, remaining: Array
 ) -> tuple[State, Output]:
     """Return the state after a block of rounds and what they gave, to be compiled."""
     import jax
 
-    algorithm, oracle = sides.player, _repeat(sides.oracle, copies)
+    algorithm, oracle = sides.player, sides.oracle
 
     def step(state: State, k: Array) -> tuple[State, Output]:
         x = state.x
@@ -178,11 +159,6 @@ def _rounds(
 
     found: tuple[State, Output] = jax.lax.scan(step, state, jax.numpy.arange(length))
     return found
-
-
-def _repeat(oracle: Oracle, copies: int) -> Oracle:
-    """Return the oracle of all runs."""
-    return oracle if copies == 1 else replace(oracle, costs=oracle.costs.repeat(copies))  # type: ignore[attr-defined]
 
 
 # --- objects as trees of JAX ----------------------------------------------------------------------
@@ -259,37 +235,15 @@ def _as_array(number: T) -> T | np.ndarray:
 _PIECE = 2**15
 
 
-def _take_in(
-    game: Game,
-    first: int,
-    stop: int,
-    played: CostStream,
-    before: State,
-    after: State,
-    out: Output,
-) -> None:
-    """Record a block, and look for runs that were lost."""
-    _hand_over(game.recorder, first, stop, game.horizons, out)
-    x = np.asarray(after.x)[: int((game.horizons > first).sum())]
-    game.after_block(first, stop, played, partial(slice_state, before, runs=len(game.horizons)), x)
-
-
-def _hand_over(recorder: Recorder, first: int, stop: int, horizons: Array, out: Output) -> None:
-    """Give a compiled block to the recorder, cut where runs end and into pieces for the cache."""
+def _hand_over(recorder: Recorder, first: int, stop: int, out: Output) -> None:
+    """Give a compiled block to the recorder, cut into pieces for the cache."""
     arrays = [None if o is None else np.asarray(o) for o in out]
     actions, values = arrays.pop(2), arrays.pop()
-    piece = max(_PIECE // len(horizons), 64)
-    over = {int(h) for h in np.unique(horizons) if first < h < stop}
-    ends = sorted({stop, *range(first + piece, stop, piece), *over})
-    low = first
-    for high in ends:
-        active = int((horizons > low).sum())
+    piece = max(_PIECE // recorder.runs, 64)
+    for low in range(first, stop, piece):
+        high = min(low + piece, stop)
         rows = slice(low - first, high - first)
-        cost, g, gradient, subgradient = (
-            None if o is None else o[rows, :active, 0] for o in arrays
-        )
-        kept = recorder.kept(low, high) + (low - first)
-        mine = None if actions is None else actions[kept, :active]
-        sums = None if values is None else values[rows, :active].sum(axis=0)
+        cost, g, gradient, subgradient = (None if o is None else o[rows, :, 0] for o in arrays)
+        mine = None if actions is None else actions[recorder.kept(low, high) + (low - first)]
+        sums = None if values is None else values[rows].sum(axis=0)
         recorder.add(Block(low, cost, g, mine, gradient, subgradient, sums))
-        low = high

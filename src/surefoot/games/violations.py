@@ -66,43 +66,35 @@ class ViolationMeter:
 
     def __init__(self, runs: int, rows: int = 0) -> None:
         self.row_sums = np.zeros((runs, rows)) if rows else None
-        self._total = np.zeros(runs)
-        self._hard = np.zeros(runs)
-        self._squared = np.zeros(runs)
+        self._total, self._hard, self._squared = np.zeros((3, runs))
         self._worst = np.full(runs, -np.inf)
-        self._count = np.zeros(runs, dtype=np.int64)
-        self._last = np.zeros(runs, dtype=np.int64)
-        self._first = np.zeros(runs, dtype=np.int64)
+        self._count, self._last, self._first = np.zeros((3, runs), dtype=np.int64)
 
-    def add(
-        self, start: int, g: Array, runs: slice = slice(None), rows: Array | None = None
-    ) -> None:
+    def add(self, start: int, g: Array, rows: Array | None = None) -> None:
         """Add the values ``(rounds, runs)`` of the rounds after the first ``start``.
 
         Args:
             start: how many rounds came before.
             g: the largest constraint of each round.
-            runs: which runs they are of.
             rows: for separate constraints, the sums of each over these rounds,
                 ``(runs, m)``.
         """
         if self.row_sums is not None and rows is not None:
-            self.row_sums[runs] += rows
+            self.row_sums += rows
         worst = g.max(axis=0)
-        self._total[runs] += g.sum(axis=0)
-        self._worst[runs] = np.maximum(self._worst[runs], worst)
+        self._total += g.sum(axis=0)
+        self._worst = np.maximum(self._worst, worst)
         if (worst <= 0).all():
             return  # the common case: nothing is added to the others
         positive = np.maximum(g, 0.0)
         above = ~(g <= 0)
-        self._hard[runs] += positive.sum(axis=0)
-        self._squared[runs] += (positive * positive).sum(axis=0)
-        self._count[runs] += above.sum(axis=0)
+        self._hard += positive.sum(axis=0)
+        self._squared += (positive * positive).sum(axis=0)
+        self._count += above.sum(axis=0)
         rounds = start + 1 + np.arange(len(g))[:, None]
-        self._last[runs] = np.maximum(self._last[runs], (above * rounds).max(axis=0))
-        fresh = above.any(axis=0) & (self._first[runs] == 0)
-        first = start + 1 + above.argmax(axis=0)
-        self._first[runs] = np.where(fresh, first, self._first[runs])
+        self._last = np.maximum(self._last, (above * rounds).max(axis=0))
+        fresh = above.any(axis=0) & (self._first == 0)
+        self._first = np.where(fresh, start + 1 + above.argmax(axis=0), self._first)
 
     def read(self) -> Violations:
         """Return the measures of all rounds so far, one entry per run."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.problems.costs import Absolute, FromFunctions, Linear, Live, LogPortfolio, Quadratic
+from surefoot.problems.costs import Absolute, FromFunctions, Linear, Live, LogPortfolio
 
 X = np.zeros(1)
 
@@ -42,11 +42,6 @@ def test_ruin_costs_infinitely_much():
     value, gradient = LogPortfolio([[0.5], [-2.0]]).sum_at(np.ones(1))
     assert value == np.inf
     assert gradient.tolist() == [0.0]
-
-
-def test_copies_of_runs_come_one_after_the_other():
-    costs = Quadratic([[[1.0], [2.0]]], 1.0).repeat(2)
-    assert costs.targets[0, :, 0].tolist() == [1.0, 2.0, 1.0, 2.0]
 
 
 def test_numbers_of_the_rounds_must_have_the_shape_of_the_runs():

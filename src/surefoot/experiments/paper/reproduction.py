@@ -31,9 +31,9 @@ from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, build_spec, record, run
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
+from surefoot.experiments.paper import read_data
 from surefoot.experiments.rows import arrange
 from surefoot.experiments.store import Results
-from surefoot.problems import HORIZONS, SETTINGS
 
 REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
 
@@ -57,9 +57,9 @@ class PublishedCurve(NamedTuple):
 
     name: str
     measure: Literal["regret", "soft"]
-    values: tuple[float, float, float]
+    values: Sequence[float]
     stated: str
-    others: tuple[str, ...]
+    others: Sequence[str]
 
     @property
     def figure(self) -> str:
@@ -77,20 +77,10 @@ class PublishedCurve(NamedTuple):
         return dict(zip((2_000, 10_000, 20_000), self.values, strict=True))
 
 
-_PFS = ("PFS as plotted", "PFS as released", "PFS as demanded")
-_VECTOR = ("DPP, queue for each constraint",)
-CURVES = (
-    PublishedCurve("PFS", "regret", (88.0, 191.0, 267.0), "PFS as written", _PFS),
-    PublishedCurve("DPP", "regret", (45.0, 102.0, 142.0), "DPP", _VECTOR),
-    PublishedCurve(
-        "DPP-T", "regret", (333.0, 520.0, 600.0), "DPP-T as written", ("DPP-T as released",)
-    ),
-    PublishedCurve("PFS", "soft", (0.0, 0.0, 0.0), "PFS as written", _PFS[:1]),
-    PublishedCurve("DPP", "soft", (15.0, 31.0, 37.0), "DPP", _VECTOR),
-)
-"""The curves with values to compare. The text gives DPP as V = sqrt(T), alpha = T; that its queue
-is one for the largest constraint is not said and found in the scripts, hence the vector as other.
-"""
+_FIGURES = read_data("figures")
+
+CURVES = tuple(PublishedCurve(**curve) for curve in _FIGURES["curves"])
+"""The curves with values to compare."""
 
 _WHAT = {"regret": "regret", "soft": "[sum g]+"}
 
@@ -315,142 +305,31 @@ def reproduce(
 
 
 def specification() -> Spec:
-    """Return the experiment as a specification, as `surefoot run` would be given it."""
-    return build_spec(
-        {
-            "name": "reproduction",
-            "seed": 0,
-            "trials": 30,
-            "horizons": list(HORIZONS),
-            "recording": {"every": 100, "actions": 1, "horizons": [max(HORIZONS)]},
-            "problems": [
-                {"name": "paper_toy", "label": REGRET, "published": 0},
-                {"name": "paper_toy", "label": VIOLATION, "published": 1},
-                {"name": "binding_toy", "label": BINDING, "published": 0},
-            ],
-            "algorithms": sorted([*_paper_rows(), *_beyond(), *_rest()], key=_turn),
-        }
-    )
+    """Return the experiment as a specification, as `surefoot run` would be given it.
 
-
-_FIRST = (
-    "PFS as plotted",
-    "PFS as written",
-    "PFS as demanded",
-    "PFS tuned",
-    "CertifiedPFS",
-    "ScheduledPFS, strongly convex",
-    "DPP",
-    "DPP-T as released",
-)
-"""The rows that tell the story; a report draws these unless it is asked for others."""
-
-
-def _turn(row: dict[str, Any]) -> int:
-    return _FIRST.index(row["label"]) if row["label"] in _FIRST else len(_FIRST)
+    Its own rows are in ``reproduction.toml``; the rest of the catalogue follows.
+    """
+    data = read_data("reproduction")
+    data["algorithms"] += _rest({(row["name"], row.get("tuning")) for row in data["algorithms"]})
+    return build_spec(data)
 
 
 def story() -> record.Story:
     """Return what the reproduction is about, for the first screen of its page."""
-    return record.Story(
-        paper="Spencer Hutchinson and Mahnoosh Alizadeh, Constrained Online Convex Optimization "
-        "with Polyak Feasibility Steps, ICML 2025",
-        question="Its figures show that Polyak feasibility steps (PFS) never leave the feasible "
-        "set, while drift plus penalty (DPP, tightened: DPP-T) does, at a regret of the same "
-        "order. Do they come out again with the constants that the paper states?",
-        settings=(
-            ("as written", "eta and rho with the constants of the paper's text"),
-            ("as plotted", "with the constants that give the curves of Figure 1a"),
-            ("as released", "with the constants of the published scripts"),
-            ("as demanded", "Corollary 1 with a bound on the gradients that is true here"),
-        ),
-        link="https://arxiv.org/abs/2502.13112",
-    )
+    return record.from_plain(record.Story, _FIGURES["story"], "story")
 
 
 def panels() -> record.Panels:
     """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
-    others = (record.Shown("DPP", "DPP"), record.Shown("DPP-T as released", "DPP-T"))
-    written = (record.Shown("DPP", "DPP"), record.Shown("DPP-T as written", "DPP-T"))
-    beyond = (
-        record.Shown("PFS tuned", "PFS, tuned"),
-        record.Shown("CertifiedPFS", "certified"),
-        record.Shown("CertifiedPFS, horizon known", "certified, T known"),
-        record.Shown("ScheduledPFS, strongly convex", "strongly convex"),
-    )
-    return record.Panels(
-        problem=REGRET,
-        violation_problem=VIOLATION,
-        settings=(
-            record.PanelSetting("as plotted", (record.Shown("PFS as plotted", "PFS"), *others)),
-            record.PanelSetting("as written", (record.Shown("PFS as written", "PFS"), *written)),
-            record.PanelSetting("as released", (record.Shown("PFS as released", "PFS"), *others)),
-            record.PanelSetting("as demanded", (record.Shown("PFS as demanded", "PFS"), *others)),
-            record.PanelSetting("beyond", (*beyond, *others)),
-        ),
-        # Of Figure 1a and of Figure 1b, by the paper's name and the horizon.
-        published={
-            measure: {
-                c.name: {str(T): v for T, v in c.published.items()}
-                for c in CURVES
-                if c.measure == measure
-            }
-            for measure in ("regret", "soft")
-        },
-        every=300,
-    )
+    published: dict[str, dict[str, object]] = {"regret": {}, "soft": {}}
+    for curve in CURVES:
+        published[curve.measure][curve.name] = {str(T): v for T, v in curve.published.items()}
+    data = _FIGURES["panels"] | {"published": published}
+    return record.from_plain(record.Panels, data, "panels")
 
 
-def _paper_rows() -> list[dict[str, Any]]:
-    """Return PFS in four settings, DPP and DPP-T, on all three problems."""
-    rows: list[dict[str, Any]] = [
-        {
-            "label": f"PFS {setting.name}",
-            "name": "PFS",
-            "tuning": "chosen",
-            "options": {
-                "eta": {"times": setting.parameters(1)[0], "power": -0.5},
-                "rho": {"times": setting.rho_scale, "power": -0.5},
-            },
-            "constants": {"G_f": setting.G_f},
-        }
-        for setting in SETTINGS
-    ]
-    rows.append({"label": "PFS as demanded", "name": "PFS", "tuning": "anytime"})
-    published = {"V": {"power": 0.5}, "alpha": {"power": 1.0}}
-    scalar = {"name": "ScalarDPP", "parameters": published}
-    rows += [
-        {"label": "DPP", **scalar},
-        {"label": "DPP, queue for each constraint", "name": "DPP", "parameters": published},
-    ]
-
-    def tightened(label: str, most: float, times: float) -> dict[str, Any]:
-        rho = {"times": times, "power": -0.5, "at_most": most}
-        return {"label": label, "name": "Tighten", "parameters": {"rho": rho}, "base": scalar}
-
-    return [
-        *rows,
-        tightened("DPP-T as written", 0.25, 20.0),
-        # min(1, 20/sqrt T) times 0.45 in the regret script, times 0.5 in the violation script.
-        tightened("DPP-T as released", 0.45, 9.0),
-        tightened("DPP-T as released (violation script)", 0.5, 10.0) | {"only": [VIOLATION]},
-    ]
-
-
-def _beyond() -> list[dict[str, Any]]:
-    """Return rows with the same promise from the same constants, or from fewer."""
-    rows = [
-        ("PFS tuned", "PFS", "tuned"),
-        ("CertifiedPFS", "CertifiedPFS", "default"),
-        ("CertifiedPFS, horizon known", "CertifiedPFS", "known_horizon"),
-        ("ScheduledPFS, strongly convex", "ScheduledPFS", "strongly_convex"),
-    ]
-    return [{"label": label, "name": name, "tuning": tuning} for label, name, tuning in rows]
-
-
-def _rest() -> list[dict[str, Any]]:
+def _rest(taken: set[tuple[str, str | None]]) -> list[dict[str, Any]]:
     """Return a row for every theorem of the catalogue that has none yet and is played compiled."""
-    taken = {(row["name"], row.get("tuning")) for row in (*_paper_rows(), *_beyond())}
     return [
         {
             "label": f"{rule.__name__}.{tuning}",

@@ -114,17 +114,6 @@ class ArrayCosts(Costs, Declared, kw_only=False):
             return self
         return replace_unchecked(self, **{n: vars(self)[n][:, index] for n in self.series})
 
-    @final
-    def repeat(self, copies: int) -> Self:
-        """Return the streams of all runs, repeated once per copy."""
-        if self.runs is None:
-            return self
-        arrays = {name: vars(self)[name] for name in self.series}
-        tiled = {
-            n: namespace(a).tile(a, (1, copies, *(1,) * (a.ndim - 2))) for n, a in arrays.items()
-        }
-        return replace_unchecked(self, **tiled)
-
     @classmethod
     @final
     def join(cls, parts: Sequence[Self]) -> Self:
