@@ -12,7 +12,8 @@ ROOT = Path(__file__).parent
 def readme() -> str:
     """Return the README for a place where relative links and pictures lead nowhere."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    text = re.sub(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n*", "", text)
+    # A picture goes with its caption, the paragraph in italics below it.
+    text = re.sub(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n*(\*[^*]+\*\n+)?", "", text)
     text = re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]*\)", r"\1", text)
     return re.sub(r"\$([^$\n]+)\$", r"`\1`", text)
 

@@ -65,13 +65,6 @@ def test_code_of_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeypat
             assert printed.getvalue() == expected, f"{page.name}, line {line}"
 
 
-def test_what_readme_says_of_hosts_is_run_on_their_page():
-    said = [code for _, language, code in blocks(ROOT / "README.md") if language == "py"]
-    run = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
-    assert [line for code in said for line in code.splitlines() if line not in run] == []
-    assert said
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_to_files_lead_somewhere(page):
     text = FENCE.sub("", page.read_text(encoding="utf-8"))

@@ -1,5 +1,9 @@
 """The examples are short, and do what they say."""
 
+import contextlib
+import io
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,3 +29,18 @@ def test_a_loop_that_is_killed_goes_on_bit_for_bit():
         "the first process ended with SIGKILL",
         "same last action as a run that nobody killed: True",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("notebook", "which"), [("first_steps", 0), ("comparison", 1)])
+def test_a_notebook_is_a_program_of_the_readme_and_prints_what_it_shows(notebook, which):
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    programs = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    cells = json.loads((EXAMPLES / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    (cell,) = [cell for cell in cells if cell["cell_type"] == "code"]
+    code = "".join(cell["source"])
+    assert code == programs[which].rstrip("\n")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, notebook, "exec"), {})
+    assert printed.getvalue() == "".join(cell["outputs"][0]["text"])

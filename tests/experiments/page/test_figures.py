@@ -385,7 +385,7 @@ def test_the_papers_panels_have_published_points_hollow(rows):
     above = np.maximum(group_of(rows, "DPP", "sparse budget")[-1].arrays["constraint"], 0)
     at = thin(len(above))
     np.testing.assert_allclose(lines(third, "DPP")[0].get_ydata(), above.mean(axis=1)[at])
-    assert texts(figure) == ["PFS", "DPP", "published", "largest in any trial"]
+    assert texts(figure) == ["PFS", "DPP", "hollow: published", "largest in any trial"]
     plain = paper_figure(
         rows,
         Panels(problem="paper toy", violation_problem="paper toy"),

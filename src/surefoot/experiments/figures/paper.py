@@ -61,7 +61,7 @@ def _draw_published(ax: Axes, values: Mapping[str, float], row: Row) -> Handle:
     T, read = list(map(int, values)), list(values.values())
     style: Options = {"ms": 2 * look.size, "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
     ax.plot(T, read, look.marker, color=look.colour, label="_published", **style)
-    return sheet.new_key("none", "published", marker="o", ms=6, mfc="none", mew=0.8)
+    return sheet.new_key("none", "hollow: published", marker="o", ms=6, mfc="none", mew=0.8)
 
 
 def save_panels(
