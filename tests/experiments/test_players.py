@@ -240,3 +240,14 @@ def test_only_constructors_are_tunings():
         for kind in ALGORITHMS_BY_NAME.values()
         for name in constructors_of(kind)
     )
+
+
+def test_a_rule_without_constants_is_built_from_a_file():
+    row = {
+        "name": "LeaderFollower",
+        "tuning": "unknown",
+        "options": {"theta": 1.5, "violations": 2},
+    }
+    player, parameters, _ = build_player(row, TOY, 900)
+    assert (player.algorithm.knowledge.theta, player.algorithm.knowledge.violations) == (1.5, 2)
+    assert parameters["theta"] == (1.5, "specification")

@@ -6,7 +6,8 @@ line and the tables of the docs are built from these lines, in their order. Stat
 the files of their rules. ``related`` has the systems that the paper names.
 
 Every tuning is called with the constants of the problem, the number of rounds T, and the set that
-the rule works on or an oracle of it; a tuning describes them only where it asks for more.
+the rule works on or an oracle of it; a tuning describes them only where it asks for more, and
+``unknown`` of two rules takes the set alone.
 """
 
 # ruff: noqa: F403, I001 (the order is that of the catalogue; "*" and "as" export names)
@@ -21,6 +22,7 @@ from surefoot.algorithms.catalogue import find_algorithms
 
 from surefoot.algorithms.guarantee import *
 from surefoot.algorithms.under_errors import *
+from surefoot.algorithms.unknown import *
 from surefoot.algorithms.observers import *
 
 from surefoot.algorithms.certified import Certified as Certified

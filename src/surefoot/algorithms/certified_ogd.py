@@ -18,11 +18,14 @@ from surefoot.algorithms.certified import Certified, NameWithKnowledge
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.under_errors import under_errors
+from surefoot.algorithms.unknown import Estimated
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
+from surefoot.core.parameters import count, flag, number, positive
 from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
-from surefoot.regions import Curvature, CurvatureRows, curvature_of
+from surefoot.regions import Curvature, CurvatureRows, EstimatedCurvature, curvature_of
+from surefoot.sets import Ball
 
 __all__ = ["CertifiedOGD", "TheoremC"]
 
@@ -58,7 +61,7 @@ class CertifiedOGD(NameWithKnowledge):
 
     needs = Needs(numpy_only=True, one_run=True)  # where g has several rows
     source = Source("Surefoot", "derived here")
-    parts = (Descent, (Curvature, CurvatureRows))
+    parts = (Descent, (Curvature, CurvatureRows, EstimatedCurvature))
 
     @classmethod
     @tuning
@@ -75,6 +78,44 @@ class CertifiedOGD(NameWithKnowledge):
         theorem = TheoremC(constants)
         knowledge = curvature_of(constants, domain)
         return Tuned(cls.pair(knowledge=knowledge, radius=constants.R), under_errors(theorem))
+
+    @classmethod
+    @tuning(
+        listed=False,
+        theta=number(),
+        violations=count(0),
+        largest_beta=positive(),
+        convex=flag(),
+    )
+    def unknown(
+        cls,
+        domain: Ball,
+        *,
+        theta: float = 2.0,
+        violations: int | None = None,
+        largest_beta: float | None = None,
+        convex: bool = True,
+    ) -> Tuned[Certified]:
+        """Return the rule for one g of which nobody knows beta: a few rounds may be outside.
+
+        Args:
+            domain: a ball that holds the feasible set.
+            theta: how many times what is proved of beta is used.
+            violations: how many rounds may be outside at most; after the last nothing moves any
+                more, unless ``largest_beta`` is known.
+            largest_beta: what beta is at most, be it far too large.
+            convex: whether g is known to be convex.
+        """
+        knowledge = EstimatedCurvature(
+            domain=domain,
+            theta=theta,
+            violations=violations,
+            largest_beta=largest_beta,
+            convex=convex,
+        )
+        known = Constants(R=knowledge.reach, beta=largest_beta, convex=convex)
+        promise = Estimated(known, theta, violations, constant="beta")
+        return Tuned(cls.pair(knowledge=knowledge, radius=float(domain.radius)), promise)
 
 
 class TheoremC(StrictStart):

@@ -64,7 +64,7 @@ from surefoot.core.parameters import algorithm, count, positive, projectable
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
-from surefoot.regions import Knowledge, Region
+from surefoot.regions import EstimatedHull, Knowledge, Region
 from surefoot.sets import Ball, project_halfspace
 
 __all__ = ["Leader", "LeaderNote", "LeaderState"]
@@ -210,7 +210,12 @@ class Leader(Proposer):
     def propose(
         self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Wish]:
-        """Return the leaders after a round, and the wish of their follower."""
+        """Return the leaders after a round, and the wish of their follower.
+
+        A region of no round yet is that of a start from which everything is learnt anew.
+        """
+        if not region.round:
+            return self.init(region.x), Wish(region.x)
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
         X, before = x - learner.start, learner.inverse_eta
@@ -417,8 +422,12 @@ class Leader(Proposer):
         return hull.nearest(start + share * z)
 
     def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
-        """Return the sums of the observed regret bounds; None for your own leader, under drift."""
-        has_bound = self.leader is None and not knowledge.errors.drift
+        """Return the sums of the observed regret bounds.
+
+        None for your own leader, under drift, and where everything may be learnt anew.
+        """
+        restarts = isinstance(knowledge, EstimatedHull) and knowledge.restarts
+        has_bound = self.leader is None and not knowledge.errors.drift and not restarts
         return LeaderRegret.first(self.multiples) if has_bound else None
 
 

@@ -17,13 +17,15 @@ from surefoot.algorithms.certified import Certified, Name
 from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
 from surefoot.algorithms.under_errors import tune_by_slope_bound, under_errors
+from surefoot.algorithms.unknown import Estimated
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import flag
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count, flag, number, positive
 from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
-from surefoot.regions import LipschitzHull
+from surefoot.regions import EstimatedHull, LipschitzHull
 
 __all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
 
@@ -84,6 +86,77 @@ class LeaderFollower(Name):
         (H,) = as_constants(constants).require("strong_convexity", by=TheoremG.name)
         theorem = TheoremG(constants, in_advance=False)
         return tune_by_slope_bound(cls, theorem, domain, strong_convexity=H)
+
+    @classmethod
+    @tuning(
+        listed=False,
+        theta=number(),
+        violations=count(0),
+        largest_G_g=positive(),
+        largest_violation=positive(),
+        gradient_bound=positive(),
+        start_slack=positive(),
+    )
+    def unknown(
+        cls,
+        domain: Set,
+        *,
+        theta: float = 2.0,
+        violations: int | None = None,
+        largest_G_g: float | None = None,
+        largest_violation: float | None = None,
+        gradient_bound: float | None = None,
+        start_slack: float | None = None,
+    ) -> Tuned[Certified]:
+        r"""Return the rule for a g of which nobody knows G_g: a few rounds may be outside.
+
+        Args:
+            domain: a set that holds every action; a Ball must hold the feasible set.
+            theta: how many times what is proved of G_g is used. Larger is slower, with fewer rounds
+                outside: :math:`\theta\ln^2\theta = c` is best, c the cost of a round outside times
+                :math:`\ln(G_g/m_1)` over the regret of the crawl.
+            violations: how many rounds may be outside at most.
+            largest_G_g: what G_g is at most on the domain, be it far too large.
+            largest_violation: what no violation may exceed; needs ``largest_G_g``.
+            gradient_bound: G_f, where a regret bound in advance is wanted: the rule then begins
+                anew at the start where G_g is proved to be larger than what was used.
+            start_slack: -g at the first action at least, for bounds in advance.
+
+        Example:
+            >>> from surefoot import Ball
+            >>> player, promise = LeaderFollower.unknown(Ball(2.0), violations=1)
+            >>> print(promise, float(promise.most_outside))
+            Theorem U (an unknown constant) for any number of rounds (rounds outside) 1.0
+        """
+        restarts = gradient_bound is not None
+        if restarts and violations is not None:
+            raise InvalidValueError(
+                "gradient_bound is for a rule with as many violations as it takes, got violations "
+                f"= {violations!r}"
+            )
+        knowledge = EstimatedHull(
+            domain=domain,
+            theta=theta,
+            violations=violations,
+            largest_G_g=largest_G_g,
+            largest_violation=largest_violation,
+            restarts=restarts,
+        )
+        leader = Leader(domain=domain, gradient_bound=gradient_bound)
+        known = Constants(
+            R=knowledge.reach, G_f=gradient_bound, G_g=largest_G_g, start_slack=start_slack
+        )
+        promise = Estimated(known, theta, violations, largest_violation, restarts=restarts)
+        return Tuned(Certified(proposer=leader, knowledge=knowledge), promise)
+
+    @classmethod
+    def fits(cls, algorithm: object) -> bool:
+        """Return whether an algorithm is leaders and follower, G_g known or not."""
+        return super().fits(algorithm) or (
+            isinstance(algorithm, Certified)
+            and isinstance(algorithm.proposer, Leader)
+            and isinstance(algorithm.knowledge, EstimatedHull)
+        )
 
 
 @final

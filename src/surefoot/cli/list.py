@@ -116,7 +116,15 @@ def _of_plugins() -> list[Facts]:
 
 def _theorems() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
-    from surefoot.algorithms import ALGORITHMS, Entry, NetworkPenalty, source_of, try_tuning
+    from surefoot.algorithms import (
+        ALGORITHMS,
+        CertifiedOGD,
+        Entry,
+        LeaderFollower,
+        NetworkPenalty,
+        source_of,
+        try_tuning,
+    )
     from surefoot.core.algorithm import constructors_of, find_constructor
     from surefoot.core.constants import Constants
     from surefoot.core.types import needs_of
@@ -134,6 +142,8 @@ def _theorems() -> Iterator[Entry]:
         make = find_constructor(agents, tuning)
         tuned = make(constants, HORIZON, mixing=[[0.5, 0.5], [0.5, 0.5]])
         yield Entry(agents.__name__, tuning, tuned, "", source_of(agents))
+    for rule in (LeaderFollower, CertifiedOGD):  # without constants
+        yield Entry(rule.__name__, "unknown", rule.unknown(Ball(1.0)), "", source_of(rule))
 
 
 _ONES = ("R", "G_f", "G_g", "sigma", "start_reach", "D_g", "strong_convexity", "beta")

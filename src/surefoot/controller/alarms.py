@@ -12,12 +12,21 @@ LOGGER = logging.getLogger("surefoot")
 LOGGER.addHandler(logging.NullHandler())
 
 AlarmKind: TypeAlias = Literal[
-    "contradiction", "refused", "deviation", "missing", "visit", "order", "journal", "hint"
+    "contradiction",
+    "refused",
+    "outside",
+    "deviation",
+    "missing",
+    "visit",
+    "order",
+    "journal",
+    "hint",
 ]
 
 LEVELS: dict[AlarmKind, int] = {
     "contradiction": logging.ERROR,
     "refused": logging.CRITICAL,
+    "outside": logging.ERROR,
     "deviation": logging.WARNING,
     "missing": logging.INFO,
     "visit": logging.INFO,
@@ -34,9 +43,10 @@ class Alarm(NamedTuple):
     Attributes:
         round: in which it happened.
         kind: a "contradiction" of what was said about g; a round that was "refused" for one; a
-            "deviation", another action than the one asked for; a round that was "missing"; a
-            "visit" of the anchor that is due in the next round; an operator's "order"; something
-            about the "journal"; a "hint" that is none, the first of a controller.
+            round "outside", of a player that may be; a "deviation", another action than the one
+            asked for; a round that was "missing"; a "visit" of the anchor that is due in the next
+            round; an operator's "order"; something about the "journal"; a "hint" that is none, the
+            first of a controller.
         sentence: in words.
         level: of the standard library's ``logging``.
     """

@@ -210,9 +210,17 @@ class Round:
             regret = None if seen.action is not None else regret.after(info)
         known = (regret, self.anchor, None, loop.breaches, loop.uncovered)
         after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
-        if not found and not self.drift:  # the usual round
+        outside = self._count_outside(state)
+        if not found and not self.drift and not outside:  # the usual round
             return Decision(after, "stepped", why)
-        return self._finish(after, "stepped", found, why)
+        return self._finish(after, "stepped", found, why | outside)
+
+    def _count_outside(self, state: State) -> dict[str, int]:
+        """Return how many rounds were outside, if this one was and the player knows of that."""
+        after, before = self.run.estimate(state), self.run.estimate(self.loop.state)
+        if after is None or before is None or after.outside == before.outside:
+            return {}
+        return {"outside": after.outside}
 
     def _broken_premises(self) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""
@@ -278,9 +286,12 @@ class Round:
         policy, loop = self.run.on_missing, self.loop
         if policy == "raise" and loop.halt is None:
             raise PremiseError(f"round {self.t}: nothing was measured, and on_missing is 'raise'")
-        how: How = "retreated" if policy == "retreat" else "held"
+        # An action that rests on a guess may be outside, and is not held unseen.
+        bound = loop.bound(self.run)
+        guessed = self.run.estimate(loop.state) is not None and bound > 0
+        how: How = "retreated" if policy == "retreat" or guessed else "held"
         halt = loop.halt or Halt(how, "no measurement", self.t)
-        spot = self._spot(loop.bound(self.run), loop.anchor, halt.reason)
+        spot = self._spot(bound, loop.anchor, halt.reason)
         stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held()
         lost = f"round {self.t}: nothing was measured"
         return self._stand(stand, [], {"policy": policy}, loop.halt, lost)
@@ -377,6 +388,9 @@ class Round:
         alarms = [_alarm_of(b) for b in new]
         if self.told.is_missing:
             alarms.append(Alarm.of(t, "missing", f"round {t}: nothing was measured"))
+        if "outside" in why:
+            left = self.run.estimate(after.state)
+            alarms.append(Alarm.of(t, "outside", f"round {t}: g = {self.told.worst:.3g}; {left}"))
         region = None if after.info is None else after.info.region
         if self.drift and region is not None and region.visit_due:
             why["visit"] = visit = after.round + 1

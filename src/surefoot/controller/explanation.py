@@ -14,7 +14,7 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
-from surefoot.regions import Errors, HullCertificate
+from surefoot.regions import Errors, Estimate, HullCertificate
 
 __all__ = ["Explanation", "Standing", "explain"]
 
@@ -43,6 +43,8 @@ class Explanation:
         halted: why nothing moves until the controller is resumed.
         uncovered: why the regret bound ended with a round that contradicts nothing, in words.
         visit: the round in which the anchor will be visited, announced one round before.
+        estimate: what is known by now of a constant that nobody told, and how many rounds may still
+            be outside.
 
     What an algorithm does not have is None.
     """
@@ -59,6 +61,7 @@ class Explanation:
     halted: str | None = None
     uncovered: str | None = None
     visit: int | None = None
+    estimate: Estimate | None = None
 
     @property
     def standing(self) -> Standing:
@@ -101,6 +104,8 @@ class Explanation:
             yield "promise", "no guarantee was given"
         if self.regret_bound is not None:
             yield "regret", f"so far at most {self.regret_bound:.4g}"
+        if self.estimate is not None:
+            yield "constant", str(self.estimate)
         if self.uncovered is not None:
             yield "uncovered", f"{self.uncovered}, which no regret bound covers"
         if self.broken:
@@ -157,6 +162,7 @@ def explain(run: Run, loop: LoopState) -> Explanation:
         halted=None if loop.halt is None else loop.halt.reason,
         uncovered=loop.uncovered,
         visit=loop.visit,
+        estimate=run.estimate(loop.state),
     )
 
 

@@ -17,6 +17,7 @@ from surefoot.algorithms import (
     name_of,
     unpack,
 )
+from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.compiled import Compiled
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
@@ -33,7 +34,15 @@ from surefoot.core.types import (
     State,
     needs_of,
 )
-from surefoot.regions import Anchor, Errors, Knowledge, LipschitzHull, StandingAnchor
+from surefoot.regions import (
+    Anchor,
+    Errors,
+    Estimate,
+    Knowledge,
+    LipschitzHull,
+    StandingAnchor,
+    UnknownConstant,
+)
 
 __all__ = ["POLICIES", "LoopState", "Run", "check_text"]
 
@@ -131,6 +140,13 @@ class Run:
     def knowledge(self) -> Knowledge | None:
         """What is known of g; None where nothing is."""
         return None if self.certifies is None else self.algorithm.knowledge
+
+    def estimate(self, state: State) -> Estimate | None:
+        """Return what is known by now of a constant that nobody told; None where all are told."""
+        known = self.knowledge
+        if not isinstance(known, UnknownConstant) or not isinstance(state, CertifiedState):
+            return None
+        return known.estimate(state.memory)
 
     @cached_property
     def convex(self) -> bool:

@@ -7,6 +7,7 @@ is the class that it derives from: :class:`OneConstraint`, :class:`EachConstrain
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -76,6 +77,13 @@ def constructors_of(rule: type) -> tuple[str, ...]:
 def find_constructor(rule: type, tuning: str) -> Any:
     """Return the constructor of a rule that has this name."""
     return getattr(rule, tuning)
+
+
+def call_constructor(make: Any, constants: Any, horizon: int | None, domain: Any) -> Any:
+    """Return what a constructor makes of what it takes of these."""
+    given = {"constants": constants, "horizon": horizon, "domain": domain}
+    wanted = inspect.signature(make).parameters
+    return make(**{name: value for name, value in given.items() if name in wanted})
 
 
 class Algorithm(Declared):

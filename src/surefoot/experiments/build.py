@@ -40,7 +40,7 @@ import numpy as np
 
 from surefoot import problems
 from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
-from surefoot.core.algorithm import find_constructor, is_algorithm_class
+from surefoot.core.algorithm import call_constructor, find_constructor, is_algorithm_class
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
@@ -387,7 +387,8 @@ def _build_player(
     rule = ALGORITHMS_BY_NAME[algorithm["name"]]
     place = domain_of(rule, problem.domain, problem.benchmark.region, algorithm.get("tuning"))
     if algorithm.get("tuning") is not None:
-        tuned = constructor_of(algorithm, horizon)(constants, horizon, place)
+        make = constructor_of(algorithm, horizon)
+        tuned = call_constructor(make, constants, horizon, place)
         parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)
         # What the file gave is the file's; the theorem's name stands for the rest.
         return tuned, parameters | _given(algorithm, horizon)

@@ -15,7 +15,12 @@ import numpy as np
 
 from surefoot.algorithms import Tuned, domain_of, name_of, unpack
 from surefoot.core import checks
-from surefoot.core.algorithm import constructors_of, find_constructor, is_algorithm
+from surefoot.core.algorithm import (
+    call_constructor,
+    constructors_of,
+    find_constructor,
+    is_algorithm,
+)
 from surefoot.core.checks import finite_or_none
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
@@ -380,7 +385,7 @@ class _Source:
             player = find_constructor(*player)
         if inspect.ismethod(player) and isinstance(rule := player.__self__, type):
             place = domain_of(rule, problem.domain, problem.benchmark.region, player.__name__)
-            return player(problem.constants, horizon, place)
+            return call_constructor(player, problem.constants, horizon, place)
         return player
 
     def jobs(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Compared", "Verdict", "checks_of", "judge"]
 
 _WORDS: dict[Measure, str] = {
+    "rounds outside": "rounds outside",
     "soft": "sum of g",
     "hard": "sum of [g]+",
     "squared": "sum of [g]+^2",
@@ -98,7 +99,8 @@ def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Compared]:
         if measure == "round":
             yield _each_round(guarantee, trace, float(limit))
             continue
-        value = trace.row_sums if measure == "rows" else seen._asdict()[measure]
+        name = "count" if measure == "rounds outside" else measure
+        value = trace.row_sums if measure == "rows" else seen._asdict()[name]
         if value is None:
             yield Compared(None, f"the {_WORDS[measure]} was not recorded")
             continue

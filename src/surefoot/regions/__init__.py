@@ -8,6 +8,7 @@ from surefoot.regions.certificates import *
 from surefoot.regions.certified_length import *
 from surefoot.regions.curvature import *
 from surefoot.regions.errors import *
+from surefoot.regions.estimate import *
 from surefoot.regions.grid import *
 from surefoot.regions.hull import *
 from surefoot.regions.hull_of_log import *

@@ -22,13 +22,12 @@ from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, instance_of, positive
 from surefoot.core.types import Array, Certificate, Feedback
-from surefoot.core.types import Region as Set
+from surefoot.regions.certificates import HullCertificate
 from surefoot.regions.errors import Errors
 from surefoot.regions.hull import HullMemory, LipschitzHull
-from surefoot.regions.nearest import EVERYWHERE, KnownSets
-from surefoot.regions.region import Knowledge, Projection, Reading, Region, Within
+from surefoot.regions.region import Knowledge, Reading, Recertified, Region
 
-__all__ = ["AverageCertificate", "AverageLimit", "AverageMemory", "AverageRegion"]
+__all__ = ["AverageCertificate", "AverageLimit", "AverageMemory"]
 
 
 class AverageCertificate(NamedTuple):
@@ -147,7 +146,13 @@ class AverageLimit(Knowledge):
         balls: Any
         rounds, *balls = memory.part
         shifted = (b._replace(value=round_up(b.value - budget)) for b in balls)
-        return AverageRegion(self.knowledge.region(HullMemory(rounds, *shifted), errors), budget)
+        part = self.knowledge.region(HullMemory(rounds, *shifted), errors)
+
+        def certify(hull: HullCertificate) -> AverageCertificate:
+            bound = budget + hull.bound
+            return AverageCertificate(hull.round, budget, bound, hull, hull.cut, errors)
+
+        return Recertified(part, certify)
 
     def contradictions(self, memory: AverageMemory, reading: Reading) -> tuple[str, ...]:
         """Return what is impossible if the constants of the knowledge are right."""
@@ -166,38 +171,3 @@ class AverageLimit(Knowledge):
         """Return value and subgradient of a round; the latter may be missing."""
         read: tuple[Any, Any] = self.knowledge.read(x, feedback)
         return read
-
-
-class AverageRegion(Within):
-    """What a hull certifies for g less a budget.
-
-    Args:
-        part: the hull, in its known set.
-        budget: what is left.
-    """
-
-    def __init__(self, part: Region, budget: float) -> None:
-        super().__init__(part, EVERYWHERE)
-        self.whole_part, self.budget = part, budget
-
-    def nearest(self, w: Array) -> Array:
-        """Return the hull's nearest point."""
-        return self.whole_part.nearest(w)
-
-    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return the hull's nearest point with its multipliers."""
-        return self.whole_part.find_nearest(w)
-
-    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return where the hull cuts a step off."""
-        return self.whole_part.find_cut(w)
-
-    def within(self, *sets: Set | None) -> Region:
-        """Return the part that is in further sets."""
-        return AverageRegion(self.whole_part.within(*sets), self.budget)
-
-    def certificate(self, x: Array, cut: bool = False) -> AverageCertificate:
-        """Return the hull's reason, and the budget."""
-        hull = self.part.certificate(x, cut)
-        bound = self.budget + hull.bound
-        return AverageCertificate(hull.round, self.budget, bound, hull, cut, self.errors)

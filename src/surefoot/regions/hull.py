@@ -196,11 +196,20 @@ class LipschitzHull(Knowledge):
     def _climb(self, ladder: Ladder, last: Anchor, deepest: Anchor) -> Ladder:
         """Return the ladder with the ball of an action."""
         lost = self._lost(len(last.x))
-        radius = -last.value / self.G_g - lost
-        most = -deepest.level(last.round, self.errors.drift) / self.G_g - lost
+        radius = self.radius(last.value, lost)
+        most = self.radius(deepest.level(last.round, self.errors.drift), lost)
         if not radius > 0.0 or most >= 2.0**RUNGS * radius:
             return ladder
         return ladder.put(max(math.frexp(most / radius)[1] - 1, 0), last)
+
+    def radius(self, level: Number, lost: float) -> Number:
+        """Return the radius of a certified ball, from the bound on g at its centre.
+
+        Args:
+            level: the bound, or several of them.
+            lost: what the margin takes.
+        """
+        return -level / self.G_g - lost
 
     def region(self, memory: HullMemory, errors: Errors) -> Region:
         """Return the hull of both balls; under drift, the anchor alone at times."""
@@ -231,22 +240,27 @@ class LipschitzHull(Knowledge):
         if memory.start.value == math.inf:
             return tuple(found)
         # Whatever was allowed for is taken off before anything is called impossible.
-        least, anchor = g - errors.value, memory.anchor
         limit = self._hull(memory, t - age, errors).bound(x)
-        if least > limit + 4 * noise:
+        if g - errors.value > limit + 4 * noise:
             why = list_causes(errors, f"G_g = {G_g:.6g} is too small")
             found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
-        if s is not None and errors.slope < math.inf:
-            way = anchor.x - x
-            below = least + dot(s, way) - errors.slope * norm(way)
-            below -= anchor.level(t - age, errors.drift)
-            if below > 4 * noise:
-                why = list_causes(errors, f"a slope errs by more than {float(errors.slope):g}")
-                found.append(
-                    f"round {t}: the subgradient says that g in round {int(anchor.round)} was "
-                    f"at least {below:.3g} above what was seen: {why}"
-                )
-        return tuple(found)
+        return (*found, *self.check_subgradient(memory, reading))
+
+    def check_subgradient(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
+        """Return whether a slope contradicts what was seen at the anchor: G_g is for rounding."""
+        (x, g, s, errors, age), anchor = reading, memory.anchor
+        if s is None or not errors.slope < math.inf:
+            return ()
+        t, way = int(memory.rounds) + 1, anchor.x - x
+        below = g - errors.value + dot(s, way) - errors.slope * norm(way)
+        below -= anchor.level(t - age, errors.drift)
+        if not below > 4 * self.noise(len(x)):
+            return ()
+        why = list_causes(errors, f"a slope errs by more than {float(errors.slope):g}")
+        return (
+            f"round {t}: the subgradient says that g in round {int(anchor.round)} was "
+            f"at least {below:.3g} above what was seen: {why}",
+        )
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length."""
@@ -312,8 +326,8 @@ class HullRegion(Region):
         self.anchor_level = anchor.level(t, errors.drift)
         self.level, self.upper = last.level(t, errors.drift), last.value
         self.lost, self.rounding = knowledge._lost(len(self.x)), knowledge._rounding(len(self.x))
-        self.anchor_radius = -self.anchor_level / knowledge.G_g - self.lost
-        self.radius = -self.level / knowledge.G_g - self.lost
+        self.anchor_radius = knowledge.radius(self.anchor_level, self.lost)
+        self.radius = knowledge.radius(self.level, self.lost)
         self.steepness, self.noise = knowledge.G_g, knowledge.noise(len(self.x))
         self.depth = max(self.anchor_radius, self.radius)
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
@@ -333,7 +347,7 @@ class HullRegion(Region):
     def _climb(self, ladder: Ladder, t: float) -> None:
         """Let the balls of a ladder, as they are in round t, be beside the last, and the anchor."""
         levels = Anchor(ladder.x, ladder.value, ladder.round).level(t, self.errors.drift)
-        radii = -levels / self.steepness - self.lost
+        radii = self.knowledge.radius(levels, self.lost)
         some = radii > 0.0
         self.centres = np.concatenate([self.anchor.x[None], ladder.x[some]])
         self.rounds = np.concatenate([[self.anchor.round], ladder.round[some]])

@@ -46,7 +46,7 @@ from surefoot.regions.nearest import (
 from surefoot.regions.quadratics import Bounds
 from surefoot.sets import Ball
 
-__all__ = ["Knowledge", "OnePoint", "Projection", "Reading", "Region", "Within"]
+__all__ = ["Knowledge", "OnePoint", "Projection", "Reading", "Recertified", "Region", "Within"]
 
 
 # What was read or learnt so far: a named tuple of its owner's own kind.
@@ -366,6 +366,43 @@ class Within(Region):
     def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return where a step to w is cut off with its multipliers."""
         return self.part.find_cut(w, self.known)
+
+
+class Recertified(Within):
+    """The points of a region, with another reason.
+
+    Args:
+        part: the region, in its known set.
+        certify: makes the reason from that of the region.
+    """
+
+    def __init__(self, part: Region, certify: Callable[[Any], Certificate]) -> None:
+        super().__init__(part, EVERYWHERE)
+        self.whole_part, self.certify = part, certify
+
+    def nearest(self, w: Array) -> Array:
+        """Return the region's nearest point."""
+        return self.whole_part.nearest(w)
+
+    def cut(self, w: Array) -> Array:
+        """Return where the region cuts a step off."""
+        return self.whole_part.cut(w)
+
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
+        """Return the region's nearest point with its multipliers."""
+        return self.whole_part.find_nearest(w)
+
+    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
+        """Return where the region cuts a step off with its multipliers."""
+        return self.whole_part.find_cut(w)
+
+    def within(self, *sets: Set | None) -> Region:
+        """Return the part that is in further sets."""
+        return Recertified(self.whole_part.within(*sets), self.certify)
+
+    def certificate(self, x: Array, cut: bool = False) -> Certificate:
+        """Return the other reason."""
+        return self.certify(self.part.certificate(x, cut))
 
 
 class WithinBall(Within):

@@ -1,0 +1,682 @@
+r"""Regions for a constant that nobody knows: rule U, and how often it may be wrong.
+
+Let g be convex and fixed, its feasible set X in a known ball B(c, R), and :math:`G_g` unknown. What
+was read *proves* a least value of it,
+
+.. math:: m = \max_i\max\Big(\|s_i\|,\ \frac{-g_i}{R - \|x_i - c\|}\Big),
+
+the second because the ball :math:`B(x_i, -g_i/G_g)` is in X. **Rule U** takes
+:math:`\hat G = \theta m` for :math:`G_g`, :math:`\theta > 1`, in the hull of
+:mod:`surefoot.regions.hull`. After a round outside, g(x) > 0, the next action is a mean of actions
+that were seen, with a mean of their values of at most 0 (:mod:`surefoot.regions.hull_of_log`): that
+needs no constant.
+
+**Theorem U (number and size in one budget).** *Let G be the largest slope on the ball,* :math:`m_1`
+*the first m. Let rounds j = 1, ..., J be outside, by* :math:`g_j > 0`\ *, and* :math:`\sigma_j`
+*the slack that their certificates used, that of the mean in them. Then*
+
+.. math:: J\ln\theta + \sum_j\ln(1 + g_j/\sigma_j) \le \ln(G/m_1) ,
+
+*no two of them are adjacent,* :math:`\hat G \le \theta G`\ *, and if* :math:`G_g` *bounds the
+slopes on X alone,* :math:`J \le \lceil\log_\theta(G_g/m_1)\rceil - 1`\ *: none if* :math:`G_g \le
+\theta m_1`.
+
+*Proof.* The action y was certified with :math:`\hat G`: there is a mean v of actions, of values
+with the mean :math:`-\sigma`, and :math:`\hat G\|y - v\| \le \sigma`. Were :math:`G_g \le \hat G`
+it would be feasible: so a round outside proves :math:`G_g > \hat G`, and :math:`\sigma > 0`. For a
+slope s at y, :math:`\|s\|\|y-v\| \ge s^\top(y-v) \ge g(y) - g(v) \ge g(y) + \sigma`, so
+:math:`\|s\| \ge \hat G(1 + g(y)/\sigma)`. That enters m: the next :math:`\hat G` is at least
+:math:`\theta(1 + g(y)/\sigma)` times the last. It began with :math:`\theta m_1`, so
+:math:`\theta^{J+1}m_1\prod_j(1 + g_j/\sigma_j) \le \theta m \le \theta G`, because y is in the
+ball: in every direction u, :math:`u^\top x_i - g_i/\hat G \le u^\top c + \|x_i-c\| + (R -
+\|x_i-c\|)/\theta` for feasible rounds, and rounds outside have less. Before the round J outside,
+:math:`\theta^Jm_1 \le \hat G < G_g`. The round after one outside is feasible by convexity. ∎
+
+It is tight: :math:`g = M\|x - x_1\| - \alpha` with the slope 0 at the start uses all of it up in
+one round. :math:`(g(y) + \sigma)/\|y - v\|` is used for m beside :math:`\|s\|`: then the theorem
+needs no slopes, and stands under errors. A value that errs by at most :math:`\nu` counts as
+:math:`\hat g + \nu` where something is certified, as :math:`\hat g - \nu` where m is, and a round
+is called outside where :math:`\hat g - \nu > 0`: rounds with :math:`g \le 2\nu` may be missed. A
+round that nobody measured may be outside unseen; the next action is then a mean of actions seen.
+
+**Theorem V (a number of violations).** *With k violations allowed and no more known, rule U is
+played, and after the k-th round outside only means as above: at most k rounds are outside, whatever
+g is. If* :math:`G_g \le \theta^km_1` *it is at most k - 1, and they are never needed. With a
+(far too large)* :math:`G_{max} \ge G_g` *, after j rounds outside*
+:math:`\hat G = \max(m, m_1(G_{max}/m_1)^{j/k})`\ *, at most* :math:`G_{max}`\ *: then at most
+k rounds are outside, at most*
+:math:`\lceil k\ln(G_g/m_1)/\ln(G_{max}/m_1)\rceil`\ *, and*
+:math:`\hat G \le \max(m, G_g(G_{max}/m_1)^{1/k})`\ *: each that is allowed takes a root of the
+pessimism.* *Proof.* A round outside proves :math:`G_g > \hat G`, which at :math:`G_{max}` is
+impossible. The J-th has :math:`m_1(G_{max}/m_1)^{(J-1)/k} \le \hat G < G_g`. ∎ With k = 0 and
+:math:`G_{max}` that is the rule that knows :math:`G_{max}`.
+
+**Size as well.** With :math:`G_{max} \ge G`, radii of at most :math:`(\epsilon - g_i)/G_{max}` keep
+every violation at most :math:`\epsilon`: :math:`g(y) \le -\sigma + G_{max}\|y-v\| \le \epsilon`.
+Radii between two balls are means of theirs, so that the smaller of two kinds of radii has both
+properties.
+
+**Theorem W (curvature).** *g need not be convex. Let b be the largest of* :math:`2(g_j - g_i -
+s_i^\top(x_j-x_i))/\|x_j-x_i\|^2` *over readings after one another and, where every feasible point
+is within D of* :math:`x_i`\ *, of* :math:`2(-g_i + \|s_i\|D)/D^2`\ *;* :math:`\hat\beta = \theta b`
+*in the region of* :mod:`surefoot.regions.curvature`\ *; after a round outside the next action is
+the one before it. Then at most* :math:`\lceil\log_\theta(\beta/b_1)\rceil - 1` *rounds are
+outside,* :math:`\beta` *the curvature on X, no two of them adjacent, and with* :math:`\beta'` *the
+largest curvature along their steps*
+
+.. math:: J\ln\theta + \sum_j\ln\Big(1 + \frac{2g_j}{\hat\beta_j\|d_j\|^2}\Big)
+          \le \ln(\beta'/b_1) .
+
+*Proof.* A round outside has :math:`U_{\hat\beta}(y) \le 0` and g(y) > 0, so :math:`\beta >
+\hat\beta` by the certificate, and its pair shows :math:`b \ge \hat\beta + 2g(y)/\|d\|^2`; the rest
+is as above. The floor: in the direction :math:`-s_i` the boundary is met at a length :math:`l \le
+D`, :math:`0 \le g_i - \|s_i\|l + \beta l^2/2`, and :math:`(-g_i + \|s_i\|l)/l^2` falls with l. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count, flag, number, positive, replace_unchecked
+from surefoot.core.points import UNIT, reach_from, reach_of
+from surefoot.core.types import Array, Certificate, Feedback, Number
+from surefoot.regions.anchor import Anchor
+from surefoot.regions.checks import check_reach
+from surefoot.regions.curvature import Curvature, CurvatureMemory
+from surefoot.regions.errors import Errors
+from surefoot.regions.hull import HullMemory, LipschitzHull
+from surefoot.regions.hull_of_log import HullOfLog, LogMemory, LogRegion
+from surefoot.regions.region import Knowledge, OnePoint, Reading, Recertified, Region
+from surefoot.sets import Ball
+
+__all__ = [
+    "Estimate",
+    "EstimatedCertificate",
+    "EstimatedCurvature",
+    "EstimatedHull",
+    "EstimatedMemory",
+    "MeanCertificate",
+    "UnknownConstant",
+]
+
+AHEAD = 2
+"""How many more rounds outside an estimate speaks of where no largest constant is known."""
+
+
+class Estimate(NamedTuple):
+    """What is known by now of a constant that nobody told; its ``str`` is a sentence.
+
+    Attributes:
+        constant: its name.
+        proved: it is at least this.
+        used: what the next action counts on.
+        outside: how many rounds were outside.
+        left: at most so many more will be ...
+        limit: ... if the constant is at most this; infinite where that is so for every g.
+        spent: the left side of the theorem's budget.
+    """
+
+    constant: str
+    proved: float
+    used: float
+    outside: int
+    left: int
+    limit: float
+    spent: float
+
+    def __str__(self) -> str:
+        before = f"{self.outside} so far, " if self.outside else ""
+        more = f"at most {self.left} more" if self.left else "no more"
+        plural = "" if self.left == 1 else "s"
+        until = f" if {self.constant} <= {self.limit:.3g}" if self.limit < math.inf else ""
+        return (
+            f"{self.constant} unknown: {self.proved:.3g} is proved, {self.used:.3g} is used; "
+            f"{before}{more} round{plural} outside{until}"
+        )
+
+
+class EstimatedCertificate(NamedTuple):
+    """Why the next action is feasible if a constant is not larger than what is used for it.
+
+    Attributes:
+        round: the round that was played.
+        estimate: what is known of the constant.
+        part: why, if it is at most what is used.
+        bound: the next g is at most this, whatever the constant is; infinite where none is known.
+        cut: whether the region changed the action that was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    estimate: Estimate
+    part: Certificate
+    bound: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        name, why = self.estimate.constant, str(self.part).partition(": ")[2]
+        known = f"; at most {self.bound:.3g} in any case" if self.bound < math.inf else ""
+        return f"round {self.round}: if {name} <= {self.estimate.used:.3g}, {why}{known}"
+
+
+class MeanCertificate(NamedTuple):
+    """Why the next action is feasible whatever the constant is: it is a mean of actions played.
+
+    Attributes:
+        round: the round that was played.
+        rounds: those of the actions.
+        weights: their weights, which add up to 1.
+        bound: the next g is at most this; never above 0.
+        cut: whether the region changed the action that was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    rounds: tuple[int, ...]
+    weights: tuple[float, ...]
+    bound: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        each = zip(self.weights, self.rounds, strict=True)
+        parts = " + ".join(f"{weight:.3g} of that of round {t}" for weight, t in each)
+        return (
+            f"round {self.round}: the action is {parts}, and g is convex; "
+            f"the next g is at most {self.bound:.3g}"
+        )
+
+
+class EstimatedMemory(NamedTuple):
+    """What was read, and what it proves.
+
+    Attributes:
+        rounds: how many rounds have passed.
+        part: what the region is made of.
+        first: the first lower bound on the constant; 0 before the first reading.
+        proved: the largest so far.
+        used: what takes the place of the constant.
+        outside: how many rounds were outside.
+        spent: the left side of the theorem's budget.
+        back: whether the next action must be one that needs no constant.
+    """
+
+    rounds: float
+    part: Any
+    first: float = 0.0
+    proved: float = 0.0
+    used: float = 0.0
+    outside: int = 0
+    spent: float = 0.0
+    back: bool = False
+
+
+class UnknownConstant(Knowledge):
+    r"""Knowledge with a constant that is estimated on the way: the module's theorems.
+
+    Args:
+        theta: :math:`\theta > 1`, how many times what is proved is used.
+        violations: k, how many rounds may be outside at most; None for as many as the theorem says.
+    """
+
+    theta: float = number(default=2.0)
+    violations: int | None = count(0, default=None)
+
+    constant: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.theta > 1:
+            raise checks.invalid("theta", "above 1", self.theta)
+        if self.errors.drifts:
+            raise InvalidValueError(
+                f"{type(self).__name__} must be of a g that is fixed, got a drift of "
+                f"{self.errors.drift!r}"
+            )
+
+    @property
+    @abstractmethod
+    def largest(self) -> float | None:
+        """What the constant is at most; None where that is not known."""
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """What a contradiction may disprove: the largest constant, where there is one."""
+        return {} if self.largest is None else {f"largest_{self.constant}": self.largest}
+
+    @abstractmethod
+    def with_constant(self, constant: float) -> Any:
+        """Return what is known if the constant were this."""
+
+    @abstractmethod
+    def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return a lower bound on the constant, from a reading and those before."""
+
+    @abstractmethod
+    def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return w, by which share a round outside proves that the constant is larger."""
+
+    @abstractmethod
+    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return actions that need no constant."""
+
+    def init(self, x1: Array) -> EstimatedMemory:
+        """Return the memory before the first round."""
+        return EstimatedMemory(0.0, self.with_constant(1.0).init(x1))
+
+    def observe(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
+        """Return the memory with a round in which something was read."""
+        if reading.age:
+            raise InvalidValueError(
+                f"a round must be told before the next where {self.constant} is unknown, "
+                f"got age = {reading.age!r}"
+            )
+        first, outside, spent = memory.first, memory.outside, memory.spent
+        proved = max(memory.proved, self.prove(memory, reading))
+        is_outside = bool(first) and float(reading.g - reading.errors.value) > 0
+        if not first:
+            self._check_first(proved)
+            first = proved
+        elif is_outside and not memory.back and self._was_certified(memory, reading):
+            w = self.excess(memory, reading)
+            proved = max(proved, memory.used * (1.0 + w))
+            outside, spent = outside + 1, spent + math.log(self.theta) + math.log1p(w)
+        used = self.choose(memory, first, proved, outside)
+        part = memory.part._replace(rounds=memory.part.rounds + 1.0)
+        if not memory.first or not self._is_frozen(memory.outside):
+            part = self._remember(memory, reading, used)
+        made = EstimatedMemory(
+            memory.rounds + 1.0, part, first, proved, used, outside, spent, is_outside
+        )
+        return made._replace(back=is_outside or self._is_frozen(outside))
+
+    def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Any:
+        """Return the part with a reading: what was certified by a guess is no bound."""
+        x, g, s, errors, _ = reading
+        exact = Errors(evaluation=self.errors.evaluation)
+        return self.with_constant(used).observe(memory.part, Reading(x, g + errors.value, s, exact))
+
+    def _check_first(self, proved: float) -> None:
+        """Refuse a start that proves nothing, or more than the largest constant."""
+        if not 0 < proved < math.inf:
+            raise InvalidValueError(
+                f"nothing bounds {self.constant} from below: give a Ball that holds the feasible "
+                "set as the domain, or a start with a slope, got a slope of 0"
+            )
+        if self.largest is not None and proved > self.largest * (1 + 1e-12):
+            raise InvalidValueError(
+                f"largest_{self.constant} must be at least what the start proves, {proved:.6g}, "
+                f"got {self.largest!r}"
+            )
+
+    def _was_certified(self, memory: EstimatedMemory, reading: Reading) -> bool:
+        """Return whether the action of a reading was one of the rule's own."""
+        return bool(self.region(memory, reading.errors).contains(reading.x))
+
+    def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
+        """Return what takes the place of the constant in the next round."""
+        largest, k, used = self.largest, self.violations, self.theta * proved
+        if largest is not None and k is not None:
+            steps = math.inf if outside >= k else (largest / first) ** (outside / k) * first
+            used = max(proved, steps)
+        return used if largest is None else min(used, largest)
+
+    def _is_frozen(self, outside: int) -> bool:
+        """Return whether only what needs no constant is left: no violation is, nor a constant."""
+        return self.violations is not None and self.largest is None and outside >= self.violations
+
+    def age(self, memory: EstimatedMemory) -> EstimatedMemory:
+        """Return the memory with a round in which nothing was read: it may have been outside."""
+        part = self.with_constant(1.0).age(memory.part)
+        return memory._replace(rounds=memory.rounds + 1.0, part=part, back=True)
+
+    def region(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return what is certified if the constant is what is used for it; or needs none."""
+        if memory.back:
+            return self.find_safe(memory, errors)
+        part: Region = self.with_constant(memory.used).region(memory.part, errors)
+        return Recertified(part, lambda why: self._certify(memory, why))
+
+    def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
+        estimate, bound = self.estimate(memory), self.bound_any(memory, why)
+        assert estimate is not None
+        t = int(memory.rounds)
+        return EstimatedCertificate(t, estimate, why, bound, why.cut, why.errors)
+
+    @abstractmethod
+    def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
+        """Return what g is at most at a certified action, whatever the constant is."""
+
+    def estimate(self, memory: EstimatedMemory) -> Estimate | None:
+        """Return what is known of the constant; None before the first reading."""
+        if not memory.first:
+            return None
+        used, largest, k, theta = memory.used, self.largest, self.violations, self.theta
+        limit = used * theta**AHEAD if largest is None else largest
+        # The j-th round outside from now on has theta^(j-1) used < the constant.
+        left = max(math.ceil(math.log(limit / used) / math.log(theta) - 1e-9), 0)
+        if k is not None:
+            left = 0 if used == largest else max(k - memory.outside, 0)
+            limit = math.inf if largest is None else largest
+        return Estimate(
+            self.constant, memory.proved, used, memory.outside, left, limit, memory.spent
+        )
+
+    def contradictions(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what is impossible if the largest constant is right, or for every constant."""
+        x, g, _, errors, _ = reading
+        t, found = int(memory.rounds) + 1, list(self._check_known(memory, reading))
+        if memory.back and memory.first:
+            safe = self.find_safe(memory, errors)
+            bound = float(safe.certificate(x).bound) if safe.contains(x) else math.inf
+            if g - errors.value > bound + 4 * float(safe.noise):
+                found.append(
+                    f"round {t}: g = {g:.6g} is above its bound {bound:.3g}, which rests on no "
+                    "constant: g is not fixed, or not convex"
+                )
+        return tuple(found)
+
+    def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what contradicts the largest constant; without one, the known ball."""
+        if self.largest is not None and memory.first:
+            known = self.with_constant(self.largest)
+            return tuple(known.contradictions(memory.part, reading))
+        x, upper = reading.x, float(reading.g + reading.errors.value)
+        return check_reach(int(memory.rounds) + 1, x, upper, float(reach_of(self.domain)))
+
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
+        """Return how much g can rise over a length; infinite where nothing bounds that."""
+        if self.largest is None:
+            return math.inf
+        return self.with_constant(self.largest).rise(s, length, ahead=ahead)
+
+
+class CappedHull(LipschitzHull):
+    """A hull whose radii keep g at most at a level even if the slopes are the largest."""
+
+    largest_G_g: float = positive()
+    largest_violation: float = positive()
+
+    def radius(self, level: Number, lost: float) -> Number:
+        """Return the radius of a ball where g is at most a level."""
+        capped = (self.largest_violation - level) / self.largest_G_g
+        return np.minimum(-level / self.G_g, capped) - lost
+
+
+class EstimatedHull(UnknownConstant):
+    r"""Knowledge that g is convex, with subgradients that nobody has bounded: rule U.
+
+    Args:
+        domain: a known set that holds every action; a Ball must hold the feasible set.
+        theta: :math:`\theta > 1`, how many times what is proved is used for G_g.
+        violations: how many rounds may be outside at most.
+        largest_G_g: what G_g is at most on the domain, be it far too large.
+        largest_violation: what no violation may exceed; needs ``largest_G_g``.
+        restarts: whether everything begins anew at the start where G_g is proved to be larger than
+            what was used; until then that stays. The regret bound in advance needs it.
+        errors: how wrong readings may be; without drift.
+
+    Example:
+        >>> known = EstimatedHull(domain=Ball(2.0))
+        >>> x, s = np.zeros(1), np.array([0.5])  # g(x) = max(x/2 - 1, 4x - 3.2)
+        >>> memory = known.observe(known.init(x), Reading(x, -1.0, s, known.errors))
+        >>> print(known.estimate(memory))
+        G_g unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside if G_g <= 4
+        >>> known.region(memory, known.errors).nearest(np.array([3.0])).round(6)
+        array([1.])
+    """
+
+    uses_slopes: ClassVar[bool] = False
+    rests_on_convexity: ClassVar[bool] = True
+    constant: ClassVar[str] = "G_g"
+
+    largest_G_g: float | None = positive(default=None)
+    largest_violation: float | None = positive(default=None)
+    restarts: bool = flag(default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.domain is None:
+            raise checks.invalid("domain", "given where G_g is unknown", None)
+        if self.largest_violation is not None and self.largest_G_g is None:
+            raise InvalidValueError(
+                "largest_violation needs largest_G_g, which bounds how fast g may rise, "
+                f"got {self.largest_violation!r} alone"
+            )
+
+    @property
+    def largest(self) -> float | None:
+        """What G_g is at most."""
+        return self.largest_G_g
+
+    @cached_property
+    def _hull(self) -> LipschitzHull:
+        told: dict[str, Any] = {"domain": self.domain, "errors": self.errors}
+        told["keep_start"] = self.restarts
+        if self.largest_violation is None:
+            return LipschitzHull(G_g=1.0, **told)
+        told |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
+        return CappedHull(G_g=1.0, **told)
+
+    @property
+    def reach(self) -> float:
+        """The largest norm of a point of the domain."""
+        return float(self._hull.reach)
+
+    def with_constant(self, constant: float) -> LipschitzHull:
+        """Return the hull with this G_g."""
+        return replace_unchecked(self._hull, G_g=constant)
+
+    def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> HullMemory:
+        """Return the part with a reading; where all begins anew, none."""
+        part: HullMemory = super()._remember(memory, reading, used)
+        if self.restarts and memory.first and used > memory.used:
+            return self._hull.init(part.start.x)._replace(anchor=part.start)
+        return part
+
+    def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
+        """Return what takes the place of G_g; with restarts it stays while nothing disproves it."""
+        if self.restarts and proved <= memory.used:
+            return memory.used
+        return super().choose(memory, first, proved, outside)
+
+    def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
+        r"""Return the largest of the slope and :math:`-g/(R - \|x-c\|)`."""
+        x, g, s, errors, _ = reading
+        found = 0.0 if s is None or not errors.slope < math.inf else norm(s) - errors.slope
+        slack = -float(g + errors.value)
+        if isinstance(self.domain, Ball) and slack > 0:
+            # What rounding does to g and to the room is in the sum: no more than G_g comes of it.
+            rounding = 16 * (len(x) + 8) * UNIT * self.reach
+            room = 2 * float(self.domain.radius) - float(self.domain.reach(x))
+            if not memory.first and not room > rounding:
+                raise InvalidValueError(
+                    "the start must be inside of the ball that holds the feasible set, not on its "
+                    f"sphere, got {x!r}"
+                )
+            found = max(found, slack / (max(room, 0.0) + rounding))
+        return float(found)
+
+    def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return how far outside an action is, per slack that its certificate used."""
+        certificate: Any = self.region(memory, reading.errors).certificate(reading.x)
+        why = certificate.part
+        slack = -((1.0 - why.share) * why.anchor_value + why.share * why.value)
+        return float((reading.g - reading.errors.value) / slack)
+
+    def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
+        """Return what g is at most with the largest slope; infinite where that is not known."""
+        if why.distance == 0.0:
+            return float(why.bound)
+        if self.largest is None:
+            return math.inf
+        level = (1.0 - why.share) * why.anchor_value + why.share * why.value
+        noise = self.with_constant(memory.used).noise(len(memory.part.last.x))
+        return float(level + self.largest * why.distance) + noise
+
+    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return means of actions whose values have a mean of at most 0; the start, to restart."""
+        part: HullMemory = memory.part
+        if not part.rounds:
+            why = "begins anew at the first action, because G_g is larger than what was used"
+            start = OnePoint(0.0, part.start.x, part.anchor.value, errors, why)
+            return Recertified(start, lambda why: why._replace(round=int(memory.rounds)))
+        return MeanRegion.of(self, memory, errors).within(self.domain)
+
+    def region(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return what is certified if G_g is what is used for it; or needs no constant."""
+        if memory.part.rounds:
+            return super().region(memory, errors)
+        return self.find_safe(memory, errors)
+
+    def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
+        t, before = int(memory.rounds), int(memory.rounds - memory.part.rounds)
+        why = why._replace(round=t, anchor_round=why.anchor_round + before)
+        return super()._certify(memory, why)
+
+    def age(self, memory: EstimatedMemory) -> EstimatedMemory:
+        """Return the memory with a round in which nothing was read."""
+        aged = super().age(memory)
+        return aged if memory.part.rounds else aged._replace(part=memory.part)
+
+    def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what contradicts the largest constant; without one, the ball and convexity."""
+        found = super()._check_known(memory, reading)
+        if self.largest is None and memory.part.rounds:
+            hull = self.with_constant(memory.used)
+            found += hull.check_subgradient(memory.part, reading)
+        return found
+
+    def noise(self, d: int) -> float:
+        """Return a bound on the error of an observed g, where one is known."""
+        if self.largest is None:
+            return float(self.errors.evaluation)
+        return self.with_constant(self.largest).noise(d)
+
+    def read(self, x: Array, feedback: Feedback) -> tuple[Any, Any]:
+        """Return value and subgradient of a round; a hull goes without the latter."""
+        return self._hull.read(x, feedback)
+
+    def holds(self, x: Array) -> bool:
+        """Return whether an action is in the domain."""
+        return self._hull.holds(x)
+
+
+class MeanRegion(LogRegion):
+    """Means of the actions that a hull remembers, whose values have a mean of at most 0."""
+
+    rounds: Array
+
+    @classmethod
+    def of(cls, knowledge: EstimatedHull, memory: EstimatedMemory, errors: Errors) -> MeanRegion:
+        """Return the means; what is used for G_g is used for rounding alone."""
+        part: HullMemory = memory.part
+        ladder = (Anchor(*rung) for rung in zip(*part.ladder, strict=True))
+        kept = {float(a.round): a for a in (*ladder, part.start, part.anchor, part.last)}
+        actions = [kept[t] for t in sorted(kept) if kept[t].value < math.inf]
+        x, value, when = (np.array(each) for each in zip(*actions, strict=True))
+        deepest = part.anchor if part.anchor.value < part.last.value else part.last
+        # No rounding takes more than a small share of the deepest slack.
+        G_g = min(memory.used, -deepest.value / (1024 * len(x[0]) * UNIT * knowledge.reach))
+        exact = Errors(evaluation=knowledge.errors.evaluation)
+        log = HullOfLog(points=x, values=value, G_g=G_g, errors=exact)
+        made = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
+        made.rounds = when + (memory.rounds - part.rounds)
+        made.steepness, made.depth = memory.used, float(-deepest.value / memory.used)
+        return made
+
+    def certificate(self, x: Array, cut: bool = False) -> MeanCertificate:  # type: ignore[override]
+        """Return the weights of the actions in a mean, and what g is at most there."""
+        why = super().certificate(x, cut)
+        rounds = tuple(int(self.rounds[i]) for i in why.points)
+        return MeanCertificate(why.round, rounds, why.weights, why.bound, cut, self.errors)
+
+
+class EstimatedCurvature(UnknownConstant):
+    r"""Knowledge that g is smooth, with a curvature that nobody knows; g need not be convex.
+
+    Args:
+        domain: a Ball that holds the feasible set.
+        theta: :math:`\theta > 1`, how many times what is proved is used for beta.
+        violations: how many rounds may be outside at most; after the last of them nothing moves any
+            more, unless ``largest_beta`` is known.
+        largest_beta: what beta is at most, be it far too large.
+
+    Example:
+        >>> known = EstimatedCurvature(domain=Ball(2.0))
+        >>> x, s = np.zeros(1), np.zeros(1)  # g(x) = x^2 - 1
+        >>> memory = known.observe(known.init(x), Reading(x, -1.0, s, known.errors))
+        >>> print(known.estimate(memory))  # 2 alpha/D^2, and beta is 2
+        beta unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside if beta <= 4
+    """
+
+    constant: ClassVar[str] = "beta"
+
+    largest_beta: float | None = positive(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.domain, Ball):
+            raise checks.invalid("domain", "a Ball that holds the feasible set", self.domain)
+        if not self.errors.is_exact:
+            raise InvalidValueError(
+                f"EstimatedCurvature must have exact readings, got {self.errors!r}"
+            )
+
+    @property
+    def largest(self) -> float | None:
+        """What beta is at most."""
+        return self.largest_beta
+
+    @property
+    def reach(self) -> float:
+        """The largest norm of a point of the domain."""
+        return float(self._curvature.reach)
+
+    @cached_property
+    def _curvature(self) -> Curvature:
+        told: dict[str, Any] = {"domain": self.domain, "errors": self.errors}
+        return Curvature(beta=1.0, convex=self.convex, **told)
+
+    def with_constant(self, constant: float) -> Curvature:
+        """Return the knowledge with this beta."""
+        return replace_unchecked(self._curvature, beta=constant)
+
+    def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return the largest of what the last two readings show and what the ball does."""
+        x, g, s, *_ = reading
+        found = 0.0
+        if memory.first:
+            found = float(self._remember(memory, reading, memory.used).curvature_seen)
+        if g < 0:
+            assert self.domain is not None
+            D = reach_from(self.domain, x)
+            found = max(found, 2 * float(-g + norm(s) * D) / D**2)
+        return found
+
+    def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return how far outside an action is, per what the curvature was to add."""
+        length = float(norm(reading.x - memory.part.last.x))
+        return 2 * float(reading.g) / (memory.used * length**2)
+
+    def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
+        """Return what g is at most with the largest curvature; infinite where none is known."""
+        if why.length == 0.0:
+            return float(why.bound)
+        more = math.inf if self.largest is None else 0.5 * (self.largest - why.beta)
+        return float(why.bound + more * why.length**2) if more < math.inf else math.inf
+
+    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return the last action that was seen feasible."""
+        part: CurvatureMemory = memory.part
+        reason = "back to the last action that was seen feasible"
+        return OnePoint(memory.rounds, part.last.x, float(part.last.value), errors, reason)

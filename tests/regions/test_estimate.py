@@ -1,0 +1,499 @@
+"""Constants that nobody knows: rule U, its budget of number and size, its way back."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Constants, Feedback, LeaderFollower
+from surefoot.algorithms import (
+    Certified,
+    CertifiedOGD,
+    Estimated,
+    Leader,
+    Proposals,
+    name_of,
+)
+from surefoot.regions import (
+    Errors,
+    EstimatedCertificate,
+    EstimatedCurvature,
+    EstimatedHull,
+    LipschitzHull,
+    MeanCertificate,
+)
+from surefoot.sets import Box
+
+
+def filter_of(knowledge):
+    return Certified(proposer=Proposals(), knowledge=knowledge)
+
+
+class Kinked:
+    """max_i a_i'x - b_i, rows of very different lengths."""
+
+    def __init__(self, rows, offsets):
+        self.rows, self.offsets = np.asarray(rows, dtype=float), np.asarray(offsets, dtype=float)
+        self.G = float(np.linalg.norm(self.rows, axis=1).max())
+
+    def __call__(self, x):
+        values = self.rows @ x - self.offsets
+        i = int(values.argmax())
+        return float(values[i]), self.rows[i]
+
+    @classmethod
+    def draw(cls, rng, d):
+        """Rows of lognormal length, and a box in the unit ball that holds the set inside."""
+        rows = rng.normal(size=(4 * d, d))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        far = rng.uniform(0.1, 0.9, size=4 * d)
+        box, half = np.vstack([np.eye(d), -np.eye(d)]), np.full(2 * d, 0.9 / math.sqrt(d))
+        rows, far = np.vstack([rows, box]), np.append(far, half)
+        length = rng.lognormal(0.0, 1.0, size=len(rows))
+        return cls(rows * length[:, None], far * length)
+
+
+HAND = Kinked([[0.5], [4.0]], [1.0, 3.2])
+
+
+def play(player, limit, x1, wishes, *, told=None):
+    """Return actions, values and infos; the wishes are functions of the action."""
+    state, seen = player.init(np.asarray(x1, dtype=float)), []
+    for t, wish in enumerate(wishes):
+        g, s = limit(state.x)
+        x = state.x
+        given = told(t, g, s) if told else {"constraint_value": g, "constraint_subgradient": s}
+        feedback = Feedback(cost_gradient=None, proposal=np.asarray(wish(x), dtype=float), **given)
+        state, info = player.step(state, feedback)
+        seen.append((x, g, info))
+    return state, seen
+
+
+def spend(seen, theta):
+    """Return the left side of the theorem's inequality, and which rounds were outside."""
+    left, outside = 0.0, []
+    for t, (_, g, _) in enumerate(seen):
+        if g > 0:
+            why = seen[t - 1][2].certificate.part
+            slack = -((1 - why.share) * why.anchor_value + why.share * why.value)
+            left, outside = left + math.log(theta) + math.log1p(g / slack), [*outside, t]
+    return left, outside
+
+
+def test_steps_by_hand():
+    # Round 1: m = max(1/2, 1/2), 1 is used: x = 1. Round 2: g = 0.8, s = 4: 8 is used; back by
+    # tau = 1/1.8. Round 3: radius 0.7222/8.
+    player = filter_of(EstimatedHull(domain=Ball(2.0)))
+    state, seen = play(player, HAND, [0.0], [lambda x: [3.0]] * 6)
+    xs = [float(x[0]) for x, _, _ in seen]
+    by_hand = [0, 1, 1 / 1.8, 1 / 1.8 + 0.65 / 9 / 0.8, 0.72291666666666667, 0.76145833333333333]
+    np.testing.assert_allclose(xs, by_hand, atol=1e-12)
+    assert (state.memory.proved, state.memory.used, state.memory.outside) == (4.0, 8.0, 1)
+    assert state.memory.spent == pytest.approx(math.log(2) + math.log(1.8), abs=1e-12)
+    assert state.memory.spent == pytest.approx(spend(seen, 2.0)[0], abs=1e-12)
+    assert [type(info.certificate) for _, _, info in seen[:3]] == [
+        EstimatedCertificate,
+        MeanCertificate,
+        EstimatedCertificate,
+    ]
+    estimate = player.knowledge.estimate(state.memory)
+    assert str(estimate) == (
+        "G_g unknown: 4 is proved, 8 is used; 1 so far, at most 2 more rounds outside if G_g <= 32"
+    )
+
+
+def test_the_budget_is_tight():
+    # M|x| - alpha with the slope 0 at the start: all of ln(M R/alpha) in one round.
+    def cone(x):
+        return 5.0 * abs(x[0]) - 1.0, 5.0 * np.sign(x)
+
+    knowledge = EstimatedHull(domain=Ball(2.0))
+    state, _ = play(filter_of(knowledge), cone, [0.0], [lambda x: [3.0]] * 2)
+    assert state.memory.outside == 1
+    assert state.memory.spent == pytest.approx(math.log(5.0 / 0.5), rel=1e-9)
+
+
+def attack(rng, theta, rounds, **told):
+    """Play greedy wishes in a kinked set; return the limit, the state, and what was seen."""
+    d = int(rng.integers(1, 5))
+    limit = Kinked.draw(rng, d)
+    player = filter_of(EstimatedHull(domain=Ball(1.0), theta=theta, **told))
+    wishes = []
+    for _ in range(rounds):
+        if not wishes or rng.random() < 0.1:
+            way = rng.normal(size=d)
+        far = 10.0 ** rng.uniform(-2, 1)
+        wishes.append(lambda x, way=way, far=far: x + far * way)
+    return limit, *play(player, limit, np.zeros(d), wishes)
+
+
+@pytest.mark.slow
+def test_number_and_size_keep_to_the_budget_under_attack():
+    rng, outside_all, share = np.random.default_rng(29), 0, 0.0
+    for system in range(120):
+        theta = (1.2, 1.5, 2.0, 4.0)[system % 4]
+        limit, state, seen = attack(rng, theta, 80)
+        left, outside = spend(seen, theta)
+        first = state.memory.first
+        right = math.log(limit.G / first)
+        assert left <= right + 1e-9
+        assert state.memory.spent == pytest.approx(left, abs=1e-9)
+        assert state.memory.outside == len(outside)
+        most = max(math.ceil(right / math.log(theta)) - 1, 0)
+        assert len(outside) <= most  # so none where G_g <= theta m_1
+        assert all(b - a > 1 for a, b in pairwise(outside))
+        assert first <= state.memory.proved <= limit.G * (1 + 1e-12)
+        assert all(np.linalg.norm(x) <= 1 for x, _, _ in seen)
+        assert not any(info.contradictions for _, _, info in seen)
+        outside_all, share = outside_all + len(outside), max(share, left / right)
+    assert outside_all > 30  # the attack finds rounds outside,
+    assert share > 0.7  # and uses much of the budget
+
+
+def test_a_return_rests_on_convexity_alone_in_rationals():
+    rng, returns = np.random.default_rng(3), 0
+    for _ in range(25):
+        limit, _, seen = attack(rng, 2.0, 30)
+        for t, (_, _, info) in enumerate(seen[:-1]):
+            why = info.certificate
+            if isinstance(why, MeanCertificate):
+                returns += 1
+                values = [Fraction(seen[i - 1][1]) for i in why.rounds]
+                weights = [Fraction(w) for w in why.weights]
+                mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+                points = [[Fraction(c) for c in seen[i - 1][0]] for i in why.rounds]
+                p = [Fraction(c) for c in seen[t + 1][0]]
+                off = 0
+                for k, c in enumerate(p):
+                    each = sum(w * q[k] for w, q in zip(weights, points, strict=True))
+                    off += (c - each / sum(weights)) ** 2
+                assert mean < 0  # by more than rounding takes, for a slope as steep as any here
+                assert mean**2 >= off * Fraction(limit.G) ** 2
+                assert seen[t + 1][1] <= 0
+    assert returns > 5
+
+
+@pytest.mark.parametrize("k", range(6))
+@pytest.mark.parametrize("pessimism", [None, 100.0])
+def test_no_more_rounds_outside_than_were_allowed(k, pessimism):
+    rng, used_up = np.random.default_rng(k), 0
+    for _ in range(15):
+        d = int(rng.integers(1, 4))
+        limit = Kinked.draw(rng, d)
+        most = None if pessimism is None else pessimism * limit.G
+        knowledge = EstimatedHull(domain=Ball(1.0), theta=1.2, violations=k, largest_G_g=most)
+        ways = rng.normal(size=(40, d))
+        wishes = [lambda x, way=way: x + way for way in ways]
+        state, seen = play(filter_of(knowledge), limit, np.zeros(d), wishes)
+        outside = sum(g > 0 for _, g, _ in seen)
+        assert outside == state.memory.outside <= k
+        used_up += outside == k > 0
+        if most is not None:
+            first = state.memory.first
+            bound = math.ceil(k * math.log(limit.G / first) / math.log(most / first))
+            assert outside <= bound
+            overshoot = limit.G * (most / first) ** (1 / k) if k else most
+            assert state.memory.used <= max(state.memory.proved, overshoot) * (1 + 1e-12)
+    assert used_up > 0 or k not in (1, 2) or pessimism
+
+
+def test_after_the_last_violation_the_hull_of_actions_stays():
+    knowledge = EstimatedHull(domain=Ball(2.0), violations=1)
+    player = filter_of(knowledge)
+    wishes = [lambda x: [3.0]] * 3 + [lambda x: [0.2], lambda x: [3.0], lambda x: [-3.0]]
+    state, seen = play(player, HAND, [0.0], wishes)
+    np.testing.assert_allclose(
+        [float(x[0]) for x, _, _ in seen], [0, 1, 1 / 1.8, 1 / 1.8, 0.2, 1 / 1.8], atol=1e-9
+    )
+    assert state.x == pytest.approx(0.0, abs=1e-12)
+    assert "no more rounds outside" in str(knowledge.estimate(state.memory))
+    # None allowed, and no constant: the start is all that is certain.
+    still = filter_of(EstimatedHull(domain=Ball(2.0), violations=0))
+    state, _ = play(still, HAND, [0.1], [lambda x: [3.0]] * 3)
+    assert state.x == pytest.approx(0.1, abs=1e-15)
+
+
+def test_no_violation_allowed_is_the_rule_that_knows_the_constant_bit_for_bit():
+    rng = np.random.default_rng(0)
+    limit, grads = Kinked.draw(rng, 2), rng.normal(0.7, 1.0, size=(60, 2))
+    tuned = LeaderFollower.unknown(Ball(1.0), violations=0, largest_G_g=limit.G)
+    known = LeaderFollower(G_g=limit.G, domain=Ball(1.0))
+    one, two = tuned.algorithm.init(np.zeros(2)), known.init(np.zeros(2))
+    for grad in grads:
+        seen = Feedback(-grad, *limit(one.x))
+        one = tuned.algorithm.step_in_python(one, seen)[0]
+        two = known.step_in_python(two, seen)[0]
+        assert one.x.tobytes() == two.x.tobytes()
+    assert name_of(tuned.algorithm) == "LeaderFollower"
+
+
+@pytest.mark.parametrize("size", [0.01, 0.3])
+def test_no_violation_is_larger_than_was_allowed(size):
+    rng, largest = np.random.default_rng(5), 0.0
+    for _ in range(15):
+        d = int(rng.integers(1, 4))
+        limit = Kinked.draw(rng, d)
+        told = {"largest_G_g": 1.5 * limit.G, "largest_violation": size}
+        player = filter_of(EstimatedHull(domain=Ball(1.0), theta=1.2, **told))
+        wishes = [
+            lambda x, way=way: x + 3 * way for way in np.repeat(rng.normal(size=(6, d)), 8, 0)
+        ]
+        _, seen = play(player, limit, np.zeros(d), wishes)
+        for (_, _, before), (_, g, _) in pairwise(seen):
+            assert g <= before.certificate.bound <= size
+            largest = max(largest, g)
+    assert largest > 0.0 or size < 0.3
+
+
+def test_values_that_err():
+    rng, nu, found = np.random.default_rng(7), 0.01, 0
+    for _ in range(20):
+        limit = Kinked.draw(rng, 2)
+        knowledge = EstimatedHull(domain=Ball(1.0), theta=1.5, errors=Errors(value=nu))
+        signs = rng.choice([-1.0, 1.0], size=60)
+        wishes = [lambda x, way=way: x + way for way in np.repeat(rng.normal(size=(12, 2)), 5, 0)]
+
+        def told(t, g, s, signs=signs):
+            return {"constraint_value": g + nu * signs[t], "constraint_subgradient": s}
+
+        state, seen = play(filter_of(knowledge), limit, np.zeros(2), wishes, told=told)
+        outside = [t for t, (_, g, _) in enumerate(seen) if g > 2 * nu]
+        found += len(outside)
+        assert len(outside) <= state.memory.outside
+        assert state.memory.spent <= math.log(limit.G / state.memory.first) + 1e-9
+        assert not any(info.contradictions for _, _, info in seen)
+    assert found > 3
+
+
+def test_a_round_that_nobody_measured_may_be_outside_and_is_left():
+    def told(t, g, s):
+        return {} if t == 1 else {"constraint_value": g, "constraint_subgradient": s}
+
+    knowledge = EstimatedHull(domain=Ball(2.0))
+    state, seen = play(filter_of(knowledge), HAND, [0.0], [lambda x: [3.0]] * 3, told=told)
+    assert seen[1][1] > 0  # unseen,
+    assert seen[2][0] == pytest.approx(0.0, abs=1e-12)  # and back to what was seen
+    assert state.memory.outside == 0
+
+
+def test_an_action_of_ones_own_is_not_counted():
+    player = filter_of(EstimatedHull(domain=Ball(2.0)))
+    state = player.init(np.zeros(1))
+    state = player.update(state, Feedback(None, *HAND(state.x), proposal=np.zeros(1)))
+    own = np.array([1.5])
+    seen = Feedback(None, *HAND(own), proposal=np.array([3.0]), action=own)
+    state, info = player.step(state, seen)
+    assert (state.memory.outside, state.memory.proved) == (0, 4.0)
+    assert isinstance(info.certificate, MeanCertificate)
+    assert HAND(state.x)[0] <= 0
+
+
+# --- bounds on the regret ------------------------------------------------------------------------
+
+
+def follow(player, limit, gradient, rounds, d=2):
+    """Return the regret against the best point of a fine grid, the state, the observer."""
+    state, observer, xs = player.init(np.zeros(d)), player.observer(), []
+    for t in range(rounds):
+        xs.append(state.x)
+        state, info = player.step(state, Feedback(gradient(t), *limit(state.x)))
+        observer = observer and observer.after(info)
+    paid = sum(float(gradient(t) @ x) for t, x in enumerate(xs))
+    total = sum(gradient(t) for t in range(rounds))
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 201)] * d), axis=-1).reshape(-1, d)
+    inside = grid[np.all(grid @ limit.rows.T <= limit.offsets, axis=1)]
+    return paid - float((inside @ total).min()), state, observer
+
+
+def test_the_observed_regret_bound_stands():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        limit, pull = Kinked.draw(rng, 2), rng.normal(size=2)
+        noise = rng.normal(size=(80, 2))
+        player = LeaderFollower.unknown(Ball(1.0), theta=1.2).algorithm
+        regret, state, observer = follow(player, limit, lambda t: pull + noise[t], 80)  # noqa: B023
+        assert regret <= observer.bound(player, state)
+
+
+def test_restarts_by_hand_and_the_regret_bound_in_advance():
+    made = LeaderFollower.unknown(Ball(2.0), gradient_bound=1.0, largest_G_g=8.0, start_slack=1.0)
+    player, state, xs = made.algorithm, made.algorithm.init(np.zeros(1)), []
+    for _ in range(6):
+        xs.append(float(state.x[0]))
+        state = player.update(state, Feedback(np.array([-1.0]), *HAND(state.x)))
+    # Outside in round 2; anew from the start in round 3, with 8 = 2 * 4.
+    np.testing.assert_allclose(xs[:4], [0, 1, 0, 0.125], atol=1e-12)
+    assert (state.memory.used, state.memory.outside, state.memory.part.rounds) == (8.0, 1, 4.0)
+    assert player.observer() is None
+    # kappa = 8 * 4/1 and D = 4; N = log2(8/0.5) = 4.
+    factor = 4 * 32**2 * 4
+    by_hand = factor * (31 * 1e4 / math.sqrt(15 / 16) + (math.log(1e8) + 22) * 4 / 3) + 2 * 4 * 4
+    assert float(made.guarantee.regret_bound(1e8)) == pytest.approx(min(by_hand, 4e8))
+    assert float(made.guarantee.regret_bound(1e12)) < 4e12
+    assert made.guarantee.most_outside == 3
+    assert made.guarantee.regret_exponent == 0.5
+
+
+@pytest.mark.slow
+def test_a_restart_in_the_middle_of_a_run_keeps_what_was_proved():
+    rng = np.random.default_rng(11)
+    for _ in range(4):
+        limit = Kinked.draw(rng, 2)
+        made = LeaderFollower.unknown(Ball(1.0), gradient_bound=2.0, theta=1.2)
+        pull = rng.normal(size=2)
+        regret, state, _ = follow(made.algorithm, limit, lambda t: pull, 60)  # noqa: B023
+        memory = state.memory
+        assert memory.spent <= math.log(limit.G / memory.first) + 1e-9
+        assert memory.rounds == 60
+        assert regret < 60
+
+
+# --- curvature -----------------------------------------------------------------------------------
+
+
+def test_curvature_by_hand():
+    # g = x^2 - 1 from 0 in B(0, 2): b = 2/4, 1 is used: U = -1 + x^2/2 allows sqrt 2, g = 1; the
+    # pair shows 2(1 + 1)/2 = 2; back to 0, and with 4 to 1/sqrt 2.
+    def bowl(x):
+        return float(x @ x) - 1.0, 2 * x
+
+    player = filter_of(EstimatedCurvature(domain=Ball(2.0)))
+    state, seen = play(player, bowl, [0.0], [lambda x: [3.0]] * 5)
+    xs = [float(x[0]) for x, _, _ in seen]
+    np.testing.assert_allclose(xs[:4], [0, math.sqrt(2), 0, math.sqrt(0.5)], atol=1e-9)
+    assert state.memory.proved == pytest.approx(2.0, rel=1e-9)
+    assert state.memory.spent == pytest.approx(math.log(2 / 0.5), rel=1e-9)  # all of it
+    assert "beta unknown" in str(player.knowledge.estimate(state.memory))
+
+
+def corridor(p):
+    off = p[1] - 0.6 * np.sin(3 * p[0])
+    slope = np.array([-3.6 * off * np.cos(3 * p[0]) + 0.1 * p[0], 2 * off])
+    return off**2 + 0.05 * p[0] ** 2 - 0.09, slope
+
+
+@pytest.mark.parametrize("theta", [1.25, 2.0, 4.0])
+def test_an_unknown_curvature_of_a_limit_that_is_not_convex(theta):
+    rng, found = np.random.default_rng(1), 0
+    for _ in range(8):
+        knowledge = EstimatedCurvature(domain=Ball(2.0), theta=theta, convex=False)
+        target = rng.normal(size=2)
+        wishes = [lambda x: x + 0.3 * (target - x)] * 60  # noqa: B023
+        state, seen = play(filter_of(knowledge), corridor, [1.0, 0.085], wishes)
+        outside = [t for t, (_, g, _) in enumerate(seen) if g > 0]
+        memory = state.memory
+        assert len(outside) == memory.outside
+        assert len(outside) <= max(math.ceil(math.log(9.0 / memory.first, theta)) - 1, 0)
+        assert all(b - a > 1 for a, b in pairwise(outside))
+        assert all((seen[t + 1][0] == seen[t - 1][0]).all() for t in outside if t + 1 < len(seen))
+        found += len(outside)
+    assert found > 0
+
+
+def test_descent_with_an_unknown_curvature_gets_to_the_edge():
+    def bowl(x):
+        return float(x @ x) - 1.0, 2 * x
+
+    made = CertifiedOGD.unknown(Ball(2.0))
+    assert name_of(made.algorithm) == "CertifiedOGD"
+    assert made.algorithm.observer() is None
+    state = made.algorithm.init(np.zeros(2))
+    for _ in range(300):
+        state = made.algorithm.update(state, Feedback(np.array([-1.0, -1.0]), *bowl(state.x)))
+    np.testing.assert_allclose(state.x, [math.sqrt(0.5)] * 2, atol=0.02)
+    # One violation and no more: then nothing moves; with a largest beta it goes on.
+    for most, moves in ((None, False), (50.0, True)):
+        made = CertifiedOGD.unknown(Ball(2.0), violations=1, largest_beta=most)
+        state, seen = play(filter_of(made.algorithm.knowledge), bowl, [0.0], [lambda x: [3.0]] * 9)
+        assert sum(g > 0 for _, g, _ in seen) == 1
+        assert bool(abs(state.x[0]) > 0.3) is moves
+
+
+# --- what is promised, and what is refused -------------------------------------------------------
+
+
+def test_the_promise():
+    promise = Estimated(Constants(R=1.0, G_g=10.0, start_slack=1.0))
+    assert promise.most_outside == 3  # log2(10) = 3.3
+    assert promise.bounds(np.array([1, 5, 100]))["rounds outside"].tolist() == [0, 2, 3]
+    assert Estimated(Constants(R=1.0), violations=2).most_outside == 2
+    assert Estimated(Constants(R=1.0)).most_outside == math.inf
+    curved = Estimated(Constants(R=1.0, beta=9.0, start_slack=1.0), constant="beta")
+    assert curved.most_outside == 4  # b_1 = 2/4, log2(18) = 4.2
+    assert curved.constraint_form == "any"
+    sized = Estimated(Constants(R=1.0), largest_violation=0.5)
+    assert float(sized.bounds(9)["round"]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"theta": 1.0}, "theta must be above 1, got 1.0"),
+        ({"theta": -2}, "theta must be above 1, got -2"),
+        ({"violations": -1}, "violations must be a whole number >= 0, got -1"),
+        ({"violations": 1.5}, "violations must be a whole number >= 0, got 1.5"),
+        ({"largest_violation": 0.1}, "largest_violation needs largest_G_g"),
+        ({"largest_G_g": 0.0}, "largest_G_g must be a finite number > 0, got 0.0"),
+        ({"errors": Errors(drift=0.1)}, "EstimatedHull must be of a g that is fixed, got a drift"),
+        ({"convex": False}, "EstimatedHull rests on the convexity of g"),
+        ({"domain": None}, "domain must be given where G_g is unknown"),
+    ],
+)
+def test_bad_parameters_are_refused(told, words):
+    with pytest.raises(ValueError, match=words):
+        EstimatedHull(**{"domain": Ball(1.0)} | told)
+
+
+@pytest.mark.parametrize(
+    ("domain", "x1", "g", "s", "told", "words"),
+    [
+        (Ball(1.0), [1.0], -1.0, [1.0], {}, "the start must be inside of the ball that holds"),
+        (Box([-1.0], [1.0]), [0.0], -1.0, [0.0], {}, "nothing bounds G_g from below: give a Ball"),
+        (Ball(1.0), [0.0], -1.0, [0.0], {"largest_G_g": 0.5}, "at least what the start proves, 1"),
+        (Ball(1.0), [0.0], 0.0, [1.0], {}, "the start must be strictly feasible"),
+        (Ball(1.0), [0.0], 0.5, [1.0], {}, "the start must be strictly feasible"),
+    ],
+)
+def test_bad_starts_are_refused(domain, x1, g, s, told, words):
+    player = filter_of(EstimatedHull(domain=domain, **told))
+    state = player.init(np.array(x1))
+    with pytest.raises(ValueError, match=words):
+        player.step(state, Feedback(None, g, np.array(s), proposal=np.zeros(1)))
+
+
+def test_other_refusals():
+    with pytest.raises(ValueError, match="gradient_bound is for a rule with as many violations"):
+        LeaderFollower.unknown(Ball(1.0), violations=1, gradient_bound=1.0)
+    with pytest.raises(ValueError, match="domain must be a Ball that holds the feasible set"):
+        EstimatedCurvature(domain=Box([-1.0], [1.0]))
+    with pytest.raises(ValueError, match="EstimatedCurvature must have exact readings"):
+        EstimatedCurvature(domain=Ball(1.0), errors=Errors(value=0.1))
+    player = filter_of(EstimatedHull(domain=Ball(2.0)))
+    state = player.update(player.init(np.zeros(1)), Feedback(None, -1.0, np.ones(1)))
+    with pytest.raises(ValueError, match="a round must be told before the next where G_g is"):
+        player.step(state, Feedback(None, -1.0, np.ones(1), action=np.zeros(1), age=1))
+
+
+def test_what_contradicts_a_largest_constant_or_convexity():
+    player = filter_of(EstimatedHull(domain=Ball(2.0), largest_G_g=2.0))
+    _, seen = play(player, HAND, [0.0], [lambda x: [3.0]] * 2)
+    assert any("exceeds G_g = 2" in s for s in seen[1][2].contradictions)
+    # A return that is outside: g is not convex, or moves.
+    player = filter_of(EstimatedHull(domain=Ball(2.0)))
+    state, _ = play(player, HAND, [0.0], [lambda x: [3.0]] * 2)
+    _, info = player.step(state, Feedback(None, 0.1, np.ones(1), proposal=np.zeros(1)))
+    assert any("rests on no constant" in s for s in info.contradictions)
+
+
+def test_another_set_than_a_ball_counts_slopes_alone():
+    knowledge = EstimatedHull(domain=Box([-1.0], [1.0]))
+    player = Certified(proposer=Leader(domain=knowledge.domain), knowledge=knowledge)
+    state, slope = player.init(np.zeros(1)), np.array([0.5])
+    for _ in range(30):
+        state = player.update(state, Feedback(-np.ones(1), 0.5 * state.x[0] - 1, slope))
+    assert state.memory.proved == 0.5
+    assert state.x == pytest.approx(1.0)
+    hull = LipschitzHull(G_g=1.0, domain=knowledge.domain)
+    assert type(knowledge.with_constant(1.0)) is type(hull)
