@@ -5,6 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_site"))
 
+import inventories
+
 import surefoot
 
 project = "Surefoot"
@@ -15,6 +17,7 @@ release = version = surefoot.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinxcontrib.katex",
     "reference",
@@ -22,7 +25,14 @@ extensions = [
 exclude_patterns = ["_site", "_static", "playground/**"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 default_role = "py:obj"
-nitpicky = False
+# A role that leads nowhere is an error. Modules and inner types have no page of their own.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:mod", r"surefoot.*"),
+    ("py:class", r"surefoot\..*"),
+    ("py:exc", r"\w+"),
+    ("py:class", r"[A-Z][a-z]+( .*)?|[a-z]+ .*"),  # words before a colon, which are no types
+]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
@@ -34,6 +44,9 @@ autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+
+# Links into other documentation, without a request: of theirs, only what is named here is known.
+intersphinx_mapping = inventories.write(Path(__file__).parents[1] / "build" / "inventories")
 
 # Nothing may come from elsewhere: the style sheet and its fonts are in _static.
 katex_css_path = "katex/katex.min.css"

@@ -72,7 +72,7 @@ class Averaged(Wrapper):
         failure: :math:`\delta`, the probability with which any bound may fail.
         longest: the longest blocks of readings that are averaged, a power of 2.
         warm: the error of the start's slack that is accepted, relative to the slack; it is measured
-            for at most `longest` rounds.
+            for at most ``longest`` rounds.
 
     Example:
         >>> from surefoot import Ball
@@ -404,6 +404,6 @@ class WithProbability(FromBase):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """Those on slopes, gradients and rounds: a reading of g is not g."""
+        """Those on slopes, gradients and rounds; a reading of g is not g."""
         seen = ("constraint subgradient", "cost gradient", "horizon")
         return tuple(p for p in self.each.premises if p.quantity in seen)

@@ -346,7 +346,7 @@ class Certified(Algorithm):
 
     @property
     def engine(self) -> str:
-        """Which engine plays one run: "kernel", or "python" where the kernel has no such pair."""
+        """Which engine plays one run; "kernel", or "python" where the kernel has no such pair."""
         d = dimension_of(self.domain) or 1
         return "python" if self.compiled.rule(self, np.zeros(d)) is None else "kernel"
 

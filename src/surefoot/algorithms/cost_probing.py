@@ -82,7 +82,7 @@ class CostProbing(Wrapper):
 
     A round without a cost, or one in which another action was played, leaves its pair without an
     estimate. Under drift the base allows for three rounds between two of its own. A game draws the
-    unit vectors; elsewhere they come from `seed` and the round.
+    unit vectors; elsewhere they come from ``seed`` and the round.
 
     Args:
         base: a certified rule that learns from gradients of the cost.
@@ -293,13 +293,13 @@ class CostProbing(Wrapper):
         r"""Tune the length of probes; regret O(d sqrt(T)) where costs hardly change in a pair.
 
         Args:
-            constants: what the base needs, G_f, G_g and start_slack; `cost_bound` where `change` is
+            constants: what the base needs, G_f, G_g and start_slack; ``cost_bound`` where ``change`` is
                 not given.
             horizon: T.
             domain: a known set that holds every action, a Ball or a Box.
             base: a theorem-tuned constructor of a certified rule.
             change: v, by how much the costs of two successive rounds differ at an action at most,
-                with the noise of both values. 0 where the cost is a fixed one; twice `cost_bound`
+                with the noise of both values. 0 where the cost is a fixed one; twice ``cost_bound``
                 unless given.
             dimension: d; that of the domain where it has one. Without it no regret is bounded.
             options: for the base.

@@ -123,7 +123,7 @@ class BoundedNoise(KnownHorizon, FromStart):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The premises about what is seen: the constants with the errors added."""
+        """The premises about what is seen; the constants with the errors added."""
         steep, slack = self._G_g + self.subgradient_error, self._slack - self.value_error
         premises = [
             Premise("cost gradient", "G_f", self._G_f),
@@ -211,7 +211,7 @@ class SlowDrift(KnownHorizon, StrictStart):
 
     @property
     def level(self) -> float:
-        """The largest tightening allowed: by the start, by sigma, by the common point."""
+        """The largest tightening allowed; by the start, by sigma, by the common point."""
         c = self.constants
         if self._common is None:
             _, epsilon = c.require("sigma", "epsilon", by=self.name)

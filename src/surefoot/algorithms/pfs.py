@@ -236,7 +236,7 @@ class Theorem1(Guarantee):
 
     @property
     def drift(self) -> float:
-        r"""How far a steady stream of costs can push: :math:`\eta G_g G_f/\xi`."""
+        r"""How far a steady stream of costs can push; :math:`\eta G_g G_f/\xi`."""
         return self.eta * self._G_g * self._G_f / self.constants.xi
 
     @property
@@ -455,7 +455,7 @@ class Corollary3(_Corollary):
 
     @property
     def rho(self) -> float:
-        """Zero: nothing is tightened."""
+        """Zero; nothing is tightened."""
         return 0.0
 
     @property

@@ -71,7 +71,7 @@ class Probing(Wrapper):
     the leader. A cut that an action has passed was wrong, and is moved to that action. Feasibility
     rests on none of this: the base is told that slopes may err by anything.
 
-    A probe begins if the leader is beyond the certified ball, the slack is less than `near` times
+    A probe begins if the leader is beyond the certified ball, the slack is less than ``near`` times
     the largest so far, and
 
     .. math:: g_t - \max_i\big(g_i + \hat s_i^\top(x_t - x_i)\big) > q\,(-g_t) .

@@ -375,7 +375,7 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
     :math:`(1 - \sqrt{t/(t+1)})L_T\max\{1/s, a/c\}`, whose sum is as in :class:`UnknownHorizon`.
 
     The explicit bound puts G_f for :math:`L_T` and :math:`G_f^2T` for :math:`S_T`; where no G_f is
-    known it is infinite, and :meth:`observed_bound` tells after the fact.
+    known it is infinite, and ``observed_bound`` tells after the fact.
 
     Args:
         constants: needs R, G_g, start_slack; uses sigma with epsilon, start_reach.

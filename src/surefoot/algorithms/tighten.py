@@ -302,7 +302,7 @@ class Tightened(KnownHorizon, Summed):
 
     @property
     def regret_exponent(self) -> float | None:
-        """The larger of the base's two exponents: tightening costs as much as the sum of g."""
+        """The larger of the base's two exponents; tightening costs as much as the sum of g."""
         regret, violation = self.base.regret_exponent, self.base.violation_exponent or 0.0
         if self.base.kind == "squared":
             violation = (1 + violation) / 2  # Cauchy-Schwarz, see _bound_sum

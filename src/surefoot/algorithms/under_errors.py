@@ -49,7 +49,7 @@ class TheoremN(StrictStart):
 
     @property
     def changing(self) -> bool:
-        """Whether the constraint may differ from round to round: where it drifts."""
+        """Whether the constraint may differ from round to round; where it drifts."""
         return (self.constants.drift or 0.0) > 0
 
     @property

@@ -114,7 +114,7 @@ class Stretched(Wrapper):
 
     @property
     def knowledge(self) -> None:
-        """Nothing: what the base knows is in other units."""
+        """Nothing; what the base knows is in other units."""
         return None
 
     @cached_property
@@ -278,7 +278,7 @@ class EvenRows(Wrapper):
 
     @property
     def knowledge(self) -> None:
-        """Nothing: what the base knows is in other units."""
+        """Nothing; what the base knows is in other units."""
         return None
 
     @property

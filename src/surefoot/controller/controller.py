@@ -31,7 +31,7 @@ __all__ = ["Controller"]
 
 
 class Controller(Live):
-    """A player in a live loop: :meth:`ask`, play the action, :meth:`tell` what was observed.
+    """A player in a live loop: ``ask``, play the action, ``tell`` what was observed.
 
     Every input is checked: a call that raises has changed nothing, and the next correct call
     works. One run, NumPy, float64.

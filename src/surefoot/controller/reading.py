@@ -171,7 +171,7 @@ class JournalRecord:
 
     @property
     def within_error(self) -> int:
-        """The number of readings above 0 that the told error explains: no violations."""
+        """The number of readings above 0 that the told error explains; no violations."""
         return int(np.sum((self.g > 0) & (self.g <= self.errors)))
 
     @property
@@ -181,7 +181,7 @@ class JournalRecord:
 
     @property
     def margin(self) -> float | None:
-        """The least distance of g below its certified bound: negative where a bound was wrong."""
+        """The least distance of g below its certified bound; negative where a bound was wrong."""
         return _extreme(self.bounds - self.g, np.nanmin)
 
     @property

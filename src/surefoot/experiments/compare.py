@@ -224,7 +224,7 @@ def compare(
         horizon: number of rounds, or several; all rounds of a problem's costs unless given.
         trials: how many; all runs of a problem, 30 of a function unless given.
         seed: root of the random numbers.
-        engine: as for :func:`surefoot.play`.
+        engine: as for :func:`surefoot.games.play`.
         every: keep every so many rounds of the paths; so that about 200 are kept unless given.
         progress: whether to show a bar, in a terminal or a notebook; or what is called after each
             cell instead.

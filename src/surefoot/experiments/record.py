@@ -316,7 +316,7 @@ class CellResult:
         status: what became of it.
         note: why it is not "done"; else empty.
         facts: constants and parameters with their origins, guarantee, verdict, ...
-        arrays: numbers of each trial, and paths over the recorded rounds; axes in :data:`ARRAYS`.
+        arrays: numbers of each trial, and paths over the recorded rounds; axes in ``ARRAYS``.
         provenance: when, how long, by which versions.
     """
 

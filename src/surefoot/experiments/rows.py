@@ -94,7 +94,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row of a table of results, below :data:`surefoot.core.display.RESULT_HEAD`."""
+        """The row of a table of results, below ``RESULT_HEAD``."""
         if not self.played:
             return self.algorithm, str(self.horizon), "", "", self.promise, "", "", self.status
         return result_cells(

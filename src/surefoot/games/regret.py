@@ -56,7 +56,7 @@ class Regret(NamedTuple):
 
     @property
     def gap(self) -> Array:
-        """The distance between the two bounds: 0 for an exact comparator."""
+        """The distance between the two bounds; 0 for an exact comparator."""
         return self.upper - self.lower
 
 

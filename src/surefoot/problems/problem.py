@@ -72,7 +72,7 @@ class Problem(Declared):
 
     @property
     def interior(self) -> Array | None:
-        """A strictly feasible point: the start, if it is one; else the constraint's own."""
+        """A strictly feasible point; the start, if it is one; else the constraint's own."""
         benchmark = self.benchmark
         return self.start if benchmark.value(self.start) < 0 else benchmark.interior
 
@@ -118,7 +118,7 @@ class Problem(Declared):
 
     @property
     def benchmark(self) -> Constraint:
-        """The constraint that the best action in hindsight must meet: of all rounds at once."""
+        """The constraint that the best action in hindsight must meet; of all rounds at once."""
         return benchmark_of(self.constraint)
 
     @classmethod

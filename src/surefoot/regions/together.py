@@ -100,7 +100,7 @@ class Together(Knowledge):
 
     @property
     def constants(self) -> dict[str, float]:
-        """The constants that a contradiction may disprove: the largest of all rows."""
+        """The constants that a contradiction may disprove; the largest of all rows."""
         each = [row.constants for row in self.rows]
         return {n: max(own[n] for own in each if n in own) for row in each for n in row}
 

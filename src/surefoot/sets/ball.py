@@ -80,7 +80,7 @@ class Ball(Centred, ConvexSet, kw_only=False):
 
     @property
     def reach_from_origin(self) -> Number:
-        """The largest norm of a point of the ball: what the rounding of its points scales with."""
+        """The largest norm of a point of the ball; what the rounding of its points scales with."""
         return self.radius if self.centre is None else self.radius + norm(self.centre)
 
     def reach(self, point: Array) -> float:

@@ -96,7 +96,7 @@ class Intersection(Declared, kw_only=False):
 
     @property
     def diameter(self) -> float:
-        """The smallest diameter of a set: an upper bound."""
+        """The smallest diameter of a set; an upper bound."""
         return min(map(diameter_of, self.sets))
 
     def project(self, x: Array) -> Array:

@@ -180,7 +180,7 @@ class CVVProTheorem(Guarantee):
 
     @property
     def changing(self) -> bool:
-        """Whether the constraint may change: only if nothing is claimed about it."""
+        """Whether the constraint may change; only if nothing is claimed about it."""
         return not self.smooth
 
     @property

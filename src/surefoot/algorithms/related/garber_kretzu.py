@@ -51,7 +51,7 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
 
     During a block one action is played and gradients are added up: :math:`S = \sum\nabla_t`. At
     its end :math:`(x, \tilde y) \leftarrow \mathrm{cip}(x, \tilde y - \eta S, c)`, where
-    :func:`close_projection` gives a point x of K and a point :math:`\tilde y` within c of it that
+    ``close_projection`` gives a point x of K and a point :math:`\tilde y` within c of it that
     is no farther from any point of K than the one it came from. NumPy only.
 
     Args:

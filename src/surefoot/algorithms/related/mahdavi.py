@@ -256,7 +256,7 @@ class MahdaviBalanced(_Regularised):
 
     @property
     def largest_value(self) -> float:
-        """The bound D_g: the algorithm sees the constraints themselves."""
+        """The bound D_g; the algorithm sees the constraints themselves."""
         return self._D_g
 
 
@@ -317,7 +317,7 @@ class MahdaviNoViolation(_Regularised):
 
     @property
     def largest_value(self) -> float:
-        """The bound D_g + epsilon: the constraints are tightened by at most epsilon."""
+        """The bound D_g + epsilon; the constraints are tightened by at most epsilon."""
         return sum(self.constants.require("D_g", "epsilon", by=self.name))
 
     def _shift(self, horizon: int) -> float:

@@ -269,7 +269,7 @@ class RecooTheorem(Lagrangian):
 
     @property
     def alpha(self) -> float:
-        r"""The first weight of a move: :math:`\alpha_1 = G_f/(\sqrt2D)`, or :math:`\mu/2`."""
+        r"""The first weight of a move; :math:`\alpha_1 = G_f/(\sqrt2D)`, or :math:`\mu/2`."""
         if self.strong:
             return 0.5 * self.constants.require("strong_convexity", by=self.name)[0]
         return self._G_f / (math.sqrt(2) * self._D)

@@ -142,7 +142,7 @@ class Constraint(ArrayFields, ABC):
 
         sigma comes from the structure of g where that gives it exactly, else from the start by
         the local form (*) at :math:`\epsilon = \alpha/2`: half of the slack for the level, half
-        for the slope (see :meth:`surefoot.core.constants.Constants.local_sigma`).
+        for the slope (see ``Constants.local_sigma``).
 
         Args:
             domain: a ball that contains the feasible set.

@@ -25,7 +25,7 @@ __all__ = ["MaxOf", "PeekingError", "PlayedOnly", "Shifted", "max_of", "shift"]
 
 
 class MaxOf(Constraint, Declared, kw_only=False):
-    """The largest of several constraints; made by :func:`max_of`.
+    """The largest of several constraints; made by ``max_of``.
 
     Sigma is the local one: where parts meet, a convex combination of gradients may be short.
     """
@@ -147,7 +147,7 @@ def max_of(*constraints: Constraint) -> MaxOf:
 
 
 class Shifted(Wrapper, Declared, kw_only=False):
-    r"""The constraint :math:`g(x) + \rho \le 0`; build it with :func:`shift`."""
+    r"""The constraint :math:`g(x) + \rho \le 0`; build it with ``shift``."""
 
     constraint: Constraint = instance_of(Constraint)
     rho: Number = number()

@@ -48,9 +48,9 @@ class FunctionConstraint(_StatedBounds, Declared, kw_only=False):
         subgradient_of: from an action to one subgradient at the same point.
         bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
             will play in, if you know one; most guarantees need it.
-        beta: an upper bound on the curvature there, if you know one (:meth:`curvature`).
+        beta: an upper bound on the curvature there, if you know one (``curvature``).
         error: an upper bound on the rounding of your functions there, if you know one
-            (:meth:`evaluation_error`).
+            (``evaluation_error``).
 
     The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
 
@@ -89,8 +89,8 @@ class JaxConstraint(_StatedBounds, Declared, kw_only=False):
     Args:
         function: from one action ``(d,)`` to g, a number, in ``jax.numpy``; a batch is mapped.
         bound: an upper bound on the norm of subgradients over the ball you will play in.
-        beta: an upper bound on the curvature there, if you know one (:meth:`curvature`).
-        error: an upper bound on the rounding there, if you know one (:meth:`evaluation_error`).
+        beta: an upper bound on the curvature there, if you know one (``curvature``).
+        error: an upper bound on the rounding there, if you know one (``evaluation_error``).
 
     Example:
         >>> import jax.numpy as jnp
