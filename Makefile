@@ -124,9 +124,9 @@ fuzz: $(VENV)/dev.stamp ## call everything public with anything, 10^5 times; dam
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/damage.py
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/fuzz.py
 
-wheel: $(VENV)/build.stamp ## build the wheel and try it in a fresh environment
+wheel: $(VENV)/build.stamp ## build the source archive, a wheel of it, and try that in a fresh environment
 	rm -rf build/wheel && mkdir -p build/wheel
-	$(BIN)/python -m build --quiet --wheel --no-isolation --outdir build/wheel .
+	$(BIN)/python -m build --quiet --no-isolation --outdir build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/smoke.py

@@ -293,8 +293,8 @@ class CostProbing(Wrapper):
         r"""Tune the length of probes; regret O(d sqrt(T)) where costs hardly change in a pair.
 
         Args:
-            constants: what the base needs, G_f, G_g and start_slack; ``cost_bound`` where ``change`` is
-                not given.
+            constants: what the base needs, G_f, G_g and start_slack; ``cost_bound`` where
+                ``change`` is not given.
             horizon: T.
             domain: a known set that holds every action, a Ball or a Box.
             base: a theorem-tuned constructor of a certified rule.
