@@ -93,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     found = kinds()
     options.out.mkdir(parents=True, exist_ok=True)
-    figure_of(found, options.corners).savefig(options.out / "regions.png", dpi=130)
+    figure_of(found, options.corners).savefig(
+        options.out / "regions.png", dpi=130, bbox_inches="tight"
+    )
     axis = np.linspace(-1.1, 1.1, 60)
     points = np.array([[a, b] for a in axis for b in axis])
     inside = np.array([limit(p)[0] <= 0 for p in points])

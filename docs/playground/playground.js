@@ -28,7 +28,9 @@
       ? new S.Polygon(setting.corners)
       : new S.Ellipse(centre, a, b, angle);
   };
+  // A lie halves all that is assumed, so that every panel has the same one to tell.
   const assumedSlope = (shape) => shape.G_g * (setting.lie ? 0.5 : setting.slope);
+  const assumedBend = (shape) => (setting.lie ? 0.5 * shape.curvature : shape.curvature + setting.bend);
 
   /** The same random numbers after every start: what differs is what was changed. */
   function randomNumbers(seed) {
@@ -60,7 +62,7 @@
       absent: "The largest of several rows has corners: no curvature bounds it. See the rows apart, or choose the ellipse.",
       known: (shape) =>
         shape instanceof S.Ellipse &&
-        new S.CurvatureRows([shape.curvature + setting.bend], RADIUS, setting.noise),
+        new S.CurvatureRows([assumedBend(shape)], RADIUS, setting.noise),
     },
     rows: {
       title: "Rows",
@@ -68,7 +70,7 @@
       apart: true,
       known: (shape) =>
         new S.CurvatureRows(
-          shape.apart(shape.middle).g.map(() => shape.curvature + setting.bend),
+          shape.apart(shape.middle).g.map(() => assumedBend(shape)),
           RADIUS,
           setting.noise,
         ),
@@ -164,7 +166,7 @@
     racer.outside += g > 0;
     racer.worst = Math.max(racer.worst, g);
     racer.paid += 0.5 * S.dot(grad, grad);
-    const beta = shape.curvature + setting.bend;
+    const beta = assumedBend(shape);
     const next = {
       leader: () => game.leader.step(grad, g + error, s),
       projection: () => ({ x: shape.project(S.along(x, -0.1, grad)) }),
@@ -536,10 +538,10 @@
   function showSettings() {
     const shape = shapeOf();
     byId("slope-out").textContent = setting.lie ? "half of it" : `${setting.slope.toFixed(1)} × true`;
-    byId("bend-out").textContent = (shape.curvature + setting.bend).toFixed(1);
+    byId("bend-out").textContent = setting.lie ? "half of it" : assumedBend(shape).toFixed(1);
     byId("rho-out").textContent = setting.rho.toFixed(2);
     byId("noise-out").textContent = `± ${setting.noise.toFixed(3)}`;
-    byId("slope").disabled = setting.lie;
+    for (const name of ["slope", "bend"]) byId(name).disabled = setting.lie;
   }
 
   function listen() {
