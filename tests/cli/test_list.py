@@ -5,7 +5,7 @@ from surefoot.experiments.build import PROBLEMS
 from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
-MORE = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex"]
+MORE = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex", "MovingBalls.default"]
 MORE += ["LeaderFollower.unknown", "CertifiedOGD.unknown"]
 
 
@@ -53,6 +53,12 @@ def test_the_literature_says_what_runs_here_and_what_does_not(desk):
         "note": "",
     }
     assert rows["Hamoud et al. 2025"]["as"] == "neighbour"
+
+
+def test_moving_balls_are_described_with_what_they_ask_for(desk):
+    (tuning,) = desk.do("list MovingBalls --json").data["algorithm"]["tunings"]
+    assert [option["name"] for option in tuning["options"]] == ["cost_curvature", "least_slope"]
+    assert tuning["promise"] == "every round; regret ?"
 
 
 def test_a_rule_for_agents_is_described(desk):

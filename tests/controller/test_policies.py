@@ -77,8 +77,10 @@ def test_hold_from_outside_takes_the_way_back():
     assert controller.explain().bound == pytest.approx(-0.25)
 
 
-def test_the_least_curvature_that_fits_is_among_the_causes():
-    controller = Controller(RegionFilter(knowledge=Curvature(beta=0.5, reach=2.0)), [0.0])
+@pytest.mark.parametrize("convex", [True, False])
+def test_the_least_curvature_that_fits_is_among_the_causes(convex):
+    known = Curvature(beta=0.5, reach=2.0, convex=convex)
+    controller = Controller(RegionFilter(knowledge=known), [0.0])
     for last in (False, True):  # g = 1.5 x^2 - 1 has the curvature 3
         x = controller.ask()
         told = {"constraint_value": 1.5 * float(x[0]) ** 2 - 1, "constraint_subgradient": 3 * x}
@@ -87,6 +89,8 @@ def test_the_least_curvature_that_fits_is_among_the_causes():
     with pytest.raises(PremiseError) as error:
         controller.tell(proposal=[0.25], **told)
     assert "beta = 0.5 is too small: 3 fits" in error.value.causes
+    # Nobody said that g is convex: then that it is not explains nothing.
+    assert ("g is not convex" in error.value.causes) == convex
 
 
 LIKELY = {

@@ -300,6 +300,18 @@ def test_fuzzed_lines_leave_no_trace_but_sentences(tmp_path):
 NUMBERS = {n: getattr(CONSTANTS, n) for n in CONSTANTS.origins}
 
 
+def test_a_ramp_in_a_file_goes_with_parameters_and_with_a_tuning():
+    table = {"class": "Ball", "radius": 1.0}
+    plain = {"class": "LeaderFollower", "G_g": 1.0, "domain": table, "ramp": [0.1, 0.2]}
+    assert player_from(plain).ramp == (0.1, 0.2)
+    tuned = player_from({"class": "LeaderFollower", "ramp": 0.1}, constants=NUMBERS)
+    assert (tuned.ramp, tuned.knowledge.G_g) == (0.1, NUMBERS["G_g"])
+    with pytest.raises(ValueError, match=r"player.ramp must be left out for PFS, got 0.1"):
+        player_from({"class": "PFS", "tuning": "tuned", "ramp": 0.1}, constants=NUMBERS, horizon=9)
+    with pytest.raises(ValueError, match="ramp must be above 0"):
+        player_from({"class": "LeaderFollower", "ramp": 0.0}, constants=NUMBERS)
+
+
 def test_a_player_is_made_as_its_constructor_makes_it():
     named = player_from({"class": "LeaderFollower"}, constants=NUMBERS)
     assert named.algorithm == LeaderFollower.default(CONSTANTS, None, Ball(CONSTANTS.R)).algorithm

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from surefoot import Controller, Feedback
-from surefoot.algorithms import Certified, Leader, Proposals
+from surefoot.algorithms import (
+    Certified,
+    CertifiedOGD,
+    CertifiedPFS,
+    Delayed,
+    Leader,
+    LeaderFollower,
+    Proposals,
+    RegionFilter,
+    SafetyFilter,
+    ValuesFollower,
+)
 from surefoot.regions import (
     Anchor,
     Curvature,
@@ -46,9 +57,9 @@ def drifting(**told):
     )
 
 
-def attack(rng, rounds, ramp, d=2, missing=0.1):
+def attack(rng, rounds, ramp, d=2, missing=0.1, **told):
     """Play far wishes under a limit that comes in; every action and every step is looked at."""
-    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=ramp)
+    player = Certified(proposer=Proposals(), knowledge=drifting(**told), ramp=ramp)
     state, worst = player.init(np.zeros(d)), -math.inf
     for t, level in enumerate(levels(rng, rounds)):
         g, s = limit(state.x, level)
@@ -69,6 +80,25 @@ def attack(rng, rounds, ramp, d=2, missing=0.1):
 @pytest.mark.parametrize("ramp", [0.06, (0.08, 0.05)])
 def test_theorem_r_no_step_is_too_long_and_nothing_is_outside(ramp):
     assert attack(np.random.default_rng(3), 300, ramp) > -0.02  # and the limit was near
+
+
+@pytest.mark.parametrize("ramp", [0.06, (0.08, 0.05)])
+def test_an_anchor_that_ages_is_gone_back_to_and_measured_in_time(ramp):
+    # Nobody knows that g at the start stays below -0.1: it is only measured there now and then.
+    rng = np.random.default_rng(5)
+    assert attack(rng, 300, ramp, missing=0.0, start_bound=None) > -0.1
+
+
+def test_an_anchor_that_ages_by_hand():
+    # Just measured at -0.4; half of that is 10 rounds of drift: 4 ramps there, 4 back, to be there
+    # when 0.2 is left.
+    player = Certified(proposer=Proposals(), knowledge=drifting(start_bound=None), ramp=0.06)
+    state, far = player.init(np.zeros(1)), []
+    for _ in range(6):
+        g, s = limit(state.x, 0.4)
+        state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0])))
+        far.append(float(state.x[0]))
+    np.testing.assert_allclose(far, np.array([1, 2, 3, 4, 4, 3]) * 0.06, rtol=1e-9)
 
 
 def test_one_step_by_hand():
@@ -144,6 +174,38 @@ def test_an_action_of_somebody_else_that_nobody_measured_has_no_way_back():
         player.update(state, Feedback(None, None, None, proposal=far, action=far))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda ramp: LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=ramp),
+        lambda ramp: CertifiedPFS(G_g=0.5, domain=Ball(2.0), rho=0.05, ramp=ramp),
+        lambda ramp: CertifiedOGD(knowledge=Curvature(beta=0.0, reach=2.0), radius=2.0, ramp=ramp),
+        lambda ramp: SafetyFilter(G_g=0.5, domain=Ball(2.0), rho=0.05, ramp=ramp),
+        lambda ramp: RegionFilter(knowledge=LipschitzHull(G_g=0.5, reach=2.0), ramp=ramp),
+    ],
+)
+def test_every_name_takes_a_ramp_and_keeps_it(make):
+    player, free = make(0.03), make(None)
+    assert (player.ramp, free.ramp) == (0.03, None)
+    state = player.init(np.zeros(2))
+    for _ in range(40):
+        before, (g, s) = state.x, limit(state.x, 0.4)
+        assert g <= 0
+        told = (None, [1.0, 0.3]) if free.needs.proposals else ([-1.0, -0.3], None)
+        gradient, proposal = (None if part is None else np.array(part) for part in told)
+        state = player.update(state, Feedback(gradient, g, s, proposal=proposal))
+        assert np.linalg.norm(state.x - before) <= 0.03 * (1 + 1e-12)
+    assert state.x[0] > 0.2
+
+
+def test_a_wrapper_would_not_keep_a_ramp_and_refuses_it():
+    base = LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
+    with pytest.raises(ValueError, match=r"Delayed must have a base without a ramp, .* ramp = 0.1"):
+        Delayed(base=base, delay=2)
+    with pytest.raises(ValueError, match="base without a ramp"):
+        ValuesFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
+
+
 def test_a_journal_keeps_the_ramp(tmp_path):
     path = tmp_path / "ramp.jsonl"
     player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=(0.1, 0.2))
@@ -164,11 +226,10 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         (0.0, drifting(), "ramp must be above 0"),
         ([0.1, -1.0], drifting(), "ramp must be above 0"),
         (math.nan, drifting(), "ramp"),
-        (0.1, drifting(start_bound=None), "ramp needs a LipschitzHull with a start_bound"),
         (
             0.1,
             Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
-            "ramp needs a LipschitzHull with a start_bound",
+            "ramp needs a LipschitzHull where g drifts",
         ),
     ],
 )

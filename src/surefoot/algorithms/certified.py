@@ -419,9 +419,9 @@ _Made: Any = Algorithm
 class Name(_Made):  # type: ignore[misc]
     """A name under which pairs are written: calling it makes a :class:`Certified`.
 
-    The parameters are those of the two parts, and ``value_error``, ``slope_error``, ``drift`` and
-    ``evaluation_error``, which together are the ``errors`` of the knowledge. Nothing is an instance
-    of such a name.
+    The parameters are those of the two parts, the ``ramp``, and ``value_error``, ``slope_error``,
+    ``drift`` and ``evaluation_error``, which together are the ``errors`` of the knowledge. Nothing
+    is an instance of such a name.
 
     Attributes:
         parts: the class of the proposer and that of the knowledge.
@@ -467,7 +467,7 @@ class Name(_Made):  # type: ignore[misc]
             part(**{n: v for n, v in parameters.items() if n in parameters_of(part)})
             for part in cls.parts
         )
-        return Certified(proposer=proposer, knowledge=knowledge)
+        return Certified(proposer=proposer, knowledge=knowledge, ramp=parameters.get("ramp"))
 
     @classmethod
     def _refuse_unknown(cls, names: Iterable[str]) -> None:
@@ -481,8 +481,9 @@ class Name(_Made):  # type: ignore[misc]
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters of both parts, and the errors."""
+        """Return the declared parameters of both parts, the ramp and the errors."""
         both = parameters_of(cls.parts[0]) | parameters_of(cls.parts[1])
+        both |= {"ramp": parameters_of(Certified)["ramp"]}
         both.pop("errors", None)
         kinds = parameters_of(Errors)
         return both | {word: kinds[n]._replace(name=word) for n, word in ERRORS.items()}
@@ -500,16 +501,18 @@ class NameWithKnowledge(Name):
         """Return the pair of these parameters."""
         cls._refuse_unknown(parameters)
         proposer, kinds = cls.parts
-        knowledge = parameters.pop("knowledge", None)
+        knowledge, ramp = (parameters.pop(name, None) for name in ("knowledge", "ramp"))
         if not isinstance(knowledge, kinds):
             names = " or ".join(kind.__name__ for kind in kinds)
             raise InvalidValueError(f"knowledge must be a {names}, got {knowledge!r}")
-        return Certified(proposer=proposer(**parameters), knowledge=knowledge)
+        return Certified(proposer=proposer(**parameters), knowledge=knowledge, ramp=ramp)
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters of the proposer, and the knowledge."""
-        return {"knowledge": parameters_of(Certified)["knowledge"]} | parameters_of(cls.parts[0])
+        """Return the knowledge, the ramp and the declared parameters of the proposer."""
+        own = parameters_of(Certified)
+        first = {"knowledge": own["knowledge"]} | parameters_of(cls.parts[0])
+        return first | {"ramp": own["ramp"]}
 
 
 def name_of(algorithm: object) -> str:

@@ -93,6 +93,7 @@ class RegionFilter(Name):
 
     Args:
         knowledge: what is known about g, with the errors and drift to allow for.
+        ramp: how far an action may be from the last one; None for any distance.
 
     Example:
         >>> import numpy as np
@@ -109,14 +110,14 @@ class RegionFilter(Name):
     constructors: ClassVar[tuple[str, ...]] = ("default",)
     parts = (Proposals, Knowledge)
 
-    def __new__(cls, *, knowledge: Knowledge) -> Certified:  # type: ignore[misc]
+    def __new__(cls, *, knowledge: Knowledge, ramp: Any = None) -> Certified:  # type: ignore[misc]
         """Return the pair."""
-        return Certified(proposer=Proposals(), knowledge=knowledge)
+        return Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameter: what is known."""
-        return {"knowledge": parameters_of(Certified)["knowledge"]}
+        """Return the declared parameters: what is known, and the ramp."""
+        return {n: kind for n, kind in parameters_of(Certified).items() if n != "proposer"}
 
     @classmethod
     def default(cls, constants: Constants, domain: Set | None = None) -> Certified:

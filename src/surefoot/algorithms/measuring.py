@@ -342,7 +342,7 @@ class ValuesAveraging(NameWithKnowledge):
     def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of dual averaging and of the measurements."""
         both = super().parameters() | parameters_of(Measuring)
-        return {name: kind for name, kind in both.items() if name != "base"}
+        return {name: kind for name, kind in both.items() if name not in ("base", "ramp")}
 
     @classmethod
     @tuning(listed=False)

@@ -215,7 +215,8 @@ class ValuesFollower(Name):
     def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of leader, follower and probes, and the errors."""
         both = LeaderFollower.parameters() | parameters_of(Probing)
-        return {name: kind for name, kind in both.items() if name not in ("base", "slope_error")}
+        without = ("base", "slope_error", "ramp")
+        return {name: kind for name, kind in both.items() if name not in without}
 
     @classmethod
     @tuning

@@ -29,6 +29,11 @@ class Wrapper(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.base, Certified) and self.base.ramp is not None:
+            raise InvalidValueError(
+                f"{type(self).__name__} must have a base without a ramp, which it would not keep, "
+                f"got ramp = {self.base.ramp!r}"
+            )
         if self.rests_on_convexity and self.knowledge is not None and not self.knowledge.convex:
             raise InvalidValueError(
                 f"{type(self).__name__} rests on the convexity of g, got knowledge with "

@@ -52,10 +52,10 @@ def list_(
 
 def _select(what: str | None) -> Facts:
     """Return what is asked for, as plain data."""
-    from surefoot.algorithms import NetworkPenalty
+    from surefoot import algorithms
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, YOUR_OWN, unknown
 
-    rules = {**ALGORITHMS_BY_NAME, "NetworkPenalty": NetworkPenalty}
+    rules = {**ALGORITHMS_BY_NAME, **{name: vars(algorithms)[name] for name in _ASK_FOR_MORE}}
     kinds: dict[str, Callable[[], list[Facts]]] = {
         "algorithms": _algorithms,
         "problems": lambda: [_problem(name) for name in PROBLEMS if ":" not in name],
@@ -116,15 +116,8 @@ def _of_plugins() -> list[Facts]:
 
 def _theorems() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
-    from surefoot.algorithms import (
-        ALGORITHMS,
-        CertifiedOGD,
-        Entry,
-        LeaderFollower,
-        NetworkPenalty,
-        source_of,
-        try_tuning,
-    )
+    from surefoot import algorithms
+    from surefoot.algorithms import ALGORITHMS, Entry, source_of, try_tuning
     from surefoot.core.algorithm import constructors_of, find_constructor
     from surefoot.core.constants import Constants
     from surefoot.core.types import needs_of
@@ -137,14 +130,20 @@ def _theorems() -> Iterator[Entry]:
         region = Ball(0.5, [0.0, 0.0]) if needs.smooth_queries else region
         for tuning in kind.tunings:
             yield try_tuning(kind, tuning, constants, HORIZON, Ball(1.0), region)
-    agents = NetworkPenalty  # which a mixing matrix is needed for
-    for tuning in constructors_of(agents):
-        make = find_constructor(agents, tuning)
-        tuned = make(constants, HORIZON, mixing=[[0.5, 0.5], [0.5, 0.5]])
-        yield Entry(agents.__name__, tuning, tuned, "", source_of(agents))
-    for rule in (LeaderFollower, CertifiedOGD):  # without constants
+    for name, more in _ASK_FOR_MORE.items():
+        kind = vars(algorithms)[name]
+        for tuning in constructors_of(kind):
+            tuned = find_constructor(kind, tuning)(constants, HORIZON, **more)
+            yield Entry(name, tuning, tuned, "", source_of(kind))
+    for rule in (algorithms.LeaderFollower, algorithms.CertifiedOGD):  # without constants
         yield Entry(rule.__name__, "unknown", rule.unknown(Ball(1.0)), "", source_of(rule))
 
+
+_ASK_FOR_MORE: dict[str, Facts] = {
+    "NetworkPenalty": {"mixing": [[0.5, 0.5], [0.5, 0.5]]},
+    "MovingBalls": {"cost_curvature": 1.0},
+}
+"""Rules whose theorems need more than constants, a horizon and a set, and some of it."""
 
 _ONES = ("R", "G_f", "G_g", "sigma", "start_reach", "D_g", "strong_convexity", "beta")
 _SOME: Facts = {

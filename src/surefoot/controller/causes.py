@@ -49,18 +49,19 @@ def causes_of(
     is_steep, known = _suspect_constant(knowledge, read, info)
     off = max(over, shift)
     noise = f"a sensor error (value_error) of {off:.3g} or more"
-    slope, shape = "an error of the subgradient (slope_error)", "g is not convex"
+    slope = "an error of the subgradient (slope_error)"
+    shape = ("g is not convex",) if knowledge is None or knowledge.convex else ()
     drift = f"g has changed{f' by {over:.3g}' if over else ''}: drift, or another g"
     if shift > _LITTLE * slack:
         drift = f"g has changed: its slack at the anchor fell by {shift:.3g}"
-        return (drift, noise, known, shape)
+        return (drift, noise, known, *shape)
     if is_steep:
         return (known, slope, drift)
     if 0 < off <= _LITTLE * slack:
-        return (noise, known, drift, shape)
+        return (noise, known, drift, *shape)
     if over > 0:
-        return (known, drift, noise, shape)
-    return (known, slope, drift, shape)
+        return (known, drift, noise, *shape)
+    return (known, slope, drift, *shape)
 
 
 def _suspect_constant(knowledge: Knowledge | None, read: Feedback, info: Info) -> tuple[bool, str]:

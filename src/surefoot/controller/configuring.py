@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from surefoot.algorithms import Certified
+from surefoot.algorithms.guarantee import unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, constructors_of, find_constructor, works_on_ball
 from surefoot.core.constants import Constants
@@ -30,7 +33,8 @@ def player_from(
     Args:
         player: its ``class``, and the parameters of that by name, objects as
             :func:`surefoot.core.plain.build` takes them; or ``tuning``, the constructor to call,
-            and its options. With the class alone the tuning is "default".
+            and its options. With the class alone the tuning is "default". A ``ramp`` goes with
+            either; with a tuning it leaves feasibility, and no bound on the regret in advance.
         constants: for the tuning, by name.
         domain: the set for the tuning, as a table; a ball of radius R unless given.
         horizon: number of rounds, for tunings that need it.
@@ -54,8 +58,9 @@ def player_from(
     if not isinstance(name, str) or name not in rules:
         raise InvalidValueError(f"player.class must be {one_of(rules, name)}, got {name!r}")
     rule, tuning = rules[name], options.pop("tuning", None)
-    if tuning is None and options:
+    if tuning is None and set(options) - {"ramp"}:
         return build({"class": name, **options}, "player")
+    ramp = options.pop("ramp", None)
     tuning = "default" if tuning is None else tuning
     if tuning not in constructors_of(rule):
         offered = one_of(constructors_of(rule), tuning)
@@ -70,7 +75,13 @@ def player_from(
             raise InvalidValueError(f"domain must be given for {name}, which works on the set")
         arguments["domain"] = Ball(numbers.R)
     made = {key: build(value, f"player.{key}") for key, value in options.items()}
-    return _call(make, arguments | made)
+    found = _call(make, arguments | made)
+    if ramp is None:
+        return found
+    pair = unpack(found)[0]
+    if not isinstance(pair, Certified):
+        raise InvalidValueError(f"player.ramp must be left out for {name}, got {ramp!r}")
+    return replace(pair, ramp=ramp)
 
 
 def _rules() -> dict[str, type[Algorithm]]:

@@ -179,11 +179,11 @@ class LipschitzHull(Knowledge):
             elif not age and memory.last.round == memory.rounds:  # it was certified by just this
                 bound = before.bound(x)
                 upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
-        anchor = self._deepest(memory)
+        anchor = self.find_deepest(memory)
         ladder = self._climb(memory.ladder, memory.last, anchor)
         return HullMemory(t, Anchor(x, upper, t - age), anchor, memory.start, ladder)
 
-    def _deepest(self, memory: HullMemory) -> Anchor:
+    def find_deepest(self, memory: HullMemory) -> Anchor:
         """Return the deeper of the anchor and the last action, as both are after its round."""
         last, anchor = memory.last, memory.anchor
         aged = anchor.level(last.round, self.errors.drift)

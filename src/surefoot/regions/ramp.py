@@ -4,23 +4,32 @@ For a fixed g the ball :math:`B(x_t, r)` is announced in every round: :math:`x_t
 in it, so there is always an action. Under a drift of v the set may come in faster than r.
 
 **Theorem R.** *Let* :math:`g_t` *be convex with* :math:`|g_{t+1} - g_t| \le v`\ *, and a an action
-with* :math:`g_t(a) \le -\alpha < 0` *in every round (a machine that is off). Play only certified
-actions within* :math:`r(1 + \alpha/v)` *of a and within r of the last, and where there is none the
-point y that is r nearer to a. Then there always is an action, no step is longer than r, and*
-:math:`g_t(x_t) \le 0` *in every round.*
+with* :math:`g_t(a) \le -\alpha_t`\ *: in every round the same* :math:`\alpha > 0` *(a machine that
+is off), or measured once, so that* :math:`\alpha_{t+1} = \alpha_t - v`\ *. Play in round t only
+certified actions that are within* :math:`d_t` *of a,* :math:`d_t = r(1 + \alpha/v)` *or*
+:math:`r\lfloor\alpha_t/v\rfloor`\ *, and within r of the last, and where there is none the point y
+that is r nearer to a. Then no step is longer than r,* :math:`g_t(x_t) \le 0` *in every round, and
+there is always an action, or until a is reached and measured again.*
 
-*Proof.* If :math:`g_t(x_t) \le 0` and :math:`D = \|x_t - a\| \le r(1 + \alpha/v)`, then y is the
-share :math:`\theta = \min(1, r/D) \ge v/(v+\alpha)` of the way to a, so that convexity gives
-:math:`g_{t+1}(y) \le (1-\theta)v - \theta\alpha \le 0`; and y is within D of a. So both hold in the
-next round, whatever was played: no plan need be kept. ∎ With one ramp per coordinate, D and r are
-measured as :math:`\max_i|x_i - a_i|/r_i` and 1.
+*Proof.* Let :math:`g_t(x_t) \le 0` and :math:`D = \|x_t - a\| \le d_t`. If :math:`D \le r`, y is a,
+and :math:`\alpha_{t+1} \ge 0`: for an a that ages because :math:`D > 0` says
+:math:`\alpha_t \ge v`. Else y is the share :math:`\theta = r/D \ge v/(v + \alpha_{t+1})` of the way
+to a, so that convexity gives
+:math:`g_{t+1}(y) \le (1-\theta)v - \theta\alpha_{t+1} \le 0`; and y is within
+:math:`D - r \le d_{t+1}` of a. So both hold in the next round, whatever was played: the way back is
+a plan that need not be kept. ∎ A deeper action takes the place of an a that ages in its own round,
+when D = 0. With one ramp per coordinate, D and r are measured as :math:`\max_i|x_i - a_i|/r_i` and
+1.
 
 The distance is tight: a limit on a line that is :math:`-\alpha` at a and 0 at D, and v at D a round
 later, has its zero :math:`Dv/(v+\alpha)` nearer then, which is more than r for a larger D.
 
+As a hull does, the rules here go back to an anchor that ages in time to measure it before drift has
+used more than half of its slack; further away they come nearer by r in every round.
+
 Rounding: with m what a hull takes off a slack (:mod:`surefoot.regions.hull`),
-:math:`r(v + \alpha)/(v + 2m + 10^{-11}(v + \alpha))` is the distance instead, which leaves
-:math:`g_{t+1}(y)` below 0 by more than m.
+:math:`r(v + \alpha)/(v + 2m + 10^{-11}(v + \alpha))` is the distance of a standing anchor instead,
+which leaves :math:`g_{t+1}(y)` below 0 by more than m.
 """
 
 from __future__ import annotations
@@ -37,7 +46,7 @@ from surefoot.core.types import Array, Certificate
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, StandingAnchor
 from surefoot.regions.checks import check_wish
-from surefoot.regions.hull import HullRegion, LipschitzHull
+from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull
 from surefoot.regions.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.regions.region import Knowledge, Projection, Region, Within
 from surefoot.sets import Ball, Box
@@ -50,11 +59,9 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     found = checks.to_vector(np.atleast_1d(ramp), "ramp")
     if not (found > 0).all():
         raise InvalidValueError(f"ramp must be above 0, got {ramp!r}")
-    standing = isinstance(knowledge, LipschitzHull) and knowledge.start_bound is not None
-    if knowledge.errors.drifts and not standing:
+    if knowledge.errors.drifts and not isinstance(knowledge, LipschitzHull):
         raise InvalidValueError(
-            "ramp needs a LipschitzHull with a start_bound where g drifts: an action that is "
-            f"feasible in every round, got {checks.repr_line(knowledge)}"
+            f"ramp needs a LipschitzHull where g drifts, got {checks.repr_line(knowledge)}"
         )
     return float(found[0]) if np.ndim(ramp) == 0 else tuple(found.tolist())
 
@@ -83,27 +90,44 @@ def limit_steps(
     near = _around(x, ramp)
     if not isinstance(knowledge, LipschitzHull) or not knowledge.errors.drifts:
         return region.within(near)
-    assert knowledge.start_bound is not None
-    t, drift, off = memory.rounds, float(knowledge.errors.drift), memory.start.x
-    slack, lost = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
-    both = drift + slack
-    far = _around(off, ramp, both / (drift + 2 * lost + 1e-11 * both))
+    t, drift = memory.rounds, float(knowledge.errors.drift)
+    off, ramps = _choose_anchor(knowledge, memory, x, ramp)
+    far = _around(off.x, ramp, ramps)
     whole: Region = region.base.whole.within(knowledge.domain, near, far)
     level = memory.last.level(t, drift) if (memory.last.x == x).all() else math.inf
     level = min(level, 0.0) if certain else level
     if level == math.inf:
         return whole
-    anchor = StandingAnchor(off, -slack, memory.start.round)
-    back = HullRegion(knowledge, t, anchor, Anchor(x, level, t), t + 1.0, region.errors)
-    point, ramps = _step_back(x, off, ramp), KnownSets(near, far)
-    return Ramped(whole, back.within(knowledge.domain), point, ramps)
+    back = HullRegion(knowledge, t, off, Anchor(x, level, t), t + 1.0, region.errors)
+    point = _step_back(x, off.x, ramp)
+    return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, far))
+
+
+def _choose_anchor(
+    knowledge: LipschitzHull, memory: HullMemory, x: Array, ramp: Any
+) -> tuple[Anchor, float]:
+    """Return the action that x has a way back to, and how many ramps the next may be from it."""
+    t, drift = memory.rounds + 1.0, float(knowledge.errors.drift)
+    if knowledge.start_bound is not None:
+        slack, lost = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
+        both = drift + slack
+        off = StandingAnchor(memory.start.x, -slack, memory.start.round)
+        return off, both / (drift + 2 * lost + 1e-11 * both)
+    deepest = knowledge.find_deepest(memory)
+    level = float(deepest.level(t, drift))
+    soon, late = math.floor(-(level - 0.5 * deepest.value) / drift), math.floor(-level / drift)
+    ramps = min(_count_ramps(deepest.x - x, ramp) - 1.0, late)
+    return deepest, max(soon, ramps, 1e-9)  # no set has no extent
+
+
+def _count_ramps(way: Array, ramp: Any) -> float:
+    return norm(way) / ramp if isinstance(ramp, float) else float(np.max(np.abs(way) / ramp))
 
 
 def _step_back(x: Array, off: Array, ramp: Any) -> Array:
-    """Return the point that is one ramp nearer to the action that is always feasible."""
-    way = off - x
-    ramps = norm(way) / ramp if isinstance(ramp, float) else float(np.max(np.abs(way) / ramp))
-    return off if ramps <= 1.0 else x + ((1 - 1e-12) / ramps) * way
+    """Return the point that is one ramp nearer to the anchor."""
+    ramps = _count_ramps(off - x, ramp)
+    return off if ramps <= 1.0 else x + ((1 - 1e-12) / ramps) * (off - x)
 
 
 class Ramped(Within):
