@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
-FILES  := pyproject.toml setup.py $(wildcard src/surefoot/kernel/*.c src/surefoot/kernel/c/*.h) constraints.txt cases/requirements.txt
+FILES  := pyproject.toml setup.py $(wildcard src/surefoot/kernel/*.c src/surefoot/kernel/c/*.h) constraints.txt
 # Without a C compiler the installation succeeds, Python plays, and one line says so.
 SAY    := $(BIN)/python -c 'import surefoot.kernel as k; k.compiled() or print(k.sentence())'
 # One thread for each of the two workers: libraries that start more only get in each other's way.
@@ -13,11 +13,18 @@ QUICK  := XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 # What any machine can run; the rest needs PyTorch, a cluster, a browser, other libraries or Sphinx.
 HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 
+# Simulators and data of the cases are in environments of their own, those with PyTorch in a second.
+LIGHT  := $(patsubst cases/%/requirements.txt,%,$(shell grep -L '^torch' cases/*/requirements.txt))
+HEAVY  := $(patsubst cases/%/requirements.txt,%,$(shell grep -l '^torch' cases/*/requirements.txt))
+# The short version of each case, and the tests of those that its environment can play.
+PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
+	for case in $(2); do echo "$$case:"; $(1)/bin/python -m cases.$$case --small; done; $(1)/bin/pytest -q -m cases cases
+
 # Types take one core for a while and the tests have a tail: side by side they are done sooner.
 BESIDE := $(MAKE) --no-print-directory --jobs 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lint types fast here test coverage test-all check docs playground table1 related alternatives cases bench soak fuzz wheel clean
+.PHONY: help demo lint types fast here test coverage test-all check docs playground table1 related alternatives cases cases-ci cases-torch gallery bench soak fuzz wheel clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -50,11 +57,23 @@ $(VENV)/docs.stamp: $(FILES) | $(BIN)/python
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/dev.stamp
-	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs --requirement cases/requirements.txt
+	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs
 	@touch $@
 
 $(VENV)/rivals.stamp: $(VENV)/bench.stamp
-	$(PIP) --group rivals --group hosts --editable '.[gymnasium,torch]' --requirement cases/requirements.txt
+	$(PIP) --group rivals --group hosts --editable '.[gymnasium,torch]'
+	@touch $@
+
+$(VENV)-cases/stamp: $(FILES) cases/constraints.txt $(LIGHT:%=cases/%/requirements.txt)
+	$(PYTHON) -m venv $(VENV)-cases
+	$(VENV)-cases/bin/pip install --quiet --disable-pip-version-check --constraint cases/constraints.txt \
+	  --editable '.[cli,plot]' pytest $(LIGHT:%=--requirement cases/%/requirements.txt)
+	@touch $@
+
+$(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
+	$(PYTHON) -m venv $(VENV)-cases-torch
+	$(VENV)-cases-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  --editable '.[cli,plot]' pytest $(HEAVY:%=--requirement cases/%/requirements.txt)
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
@@ -82,8 +101,8 @@ here: $(VENV)/dev.stamp
 coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as long)
 	$(QUICK) $(PYTEST) -q -m 'not slow and $(HERE)' --cov --cov-report=term
 
-test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, cases, docs
-	$(PYTEST) -m 'compiled or torch or cluster or browser or hosts or cases or docs'
+test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, docs
+	$(PYTEST) -m 'compiled or torch or cluster or browser or hosts or docs'
 
 playground: ## compile the playground's leader and follower anew; needs clang and lld
 	$(PYTHON) docs/playground/wasm/build.py
@@ -103,8 +122,17 @@ related: $(VENV)/bench.stamp ## every related system on the problems it is made 
 alternatives: $(VENV)/rivals.stamp ## what people use instead, on the same tasks, into docs/alternatives.md (minutes)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.alternatives
 
-cases: $(VENV)/rivals.stamp ## real data and what practitioners use on them, into docs/cases.md (minutes)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m cases.measure
+cases: $(VENV)-cases/stamp $(VENV)-cases-torch/stamp ## short versions of all cases, and their tests, in environments of their own
+	@$(BESIDE) cases-ci cases-torch
+
+cases-ci: $(VENV)-cases/stamp ## those of them that need no PyTorch
+	@$(call PLAY,$(VENV)-cases,$(LIGHT))
+
+cases-torch: $(VENV)-cases-torch/stamp
+	@$(call PLAY,$(VENV)-cases-torch,$(HEAVY))
+
+gallery: $(VENV)/demo.stamp ## write docs/cases.md and cases/README.md from the READMEs of the cases
+	$(BIN)/python -m cases.gallery
 
 bench: $(VENV)/bench.stamp ## measure speed against hand-written code, C, JAX and QP solvers, into out/bench
 	$(BIN)/python -m benchmarks
@@ -132,6 +160,6 @@ wheel: $(VENV)/build.stamp ## build the source archive, a wheel of it, and try t
 	cd build/wheel && venv/bin/python -I ../../tests/smoke.py
 
 clean: ## remove everything that the other targets made
-	rm -rf $(VENV) build dist out .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf $(VENV) $(VENV)-cases* build dist out .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
 	rm -f src/surefoot/kernel/*.so src/surefoot/kernel/*.pyd
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

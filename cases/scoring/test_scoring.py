@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from cases.scoring import census_people, fair_scoring
 
+from cases.cones import project
+from cases.scoring import census_people, fair_scoring
+from cases.scoring.__main__ import Insider, play_all
 from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD
 from surefoot.games import play
 from surefoot.testing import check_constraint
@@ -41,3 +43,24 @@ def test_every_served_model_is_inside_and_learns(rule):
     trace = play(rule.default(p.constants), p)
     assert trace.violations.worst.max() <= 0
     assert trace.total_cost < 0.52 * 2_000  # 0.69 to begin with
+
+
+@pytest.mark.cases
+def test_the_insider_projects_onto_the_limits_of_the_audit():
+    insider = Insider(lazy=False)
+    y = 30.0 * np.random.default_rng(0).normal(size=40)
+    x = project(y, *insider.known)
+    assert np.linalg.norm(x) <= 20.0
+    assert (insider.rows @ x).max() <= 0.01
+    # Any other point of the set is on the far side of the plane through x across y - x.
+    for z in 0.01 * np.random.default_rng(1).normal(size=(20, 40)):
+        assert (y - x) @ (z - x) <= 1e-5 * np.linalg.norm(y)
+
+
+@pytest.mark.cases
+def test_all_rules_are_played_and_certified_ones_stay_inside():
+    for rival in ("cooper", "humancompatible.train"):
+        pytest.importorskip(rival)  # PyTorch
+    runs = play_all(True)
+    assert len(runs) == 10
+    assert [run.outside for run in runs if run.certified] == [0] * 4

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+
 from cases import admission
 from cases.admission import CAPS, WORK
+from cases.admission.__main__ import play_all
 
 SERVER = admission.AdmissionServer(seconds=150)
 
@@ -98,3 +100,11 @@ def test_nothing_is_lost_where_demand_falls_at_once():
         assert (x <= demand).all()
     assert rule.lowered > 0
     assert rule.idle == 0
+
+
+@pytest.mark.slow
+def test_all_rules_are_played_and_the_certified_one_has_no_window_over():
+    runs = play_all(True)
+    assert [run.outside for run in runs if run.certified] == [0]
+    assert runs[0].outside > 0
+    assert runs[-1].outside == 0

@@ -19,7 +19,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,7 +27,7 @@ from cases.files import load
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.problems.constraints import Affine, Constraint, QuadraticForm, max_of
+from surefoot.problems.constraints import Affine, QuadraticForm, max_of
 from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem
 from surefoot.problems.ready import Draws
@@ -53,7 +52,6 @@ LARGEST = 32.0
 PER_AMPERE = 208.0 / 60.0
 """Wh that a charger delivers per minute and ampere, at 208 V."""
 
-_EPOCH = datetime(2019, 1, 1, tzinfo=UTC)
 _MIDNIGHT = 7 * 60  # of the sites, in minutes of UTC
 Site: TypeAlias = Literal["caltech", "jpl"]
 
@@ -65,16 +63,10 @@ class ChargingNetwork:
     Attributes:
         matrix: what a charger contributes to the phasor of a line, ``(m, d)``, complex.
         ratings: the largest current of each line, in ampere.
-        names: of the lines.
     """
 
     matrix: Array
     ratings: Array
-    names: tuple[str, ...]
-
-    def loads(self, x: Array) -> Array:
-        """Return the current of each line as a share of its rating."""
-        return abs(self.matrix @ x) / self.ratings
 
     def values(self, x: Array) -> Array:
         """Return g of each line: above 0 where its rating is exceeded."""
@@ -100,19 +92,10 @@ class ChargingNetwork:
         found = [np.linalg.eigvalsh((a.conj()[:, None] * a).real)[-1] for a in self.matrix]
         return np.array(found) / self.ratings * (1 + 1e-12)
 
-    @property
-    def constraint(self) -> Constraint:
-        """The lines as quadratic constraints."""
-        zero = np.zeros(self.matrix.shape[1])
-        forms = [
-            QuadraticForm((a.conj()[:, None] * a).real / c, zero, 0.5 * float(c))
-            for a, c in zip(self.matrix, self.ratings, strict=True)
-        ]
-        return max_of(*forms)
-
     def equal_share(self) -> float:
         """Return the largest current that all chargers may draw at the same time."""
-        return float(min(LARGEST, 1.0 / self.loads(np.ones(self.matrix.shape[1])).max()))
+        most = (self.ratings / abs(self.matrix.sum(axis=1))).min() * (1 - 1e-12)  # its rounding
+        return float(min(LARGEST, most))
 
 
 class Minute(NamedTuple):
@@ -124,8 +107,6 @@ class Minute(NamedTuple):
             what the car still asks for.
         remaining: what each car still asks for, in Wh.
         left: minutes until each car leaves.
-        intensity: of the grid, kg of CO2 per kWh.
-        clean: whether the intensity is below the mean of the last day.
         action: the currents of the last minute.
         values: g of each line at that time.
         slopes: its gradient, per line.
@@ -135,8 +116,6 @@ class Minute(NamedTuple):
     upper: Array
     remaining: Array
     left: Array
-    intensity: float
-    clean: bool
     action: Array
     values: Array
     slopes: Array
@@ -149,50 +128,33 @@ class ChargingRecord(NamedTuple):
     """What a rule did at a site.
 
     Attributes:
-        minutes: how many there were.
-        over: in how many of them a rating was exceeded.
-        worst: the largest g, in ampere above a rating where it is above 0.
+        values: the largest g of every minute, in ampere above a rating where it is above 0.
         asked: energy that was asked for, in kWh.
-        possible: the most that cars could take at 32 A while they were there.
         delivered: energy that was delivered.
-        carbon: kg of CO2.
         microseconds: median time per decision, of the minutes with a car.
-        loads: the largest share of a rating, minute by minute.
-        power: the power of the site, minute by minute, in kW.
     """
 
-    minutes: int
-    over: int
-    worst: float
+    values: Array
     asked: float
-    possible: float
     delivered: float
-    carbon: float
     microseconds: float
-    loads: Array
-    power: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChargingSite:
-    """A site in a month: its network, its sessions and the carbon intensity.
+    """A site in a month: its network and its sessions.
 
     Attributes:
         name: of the site.
         network: its lines.
         sessions: arrival and departure (minutes from the start), request (Wh), charger.
-        intensity: of every minute.
+        minutes: how many there are.
     """
 
     name: str
     network: ChargingNetwork
     sessions: dict[str, Array]
-    intensity: Array
-
-    @property
-    def minutes(self) -> int:
-        """The number of minutes."""
-        return len(self.intensity)
+    minutes: int
 
     @property
     def chargers(self) -> int:
@@ -211,21 +173,15 @@ class ChargingSite:
             >>> site = charging_site("caltech", days=1)
             >>> share = site.network.equal_share()
             >>> done = site.run(lambda minute: np.minimum(minute.upper, share))
-            >>> done.over, round(done.delivered), round(done.asked)
-            (0, 374, 856)
+            >>> bool((done.values <= 0).all()), round(done.delivered), round(done.asked)
+            (True, 374, 856)
         """
         network, d = self.network, self.chargers
-        T = (
-            self.minutes
-            if minutes is None
-            else min(self.minutes, checks.positive_int(minutes, "minutes"))
-        )
+        T = self.minutes if minutes is None else checks.positive_int(minutes, "minutes")
         arrival, departure, request, charger = self.sessions.values()
         remaining, leaves, x = np.zeros(d), np.zeros(d, dtype=np.int64), np.zeros(d)
-        asked = possible = delivered = carbon = 0.0
-        over, worst, following = 0, -np.inf, 0
-        loads, power, seconds = np.zeros(T), np.zeros(T), np.full(T, np.nan)
-        means = _daily_mean(self.intensity)
+        asked = delivered = 0.0
+        following, largest, seconds = 0, np.zeros(T), []
         for t in range(T):
             remaining[leaves <= t] = 0.0
             while following < len(arrival) and arrival[following] <= t:
@@ -234,30 +190,20 @@ class ChargingSite:
                 if end > t:
                     remaining[j], leaves[j] = wanted, end
                     asked += wanted
-                    possible += min(wanted, LARGEST * PER_AMPERE * (end - t))
             upper = np.minimum(remaining / PER_AMPERE, LARGEST)
-            now = float(self.intensity[t])
-            values, slopes = network.measure(x)
             left = np.maximum(leaves - t, 0)
-            seen = Minute(t, upper, remaining.copy(), left, now, now < means[t], x, values, slopes)
-            begin = time.perf_counter()
+            seen = Minute(t, upper, remaining.copy(), left, x, *network.measure(x))
+            begin = time.process_time()
             x = rule(seen)
-            seconds[t] = time.perf_counter() - begin if upper.any() else np.nan
+            if upper.any():
+                seconds.append(time.process_time() - begin)
             if not ((x >= 0) & (x <= upper)).all():
                 raise InvalidValueError(f"the currents of minute {t} must be within the announced")
-            largest = float(network.values(x).max())
-            over, worst = over + (largest > 0), max(worst, largest)
+            largest[t] = network.values(x).max()
             energy = PER_AMPERE * x
-            remaining = np.maximum(remaining - energy, 0.0)
-            total = float(energy.sum())
-            delivered, carbon = delivered + total, carbon + total * now
-            loads[t], power[t] = float(network.loads(x).max()), 60e-3 * total
-        busy = seconds[~np.isnan(seconds)]
-        microseconds = 1e6 * float(np.median(busy)) if len(busy) else 0.0
-        return ChargingRecord(
-            T, over, worst, asked / 1e3, possible / 1e3, delivered / 1e3,
-            carbon / 1e3, microseconds, loads, power,
-        )  # fmt: skip
+            remaining, delivered = np.maximum(remaining - energy, 0.0), delivered + energy.sum()
+        median = 1e6 * float(np.median(seconds)) if seconds else 0.0
+        return ChargingRecord(largest, asked / 1e3, float(delivered) / 1e3, median)
 
 
 def charging_site(name: Site, month: str = "2019-10", days: int | None = None) -> ChargingSite:
@@ -281,20 +227,17 @@ def charging_site(name: Site, month: str = "2019-10", days: int | None = None) -
     some = (arrival >= first) & (arrival < last)
     if not some.any():
         raise InvalidValueError(f"month must be one with sessions, as 2019-10, got {month!r}")
-    carbon = load("carbon")
-    at = np.searchsorted(carbon["minute"], np.arange(first, last), side="right") - 1
     phasors = data["matrix"] * np.exp(1j * np.deg2rad(data["phases"]))
-    names = tuple(str(row) for row in data["rows"])
     return ChargingSite(
         name=name,
-        network=ChargingNetwork(phasors, data["ratings"], names),
+        network=ChargingNetwork(phasors, data["ratings"]),
         sessions={
             "arrival": arrival[some] - first,
             "departure": data["departure"][some] - first,
             "request": data["requested"][some].astype(np.float64),
             "charger": data["station"][some],
         },
-        intensity=1e-3 * carbon["intensity"][at],
+        minutes=last - first,
     )
 
 
@@ -337,12 +280,11 @@ def ev_charging(
     targets = Draws(horizon, trials, streams).draw(draw)
     network, d = found.network, found.chargers
     # In shares of 32 A and of the rating: |z/c|^2/2 - 1/2.
-    shares = ChargingNetwork(
-        network.matrix * LARGEST / network.ratings[:, None], np.ones(len(network.ratings)), ()
-    )
+    shares = network.matrix * LARGEST / network.ratings[:, None]
+    forms = [QuadraticForm((a.conj()[:, None] * a).real, np.zeros(d), 0.5) for a in shares]
     return Problem.of(
         Quadratic(targets, 1.0),
-        max_of(shares.constraint, Affine(-np.eye(d), np.zeros(d))),
+        max_of(max_of(*forms), Affine(-np.eye(d), np.zeros(d))),
         Ball(float(np.sqrt(d))),
         np.full(d, 0.5 * network.equal_share() / LARGEST),
         name=f"charging at {site}",
@@ -358,22 +300,14 @@ def _wishes(site: ChargingSite) -> Array:
     return wishes
 
 
-def _daily_mean(values: Array) -> Array:
-    """Return the mean over the day before each minute, or over what there is of it."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    end = np.arange(len(values)) + 1
-    start = np.maximum(end - 1440, 0)
-    return (sums[end] - sums[start]) / (end - start)
-
-
 def _span(month: str, days: int | None) -> tuple[int, int]:
+    """Return the first minute of a month, from the beginning of 2019 on, and the one after it."""
     try:
-        begin = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
-    except (TypeError, ValueError):
+        begin = np.datetime64(month, "M")
+    except ValueError:
         raise InvalidValueError(f"month must be as 2019-10, got {month!r}") from None
-    year, number = divmod(begin.month, 12)
-    end = begin.replace(year=begin.year + year, month=number + 1)
-    first, last = (int((day - _EPOCH).total_seconds()) // 60 + _MIDNIGHT for day in (begin, end))
+    ends = np.array([begin, begin + 1], "datetime64[m]") - np.datetime64("2019-01", "m")
+    first, last = (ends.astype(int) + _MIDNIGHT).tolist()
     if days is not None:
         last = min(last, first + 1440 * checks.positive_int(days, "days"))
     return first, last

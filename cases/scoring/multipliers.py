@@ -14,10 +14,7 @@ import torch
 
 from surefoot.core.types import Array, Feedback, Info, Needs
 
-__all__ = ["RATES", "Multipliers"]
-
-RATES = (0.01, 0.1, 1.0)
-"""Of the multipliers; the one with the fewest models outside is shown, then the least loss."""
+__all__ = ["Multipliers"]
 
 
 class _Played(NamedTuple):

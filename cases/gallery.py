@@ -1,0 +1,85 @@
+"""Write the gallery, docs/cases.md, and the table of cases/README.md from the cases' own READMEs.
+
+``python -m cases.gallery``. A README begins with a title and one line; its table was measured by
+the command of the case, and says by its bold rows which rules are certified.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.pages import table, write_page
+
+__all__ = ["Case", "find_cases", "main"]
+
+HERE = Path(__file__).parent
+
+
+class Case(NamedTuple):
+    """What the gallery says of a case.
+
+    Attributes:
+        name: of its folder.
+        title: of its README.
+        line: what is decided, and what must hold.
+        ours: rounds outside of all certified rules.
+        theirs: rounds outside of the others, the least and the most.
+    """
+
+    name: str
+    title: str
+    line: str
+    ours: str
+    theirs: str
+
+
+def read(folder: Path) -> Case:
+    """Return what a README says."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    title, line = re.findall(r"^(?:# )?(\S.*)$", text, re.MULTILINE)[:2]
+    measured = text.partition("<!-- measured -->")[2]
+    rows = [line.strip("| ").split(" | ") for line in measured.splitlines() if line.startswith("|")]
+    at = rows[0].index("rounds outside")
+    both: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
+    for row in rows[2:]:
+        count = int(row[at].split()[0].replace(",", ""))
+        both[row[0].startswith("**")].append((count, row[at]))
+    (least, _), (most, words) = min(both[False]), max(both[False])
+    theirs = words if least == most else f"{least:,} to {words}"
+    return Case(folder.name, title, line, max(both[True])[1], theirs)
+
+
+def find_cases() -> list[Case]:
+    """Return the cases whose tables were measured, by name."""
+    readmes = sorted(HERE.glob("*/README.md"))
+    measured = [path for path in readmes if "| --- |" in path.read_text(encoding="utf-8")]
+    return [read(path.parent) for path in measured if (path.parent / "requirements.txt").exists()]
+
+
+def main() -> None:
+    """Write both pages."""
+    cases, page = find_cases(), []
+    for case in cases:
+        page += [
+            f"## {case.title}",
+            "",
+            f"{case.line} Rounds outside: **{case.ours}** by certified rules, {case.theirs} by the "
+            f"others ([table, rivals, data, licences](../cases/{case.name}/README.md)).",
+            "",
+            f"![{case.title}](images/case_{case.name}.png)",
+            "",
+            "```console",
+            f"python -m cases.{case.name} --small",
+            "```",
+            "",
+        ]
+    write_page(HERE.parent / "docs" / "cases.md", page)
+    rows = [[f"[{c.title}]({c.name}/README.md)", c.line, c.ours, c.theirs] for c in cases]
+    head = ("case", "what must hold", "rounds outside, certified", "rounds outside, others")
+    write_page(HERE / "README.md", table(head, rows))
+
+
+if __name__ == "__main__":
+    main()

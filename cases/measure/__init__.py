@@ -1,1 +1,0 @@
-"""The cases played: tables and figures of docs/cases.md."""
