@@ -23,6 +23,7 @@ from surefoot.regions import (
     EstimatedHull,
     LipschitzHull,
     MeanCertificate,
+    Together,
 )
 from surefoot.sets import Box
 
@@ -470,6 +471,11 @@ def test_other_refusals():
         EstimatedCurvature(domain=Box([-1.0], [1.0]))
     with pytest.raises(ValueError, match="EstimatedCurvature must have exact readings"):
         EstimatedCurvature(domain=Ball(1.0), errors=Errors(value=0.1))
+    hull = EstimatedHull(domain=Ball(1.0))
+    with pytest.raises(ValueError, match="ramp needs a known G_g: the way back"):
+        Certified(proposer=Proposals(), knowledge=hull, ramp=0.1)
+    with pytest.raises(ValueError, match="rows must have a known G_g each"):
+        Together(rows=(hull, hull))
     player = filter_of(EstimatedHull(domain=Ball(2.0)))
     state = player.update(player.init(np.zeros(1)), Feedback(None, -1.0, np.ones(1)))
     with pytest.raises(ValueError, match="a round must be told before the next where G_g is"):

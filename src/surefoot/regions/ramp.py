@@ -46,6 +46,7 @@ from surefoot.core.types import Array, Certificate
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, StandingAnchor
 from surefoot.regions.checks import check_wish
+from surefoot.regions.estimate import UnknownConstant
 from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull
 from surefoot.regions.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.regions.region import Knowledge, Projection, Region, Within
@@ -59,6 +60,11 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     found = checks.to_vector(np.atleast_1d(ramp), "ramp")
     if not (found > 0).all():
         raise InvalidValueError(f"ramp must be above 0, got {ramp!r}")
+    if isinstance(knowledge, UnknownConstant):
+        raise InvalidValueError(
+            f"ramp needs a known {knowledge.constant}: the way back from a round outside may be "
+            f"longer, got {checks.repr_line(knowledge)}"
+        )
     if knowledge.errors.drifts and not isinstance(knowledge, LipschitzHull):
         raise InvalidValueError(
             f"ramp needs a LipschitzHull where g drifts, got {checks.repr_line(knowledge)}"

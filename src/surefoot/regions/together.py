@@ -23,6 +23,7 @@ from surefoot.core.types import Array, Certificate, Feedback
 from surefoot.regions.certificates import PointCertificate
 from surefoot.regions.checks import BALL_TOO_SMALL, check_one_run
 from surefoot.regions.errors import EmptyRegionError, Errors
+from surefoot.regions.estimate import UnknownConstant
 from surefoot.regions.nearest import EVERYWHERE, KnownSets, cut_by, find_certified, reflect_in_turn
 from surefoot.regions.quadratics import Bounds, project_onto_bounds
 from surefoot.regions.region import Knowledge, Memory, Projection, Reading, Region
@@ -77,6 +78,11 @@ class Together(Knowledge):
         rows = given if isinstance(given, (tuple, list)) else ()
         if not rows or not all(isinstance(row, Knowledge) and row.row_count == 1 for row in rows):
             raise InvalidValueError(f"rows must be one knowledge per constraint, got {self.rows!r}")
+        if guesses := [row for row in rows if isinstance(row, UnknownConstant)]:
+            raise InvalidValueError(
+                f"rows must have a known {guesses[0].constant} each, got {guesses[0]!r}: let one "
+                "knowledge see the largest constraint"
+            )
         largest = Errors.largest_of([row.errors for row in rows])
         if self.errors is None:
             object.__setattr__(self, "errors", largest)
