@@ -32,6 +32,7 @@ from surefoot.algorithms.certified import Proposer as Proposer
 from surefoot.algorithms.certified import Wish as Wish
 from surefoot.algorithms.certified import name_of as name_of
 from surefoot.algorithms.leader import Leader as Leader
+from surefoot.algorithms.policy_leader import *
 from surefoot.algorithms.descent import Descent as Descent
 from surefoot.algorithms.delayed import *
 from surefoot.algorithms.averaged import *

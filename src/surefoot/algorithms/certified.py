@@ -33,9 +33,10 @@ from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, Parameter, algorithm, anything, flag, parameters_of
 from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Player, Source, needs_of
+from surefoot.core.types import Array, Context, Feedback, Info, Needs, Player, Source, needs_of
 from surefoot.core.types import Region as Set
 from surefoot.regions import Errors, Knowledge, Reading, Region, check_ramp, limit_steps
+from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory
 
 
@@ -63,11 +64,13 @@ class Proposer(Declared):
             wish comes from elsewhere.
         work: its arithmetic in a round, as a product of sizes.
         is_one_run: whether it takes one NumPy run only; batches are then played run by run.
+        in_contexts: whether it learns what to do in a context.
     """
 
     cost_gradients: ClassVar[int] = 1
     work: ClassVar[str] = "d"
     is_one_run: ClassVar[bool] = False
+    in_contexts: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, x1: Array) -> Memory:
@@ -85,6 +88,20 @@ class Proposer(Declared):
             feedback: what was seen there; parts of it may be None.
             region: the certified next actions, with numbers that a proposer may use.
         """
+
+    def aim(self, learner: Memory, wish: Array, context: Context) -> tuple[Memory, Array]:
+        """Return the learner and its wish once the context of the next round is known.
+
+        Args:
+            learner: its state.
+            wish: where it wanted to be.
+            context: of the next round, in numbers.
+        """
+        return learner, wish
+
+    def read_features(self, context: Any, place: Array) -> Array | None:
+        """Return what the learner makes of a context, in numbers; None unless defined."""
+        return None
 
     def observer(self, knowledge: Knowledge) -> Any:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
@@ -244,18 +261,32 @@ def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Me
     return state
 
 
+class Plan(NamedTuple):
+    """What is wanted of the next round while its context may still be told, or told anew.
+
+    Attributes:
+        wish: where the proposer would like to be.
+        within: the set that was announced; None for none.
+    """
+
+    wish: Array
+    within: Set | None = None
+
+
 class CertifiedState(NamedTuple):
     """What the next round needs.
 
     Attributes:
-        x: the action to play.
+        x: the action to play; not certified while the context of its round is not known.
         memory: what was read.
         learner: what was learnt.
+        plan: what is wanted, where there are contexts.
     """
 
     x: Array
     memory: Memory
     learner: Memory
+    plan: Plan | None = None
 
 
 class Certified(Algorithm):
@@ -298,6 +329,11 @@ class Certified(Algorithm):
                 "proposer must be a proposer, as Proposals(), or an algorithm, "
                 f"got {checks.repr_line(self.proposer)}"
             )
+        if self.proposer.in_contexts and not self.knowledge.in_contexts:
+            raise InvalidValueError(
+                f"knowledge must be of contexts for {type(self.proposer).__name__}, "
+                f"got {checks.repr_line(self.knowledge)}"
+            )
         if self.ramp is not None:
             object.__setattr__(self, "ramp", check_ramp(self.ramp, self.knowledge))
 
@@ -335,7 +371,42 @@ class Certified(Algorithm):
     def init(self, x1: Array) -> CertifiedState:
         """Start at x1; its slack comes with the first feedback."""
         x1 = checks.to_action(x1)
-        return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1))
+        plan = Plan(x1) if self.knowledge.in_contexts else None
+        return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1), plan)
+
+    def read_context(
+        self, state: CertifiedState, context: Any, *, current: bool = False
+    ) -> Context:
+        """Return a context in numbers: the one place that calls functions of yours.
+
+        Args:
+            state: the present one.
+            context: as a user tells it, or in numbers already.
+            current: whether it is that of the round of the state, rather than of the next.
+        """
+        before: Context | None = state.memory.before if current else state.memory.context
+        if not isinstance(context, Context):
+            place = self.knowledge.context.read(context, None if before is None else before.place)
+            context = Context(place, self.proposer.read_features(context, place))
+        sizes = [None if part is None else len(part) for part in before or (None, None)]
+        place, features = context
+        if features is not None:
+            features = read_numbers(features, "features", sizes[1])
+        return Context(read_numbers(place, "context", sizes[0]), features)
+
+    def announce(self, state: CertifiedState, context: Context) -> tuple[CertifiedState, Info]:
+        """Return the state with the context of the next round, and its action with it.
+
+        It may be told anew, until the round was played: nothing is left of what was told before.
+        """
+        assert state.plan is not None
+        memory = self.knowledge.announce(state.memory, context)
+        learner, wish = self.proposer.aim(state.learner, state.plan.wish, context)
+        if not memory.rounds:
+            return state._replace(memory=memory, learner=learner), Info(state.x, wish=state.x)
+        region = self.knowledge.region(memory, self.errors).within(state.plan.within)
+        new = freeze(region.nearest(wish))
+        return CertifiedState(new, memory, learner, state.plan), Info(new, wish, region)
 
     @cached_property
     def compiled(self) -> Any:
@@ -371,7 +442,8 @@ class Certified(Algorithm):
         suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if feedback.constraint_value is None:
             if not np.any(before.rounds):
-                return state, Info(state.x, wish=state.x)
+                still = state._replace(memory=knowledge.announce(before, feedback.context))
+                return still if knowledge.in_contexts else state, Info(state.x, wish=state.x)
             memory = knowledge.age(before)
         else:
             g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))
@@ -383,23 +455,34 @@ class Certified(Algorithm):
             else:
                 memory = knowledge.age(before)
             suspects = (partial(knowledge.contradictions, before, reading),)
+        memory = knowledge.announce(memory, feedback.context)
         region = knowledge.region(memory, errors)
         if self.ramp is not None:
             asked = bool((x == state.x).all())
             region = limit_steps(knowledge, memory, region, x, self.ramp, asked)
         region = region.within(feedback.within)
         learner, wish = self.proposer.propose(state.learner, x, feedback, region)
-        new = freeze(region.nearest(own_point(wish, x)))  # safety is this line
+        point = own_point(wish, x)
+        plan = Plan(point, feedback.within) if knowledge.in_contexts else None
         if wish.contradictions:
             suspects = (*suspects, lambda: wish.contradictions)
         wanted = wish.point if wish.wanted is None else wish.wanted
-        return CertifiedState(new, memory, learner), Info(new, wanted, region, suspects, wish.note)
+        if plan is not None and feedback.context is None:  # nothing is certified before announce
+            still = CertifiedState(state.x, memory, learner, plan)
+            return still, Info(state.x, wanted, None, suspects, wish.note)
+        new = freeze(region.nearest(point))  # safety is this line
+        after = CertifiedState(new, memory, learner, plan)
+        return after, Info(new, wanted, region, suspects, wish.note)
 
     def rest(self, state: CertifiedState, x: Array) -> CertifiedState:
-        """Return the state after a round in which nothing was read and x is kept for the next."""
-        if not state.memory.rounds:
+        """Return the state after a round in which nothing was read and x is wanted for the next.
+
+        Where there are contexts, x is not certified before :meth:`announce`.
+        """
+        if not state.memory.rounds and state.plan is None:
             return self.init(x)
-        return state._replace(x=freeze(np.array(x)), memory=self.knowledge.age(state.memory))
+        x, plan = freeze(np.array(x)), None if state.plan is None else Plan(x)
+        return state._replace(x=x, memory=self.knowledge.age(state.memory), plan=plan)
 
     def observer(self) -> Any:
         """Return the proposer's sums of a bound on the regret so far, where it has one."""
@@ -425,9 +508,11 @@ class Name(_Made):  # type: ignore[misc]
 
     Attributes:
         parts: the class of the proposer and that of the knowledge.
+        in_contexts: the class of the knowledge where a ``context`` is given; None for none.
     """
 
     parts: ClassVar[tuple[Any, Any]]
+    in_contexts: ClassVar[Any] = None
     all_names: ClassVar[list[type[Name]]] = []
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -463,9 +548,12 @@ class Name(_Made):  # type: ignore[misc]
                 errors[name] = declared[word].check(bound)
         if errors:
             parameters["errors"] = Errors(**errors)
+        parts = cls.parts
+        if parameters.get("context") is not None:
+            parts = (parts[0], cls.in_contexts)
         proposer, knowledge = (
             part(**{n: v for n, v in parameters.items() if n in parameters_of(part)})
-            for part in cls.parts
+            for part in parts
         )
         return Certified(proposer=proposer, knowledge=knowledge, ramp=parameters.get("ramp"))
 
@@ -485,6 +573,8 @@ class Name(_Made):  # type: ignore[misc]
         both = parameters_of(cls.parts[0]) | parameters_of(cls.parts[1])
         both |= {"ramp": parameters_of(Certified)["ramp"]}
         both.pop("errors", None)
+        if cls.in_contexts is not None:
+            both["context"] = parameters_of(cls.in_contexts)["context"]._replace(default=None)
         kinds = parameters_of(Errors)
         return both | {word: kinds[n]._replace(name=word) for n, word in ERRORS.items()}
 

@@ -354,6 +354,7 @@ class KernelState(Packed):
     __slots__ = ("_parts", "block", "rule", "x")
 
     _fields = CertifiedState._fields
+    plan = None  # the kernel knows no contexts
 
     def __init__(self, rule: Rule, block: Array) -> None:
         block.setflags(write=False)

@@ -38,12 +38,14 @@ class Cuts(NamedTuple):
             tightens the cut by is rho times it.
         pulls: a row for each leader, what each cut holds it back by: the multipliers of the first,
             the averages of those of the others.
+        places: the contexts that they were read in, NaN for a sum of several; None without any.
     """
 
     normals: Array
     offsets: Array
     inverses: Array
     pulls: Array
+    places: Array | None = None
 
     def loosen(self, rise: float) -> Cuts:
         """Return the cuts for a g that is so much smaller."""
@@ -52,6 +54,16 @@ class Cuts(NamedTuple):
     def let_through(self, X: Array) -> Cuts:
         """Return the cuts, those that a point has passed moved to that point."""
         return self._replace(offsets=np.maximum(self.offsets, self.normals @ X))
+
+    def move(self, fall: Callable[[Array], Array]) -> Cuts:
+        """Return the cuts that are those of another context, moved there.
+
+        Args:
+            fall: how much larger g may be in the contexts of the cuts than in that one.
+        """
+        assert self.places is not None
+        cuts = self.keep(np.isfinite(self.places).all(axis=1))
+        return cuts._replace(offsets=cuts.offsets + fall(cuts.places) * cuts.inverses)
 
     def exceed(self, z: Array) -> float:
         """Return by how much a point exceeds the cut that it exceeds most; 0 if none."""
@@ -70,8 +82,9 @@ class Cuts(NamedTuple):
 
     def keep(self, which: Array) -> Cuts:
         """Return some of the cuts."""
-        normals, offsets, inverses, pulls = self
-        return Cuts(normals[which], offsets[which], inverses[which], pulls[:, which])
+        normals, offsets, inverses, pulls, places = self
+        places = None if places is None else places[which]
+        return Cuts(normals[which], offsets[which], inverses[which], pulls[:, which], places)
 
 
 def empty_cuts(dimension: int, leaders: int) -> Cuts:
@@ -81,7 +94,14 @@ def empty_cuts(dimension: int, leaders: int) -> Cuts:
 
 
 def add_cut(
-    cuts: Cuts, X: Array, g: float, s: Array, noise: float, z: Array, most: int
+    cuts: Cuts,
+    X: Array,
+    g: float,
+    s: Array,
+    noise: float,
+    z: Array,
+    most: int,
+    place: Array | None = None,
 ) -> tuple[Cuts, int | None]:
     """Return the memory with the half-space of a round, and which cut it is.
 
@@ -97,7 +117,10 @@ def add_cut(
         noise: what they may err by, together, at any point of the domain.
         z: the leader, for the choice of what to forget.
         most: how many cuts are remembered.
+        place: the context that they were read in; None where there are none.
     """
+    if place is not None and cuts.places is None:
+        cuts = cuts._replace(places=np.zeros((0, len(place))))
     steep = norm(s)
     if steep == 0.0:
         return cuts, None
@@ -108,9 +131,14 @@ def add_cut(
     offset = float(u @ X) - (g - noise) * inverse
     same = _find_row(cuts.normals, u)
     if same is not None:
-        offsets = cuts.offsets.copy()
-        offsets[same] = min(offset, offsets[same])
-        return cuts._replace(offsets=offsets), same
+        if offset >= cuts.offsets[same]:
+            return cuts, same
+        offsets, places = cuts.offsets.copy(), cuts.places
+        offsets[same] = offset
+        if places is not None:
+            places = places.copy()
+            places[same] = place
+        return cuts._replace(offsets=offsets, places=places), same
     if len(cuts.offsets) >= most:
         cuts = _forget(cuts, z)
     after = Cuts(
@@ -118,6 +146,7 @@ def add_cut(
         np.append(cuts.offsets, offset),
         np.append(cuts.inverses, inverse),
         np.pad(cuts.pulls, ((0, 0), (0, 1))),
+        None if cuts.places is None else np.append(cuts.places, [place], axis=0),
     )
     return after, len(after.offsets) - 1
 
@@ -148,13 +177,16 @@ def _forget(cuts: Cuts, z: Array) -> Cuts:
     size = float(np.sqrt(both @ both))
     if size == 0.0:  # opposed, and they cancel: without them the dual is higher
         return cuts.keep((every != into) & (every != drop))
-    normals, offsets, inverses, pulls = (part.copy() for part in cuts)
+    normals, offsets, inverses, pulls = (part.copy() for part in cuts[:4])
+    places = None if cuts.places is None else cuts.places.copy()
     normals[into] = both / size
     offsets[into] = (a * offsets[into] + b * offsets[drop]) / size
     inverses[into] = (a * inverses[into] + b * inverses[drop]) / size
     pulls[:, into] += pulls[:, drop]
     pulls[0, into] = size
-    return Cuts(normals, offsets, inverses, pulls).keep(every != drop)
+    if places is not None:
+        places[into] = math.nan
+    return Cuts(normals, offsets, inverses, pulls, places).keep(every != drop)
 
 
 def ascend(

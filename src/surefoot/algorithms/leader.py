@@ -78,6 +78,8 @@ SHALLOW = 50.0
 EXACT = 1e-2
 """A leader's projection ends where multipliers change by this share of the way to it."""
 CLEARLY = 1 - 1e-9
+TURNS = 4
+"""How often the follower's projection onto the cuts of another context is improved."""
 HALVINGS = 52
 LENGTHS = 11
 
@@ -218,10 +220,29 @@ class Leader(Proposer):
             return self.init(region.x), Wish(region.x)
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
-        X, before = x - learner.start, learner.inverse_eta
-        grad = np.zeros_like(x)
+        X = x - learner.start
+        learner, note, lost = self.learn(learner, X, feedback, region)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if learner.is_careful:
+                point = self._walk_the_ray(learner, region)
+            else:
+                learner, point = self._follow(learner, X, feedback, region)
+        return learner, Wish(point, note, lost, learner.start + learner.Z)
+
+    def learn(
+        self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
+    ) -> tuple[LeaderState, LeaderNote, tuple[str, ...]]:
+        """Return the leaders after a round, what their bound wants to know, and what was lost.
+
+        Args:
+            learner: the leaders.
+            X: the action that was played, relative to the start.
+            feedback: what was seen there.
+            region: the certified next actions.
+        """
+        before, grad = learner.inverse_eta, np.zeros_like(X)
         if feedback.cost_gradient is not None:
-            grad = checks.read_gradient(x, feedback)
+            grad = checks.read_gradient(X, feedback)
         squared, size = square(grad)
         t, first = region.round, learner.points[0]
         lags, behind = (X - learner.points) @ grad, norm(X - first)
@@ -242,12 +263,10 @@ class Leader(Proposer):
         with np.errstate(over="ignore", invalid="ignore"):
             if learner.is_careful:
                 learner = self._lead_carefully(learner, newest, before)
-                point = self._walk_the_ray(learner, region)
             else:
                 learner, lost = self._lead(learner, X, feedback, newest, before, t)
-                learner, point = self._follow(learner, X, feedback, region)
         note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
-        return learner, Wish(point, note, lost, learner.start + learner.Z)
+        return learner, note, lost
 
     def _trust(self, learner: LeaderState, grad: Array, size: float) -> Trust:
         """Return how far the leaders are trusted, by what each would have cost in the round.
@@ -275,8 +294,8 @@ class Leader(Proposer):
             g, s = checks.read_constraint(X, feedback)
             noise = region.noise + errors.value + slope * (learner.reach + norm(X))
             noise += errors.drift * feedback.age
-            most = self.slots(len(X))
-            cuts, newest = add_cut(cuts, X, g, s, noise, learner.Z, most)
+            most, place = self.slots(len(X)), region.base.read_place
+            cuts, newest = add_cut(cuts, X, g, s, noise, learner.Z, most, place)
         return learner._replace(cuts=cuts), newest
 
     def _limit(self, learner: LeaderState, length: float) -> Callable[[Array], Array]:
@@ -351,10 +370,9 @@ class Leader(Proposer):
         if t == 1 or deepest > 1.1 * learner.depth:
             learner = learner._replace(depth=deepest, deepened=t)
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
-        cuts, Z = self._cuts_as_read(learner, feedback, region, X)
+        cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
         way = Z - X
         gap, room, steep = norm(way), max(float(region.radius), 0.0), region.steepness
-        pulls = learner.trust.weights @ cuts.pulls
         h = _margin(cuts, pulls, X, Z, room, steep)
         h = min(h, 0.97 * max(deepest, 0.0))
         if is_growing:
@@ -376,19 +394,28 @@ class Leader(Proposer):
 
     def _cuts_as_read(
         self, learner: LeaderState, feedback: Feedback, region: Region, X: Array
-    ) -> tuple[Cuts, Array]:
-        """Return the cuts and the leader for the follower: as they were read, under errors.
+    ) -> tuple[Cuts, Array, Array]:
+        """Return the cuts, the leader and its pulls for the follower: as they were read.
 
-        Only the leader needs cuts that hold for all points within D of the start.
+        Only the leader needs cuts that hold for all points within D of the start, and those that
+        hold in every context: the follower goes after the point that it would lead to in the next.
         """
         errors, cuts, Z, D = region.errors, learner.cuts, learner.Z, learner.reach
-        if errors.is_exact:
-            return cuts, Z
+        pulls = learner.trust.weights @ cuts.pulls
+        if errors.is_exact and cuts.places is None:
+            return cuts, Z, pulls
         if errors.slope < math.inf:
             cuts = cuts.loosen(-errors.slope * D)
         enough, onto = EXACT * norm(X - Z), self._limit(learner, 2 * D)
+        if cuts.places is not None:
+            far = Z + pulls @ cuts.normals
+            cuts = cuts.move(region.base.fall)
+            pulls = learner.trust.weights @ cuts.pulls
+            for _ in range(TURNS):
+                pulls, Z = ascend(cuts, far, pulls, None, enough, onto)
+            return cuts, Z, pulls
         _, Z = ascend(cuts, Z, np.zeros_like(cuts.offsets), None, enough, onto)
-        return cuts, _apply_reading(feedback, region, Z, X, 0.0)
+        return cuts, _apply_reading(feedback, region, Z, X, 0.0), pulls
 
     def _lead_carefully(
         self, learner: LeaderState, newest: int | None, before: float

@@ -25,7 +25,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, flag, number, positive
 from surefoot.core.types import Array, Needs, Number, Source
 from surefoot.core.types import Region as Set
-from surefoot.regions import EstimatedHull, LipschitzHull
+from surefoot.regions import ContextHull, EstimatedHull, LipschitzHull
 
 __all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
 
@@ -41,7 +41,8 @@ class LeaderFollower(Name):
 
     The parameters are those of the two, with one ``domain`` for both, a set that contains the
     feasible set and holds every action, and the errors to allow for: ``value_error``,
-    ``slope_error``, ``drift`` and ``evaluation_error``.
+    ``slope_error``, ``drift`` and ``evaluation_error``. With a ``context`` the limit may depend on
+    what is known before every round (:class:`~surefoot.regions.ContextHull`).
 
     Example:
         >>> import numpy as np
@@ -56,6 +57,7 @@ class LeaderFollower(Name):
     needs = Needs(work="K d", numpy_only=True, one_run=True)
     source = Source("Surefoot", "derived here")
     parts = (Leader, LipschitzHull)
+    in_contexts = ContextHull
 
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:

@@ -134,7 +134,7 @@ class Measuring(Wrapper):
 
     def init(self, x1: Array) -> MeasuringState:
         """Start at x1; its slack comes with the first feedback."""
-        x, _, learner = self.base.init(x1)
+        x, _, learner, *_ = self.base.init(x1)
         if not isinstance(x, np.ndarray) or x.ndim != 1:
             raise InvalidValueError("x1 must be the action of one run, got several")
         # Zeros with the signs of x: the first probes go towards the origin.

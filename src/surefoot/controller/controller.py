@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from surefoot.algorithms import Guarantee, PremiseWarning, Reaction
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
-from surefoot.controller.decide import Decision, decide, order, resume
+from surefoot.controller.decide import Decision, announce, decide, order, resume
 from surefoot.controller.explanation import Explanation, explain
-from surefoot.controller.feedback import read_feedback
+from surefoot.controller.feedback import read_context, read_feedback
 from surefoot.controller.journal import Journal, Position
 from surefoot.controller.live import Live
 from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
@@ -57,6 +57,7 @@ class Controller(Live):
             disk when :meth:`tell` returns. The end of the process alone loses none.
         on_alarm: a function that is called with every :class:`Alarm`, after the round is over.
             The standard library's logger ``surefoot`` has them, too.
+        context: that of the first round, for knowledge of contexts; :meth:`announce` takes it, too.
 
     Example:
         >>> from surefoot import Ball
@@ -92,9 +93,13 @@ class Controller(Live):
         rotate: int | str | None = None,
         durable_every: int = 1,
         on_alarm: OnAlarm | None = None,
+        context: Any = None,
     ) -> None:
         run = Run.of(player, start, on_contradiction=on_contradiction, on_missing=on_missing)
-        self._set_up(run, run.begin(), on_alarm)
+        loop = run.begin()
+        if (first := read_context(run, loop.state, context, current=True)) is not None:
+            loop = announce(run, loop, first).loop
+        self._set_up(run, loop, on_alarm)
         self._create(journal, rotate, durable_every)
 
     @classmethod
@@ -259,6 +264,11 @@ class Controller(Live):
         action certified: it is not proved then.
         """
         loop = self._now[1]
+        if loop.awaits_context:
+            raise InvalidValueError(
+                f"round {loop.round} has no action before its context is known: "
+                "tell(..., context=...) or announce(context=...)"
+            )
         if loop.refused:
             warn_caller(
                 f"{loop.refused[0].sentence}; that round was refused, and its action, which is "
@@ -285,6 +295,8 @@ class Controller(Live):
         value_error: float | None = None,
         within: Region | None = None,
         hint: ArrayLike | None = None,
+        context: Any = None,
+        drift: float | None = None,
     ) -> None:
         """Report what was observed at the current action, and advance to the next.
 
@@ -309,6 +321,10 @@ class Controller(Live):
             hint: a forecast of the next cost's gradient, for rules that count on one, such as
                 ``OptimisticDualAveraging``; the others ignore it. One that is not finite or not of
                 the action's shape is ignored, with a warning and an alarm at the first.
+            context: that of the next round, for knowledge of contexts; where it is learnt later,
+                :meth:`announce` takes it.
+            drift: how far g may rise until the next round, for knowledge that is told so
+                (``ToldDrift``), instead of a context.
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
@@ -339,6 +355,35 @@ class Controller(Live):
             self._now = (run, decision.loop, at)
         if decision.alarms:
             sound(decision.alarms, self.on_alarm)
+        if decision.error is not None:
+            raise decision.error
+
+    def announce(self, *, context: Any = None, drift: float | None = None) -> None:
+        """Tell the context of the current round, before it is played: ask (again) for its action.
+
+        Until the round is told, it may be announced anew: then nothing is left of what was told of
+        it before.
+
+        Args:
+            context: as for :meth:`tell`.
+            drift: likewise.
+
+        Raises:
+            InvalidValueError: for invalid input; nothing has changed then.
+            EmptyRegionError: where no action is certified in the context.
+        """
+        with self._lock:
+            run, loop, _ = self._now
+            seen = read_context(run, loop.state, context, drift, current=True)
+            if seen is None:
+                raise InvalidValueError("announce must be told a context, got None")
+            decision = announce(run, loop, seen)
+            if decision.error is None:
+                self._take_order("announce", {"context": encode(seen)}, decision)
+            else:
+                broken = [encode(b) for b in decision.loop.refused]
+                self._now = (run, decision.loop, self._write("refused", breaches=broken))
+                sound(decision.alarms, self.on_alarm)
         if decision.error is not None:
             raise decision.error
 

@@ -37,10 +37,10 @@ from surefoot.controller.way_back import Halt, How, Spot, Stand, WayBack, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, rest
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Certificate, Feedback, Info, State
+from surefoot.core.types import Array, Certificate, Context, Feedback, Info, State
 from surefoot.regions import Anchor, EmptyRegionError, StandingAnchor
 
-__all__ = ["Decision", "decide", "order", "resume"]
+__all__ = ["Decision", "announce", "decide", "order", "resume"]
 
 # Of the anchor's slack, what a way back from outside restores.
 _HALF = 0.5
@@ -187,10 +187,11 @@ class Round:
         try:
             state, info = take_step(run, loop.state, seen)
         except EmptyRegionError as error:
-            if not self.drift:
+            if not self.drift and not run.in_contexts:
                 raise
-            # Drift may have taken the action outside by the next round.
-            return self._refuse((Breach(self.t, "drift", str(error), "feasibility"),), error)
+            # Drift, or the next context, may have taken the action outside by the next round.
+            what = "drift" if self.drift else "context"
+            return self._refuse((Breach(self.t, what, str(error), "feasibility"),), error)
         found = self._broken_premises()
         if sentences := info.contradictions:  # which stand for the premises on the constraint
             found = [b for b in found if b.constant not in ("G_g", "the bound on g")]
@@ -265,6 +266,8 @@ class Round:
             return self._stepped(state, info, found, why)
         how: How = "retreated" if policy == "retreat" else "held"
         halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t)
+        if run.in_contexts:
+            return self._stand_in_context(how, found, why | {"policy": policy}, halt)
         # Of an action that was not measured nothing is known then.
         spot = self._spot(self.bound_by_reading(math.inf), anchor, halt.reason)
         stand = spot.back() if how == "retreated" else spot.held(_HALF)
@@ -291,18 +294,24 @@ class Round:
         guessed = self.run.estimate(loop.state) is not None and bound > 0
         how: How = "retreated" if policy == "retreat" or guessed else "held"
         halt = loop.halt or Halt(how, "no measurement", self.t)
+        lost = f"round {self.t}: nothing was measured"
+        if self.run.in_contexts:
+            why: dict[str, Any] = {"policy": policy}
+            return self._stand_in_context(halt.how, [], why, loop.halt, lost, halt.speed)
         spot = self._spot(bound, loop.anchor, halt.reason)
         stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held()
-        lost = f"round {self.t}: nothing was measured"
         return self._stand(stand, [], {"policy": policy}, loop.halt, lost)
 
     def stay_halted(self, halt: Halt) -> Decision:
         """Return what follows a round of a loop that nothing moves, or only back."""
+        lost, why = f"round {self.t}: halted", {"policy": "halted"}
+        found = self._shifted_anchor()
+        if self.run.in_contexts:
+            return self._stand_in_context(halt.how, [], why, halt, lost, halt.speed)
         bound = self.bound_by_reading(self.loop.bound(self.run))
         spot = self._spot(bound, self.anchor, halt.reason)
         stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held(_HALF)
-        lost = f"round {self.t}: halted"
-        return self._stand(stand, self._shifted_anchor(), {"policy": "halted"}, halt, lost)
+        return self._stand(stand, found, why, halt, lost)
 
     def return_from_outside(self) -> Decision:
         """Return the way back from an action of one's own that is not feasible."""
@@ -314,6 +323,9 @@ class Round:
                 f"got g = {upper:g}"
             )
         own = self._deviation(upper)
+        if self.run.in_contexts:
+            why: dict[str, Any] = {"policy": "outside"}
+            return self._stand_in_context("held", [own], why, self.loop.halt)
         stand = self._spot(upper, anchor, own.sentence.partition(": ")[2]).held(_HALF)
         return self._stand(stand, [own], {"policy": "outside"}, self.loop.halt)
 
@@ -337,6 +349,32 @@ class Round:
         value = self.told.feedback.constraint_value
         after = LoopState(self.t + 1, state, None, way, False, value, *known)
         return self._finish(after, way.how, found, why)
+
+    def _stand_in_context(
+        self,
+        how: How,
+        found: list[Breach],
+        why: dict[str, Any],
+        halt: Halt | None,
+        lost: str | None = None,
+        speed: float | None = None,
+    ) -> Decision:
+        """Return the same where g is another one in the next round.
+
+        To hold is to stay as near as its context allows, and the way back leads to the start.
+        """
+        loop, here, seen = self.loop, self.here, self.told.feedback
+        goal = here.x if how == "held" else _towards(here.x, self.run.start, speed)
+        after = loop._replace(state=rest(self.run.algorithm, here.state, goal))
+        known = (None, self.anchor, halt, loop.breaches, loop.uncovered or lost)
+        after = LoopState(self.t + 1, after.state, None, None, False, seen.constraint_value, *known)
+        if seen.context is not None:
+            try:
+                after = _in_context(self.run, after, seen.context)
+            except EmptyRegionError as error:
+                broken = Breach(self.t, "context", str(error), "feasibility")
+                return self._refuse((broken,), error)
+        return self._finish(after, how, found, why)
 
     def _shifted_anchor(self) -> list[Breach]:
         """Return a breach if the slack of the anchor, measured anew, is not what it was.
@@ -419,8 +457,51 @@ def _alarm_of(breach: Breach) -> Alarm:
 # --- between rounds ------------------------------------------------------------------------------
 
 
+def _in_context(run: Run, loop: LoopState, context: Context) -> LoopState:
+    """Return the state with the context of its round, and the action that is certified in it."""
+    state, info = run.algorithm.announce(loop.state, context)
+    return loop._replace(state=state, info=info, certificate=None, cut=None, refused=())
+
+
+def _towards(x: Array, start: Array, speed: float | None) -> Array:
+    """Return the point of the way from x to the start that is so far along it."""
+    far = float(np.linalg.norm(start - x))
+    return start if speed is None or far <= speed else x + (speed / far) * (start - x)
+
+
+def announce(run: Run, loop: LoopState, context: Context) -> Decision:
+    """Return what follows when the context of the current round is told, or told anew."""
+    try:
+        return Decision(_in_context(run, loop, context))
+    except EmptyRegionError as error:
+        found = Breach(loop.round - 1, "context", str(error), "feasibility")
+        words = f"{error}; the action at hand is not proved: retreat, or announce another context"
+        alarm = Alarm.of(loop.round, "refused", words)
+        return Decision(loop._replace(refused=(found,)), alarms=(alarm,), error=error)
+
+
+def _order_in_context(
+    run: Run, loop: LoopState, reason: str, how: How, speed: float | None
+) -> Decision:
+    """Return what follows an order where contexts are told: what is wanted is another action."""
+    state: Any = loop.state
+    goal = loop.x if how == "held" else _towards(loop.x, run.start, speed)
+    after = loop._replace(state=state._replace(plan=state.plan._replace(wish=goal)))
+    if how == "retreated" and state.memory.context is not None:
+        try:
+            after = _in_context(run, after, state.memory.context)
+        except EmptyRegionError:  # nothing is proved: then the start is what is least wrong
+            still: Any = after.state
+            after = after._replace(state=still._replace(x=goal), info=None, certificate=None)
+    after = after._replace(halt=Halt(how, reason, loop.round, speed))
+    words = f"round {loop.round}: ordered to {'hold' if how == 'held' else 'retreat'}: {reason}"
+    return Decision(after, how, alarms=(Alarm.of(loop.round, "order", words),))
+
+
 def order(run: Run, loop: LoopState, reason: str, how: How, speed: float | None) -> Decision:
     """Return what follows an operator's order to hold or to retreat."""
+    if run.in_contexts:
+        return _order_in_context(run, loop, reason, how, speed)
     # Nothing is known where a round was refused.
     if speed is not None and not run.convex:
         raise InvalidValueError(

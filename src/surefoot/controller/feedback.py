@@ -12,9 +12,10 @@ from surefoot.core import checks
 from surefoot.core.algorithm import rest
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback, Number, Region, State
+from surefoot.core.types import Array, Context, Feedback, Number, Region, State
+from surefoot.regions import ToldDrift
 
-__all__ = ["NOTHING", "Told", "read_feedback"]
+__all__ = ["NOTHING", "Told", "read_context", "read_feedback"]
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -62,8 +63,9 @@ def read_feedback(run: Run, state: State, told: dict[str, Any]) -> Told:
         told: the arguments of :meth:`Controller.tell`; what nobody said anything about is None.
     """
     missing = told["missing"]
+    context = read_context(run, state, told.get("context"), told.get("drift"))
     if missing is not False:
-        return _read_missing(missing, told)
+        return _read_missing(missing, told, context)
     within, error, x = told["within"], told["value_error"], state.x
     if within is not None:
         _check_announced(run, within)
@@ -86,7 +88,8 @@ def read_feedback(run: Run, state: State, told: dict[str, Any]) -> Told:
         if not math.isfinite(cost):
             raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
     first, proposal = (None, gradient) if run.is_filter else (gradient, None)
-    feedback = Feedback(first, g, s, cost, error, None, played, 0, proposal, within)
+    seen = (first, g, s, cost, error, None, played, 0, proposal, within)
+    feedback = Feedback(*seen, context=context)
     if told["hint"] is None:
         return Told(feedback, worst)
     try:
@@ -98,13 +101,43 @@ def read_feedback(run: Run, state: State, told: dict[str, Any]) -> Told:
     return Told(feedback._replace(hint=hint), worst)
 
 
-def _read_missing(missing: object, told: dict[str, Any]) -> Told:
+def read_context(
+    run: Run, state: State, context: object, drift: object = None, *, current: bool = False
+) -> Context | None:
+    """Return the context of the next round in numbers; None where none was told.
+
+    Args:
+        run: what is played.
+        state: of the algorithm.
+        context: as a user tells it; None for nothing.
+        drift: the same for a player that is told how far g drifts.
+        current: whether it is that of the current round.
+    """
+    name = "context" if drift is None else "drift"
+    given = context if drift is None else drift
+    if given is None:
+        return None
+    if drift is not None and context is not None:
+        raise InvalidValueError(f"drift must be told instead of a context, got both, {context!r}")
+    if not run.in_contexts:
+        raise InvalidValueError(f"{name} must come with knowledge of contexts, got {run.name}")
+    if isinstance(given, Context) is False and isinstance(
+        run.algorithm.knowledge.context, ToldDrift
+    ) is (drift is None):
+        other = "drift" if drift is None else "a context"
+        raise InvalidValueError(f"{other} must be told to this player, got {name}={given!r}")
+    found: Context = run.algorithm.read_context(state, given, current=current)
+    return found
+
+
+def _read_missing(missing: object, told: dict[str, Any], context: Context | None) -> Told:
     if missing is not True:
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
-    measured = (value for name, value in told.items() if name not in ("missing", "hint"))
+    beside = ("missing", "hint", "context", "drift")
+    measured = (value for name, value in told.items() if name not in beside)
     if any(value is not None for value in measured):
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
-    return NOTHING
+    return NOTHING if context is None else NOTHING._replace(feedback=Feedback(context=context))
 
 
 def _check_announced(run: Run, within: object) -> None:

@@ -94,6 +94,11 @@ class Run:
         anchor = None if bound is None else StandingAnchor(self.start, bound, t)
         return LoopState(t, state, regret=observer_of(self.algorithm), anchor=anchor)
 
+    @cached_property
+    def in_contexts(self) -> bool:
+        """Whether the context of every round must be told before it is played."""
+        return isinstance(self.algorithm, Certified) and self.algorithm.knowledge.in_contexts
+
     @property
     def player(self) -> Any:
         """The algorithm, with its guarantee where it has one."""
@@ -205,6 +210,13 @@ class LoopState(NamedTuple):
     def x(self) -> Array:
         """The action at hand."""
         return self.state.x
+
+    @property
+    def awaits_context(self) -> bool:
+        """Whether the context of the current round is not known yet, nor its action."""
+        state: Any = self.state
+        is_certified = isinstance(state, CertifiedState) and state.plan is not None
+        return is_certified and state.memory.context is None
 
     @property
     def is_safe(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from surefoot import __version__
 from surefoot.algorithms import Breach, Certified, Delayed, Probing
 from surefoot.controller.decide import Decision
-from surefoot.controller.feedback import NOTHING, Told, read_feedback
+from surefoot.controller.feedback import Told, read_feedback
 from surefoot.controller.journal import Reader, now
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, WayBack
@@ -54,6 +54,7 @@ TOLD = (
     "value_error",
     "within",
     "hint",
+    "context",
 )
 """What a round may be told, beside the action that was played."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
@@ -254,13 +255,11 @@ def certificate_from(data: object) -> Certificate | None:
 
 def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> Told:
     """Return what a round was told, as it was read when it was told."""
-    if record.get("missing"):
-        return NOTHING
     told: dict[str, Any] = dict.fromkeys((*TOLD, "cost", "constraint", "action"))
     told |= {name: decode(record[name]) for name in TOLD if name in record}
     if "played" in record:
         told["action"] = decode(record["played"])
-    return read_feedback(run, loop.state, told | {"missing": False})
+    return read_feedback(run, loop.state, told | {"missing": record.get("missing", False)})
 
 
 def unreadable(name: str, what: str, error: Exception) -> DamagedError:

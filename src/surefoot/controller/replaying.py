@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot import kernel
-from surefoot.controller.decide import decide, order, resume
+from surefoot.controller.decide import announce, decide, order, resume
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.records import (
@@ -227,6 +227,9 @@ class Shadow:
             return Difference(t, "row", record["round"], t)
         if kind == "round":
             return self._take_round(record)
+        if kind == "announce":
+            self.loop = announce(self.run, self.loop, decode(record["context"])).loop
+            return self._compare_next(record)
         if kind in ("hold", "retreat"):
             how: How = "held" if kind == "hold" else "retreated"
             decided = order(self.run, self.loop, record["reason"], how, record.get("speed"))
@@ -297,7 +300,7 @@ class Shadow:
         return Difference(self.loop.round, "state", record["loop"], derived)
 
 
-_PLACED = ("round", "refused", "snapshot", "hold", "retreat", "resume")
+_PLACED = ("round", "refused", "snapshot", "announce", "hold", "retreat", "resume")
 """The kinds of records that belong to a round."""
 
 

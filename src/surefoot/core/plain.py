@@ -36,7 +36,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
-from surefoot.core.types import Array, Feedback, RuleState
+from surefoot.core.types import Array, Context, Feedback, RuleState
 
 __all__ = [
     "NotPlainError",
@@ -66,7 +66,7 @@ class NotPlainError(SurefootError, ValueError):
 @cache
 def known_classes() -> dict[str, type]:
     """Return what a file may name: the public dataclasses and named tuples of the library."""
-    known: dict[str, type] = {"Constants": Constants, "Feedback": Feedback}
+    known: dict[str, type] = {"Constants": Constants, "Context": Context, "Feedback": Feedback}
     for room in ROOMS:
         module = importlib.import_module(f"surefoot.{room}")
         public = ((name, vars(module)[name]) for name in module.__all__)

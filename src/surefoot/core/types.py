@@ -25,6 +25,7 @@ __all__ = [
     "Array",
     "ArrayLike",
     "Certificate",
+    "Context",
     "CostStream",
     "Feedback",
     "HasArray",
@@ -68,6 +69,18 @@ ArrayLike: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | Sequence[Ha
 Real: TypeAlias = float | np.ndarray
 
 
+class Context(NamedTuple):
+    """What is known of a round before it is played, in numbers.
+
+    Attributes:
+        place: as the knowledge has it: what g rises by is a function of two places.
+        features: as a learner of policies has it; None where there is none.
+    """
+
+    place: Array
+    features: Array | None = None
+
+
 class Feedback(NamedTuple):
     """What is told after a round; a field that nobody said anything about is None.
 
@@ -92,6 +105,7 @@ class Feedback(NamedTuple):
         direction: a unit vector that the game has drawn, to explore along.
         hint: a forecast of the next cost's gradient, for rules that count on one; the others
             ignore it.
+        context: that of the next round, for knowledge of contexts.
     """
 
     cost_gradient: Array = None
@@ -106,6 +120,7 @@ class Feedback(NamedTuple):
     within: Region | None = None
     direction: Array = None
     hint: Array = None
+    context: Context | None = None
 
 
 class Needs(NamedTuple):

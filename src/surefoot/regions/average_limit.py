@@ -100,10 +100,9 @@ class AverageLimit(Knowledge):
                 if own[name] is None:
                     object.__setattr__(self, name, theirs)
         super().__post_init__()
-        if self.errors.drifts:
-            raise InvalidValueError(
-                f"AverageLimit must be of a g that is fixed, got a drift of {self.errors.drift!r}"
-            )
+        if self.errors.drifts or self.knowledge.in_contexts:
+            what = "contexts" if self.knowledge.in_contexts else f"a drift of {self.errors.drift!r}"
+            raise InvalidValueError(f"AverageLimit must be of a g that is fixed, got {what}")
         known = replace(self.knowledge, errors=self.errors, domain=self.domain)
         object.__setattr__(self, "knowledge", known)
 

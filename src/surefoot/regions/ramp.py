@@ -65,6 +65,8 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
             f"ramp needs a known {knowledge.constant}: the way back from a round outside may be "
             f"longer, got {checks.repr_line(knowledge)}"
         )
+    if knowledge.in_contexts:
+        raise InvalidValueError(f"ramp must be None in contexts, got {ramp!r}: nothing is proved")
     if knowledge.errors.drifts and not isinstance(knowledge, LipschitzHull):
         raise InvalidValueError(
             f"ramp needs a LipschitzHull where g drifts, got {checks.repr_line(knowledge)}"

@@ -31,7 +31,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything, flag, projectable
-from surefoot.core.types import Array, Certificate, Feedback, Number
+from surefoot.core.types import Array, Certificate, Context, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.certificates import PointCertificate
 from surefoot.regions.errors import EmptyRegionError, Errors
@@ -84,6 +84,7 @@ class Knowledge(Declared):
         is_one_run: whether a memory is that of one NumPy run; batches are then played run by run.
         uses_slopes: whether certificates rest on slopes; if not, their error may be infinite.
         reads_slopes: whether a round must tell a slope.
+        in_contexts: whether the context of every round must be told before it is played.
     """
 
     errors: Errors = anything("the errors of readings", default=Errors())
@@ -95,6 +96,7 @@ class Knowledge(Declared):
     is_one_run: ClassVar[bool] = True
     uses_slopes: ClassVar[bool] = True
     reads_slopes: ClassVar[bool] = True
+    in_contexts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -121,6 +123,10 @@ class Knowledge(Declared):
     def age(self, memory: Memory) -> Memory:
         """Return the memory with a round in which nothing was read."""
         return memory._replace(rounds=memory.rounds + 1.0)
+
+    def announce(self, memory: Memory, context: Context | None) -> Memory:
+        """Return the memory with the context of the next round; None while it is not known."""
+        return memory
 
     @abstractmethod
     def region(self, memory: Memory, errors: Errors) -> Region:
@@ -200,6 +206,7 @@ class Region:
         visit_due: whether the action after the next will be the anchor, to be measured again.
         from_start: the region that the start certifies with the last action; None where it is not
             kept.
+        read_place: the context that the last action was read in; None where there are none.
     """
 
     round: float
@@ -215,6 +222,7 @@ class Region:
     reach: Number = 1.0
     visit_due: bool = False
     from_start: Region | None = None
+    read_place: Array | None = None
 
     @abstractmethod
     def nearest(self, w: Array) -> Array:

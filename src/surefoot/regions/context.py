@@ -1,0 +1,161 @@
+r"""Contexts that are known before acting: what g can rise by from one context to another.
+
+The limit is :math:`g(x; c)`: the context c of a round is told, x is played, then g and a slope in x
+are read there. What is known of contexts is one function, the *rise* w, with
+
+.. math:: g(x; c) \le g(x; c') + w(c', c) \quad \text{for all } x .
+
+=================================================  ===============================================
+known                                              :math:`w(c', c)`
+=================================================  ===============================================
+:class:`Additive`: :math:`g = h(x) + q(c)`         :math:`q(c) - q(c')`, exact, of either sign
+:class:`LipschitzContext`                          :math:`G_c\|c - c'\|`
+the same, one-sided: a larger c is never better    :math:`G_c\|[c - c']_+\|`; 0 where it gets milder
+:class:`ToldDrift`                                 what was told to have drifted in between
+=================================================  ===============================================
+
+:class:`JointContext` is the second with more: g is convex in x and c together. What a context is in
+numbers, its *place*, is read once, when it is told: behind that nobody calls a function of yours.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import round_up
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, flag, function, positive
+from surefoot.core.types import Array
+
+__all__ = ["Additive", "ContextKind", "JointContext", "LipschitzContext", "ToldDrift"]
+
+
+def read_numbers(value: Any, name: str, length: int | None = None) -> Array:
+    """Return one or several numbers as a vector; refuse another length, and what is not finite."""
+    numbers = np.atleast_1d(checks.to_numbers(value, name, "a number, or a vector of numbers"))
+    found: Array = checks.to_vector(numbers, name)
+    if length is not None and len(found) != length:
+        raise InvalidValueError(f"{name} must have {length} numbers, as before, got {len(found)}")
+    return found
+
+
+class ContextKind(Declared):
+    """What is known of contexts; every method is pure.
+
+    Attributes:
+        is_joint: whether g is convex in actions and contexts together.
+    """
+
+    is_joint: ClassVar[bool] = False
+
+    def read(self, context: Any, before: Array | None) -> Array:
+        """Return the place of a context, from what a user tells.
+
+        Args:
+            context: what was told.
+            before: the place of the round before; None in the first.
+        """
+        return read_numbers(context, "context", None if before is None else len(before))
+
+    @abstractmethod
+    def rise(self, before: Array, after: Array) -> Array:
+        """Return w from places to places, rounded up; the last axis is that of a place."""
+
+    def fall(self, now: Array, before: Array) -> Array:
+        """Return w from the place of a round to those of rounds before it."""
+        return self.rise(now, before)
+
+
+class Additive(ContextKind, kw_only=False):
+    """g is h(x) + q(c), and q is known: a metered base load, a table of ratings.
+
+    Args:
+        q: a function from what is told as a context to a number. Without one, the number is told.
+
+    Example:
+        >>> warmer = Additive(lambda degrees: 0.012 * (degrees - 20.0))
+        >>> warmer.rise(warmer.read(20.0, None), warmer.read(30.0, None)).round(6)
+        array([0.12])
+    """
+
+    q: Callable[[Any], float] | None = function(default=None)
+
+    def read(self, context: Any, before: Array | None) -> Array:
+        """Return q of a context."""
+        name = "context" if self.q is None else "q(context)"
+        return read_numbers(context if self.q is None else self.q(context), name, 1)
+
+    def rise(self, before: Array, after: Array) -> Array:
+        """Return the difference."""
+        found: Array = round_up(after - before)[..., 0]
+        return found
+
+
+class LipschitzContext(ContextKind, kw_only=False):
+    """g changes by at most G_c per unit of distance between contexts: a number or a vector each.
+
+    Args:
+        G_c: the largest change per unit.
+        one_sided: whether no entry of a context that grows makes g smaller: hotter is never better.
+
+    Example:
+        >>> hotter = LipschitzContext(0.012, one_sided=True)
+        >>> hotter.rise(np.array([[20.0], [40.0]]), np.array([30.0])).round(6)
+        array([0.12, 0.  ])
+    """
+
+    G_c: float = positive()
+    one_sided: bool = flag(default=False)
+
+    def rise(self, before: Array, after: Array) -> Array:
+        """Return the distance, or how far it is up, times G_c."""
+        way = after - before
+        if self.one_sided:
+            way = np.maximum(way, 0.0)
+        # A sum of m squares, its root and the product err by less than (m + 8) units of 2^-53.
+        above = 1.0 + (way.shape[-1] + 8) * 2.0**-52
+        found: Array = above * self.G_c * np.sqrt(np.einsum("...i,...i->...", way, way))
+        return found
+
+
+class JointContext(LipschitzContext, kw_only=False):
+    """The same, and g is convex in x and c together: rounds on both sides of c are a round at c.
+
+    Args:
+        G_c: the largest change per unit of distance between contexts.
+    """
+
+    is_joint: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.one_sided:
+            raise InvalidValueError("one_sided must be False for JointContext, got True")
+
+
+class ToldDrift(ContextKind):
+    """g drifts, and by how much at most is told before every round: ``tell(drift=v)``.
+
+    A place is the sum of what was told so far.
+    """
+
+    def read(self, context: Any, before: Array | None) -> Array:
+        """Return the sum with one more drift."""
+        drift = read_numbers(context, "drift", 1)
+        if not drift[0] >= 0.0:
+            raise InvalidValueError(f"drift must be at least 0, got {context!r}")
+        return drift if before is None else round_up(before + drift)
+
+    def rise(self, before: Array, after: Array) -> Array:
+        """Return what was told to have drifted in between."""
+        found: Array = round_up(after - before)[..., 0]
+        return found
+
+    def fall(self, now: Array, before: Array) -> Array:
+        """Return the same: g may have been that much larger before, too."""
+        return self.rise(before, now)

@@ -1,0 +1,280 @@
+"""Contexts in a live loop: told, announced, announced anew, journalled, missing, refused."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot import Controller, LeaderFollower, replay
+from surefoot.algorithms import Certified, PolicyLeader, Proposals
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
+from surefoot.regions import (
+    Additive,
+    ContextHull,
+    EmptyRegionError,
+    JointContext,
+    LipschitzContext,
+    ToldDrift,
+)
+from surefoot.sets import Box
+
+BOX = Box([0.0, 0.0], [1.0, 1.0])
+
+
+def degrees(t: int) -> float:
+    return 20.0 + 9.0 * float(np.sin(t / 7.0)) + (6.0 if t % 11 == 0 else 0.0)
+
+
+def heat(x: Array, c: float) -> tuple[float, Array]:
+    return float(0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 + 0.012 * (c - 20.0) - 0.4), np.array(
+        [1.6 * x[0], x[1]]
+    )
+
+
+def warming(c: float) -> float:
+    return 0.012 * (c - 20.0)
+
+
+def hull(kind: Any = None, **more: Any) -> ContextHull:
+    parts = {"G_g": 2.0, "domain": BOX, "start_bound": -0.1} | more
+    return ContextHull(context=LipschitzContext(0.012) if kind is None else kind, **parts)
+
+
+def filtering(kind: Any = None, **more: Any) -> Certified:
+    return Certified(proposer=Proposals(), knowledge=hull(kind, **more))
+
+
+def measure(x: Array, t: int) -> dict[str, Any]:
+    g, s = heat(x, degrees(t))
+    assert g <= 0
+    want = x + np.array([0.5, 0.8])
+    return {"constraint_value": g, "constraint_subgradient": s, "proposal": want}
+
+
+def play(controller: Controller, rounds: int, late: bool = False) -> list[Array]:
+    actions = []
+    for _ in range(rounds):
+        t, x = controller.round, controller.ask()
+        actions.append(x)
+        told = {} if late else {"context": degrees(t + 1)}
+        controller.tell(**measure(x, t), **told)
+        if late:
+            controller.announce(context=degrees(t + 1) + 3.0)  # a forecast, and what came of it
+            controller.announce(context=degrees(t + 1))
+    return actions
+
+
+KINDS = [
+    Additive(warming),
+    LipschitzContext(0.012),
+    LipschitzContext(0.012, one_sided=True),
+    JointContext(0.012),
+]
+
+
+def given(kind: Any) -> dict[str, Any]:
+    return {"knowledge__context__q": kind.q} if isinstance(kind, Additive) else {}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: type(k).__name__)
+def test_a_context_announced_late_and_anew_is_one_told_in_time(tmp_path, kind):
+    early = Controller(filtering(kind), [0.0, 0.0], context=degrees(1))
+    path = tmp_path / "late.jsonl"
+    late = Controller(filtering(kind), [0.0, 0.0], journal=path)
+    late.announce(context=degrees(1))
+    for a, b in zip(play(early, 25), play(late, 25, late=True), strict=True):
+        assert a.tobytes() == b.tobytes()
+    assert early.state.x.tobytes() == late.state.x.tobytes()
+    why = late.explain()
+    assert why.is_proven
+    assert "in the context" in str(why)
+    late.close()
+    assert replay(path, **given(kind)).is_same
+    again = Controller.open(path, **given(kind))
+    assert again.round == 26
+    assert again.ask().tobytes() == early.ask().tobytes()
+    again.close()
+
+
+def test_the_same_context_in_every_round_is_told_as_it_is():
+    controller = Controller(filtering(Additive(warming)), [0.0, 0.0], context=20.0)
+    assert controller.state.memory.context.place.tolist() == [0.0]
+    x = controller.ask()
+    controller.tell(**measure(x, 1), context=30.0)
+    # By hand: g(0) = -0.4 at 20 degrees, the box is left at 0, and 0.12 is what 10 degrees cost.
+    step = controller.ask()
+    assert np.linalg.norm(step) == pytest.approx((0.4 + warming(20.0) - 0.12) / 2.0, abs=0.05)
+    assert controller.explain().bound <= 0
+
+
+def test_no_action_before_its_context():
+    controller = Controller(filtering(), [0.0, 0.0])
+    with pytest.raises(InvalidValueError, match="round 1 has no action before its context"):
+        controller.ask()
+    controller.announce(context=degrees(1))
+    x = controller.ask()
+    controller.tell(**measure(x, 1))
+    with pytest.raises(InvalidValueError, match="round 2 has no action before its context"):
+        controller.ask()
+    controller.announce(context=degrees(2))
+    assert controller.explain().is_proven
+    controller.ask()
+
+
+def test_an_announcement_asks_for_the_action_again():
+    controller = Controller(filtering(), [0.0, 0.0], context=20.0)
+    controller.ask()
+    controller.announce(context=21.0)
+    with pytest.raises(InvalidValueError, match="tell"):
+        controller.tell(**measure(np.zeros(2), 1))
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"context": [20.0, 1.0]}, "context must have 1 numbers"),
+        ({"context": float("nan")}, "context"),
+        ({"context": "warm"}, "context must be a number"),
+        ({"drift": 0.1}, "a context must be told to this player, got drift=0.1"),
+        ({"drift": 0.1, "context": 20.0}, "drift must be told instead of a context"),
+    ],
+)
+def test_bad_contexts_change_nothing(told, words):
+    controller = Controller(filtering(), [0.0, 0.0], context=20.0)
+    x = controller.ask()
+    with pytest.raises(InvalidValueError, match=words):
+        controller.tell(**measure(x, 1), **told)
+    if "context" in told:
+        controller.tell(**measure(x, 1), context=degrees(2))
+        with pytest.raises(InvalidValueError, match=words):
+            controller.announce(**told)
+    assert controller.round in (1, 2)
+
+
+def test_players_without_contexts_refuse_them():
+    player = LeaderFollower(G_g=1.0, domain=BOX)
+    with pytest.raises(InvalidValueError, match="context must come with knowledge of contexts"):
+        Controller(player, [0.1, 0.1], context=20.0)
+    controller = Controller(player, [0.1, 0.1])
+    with pytest.raises(InvalidValueError, match="context must come with knowledge of contexts"):
+        controller.announce(context=20.0)
+
+
+def test_a_context_in_which_nothing_is_certified_is_refused(tmp_path):
+    path = tmp_path / "run.jsonl"
+    player = filtering(start_bound=None)
+    controller = Controller(player, [0.0, 0.0], context=20.0, journal=path)
+    told = measure(controller.ask(), 1)
+    with pytest.raises(EmptyRegionError, match="feasible in every context: give a bound"):
+        controller.tell(**told, context=90.0)
+    assert controller.round == 1
+    assert not controller.explain().is_proven
+    controller.tell(**told)  # what was measured is not lost
+    with pytest.raises(EmptyRegionError):
+        controller.announce(context=90.0)
+    controller.announce(context=22.0)
+    assert controller.explain().is_proven
+    controller.close()
+    assert replay(path).is_same
+
+
+def test_missing_rounds_holds_and_retreats_know_the_context(tmp_path):
+    path = tmp_path / "run.jsonl"
+    controller = Controller(filtering(), [0.0, 0.0], context=degrees(1), journal=path)
+    play(controller, 10)
+    for t in range(11, 22):
+        x = controller.ask()
+        assert heat(x, degrees(t))[0] <= 0
+        controller.tell(missing=True, context=degrees(t + 1))
+        assert controller.explain().is_proven
+    controller.hold("a look at the cable")
+    for t in range(22, 33):
+        x = controller.ask()
+        controller.tell(**measure(x, t), context=degrees(t + 1))
+    controller.retreat("enough", speed=0.05)
+    for t in range(33, 60):
+        x = controller.ask()
+        controller.tell(**measure(x, t), context=degrees(t + 1))
+    assert controller.ask().tolist() == [0.0, 0.0]
+    controller.resume()
+    assert play(controller, 5)[-1].any()
+    controller.close()
+    assert replay(path).is_same
+    again = Controller.open(path)
+    again.close()
+
+
+def test_told_drift_is_a_context():
+    controller = Controller(filtering(ToldDrift()), [0.0, 0.0])
+    limit = 0.5
+    for t in range(200):
+        x = controller.ask()
+        g = 0.6 * x[0] + 0.8 * x[1] - limit
+        assert g <= 0
+        drift = 0.05 if t % 20 == 0 else 0.002
+        limit = np.clip(limit - np.sin(t) * drift, 0.2, 0.7)
+        controller.tell(
+            proposal=x + 1.0, constraint_value=g, constraint_subgradient=[0.6, 0.8], drift=drift
+        )
+    with pytest.raises(InvalidValueError, match="drift must be told to this player"):
+        controller.announce(context=0.1)
+
+
+def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
+    leader = LeaderFollower(G_g=2.0, domain=BOX, start_bound=-0.1, context=Additive(warming))
+    policies = Certified(
+        proposer=PolicyLeader(radius=2.0, features=lambda c: [1.0, (c - 20.0) / 10.0]),
+        knowledge=hull(Additive(warming)),
+    )
+    for player, names in ((leader, ("q",)), (policies, ("q", "features"))):
+        path = tmp_path / f"{len(names)}.jsonl"
+        controller = Controller(player, [0.0, 0.0], context=degrees(1), journal=path)
+        assert player.engine == "python"
+        for t in range(1, 60):
+            x = controller.ask()
+            g, s = heat(x, degrees(t))
+            assert g <= 0
+            told = {"constraint_value": g, "constraint_subgradient": s}
+            controller.tell(cost_gradient=[-1.0, -0.8], **told, context=degrees(t + 1))
+        assert controller.explain().regret_bound is not None
+        assert x.sum() > 0.8
+        controller.close()
+        stored = {"knowledge__context__q": warming}
+        if len(names) > 1:
+            stored["proposer__features"] = policies.proposer.features
+        assert replay(path, **stored).is_same
+
+
+KILLED = """
+    import os, sys
+    sys.path.insert(0, sys.argv[2])
+    from test_context import *
+    controller = Controller(filtering(), [0.0, 0.0], context=degrees(1), journal=sys.argv[1])
+    play(controller, 7)
+    controller.announce(context=33.0)
+    print(controller.ask().tobytes().hex(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_a_loop_that_is_killed_after_an_announcement_goes_on_from_it(tmp_path):
+    path = tmp_path / "run.jsonl"
+    here = str(Path(__file__).parent)
+    script = [sys.executable, "-c", textwrap.dedent(KILLED), str(path), here]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    again = Controller.open(path)
+    assert again.round == 8
+    assert again.ask().tobytes().hex() == done.stdout.strip()
+    assert again.state.memory.context.place.tolist() == [33.0]
+    again.close()
+    assert replay(path).is_same

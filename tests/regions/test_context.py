@@ -1,0 +1,260 @@
+"""Contexts that are known before acting: Theorem X1, the rounds that are kept, refusals."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Context
+from surefoot.regions import (
+    Additive,
+    ContextHull,
+    EmptyRegionError,
+    Errors,
+    JointContext,
+    LipschitzContext,
+    Reading,
+    ToldDrift,
+)
+from surefoot.regions.context_hull import KEPT, find_mean_ball
+
+KINDS = [
+    Additive(),
+    LipschitzContext(0.5),
+    LipschitzContext(0.5, one_sided=True),
+    JointContext(0.5),
+]
+
+
+def at(*place: float) -> Context:
+    return Context(np.array(place))
+
+
+def see(known: Any, memory: Any, x: Array, g: float, *place: float) -> Any:
+    memory = known.announce(memory, at(*place))
+    return known.observe(memory, Reading(x, g, None, known.errors))
+
+
+def two_rounds(kind: Any) -> Any:
+    known = ContextHull(G_g=1.0, reach=4.0, context=kind)
+    memory = see(known, known.init(np.array([0.5])), np.array([0.5]), -0.3, 10.0)
+    memory = see(known, memory, np.array([0.2]), -0.1, 30.0)
+    return known.region(known.announce(memory, at(20.0)), known.errors)
+
+
+def test_two_rounds_around_a_context_by_hand():
+    region = two_rounds(JointContext(0.012))
+    assert region.centres.ravel().tolist() == pytest.approx([0.5, 0.2, 0.35], abs=1e-12)
+    assert region.radii.tolist() == pytest.approx([0.18, -0.02, 0.2], abs=1e-12)
+    assert region.nearest(np.array([-2.0])) == pytest.approx(0.15, abs=1e-12)
+    region = two_rounds(LipschitzContext(0.012))
+    assert region.radii.tolist() == pytest.approx([0.18, -0.02], abs=1e-12)
+    # The share of the second at which the ball is a point: 0.18(1 - l) = 0.02 l.
+    assert region.nearest(np.array([-2.0])) == pytest.approx(0.5 - 0.3 * 0.9, abs=1e-9)
+    region = two_rounds(LipschitzContext(0.012, one_sided=True))
+    assert region.radii.tolist() == pytest.approx([0.18, 0.1], abs=1e-12)
+
+
+def norm_up(v: list[Fraction]) -> Fraction:
+    square = sum(part * part for part in v)
+    root = Fraction(math.isqrt(int(square * 4**200)) + 1, 2**200)
+    assert root * root >= square
+    return root
+
+
+def exact_left_side(known: ContextHull, memory: Any, certificate: Any, p: Array) -> Fraction:
+    """Return the left side of Theorem X1 for the weights of a certificate, in rationals."""
+    kind, c = known.context, [Fraction(v) for v in memory.context.place]
+    rows = {int(t): i for i, t in enumerate(memory.seen.round)}
+    weights = [Fraction(w) for w in certificate.weights]
+    weights = [w / sum(weights) for w in weights]
+    assert min(weights) >= 0
+    level, mean, place = Fraction(0), [Fraction(0)] * len(p), [Fraction(0)] * len(c)
+    for w, t in zip(weights, certificate.rounds, strict=True):
+        i = rows[t] if t else 0
+        there = c if t == 0 else [Fraction(v) for v in memory.seen.place[i]]
+        value = Fraction(float(known.start_bound) if t == 0 else memory.seen.value[i])
+        if isinstance(kind, Additive | ToldDrift):
+            value += c[0] - there[0]
+        elif not kind.is_joint:
+            way = [a - b for a, b in zip(c, there, strict=True)]
+            way = [max(v, Fraction(0)) for v in way] if kind.one_sided else way
+            value += Fraction(kind.G_c) * norm_up(way)
+        level += w * value
+        mean = [m + w * Fraction(v) for m, v in zip(mean, memory.seen.x[i], strict=True)]
+        place = [m + w * v for m, v in zip(place, there, strict=True)]
+    level += Fraction(known.G_g) * norm_up([Fraction(a) - b for a, b in zip(p, mean, strict=True)])
+    if kind.is_joint:
+        level += Fraction(kind.G_c) * norm_up([a - b for a, b in zip(c, place, strict=True)])
+    return level
+
+
+def limit(x: Array, c: Array) -> float:
+    """Return g: convex in both, slopes at most 1 in x and 0.5 in c, larger with each entry of c."""
+    more = c[0] if len(c) == 1 else 0.5 * np.linalg.norm(c)
+    return float(0.6 * np.abs(x).max() + 0.4 * np.linalg.norm(x) - 0.5 + more)
+
+
+def context_of(kind: Any, rng: np.random.Generator, size: float = 0.4) -> Array:
+    return rng.uniform(0.0, size, size=1 if isinstance(kind, Additive) else 2)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+@pytest.mark.parametrize("d", [1, 3])
+def test_every_action_fulfils_the_inequality_in_rationals(kind, d):
+    rng = np.random.default_rng(d)
+    known = ContextHull(G_g=1.0, reach=2.0, context=kind, start_bound=-0.05)
+    x, memory = np.zeros(d), known.init(np.zeros(d))
+    memory = known.announce(memory, Context(context_of(kind, rng)))
+    for t in range(80):
+        place = memory.context.place
+        g = limit(x, place)
+        assert g <= 0
+        memory = known.observe(memory, Reading(x, g, None, known.errors))
+        assert len(memory.seen.value) <= KEPT + 2
+        memory = known.announce(memory, Context(context_of(kind, rng)))
+        region = known.region(memory, known.errors)
+        x = region.nearest(rng.normal(size=d) * (3.0 if t % 3 else 0.3))
+        assert region.contains(x)
+        certificate = region.certificate(x)
+        assert certificate.bound <= 0
+        assert exact_left_side(known, memory, certificate, x) < 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_an_adversary_finds_no_round_outside(kind):
+    from benchmarks.soak_context import attack
+
+    assert attack(kind, rounds=25_000, seed=1) <= 0
+
+
+def test_rounds_that_another_ball_holds_are_forgotten_first():
+    known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
+    held = np.array([0.05])  # its ball, in every context, is in that of the start
+    memory = see(known, memory, held, -0.2, 0.0)
+    rng = np.random.default_rng(0)
+    for _ in range(KEPT + 1):
+        memory = see(known, memory, rng.uniform(0.5, 4.0, size=1), -0.1, rng.uniform(3.0, 9.0))
+    assert len(memory.seen.value) == KEPT + 2
+    assert 2.0 not in memory.seen.round
+    assert memory.seen.round[[0, -1]].tolist() == [1.0, memory.rounds]
+
+
+def test_a_constant_context_changes_no_bit():
+    for kind in KINDS:
+        known = ContextHull(G_g=1.0, reach=4.0, context=kind)
+        memory = see(known, known.init(np.zeros(2)), np.zeros(2), -0.3, 0.7)
+        memory = see(known, memory, np.array([0.1, 0.2]), -0.17, 0.7)
+        region = known.region(known.announce(memory, at(0.7)), known.errors)
+        assert region.levels(np.eye(2)).tolist() == [-0.3, -0.17]
+
+
+def test_joint_contexts_on_one_side_are_those_of_lipschitz():
+    both = []
+    for kind in (JointContext(0.3), LipschitzContext(0.3)):
+        known = ContextHull(G_g=1.0, reach=4.0, context=kind)
+        memory = see(known, known.init(np.zeros(2)), np.zeros(2), -0.9, 0.1)
+        memory = see(known, memory, np.array([0.1, 0.2]), -0.8, 0.4)
+        region = known.region(known.announce(memory, at(0.6)), known.errors)
+        both.append(region.nearest(np.array([3.0, 1.0])))
+    assert both[0] == pytest.approx(both[1], abs=1e-9)
+
+
+def test_a_mean_ball_is_the_nearest_of_all_means():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        centres, radii = rng.normal(size=(7, 3)), rng.uniform(-0.3, 0.5, size=7)
+        radii[0], w = 0.4, 4.0 * rng.normal(size=3)
+        weights = find_mean_ball(w, centres, radii)
+        found = np.linalg.norm(w - weights @ centres) - weights @ radii
+        assert weights.min() >= 0
+        assert weights.sum() == pytest.approx(1.0)
+        others = rng.dirichlet(0.3 * np.ones(7), size=2_000)
+        others = others[others @ radii >= 0]
+        gaps = np.linalg.norm(w - others @ centres, axis=1) - others @ radii
+        assert found <= gaps.min() + 1e-6
+
+
+def test_a_harsher_context_is_answered_by_the_bound_at_the_start():
+    known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
+    harsh = known.announce(memory, at(0.4))
+    with pytest.raises(EmptyRegionError, match="feasible in every context: give a bound"):
+        known.region(harsh, known.errors).nearest(np.ones(1))
+    sure = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0), start_bound=-0.1)
+    region = sure.region(harsh, sure.errors)
+    assert region.nearest(np.ones(1)) == pytest.approx(0.1)
+    assert "of the start" in str(region.certificate(region.nearest(np.ones(1))))
+
+
+def test_errors_of_values_are_allowed_for():
+    known = ContextHull(G_g=1.0, reach=4.0, context=Additive(), errors=Errors(value=0.1))
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
+    region = known.region(known.announce(memory, at(0.05)), known.errors)
+    assert region.nearest(np.ones(1)) == pytest.approx(0.15)
+
+
+def test_told_drift_adds_up():
+    known = ContextHull(G_g=1.0, reach=4.0, context=ToldDrift())
+    first = known.context.read(0.02, None)
+    assert known.context.read(0.03, first)[0] >= 0.05
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
+    region = known.region(known.announce(memory, at(0.2)), known.errors)
+    assert region.nearest(np.ones(1)) == pytest.approx(0.1)
+    assert region.fall(np.zeros((1, 1))) == pytest.approx(0.2)  # it may have come from above
+
+
+def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
+    known = ContextHull(G_g=1.0, reach=4.0, context=JointContext(1.0))
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
+    memory = see(known, memory, np.zeros(1), -0.3, 2.0)
+    memory = known.announce(memory, at(1.0))
+    (said,) = known.contradictions(memory, Reading(np.zeros(1), -0.1, None, known.errors))
+    assert "above its bound -0.3 in this context, by rounds 1 and 2" in said
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: LipschitzContext(0.5).read([1.0, 2.0], np.zeros(1)), "must have 1 numbers"),
+        (lambda: LipschitzContext(0.5).read(math.nan, None), "context"),
+        (lambda: LipschitzContext(0.5).read("warm", None), "context must be"),
+        (lambda: Additive(lambda c: math.nan).read(3.0, None), r"q\(context\)"),
+        (lambda: Additive(lambda c: [1.0, 2.0]).read(3.0, None), "must have 1 numbers"),
+        (lambda: Additive(3.0), "q must be a function"),
+        (lambda: LipschitzContext(-1.0), "G_c must be a finite number > 0"),
+        (lambda: JointContext(1.0, one_sided=True), "one_sided must be False"),
+        (lambda: ToldDrift().read(-0.1, None), "drift must be at least 0"),
+        (lambda: ContextHull(G_g=1.0, reach=1.0, context=3.0), "context must be"),
+        (
+            lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), errors=Errors(drift=0.1)),
+            "drift must be told",
+        ),
+        (
+            lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), keep_start=True),
+            "keep_start must be False",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(make, words):
+    with pytest.raises(InvalidValueError, match=words):
+        make()
+
+
+def test_a_round_without_its_context_and_an_infeasible_start_are_refused():
+    known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
+    memory = known.init(np.zeros(1))
+    with pytest.raises(InvalidValueError, match="round 1 cannot be read: its context was not told"):
+        known.observe(memory, Reading(np.zeros(1), -0.3, None, known.errors))
+    memory = known.announce(memory, at(0.0))
+    with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):
+        known.observe(memory, Reading(np.zeros(1), 0.1, None, known.errors))
+    with pytest.raises(InvalidValueError, match="contexts know no delay"):
+        known.observe(memory, Reading(np.zeros(1), -0.3, None, known.errors, age=1))
