@@ -56,7 +56,7 @@ def test_a_guarantee_that_held_is_told_with_the_largest_g(trace):
     worst = float(trace.violations.worst.max())
     assert worst < 0
     assert trace.verdict() == (
-        "Theorem 1 for T = 200 (every round) held: outside in 0 of 600 rounds, "
+        "Theorem 1 for T = 200 (every round) held: outside in 0 of 600 rounds of 3 trials, "
         f"largest g = {worst:.3g}; (regret was not computed: call final_regret())"
     )
 

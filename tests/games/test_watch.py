@@ -57,7 +57,8 @@ def test_a_gradient_above_G_f_is_told_with_the_round_and_the_value_of_each_run(l
         "the regret bound and the feasibility guarantee no longer apply"
     )
     assert trace.verdict() == (
-        f"premise broken, {trace.breaches[0]}; outside in 0 of 120 rounds, largest g = -0.4"
+        f"premise broken, {trace.breaches[0]}; "
+        "outside in 0 of 120 rounds of 2 trials, largest g = -0.4"
     )
 
 

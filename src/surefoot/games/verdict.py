@@ -126,5 +126,5 @@ def _outside(trace: Trace) -> str:
     """Return in words how many rounds the action was outside, and the largest g."""
     seen = trace.violations
     count, rounds = int(np.sum(seen.count)), trace.horizon * (trace.runs or 1)
-    worst = float(np.max(seen.worst))
-    return f"outside in {count:,} of {rounds:,} rounds, largest g = {worst:.3g}"
+    worst, trials = float(np.max(seen.worst)), f" of {trace.runs} trials" if trace.runs else ""
+    return f"outside in {count:,} of {rounds:,} rounds{trials}, largest g = {worst:.3g}"
