@@ -198,3 +198,20 @@ def test_the_documentation_has_a_place_for_everything_that_is_found():
 )
 def test_durations_have_a_unit_that_fits(seconds, text):
     assert findings.duration(seconds) == text
+
+
+# --- unknown constants ---------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_rules_without_constants_are_played_and_their_bars_named():
+    unknown = importlib.import_module("benchmarks.unknown")
+    system = unknown.System.draw(0, 30)
+    games = {
+        name: [unknown.play(player, system)]
+        for name, player in unknown.players(system, short=True).items()
+    }
+    assert all(one.outside <= one.allowed for (one,) in games.values())
+    assert [len(row) for row in unknown.rows_of(games)] == [6] * 4
+    worse = games | {"unknown, theta = 2": [games["G_g known"][0]._replace(outside=9)]}
+    assert "never more rounds outside than the theorem allows" in unknown.missed_bars(worse)

@@ -25,6 +25,12 @@ def depot(*, horizon, trials, streams):
     return Problem.of(Quadratic(wishes, 2.0), L2Norm(0.6), Ball(1.2), [0.0, 0.0], name="depot")
 
 
+def test_a_rule_without_constants_is_made_judged_and_shown():
+    found = compare({"known": LeaderFollower.default, "unknown": LeaderFollower.unknown}, TOY)
+    assert [row.verdict for row in found.rows] == ["held", "held"]
+    assert "few g > 0" in str(found)
+
+
 def test_players_of_all_kinds_meet_the_same_streams():
     players = {
         "mine": Stepping(0.05),

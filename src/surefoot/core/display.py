@@ -19,6 +19,7 @@ Style: TypeAlias = Literal["text", "markdown", "latex", "html"]
 PROMISES = {
     "every round": "every g <= 0",
     "after t0": "g <= 0 from t0 on",
+    "rounds outside": "few g > 0",
     "bounded": "each g bounded",
     "cumulative": "sum of g bounded",
     "hard": "sum of [g]+ bounded",

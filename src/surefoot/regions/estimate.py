@@ -302,8 +302,12 @@ class UnknownConstant(Knowledge):
     def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Any:
         """Return the part with a reading: what was certified by a guess is no bound."""
         x, g, s, errors, _ = reading
-        exact = Errors(evaluation=self.errors.evaluation)
-        return self.with_constant(used).observe(memory.part, Reading(x, g + errors.value, s, exact))
+        told = Reading(x, g + errors.value, s, self._exact)
+        return self.with_constant(used).observe(memory.part, told)
+
+    @cached_property
+    def _exact(self) -> Errors:
+        return Errors(evaluation=self.errors.evaluation)
 
     def _check_first(self, proved: float) -> None:
         """Refuse a start that proves nothing, or more than the largest constant."""
@@ -587,8 +591,7 @@ class MeanRegion(LogRegion):
         deepest = part.anchor if part.anchor.value < part.last.value else part.last
         # No rounding takes more than a small share of the deepest slack.
         G_g = min(memory.used, -deepest.value / (1024 * len(x[0]) * UNIT * knowledge.reach))
-        exact = Errors(evaluation=knowledge.errors.evaluation)
-        log = HullOfLog(points=x, values=value, G_g=G_g, errors=exact)
+        log = HullOfLog(points=x, values=value, G_g=G_g, errors=knowledge._exact)
         made = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
         made.rounds = when + (memory.rounds - part.rounds)
         made.steepness, made.depth = memory.used, float(-deepest.value / memory.used)
