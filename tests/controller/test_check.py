@@ -24,11 +24,30 @@ from surefoot.algorithms import (
 )
 from surefoot.controller import check as module
 from surefoot.controller.check import check
-from surefoot.regions import CurvatureRows, Errors, LipschitzHull
+from surefoot.regions import (
+    AverageLimit,
+    CurvatureRows,
+    Errors,
+    Grid,
+    HullOfLog,
+    LipschitzHull,
+    RelativeCurvature,
+)
 from surefoot.sets import Box
 
 from ._lines import change, forge, records
-from ._live import BALL, FILTERS, G_G, MOVABLE, PLAYERS, START, drive, seen_at
+from ._live import (
+    BALL,
+    FILTERS,
+    G_G,
+    LIMITS,
+    MOVABLE,
+    PLAYERS,
+    START,
+    drive,
+    seen_at,
+)
+from ._live import ROWS as SEEN_ROWS
 
 SOURCE = Path(sys.modules["surefoot.controller.check"].__file__)
 NOISY = Errors(value=0.01, slope=0.01)
@@ -46,7 +65,40 @@ JUDGED = {
         knowledge=LipschitzHull(G_g=G_G, domain=Ball(1.2, [0.2, 0.1]))
     ),
 }
+BOX = Box([-1.0, -1.0], [1.0, 1.0])
+RNG = np.random.default_rng(8)
+LOGGED = RNG.uniform(-0.6, 0.6, size=(30, 2))
+LOG = HullOfLog(
+    points=np.vstack([START, LOGGED]),
+    values=(np.vstack([START, LOGGED]) @ SEEN_ROWS.T - LIMITS).max(axis=1),
+    G_g=100.0,
+    domain=BOX,
+)
+NEW = {
+    "on a grid": RegionFilter(knowledge=LipschitzHull(G_g=G_G, domain=Grid((0.05, 0.1), BOX))),
+    "on any grid": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=Grid(0.05))),
+    "relative": RegionFilter(knowledge=RelativeCurvature(L_0=0.0, L_1=1.1, reach=2.0)),
+    "a log": RegionFilter(knowledge=LOG),
+    "an average": RegionFilter(
+        knowledge=AverageLimit(knowledge=LipschitzHull(G_g=G_G, domain=BOX), most=0.3)
+    ),
+    "a ramp": LeaderFollower(G_g=G_G, domain=BALL, ramp=0.02),
+    "ramps": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=1.5), ramp=(0.01, 0.03)),
+}
+JUDGED |= NEW
 WITH_ERRORS = {
+    "relative": RegionFilter(
+        knowledge=RelativeCurvature(L_0=0.0, L_1=1.1, reach=2.0, errors=NOISY)
+    ),
+    "an average": RegionFilter(
+        knowledge=AverageLimit(knowledge=LipschitzHull(G_g=G_G, domain=BOX, errors=NOISY), most=0.3)
+    ),
+    "a ramp, moving": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, reach=1.5, start_bound=-0.1, errors=MOVING), ramp=0.02
+    ),
+    "a ramp, moving, no bound": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, reach=1.5, errors=MOVING), ramp=0.02
+    ),
     "leader": LeaderFollower(G_g=G_G, domain=BALL, value_error=0.01),
     "steps": CertifiedPFS(G_g=G_G, domain=BALL, rho=0.05, value_error=0.01, slope_error=0.01),
     "safety": SafetyFilter(G_g=G_G, domain=BALL, rho=0.05, value_error=0.01),
@@ -67,6 +119,13 @@ WITH_ERRORS = {
 }
 
 
+def swell(x):
+    """What a round reads of a limit that curves the more the steeper it is."""
+    way = np.array([0.6, 0.9])
+    rise = math.exp(float(way @ x))
+    return {"constraint_value": rise - 2.0, "constraint_subgradient": rise * way}
+
+
 def played(path, player, rounds=120, noise=0.0, missing=None, **options):
     """The journal of a loop against two rows, read with errors."""
     rng = np.random.default_rng(3)
@@ -81,6 +140,8 @@ def played(path, player, rounds=120, noise=0.0, missing=None, **options):
                 controller.tell(missing=True)
                 continue
             told = seen_at(player, t, x)
+            if "RelativeCurvature" in repr(player):
+                told |= swell(x)
             told["constraint_value"] = told["constraint_value"] + rng.uniform(-noise, noise)
             controller.tell(**told)
     return path
@@ -97,7 +158,7 @@ def test_the_file_imports_nothing_else_and_is_short():
         if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(n)
     )
     lines = [line for line in SOURCE.read_text().splitlines() if line.strip()]
-    assert len(lines) - docs <= 255
+    assert len(lines) - docs <= 350
 
 
 def test_the_file_runs_by_itself(tmp_path):
@@ -292,6 +353,118 @@ def test_every_forgery_of_rows_is_found(what, rows, tmp_path):
     assert check(str(rows))[0]
     is_right, said = forged(rows, tmp_path, ROW_FORGERIES[what])
     assert not is_right, said
+
+
+def edited(key, **changes):
+    return lambda found: found[0][key].update(changes)
+
+
+def nudge(by, first=2):
+    """Move every action of the later rounds."""
+
+    def edit(found):
+        for record in (r for r in found if r["kind"] == "round" and r["round"] > first):
+            record["next"] = (np.array(record["next"]) + by).tolist()
+
+    return edit
+
+
+def claim(name, to):
+    """Change what a certificate claims in round 5."""
+    return lambda found: at(found, 5)["certificate"].update({name: to})
+
+
+def dearer(found):
+    """Let a log be worse than it was."""
+    known = found[0]["player"]["knowledge"]
+    known["values"] = [value + 1e-3 for value in known["values"]]
+
+
+def overspend(found):
+    """Make a reading worse that nothing else is proved of, before an action that takes all."""
+    rounds = {r["round"]: r for r in found if r["kind"] == "round"}
+    for t in sorted(rounds)[5:]:
+        c, before = rounds[t]["certificate"], rounds[t - 1]["certificate"]
+        is_tight = c["bound"] > c["budget"] - 1e-10 and c["budget"] < 0.3
+        if is_tight and before["bound"] > rounds[t]["constraint_value"] + 1e-3:
+            rounds[t]["constraint_value"] += 1e-6
+            return
+    raise AssertionError("no such round")
+
+
+NEW_FORGERIES = {
+    "on a grid": {
+        "off the grid by a bit": nudge(2.0**-52),
+        "another step": lambda found: found[0]["check"]["domain"].update(step=[0.07, 0.1]),
+        "no step": lambda found: found[0]["check"]["domain"].pop("step"),
+        "a smaller box": lambda found: found[0]["check"]["domain"]["inside"].update(
+            upper=[0.2, 0.2]
+        ),
+    },
+    "on any grid": {"off the grid": nudge(1e-9)},
+    "relative": {
+        "L_0 is larger": edited("check", L_0=0.3),
+        "L_1 is larger": edited("check", L_1=1.3),
+        "no L_1": lambda found: found[0]["check"].pop("L_1"),
+        "further out": lambda found: outwards(tight_round(found), 1e-6)(found),
+    },
+    "a log": {
+        "the log was worse": dearer,
+        "fewer points": lambda found: found[0]["player"]["knowledge"]["points"].pop(),
+        "a weight below 0": claim("weights", {"tuple": [-0.5, 1.5]}),
+        "more weights": claim("weights", {"tuple": [1.0, 0.0, 0.0, 0.0]}),
+        "no weights": claim("weights", {"tuple": []}),
+        "a point that there is not": claim("points", {"tuple": [999]}),
+        "further out": nudge(1e-6),
+    },
+    "an average": {
+        "less is left": overspend,
+        "most is less": edited("check", most=0.05),
+        "most below 0": edited("check", most=-1.0),
+        "no most": lambda found: found[0]["check"].pop("most"),
+        "further out": lambda found: outwards(tight_round(found), 1e-6)(found),
+    },
+    "a ramp": {
+        "a shorter ramp": edited("check", ramp=0.0199),
+        "no ramp": edited("check", ramp="none"),
+    },
+    "ramps": {
+        "a shorter ramp": edited("check", ramp=[0.01, 0.0299]),
+        "fewer ramps": edited("check", ramp=[0.01]),
+    },
+}
+
+
+def tight_round(found):
+    """Return a round after which the action is on the edge of what is certified."""
+    rounds = [r for r in found if r["kind"] == "round" and r["certificate"]]
+    return max(
+        (r for r in rounds[5:-1] if r["certificate"].get("cut")),
+        key=lambda r: r["certificate"]["bound"] - r["certificate"].get("budget", 0.0),
+    )["round"]
+
+
+@pytest.fixture(scope="module")
+def journals(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("new")
+    return {name: played(folder / name.replace(" ", "_"), NEW[name], 60) for name in NEW}
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [(name, what) for name, forgeries in NEW_FORGERIES.items() for what in forgeries],
+)
+def test_every_forgery_of_what_else_is_known_is_found(name, what, journals, tmp_path):
+    is_right, said = forged(journals[name], tmp_path, NEW_FORGERIES[name][what])
+    assert not is_right, said
+    assert len(said) == 1
+
+
+def test_a_log_without_a_bound_on_slopes_is_not_judged(tmp_path):
+    known = HullOfLog(points=LOG.points, values=LOG.values)
+    is_right, said = check(str(played(tmp_path / "run", RegionFilter(knowledge=known), 20)))
+    assert is_right
+    assert said[-1].endswith("without G_g a log certifies up to rounding only")
 
 
 def test_a_length_further_out_than_its_bound_allows_is_found(tmp_path):

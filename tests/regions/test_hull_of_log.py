@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Ball, Controller, Feedback
 from surefoot.algorithms import Certified, Descent, RegionFilter
-from surefoot.regions import Errors, HullOfLog, LipschitzHull
+from surefoot.regions import Errors, HullOfLog, LipschitzHull, Reading
 from surefoot.regions.hull_of_log import find_nearest_mean
 
 
@@ -160,3 +160,11 @@ def test_a_rough_bound_on_slopes_certifies_far_less_by_itself():
     assert x[0] < 0.01
     log = HullOfLog(points=points, values=values, G_g=1e3)
     assert (region_of(log, [0.0, 0.0]).nearest(wish) == wish).all()
+
+
+def test_rounding_contradicts_no_log_that_has_no_bound_on_the_slopes():
+    points = np.random.default_rng(2).uniform(0.0, 0.3, size=(20, 2))
+    known = HullOfLog(points=points, values=points @ [0.6, 0.9] - 0.5)
+    for x in points:  # read again, and summed up in another order
+        again = 0.9 * x[1] - 0.5 + 0.6 * x[0]
+        assert known.contradictions(known.init(x), Reading(x, again, None, known.errors)) == ()

@@ -1,4 +1,5 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,no-any-return,var-annotated,union-attr"
+# mypy: disable-error-code="assignment,redundant-expr"
 r"""Check a journal: was every action certified before it was played? It trusts nobody.
 
 Run as ``surefoot check FILE``, or by itself, ``python check.py FILE``: it needs this file alone. It
@@ -14,13 +15,18 @@ hull    with a share l in [0, 1] and an anchor a:
         knows for ever does not age
 length  G_g(|p - q| + B) - rho <= 0: q is x_t drawn back to the half-space of its reading and to the
         domain, B bounds what is left of its distance to {g <= -rho}, round after round
-curved  up_t + k v + s'(p - x_t) + tau |p - x_t| + beta/2 |p - x_t|^2 <= 0, for each row
+curved  up_t + k v + s'(p - x_t) + tau |p - x_t| + beta/2 |p - x_t|^2 <= 0, for each row; where
+        beta is relative, 2(e - 2)(L_0 + L_1 (|s| + tau)), for L_1 |p - x_t| <= 1
+log     the mean of up_i over points of a log, and G_g |p - the mean of the points|, <= 0
 ======  ===========================================================================================
 
 *If it says "certified", the constants are right, readings err by at most what the header says, and
 g at the start is below 0 by more than that, then g <= 0 in every certified round*
-(docs/controller.md). Rounds of anchors and shares are hints: any that fulfil an inequality do.
-Roots are rounded up. What it cannot judge it calls "not checked", with the rounds.
+(docs/controller.md); of a limit on the average, the sum of the values read so far, in which case an
+action is certified for what the rounds before have left instead of for 0. Sets, grids and ramps are
+checked, too; orders of a controller know no ramp. Rounds of anchors, shares and weights are hints:
+any that fulfil an inequality do. Roots are rounded up. What it cannot judge it calls "not checked",
+with the rounds.
 """
 
 import hashlib
@@ -33,9 +39,11 @@ ROUND = (
     "kind round time cost_gradient proposal constraint_value constraint_subgradient cost_value "
     "value_error within hint played missing how why breaches next certificate digest"
 )
-KEYS = {"round": ROUND, "check": "kind noise domain delay copies late G_g beta rows start_bound"}
+CHECK = "kind noise domain delay copies late G_g beta rows start_bound ramp most L_0 L_1"
+KEYS = {"round": ROUND, "check": CHECK}
 KEYS["errors"] = "value slope drift evaluation"
-CONSTANT = {"hull": "G_g", "length": "G_g", "rows": "beta", "other": "noise"}
+CONSTANT = {"rows": "beta", "relative": "L_0", "other": "noise"}
+BENT = Fraction("1.43656365691809048")  # above 2(e - 2)
 
 
 class WrongError(Exception):
@@ -103,7 +111,10 @@ class Life:
     def __init__(self, record):
         facts, errors = table(record.get("check"), "check"), table(record.get("errors"), "errors")
         self.kind = facts["kind"]
-        constants = facts[CONSTANT[self.kind]]
+        constants = facts[CONSTANT.get(self.kind, "G_g")]
+        if self.kind == "log":
+            log, constants = record["player"]["knowledge"], constants or 0
+            self.log = [[*pair] for pair in zip(log["points"], log["values"], strict=True)]
         constants = constants if isinstance(constants, list) else [constants] * facts.get("rows", 1)
         self.constants = [number(part, "a constant", 0) for part in constants]
         # A slope error of None is that of slopes that do not count.
@@ -115,6 +126,15 @@ class Life:
         self.start_bound = math.inf if bound is None else number(bound, "start_bound")
         self.turns = self.delay + 1 if facts["copies"] else 1
         self.slack, self.first, self.chain = 0, {}, None  # first: of each copy, its first reading
+        self.L_1 = number(facts.get("L_1", 0), "L_1", 0)
+        self.ramp, self.spent = facts.get("ramp"), 0  # the sum of g, of a limit on the average
+        self.most = number(facts["most"], "most", 0) if self.kind == "average" else 0
+
+    def limit(self):
+        """Return what the next g may be: 0, or what the rounds so far have left."""
+        if self.spent is None or (self.most and self.delay):
+            raise UnjudgedError("a sum of g with late readings, or without some, is not judged")
+        return min(self.most, -self.spent)
 
     def round_of(self, count, t):
         """Return the round of a reading, from the count of the copy that steps after round t."""
@@ -164,6 +184,10 @@ class Checker:
         self.certified += t in self.bounds
         if record.get("constraint_value") is not None:
             self.take_reading(record, t - life.delay if life.late else t)
+        if life.most and life.spent is not None:  # a round that nobody read counts as proved
+            read = [number(record["constraint_value"], "g") + life.nu] if t in self.read else []
+            read += self.bounds.get(t, [])
+            life.spent = life.spent + min(read) if read else None
         self.t = t + 1
         aged = [up + life.v for up in self.bounds[t]] if t in self.bounds else None
         self.judge(record, self.actions[t], aged)
@@ -178,7 +202,7 @@ class Checker:
         raw, low = [part + error for part in g], [part - error for part in g]
         before = self.bounds.get(i, raw)
         life.slack = life.slack or -max(raw)
-        if life.slack <= 0:
+        if life.slack <= 0 and life.kind != "log":
             raise WrongError("the start is not strictly feasible")
         if any(a > b + life.slack / 2**30 for a, b in zip(low, before, strict=True)):
             raise WrongError("what was read contradicts what was certified: a constant is wrong")
@@ -205,18 +229,23 @@ class Checker:
         p, c = vector(record["next"], self.d, "next"), record["certificate"] or {}
         self.action = p
         try:
-            bounds = aged if p == x and self.life.kind != "other" else None
-            if bounds is None or max(bounds) > 0:
+            bounds, limit = (
+                aged if p == x and self.life.kind != "other" else None,
+                self.life.limit(),
+            )
+            if bounds is None or max(bounds) > limit:
                 if self.life.kind == "other" or c.get("class") not in CERTIFY:
                     raise UnjudgedError(f"a {c.get('class')} of this player is not judged")
                 bounds = CERTIFY[c["class"]](self, p, c, (x, aged))
-            if max(bounds) > 0:
+            if max(bounds) > limit:
                 raise WrongError(f"its action is not certified: g may be {float(max(bounds)):.3g}")
             self.bounds[self.t] = bounds
         except UnjudgedError as why:
             self.unjudged[self.t] = str(why)
         for known_set in filter(None, (self.life.domain, record.get("within"))):
             self.check_set(known_set, p)
+        if self.life.ramp is not None and record["kind"] == "round" and c.get("class") in RAMPED:
+            self.check_ramp(minus(p, x))
 
     def level(self, i):
         """Return the action of a reading, and the bounds on g there in the current round."""
@@ -246,13 +275,32 @@ class Checker:
         """Return the bound by the anchor and share of a certificate."""
         a = self.life.round_of(c["anchor_round"], self.t - 1)
         anchor, share = self.level(a), number(c["share"], "share", 0, 1)
-        return min(self.hull(p, share, anchor, self.level(i)) for i in (a, *self.last_read()))
+        found = [self.level(i) for i in (a, *self.last_read())] + ([here] if here[1] else [])
+        return min(self.hull(p, share, anchor, near) for near in found)
+
+    def check_average(self, p, c, here):
+        """Return the bound by the hull inside the certificate of a limit on the average."""
+        return self.check_hull(p, c["hull"], here)
+
+    def check_log(self, p, c, here):
+        """Return the bound by the weights of points of a log."""
+        life, (G,) = self.life, self.life.constants
+        if not G:
+            raise UnjudgedError("without G_g a log certifies up to rounding only")
+        weights = [number(part, "a weight", 0) for part in c["weights"]["tuple"]]
+        pairs = [life.log[int(number(i, "a point", 0))] for i in c["points"]["tuple"]]
+        if len(weights) != len(pairs) or not sum(weights):
+            raise WrongError("there must be a weight per point")
+        points = [vector(x, self.d, "a point") for x, _ in pairs]
+        values = [number(g, "a value") + life.nu + life.noise for _, g in pairs]
+        centre = [dot(weights, entries) / sum(weights) for entries in zip(*points, strict=True)]
+        return [dot(weights, values) / sum(weights) + G * distance(p, centre)]
 
     def check_way(self, p, c, here):
         """Return the bound on a controller's way back: at its anchor, or on the way there."""
         if c["anchor_round"] not in self.read:
             raise UnjudgedError("its way back leads to an action that was not read")
-        anchor, is_curved = self.level(c["anchor_round"]), self.life.kind == "rows"
+        anchor, is_curved = self.level(c["anchor_round"]), self.life.kind in CURVED
         if anchor[0] == p:
             return anchor[1]
         if is_curved and max(bounds := self.check_curved(p, c, here)) <= 0:
@@ -269,7 +317,13 @@ class Checker:
             step = minus(p, x)
             square = dot(step, step)
             bent = life.tau * root_up(square) if life.tau else 0
-            rows = zip(up, slopes, life.constants, strict=True)
+            betas = life.constants
+            if life.kind == "relative":
+                steep = root_up(dot(slopes[0], slopes[0])) + life.tau
+                betas = [BENT * (life.constants[0] + life.L_1 * steep)]
+                if life.L_1**2 * square > 1:
+                    raise WrongError("its action is further than 1/L_1 from the last")
+            rows = zip(up, slopes, betas, strict=True)
             found.append([u + dot(s, step) + bent + beta / 2 * square for u, s, beta in rows])
         return min(found, key=max)
 
@@ -311,7 +365,14 @@ class Checker:
         return drawn, B + size / 2**100  # what a root that is rounded up may lose
 
     def check_set(self, known_set, p):
-        """Check that an action is in a box, or, up to rounding, in a ball."""
+        """Check that an action is in a box or on a grid, or, up to rounding, in a ball."""
+        if known_set.get("class") == "Grid":
+            steps = [float(number(part, "step")) for part in known_set["step"]]
+            steps = steps * self.d if len(steps) == 1 else steps
+            if any(round(float(a) / h) * h != a for a, h in zip(p, steps, strict=True)):
+                raise WrongError("its action is not on its grid")
+            if (known_set := known_set["inside"]) is None:
+                return
         if known_set.get("class") not in ("Box", "Ball"):
             self.unjudged[self.t] = "whether it is in its set is not judged"
             return
@@ -319,13 +380,29 @@ class Checker:
         if off > (0 if known_set["class"] == "Box" else Fraction(known_set["radius"]) / 2**40):
             raise WrongError("its action is not in its set")
 
+    def check_ramp(self, step):
+        """Check that a step is no longer than the ramp, up to rounding."""
+        ramp, most = self.life.ramp, 1 + Fraction(1, 2**38)
+        if isinstance(ramp, list):
+            fits = all(
+                abs(a) <= b * most for a, b in zip(step, vector(ramp, self.d, "ramp"), strict=True)
+            )
+        else:
+            fits = dot(step, step) <= (number(ramp, "ramp") * most) ** 2
+        if not fits:
+            raise WrongError("its action is further from the last than the ramp")
 
+
+CURVED = ("rows", "relative")
 CERTIFY = {
     "HullCertificate": Checker.check_hull,
+    "AverageCertificate": Checker.check_average,
+    "LogCertificate": Checker.check_log,
     "WayBack": Checker.check_way,
     "CurvatureCertificate": Checker.check_curved,
     "StepCertificate": Checker.check_length,
 }
+RAMPED = set(CERTIFY) - {"WayBack"}
 
 
 def read_lines(path):

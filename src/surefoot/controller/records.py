@@ -20,10 +20,13 @@ from surefoot.core.plain import NotPlainError, decode, encode, records_in
 from surefoot.core.types import Array, Certificate
 from surefoot.regions import (
     Anchor,
+    AverageLimit,
     CertifiedLength,
     Curvature,
     CurvatureRows,
+    HullOfLog,
     LipschitzHull,
+    RelativeCurvature,
     StandingAnchor,
 )
 
@@ -101,6 +104,8 @@ def facts_of(run: Run) -> dict[str, Any]:
         player = player.base
     if not isinstance(player, Certified) or knowledge is None:
         return facts
+    if player.ramp is not None:
+        facts["ramp"] = list(player.ramp) if isinstance(player.ramp, tuple) else player.ramp
     if isinstance(knowledge, LipschitzHull):
         facts |= {"kind": "hull", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
     elif isinstance(knowledge, CertifiedLength):
@@ -111,6 +116,12 @@ def facts_of(run: Run) -> dict[str, Any]:
         beta = knowledge.beta
         facts |= {"kind": "rows", "rows": knowledge.rows}
         facts["beta"] = list(beta) if isinstance(beta, tuple) else beta
+    elif isinstance(knowledge, AverageLimit):
+        facts |= {"kind": "average", "G_g": knowledge.knowledge.G_g, "most": knowledge.most}
+    elif isinstance(knowledge, RelativeCurvature):
+        facts |= {"kind": "relative", "L_0": knowledge.L_0, "L_1": knowledge.L_1}
+    elif isinstance(knowledge, HullOfLog):
+        facts |= {"kind": "log", "G_g": knowledge.G_g}
     noise = float(knowledge.noise(len(run.start)))
     domain = encode(player.domain, leave_out=True, name="domain")
     return facts | {"noise": noise, "domain": domain}
