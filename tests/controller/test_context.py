@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 
 from surefoot import Controller, LeaderFollower, replay
 from surefoot.algorithms import Certified, PolicyLeader, Proposals
+from surefoot.controller import Fleet
+from surefoot.controller.serve import Service
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.regions import (
@@ -251,6 +254,69 @@ def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
         if len(names) > 1:
             stored["proposer__features"] = policies.proposer.features
         assert replay(path, **stored).is_same
+
+
+def tell_fleet(fleet: Fleet, late: bool = False) -> None:
+    t, x = fleet.round, fleet.ask()
+    told = [measure(one, t + i) for i, one in enumerate(x)]
+    values = {name: [part[name] for part in told] for name in told[0]}
+    after = [degrees(t + 1 + i) for i in range(len(x))]
+    fleet.tell(**values, **({} if late else {"context": after}))
+    if late:
+        with pytest.raises(InvalidValueError, match=f"round {t + 1} has no action"):
+            fleet.ask()
+        fleet.announce(context=after)
+
+
+def test_a_fleet_has_a_context_for_each_member(tmp_path):
+    player, first = filtering(Additive(warming)), [degrees(1), degrees(2)]
+    fleet = Fleet(player, np.zeros((2, 2)), context=first, journal=tmp_path / "fleet")
+    alone = [Controller(player, [0.0, 0.0], context=c) for c in first]
+    for t in range(1, 15):
+        tell_fleet(fleet, late=t % 3 == 0)
+        for i, controller in enumerate(alone):
+            controller.tell(**measure(controller.ask(), t + i), context=degrees(t + 1 + i))
+    assert fleet.ask().tolist() == [controller.ask().tolist() for controller in alone]
+    fleet.close()
+    again = Fleet.open(tmp_path / "fleet", knowledge__context__q=warming)
+    assert again.ask().tolist() == fleet.ask().tolist()
+    again.tell(  # of the second nothing was measured
+        proposal=np.ones((2, 2)),
+        constraint_value=[heat(again.ask()[0], degrees(15))[0], np.nan],
+        constraint_subgradient=np.ones((2, 2)),
+        context=[20.0, 22.0],
+    )
+    assert all(again.explain(i).is_proven for i in range(2))
+    with pytest.raises(InvalidValueError, match="context must be a list of 2"):
+        again.announce(context=[20.0])
+    again.close()
+
+
+def test_a_member_without_a_certified_action_does_not_stop_the_others():
+    fleet = Fleet(filtering(start_bound=None), np.full((2, 2), 0.1), context=[20.0, 20.0])
+    x = fleet.ask()
+    g, s = heat(x[0], 20.0)
+    told = {"constraint_value": [g, g], "constraint_subgradient": [s, s]}
+    fleet.tell(proposal=np.ones((2, 2)), **told, context=[21.0, 90.0])
+    assert fleet.ask()[1].tolist() == [0.1, 0.1]
+    assert [fleet.explain(i).is_proven for i in range(2)] == [True, False]
+
+
+def test_contexts_go_through_a_service():
+    service = Service(Controller(filtering(), [0.0, 0.0]))
+
+    def answer(**request: Any) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(service.answer(json.dumps(request).encode()))
+        return found
+
+    assert "no action before its context" in answer(do="ask")["error"]
+    assert answer(do="announce", context=20.0)["ok"]
+    x = np.array(answer(do="ask")["action"])
+    g, s = heat(x, 20.0)
+    told = {"constraint_value": g, "constraint_subgradient": s.tolist(), "proposal": [1.0, 1.0]}
+    assert answer(do="tell", **told, context=25.0)["ok"]
+    assert answer(do="explain")["is_proven"]
+    assert "context" in answer(do="announce", context="hot")["error"]
 
 
 KILLED = """

@@ -118,7 +118,7 @@ def test_the_page_has_every_command_every_key_and_every_kind_of_error(service):
     kinds = ("request", "invalid", "contradiction", "journal", "internal")
     told = said(service, {"do": "tell", "x": 1})["error"]
     keys = told.removeprefix("tell takes ").partition(", got")[0].split(", ")
-    assert len(keys) == 10
+    assert len(keys) == 12
     explained = said(service, {"do": "explain"}).keys() - {"ok"}
     for word in (*found["commands"], *keys, *kinds, *explained):
         assert f"`{word}`" in page, word
@@ -133,8 +133,8 @@ HOSTILE = {
     b'{"do": "ask"} {}': "no JSON",
     b'\xff\xfe{"do": "ask"}': "UTF-8",
     b"\x00\x01\x02": "no JSON",
-    b'{"do": "fly"}': "do must be one of hello, ask, tell, explain, note, status, hold, retreat, "
-    'resume, got "fly"',
+    b'{"do": "fly"}': "do must be one of hello, ask, tell, announce, explain, note, status, hold, "
+    'retreat, resume, got "fly"',
     b'{"do": ["ask"]}': "got a list of 1",
     b"{}": "got null",
     b'{"do": "ask", "x": 1}': 'ask takes nothing but id, got "x"',

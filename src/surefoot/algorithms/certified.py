@@ -35,7 +35,7 @@ from surefoot.core.parameters import Declared, Parameter, algorithm, anything, f
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Context, Feedback, Info, Needs, Player, Source, needs_of
 from surefoot.core.types import Region as Set
-from surefoot.regions import Errors, Knowledge, Reading, Region, check_ramp, limit_steps
+from surefoot.regions import Errors, Knowledge, Reading, Region, ToldDrift, check_ramp, limit_steps
 from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory
 
@@ -329,7 +329,9 @@ class Certified(Algorithm):
                 "proposer must be a proposer, as Proposals(), or an algorithm, "
                 f"got {checks.repr_line(self.proposer)}"
             )
-        if self.proposer.in_contexts and not self.knowledge.in_contexts:
+        known: Any = self.knowledge
+        told = known.in_contexts and not isinstance(known.context, ToldDrift)
+        if self.proposer.in_contexts and not told:
             raise InvalidValueError(
                 f"knowledge must be of contexts for {type(self.proposer).__name__}, "
                 f"got {checks.repr_line(self.knowledge)}"

@@ -264,11 +264,7 @@ class Controller(Live):
         action certified: it is not proved then.
         """
         loop = self._now[1]
-        if loop.awaits_context:
-            raise InvalidValueError(
-                f"round {loop.round} has no action before its context is known: "
-                "tell(..., context=...) or announce(context=...)"
-            )
+        self._check_context(loop)
         if loop.refused:
             warn_caller(
                 f"{loop.refused[0].sentence}; that round was refused, and its action, which is "

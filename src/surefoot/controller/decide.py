@@ -40,7 +40,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Certificate, Context, Feedback, Info, State
 from surefoot.regions import Anchor, EmptyRegionError, StandingAnchor
 
-__all__ = ["Decision", "announce", "decide", "order", "resume"]
+__all__ = ["Decision", "announce", "at_start", "decide", "order", "resume"]
 
 # Of the anchor's slack, what a way back from outside restores.
 _HALF = 0.5
@@ -305,13 +305,12 @@ class Round:
     def stay_halted(self, halt: Halt) -> Decision:
         """Return what follows a round of a loop that nothing moves, or only back."""
         lost, why = f"round {self.t}: halted", {"policy": "halted"}
-        found = self._shifted_anchor()
         if self.run.in_contexts:
             return self._stand_in_context(halt.how, [], why, halt, lost, halt.speed)
         bound = self.bound_by_reading(self.loop.bound(self.run))
         spot = self._spot(bound, self.anchor, halt.reason)
         stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held(_HALF)
-        return self._stand(stand, found, why, halt, lost)
+        return self._stand(stand, self._shifted_anchor(), why, halt, lost)
 
     def return_from_outside(self) -> Decision:
         """Return the way back from an action of one's own that is not feasible."""
@@ -364,7 +363,7 @@ class Round:
         To hold is to stay as near as its context allows, and the way back leads to the start.
         """
         loop, here, seen = self.loop, self.here, self.told.feedback
-        goal = here.x if how == "held" else _towards(here.x, self.run.start, speed)
+        goal = here.x if how == "held" else _way_home(loop, here.x, speed)
         after = loop._replace(state=rest(self.run.algorithm, here.state, goal))
         known = (None, self.anchor, halt, loop.breaches, loop.uncovered or lost)
         after = LoopState(self.t + 1, after.state, None, None, False, seen.constraint_value, *known)
@@ -372,8 +371,10 @@ class Round:
             try:
                 after = _in_context(self.run, after, seen.context)
             except EmptyRegionError as error:
-                broken = Breach(self.t, "context", str(error), "feasibility")
-                return self._refuse((broken,), error)
+                if not loop.refused:
+                    broken = Breach(self.t, "context", str(error), "feasibility")
+                    return self._refuse((broken,), error)
+                after = at_start(self.run, after, seen.context)
         return self._finish(after, how, found, why)
 
     def _shifted_anchor(self) -> list[Breach]:
@@ -463,8 +464,17 @@ def _in_context(run: Run, loop: LoopState, context: Context) -> LoopState:
     return loop._replace(state=state, info=info, certificate=None, cut=None, refused=())
 
 
-def _towards(x: Array, start: Array, speed: float | None) -> Array:
+def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
+    """Return the state where nothing is proved in its context: the start is what is least wrong."""
+    state: Any = loop.state
+    memory = run.algorithm.knowledge.announce(state.memory, context)
+    state = state._replace(x=_way_home(loop, loop.x, None), memory=memory)
+    return loop._replace(state=state, info=None, certificate=None, cut=False)
+
+
+def _way_home(loop: LoopState, x: Array, speed: float | None) -> Array:
     """Return the point of the way from x to the start that is so far along it."""
+    start = x if loop.anchor is None else loop.anchor.x
     far = float(np.linalg.norm(start - x))
     return start if speed is None or far <= speed else x + (speed / far) * (start - x)
 
@@ -485,14 +495,13 @@ def _order_in_context(
 ) -> Decision:
     """Return what follows an order where contexts are told: what is wanted is another action."""
     state: Any = loop.state
-    goal = loop.x if how == "held" else _towards(loop.x, run.start, speed)
+    goal = loop.x if how == "held" else _way_home(loop, loop.x, speed)
     after = loop._replace(state=state._replace(plan=state.plan._replace(wish=goal)))
     if how == "retreated" and state.memory.context is not None:
         try:
             after = _in_context(run, after, state.memory.context)
-        except EmptyRegionError:  # nothing is proved: then the start is what is least wrong
-            still: Any = after.state
-            after = after._replace(state=still._replace(x=goal), info=None, certificate=None)
+        except EmptyRegionError:
+            after = at_start(run, after, state.memory.context)
     after = after._replace(halt=Halt(how, reason, loop.round, speed))
     words = f"round {loop.round}: ordered to {'hold' if how == 'held' else 'retreat'}: {reason}"
     return Decision(after, how, alarms=(Alarm.of(loop.round, "order", words),))

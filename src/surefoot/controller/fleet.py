@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self
@@ -14,9 +14,9 @@ import numpy as np
 from surefoot.algorithms import Certified, Reaction
 from surefoot.algorithms.compiled import KernelInfo, KernelState, Rule
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
-from surefoot.controller.decide import Decision, decide, order, resume
+from surefoot.controller.decide import Decision, announce, at_start, decide, order, resume
 from surefoot.controller.explanation import Explanation, explain
-from surefoot.controller.feedback import NOTHING, Told, read_feedback
+from surefoot.controller.feedback import NOTHING, read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, now
 from surefoot.controller.live import Live
 from surefoot.controller.loop import LoopState, Run, check_text
@@ -26,7 +26,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.plain import decode, encode
-from surefoot.core.types import Array, ArrayLike, Feedback
+from surefoot.core.types import Array, ArrayLike, Context, Feedback
 from surefoot.kernel import compiled
 from surefoot.regions import Anchor
 
@@ -80,6 +80,7 @@ class Fleet(Live):
         rotate: as for a :class:`Controller`.
         on_alarm: a function that is called with every :class:`Alarm`; the sentence begins with the
             member.
+        context: those of the first round, one for each member, for knowledge of contexts.
 
     Example:
         >>> from surefoot import Ball
@@ -110,6 +111,7 @@ class Fleet(Live):
         on_missing: str = "hold",
         rotate: int | str | None = None,
         on_alarm: OnAlarm | None = None,
+        context: Sequence[Any] | None = None,
     ) -> None:
         checks.one_of(_POLICIES, on_contradiction=on_contradiction)
         checks.one_of(_POLICIES[:2], on_missing=on_missing)
@@ -118,6 +120,9 @@ class Fleet(Live):
             raise InvalidValueError(f"starts.shape must be (n, d), got {first.shape}")
         run = Run.of(player, first[0], on_contradiction=on_contradiction, on_missing=on_missing)
         self._begin(run, first, on_alarm)
+        places = None
+        if context is not None:
+            places = self._read_contexts(run, self._now[1], context, current=True)
         if journal is not None:
             folder = Path(os.fspath(journal))
             folder.mkdir(parents=True, exist_ok=True)
@@ -127,6 +132,8 @@ class Fleet(Live):
         if at is not None:  # a first snapshot has far more than the first line
             snapshot = len(first) * len(json.dumps(encode_loop(run.begin())))
             self._now = (run, state, at._replace(least=10 * snapshot))
+        if places is not None:
+            self._tell_contexts(places)
 
     def _begin(self, run: Run, starts: Array, on_alarm: OnAlarm | None) -> None:
         self._rule = rule = _rule_of(run)
@@ -190,6 +197,8 @@ class Fleet(Live):
             recorded = np.array(record["next"])
             if not np.allclose(recorded, state.actions, rtol=1e-12, atol=1e-12):
                 raise reader.damaged("what it tells leads elsewhere")
+        elif kind == "announce":
+            state, _ = self._announce(run, state, decode(record["context"]))
         elif kind in _ORDERS:
             state, _ = self._order(run, state, record)
         return state
@@ -208,6 +217,8 @@ class Fleet(Live):
     def ask(self) -> Array:
         """Return the actions to play in this round, (n, d), as a read-only copy."""
         state = self._now[1]
+        for loop in state.aside.values():
+            self._check_context(loop)
         self._asked = state.round
         return freeze(state.actions.copy())
 
@@ -223,6 +234,7 @@ class Fleet(Live):
         constraint_value: ArrayLike | None = None,
         constraint_subgradient: ArrayLike | None = None,
         proposal: ArrayLike | None = None,
+        context: Sequence[Any] | None = None,
     ) -> None:
         """Report what was observed at the current actions, and advance all members to the next.
 
@@ -231,6 +243,7 @@ class Fleet(Live):
             constraint_value: g of each member, (n,); NaN where nothing was measured.
             constraint_subgradient: one subgradient each, (n, d).
             proposal: the next actions that somebody wants, for filters, instead of the cost.
+            context: that of the next round for each member, for knowledge of contexts.
 
         Raises:
             InvalidValueError: for a wrong call; nothing has changed then.
@@ -241,6 +254,7 @@ class Fleet(Live):
             "proposal": proposal,
             "constraint_value": constraint_value,
             "constraint_subgradient": constraint_subgradient,
+            "context": context,
         }
         with self._lock:
             run, state, at = self._now
@@ -254,6 +268,55 @@ class Fleet(Live):
             self._now = (run, after, at)
         sound(alarms, self.on_alarm)
 
+    def announce(self, *, context: Sequence[Any]) -> None:
+        """Tell the contexts of the current round, as :meth:`Controller.announce`: ask (again).
+
+        Args:
+            context: one for each member.
+        """
+        with self._lock:
+            run, state, _ = self._now
+            self._tell_contexts(self._read_contexts(run, state, context, current=True))
+
+    def _tell_contexts(self, places: tuple[Context, ...]) -> None:
+        run, state, _ = self._now
+        after, alarms = self._announce(run, state, places)
+        self._now = (run, after, self._write("announce", context=encode(places)))
+        self._asked = 0
+        sound(alarms, self.on_alarm)
+
+    def _announce(
+        self, run: Run, state: FleetState, contexts: tuple[Context, ...]
+    ) -> tuple[FleetState, list[Alarm]]:
+        """Return the state in contexts; a member without a certified action goes to its start."""
+        aside, actions, alarms = dict(state.aside), state.actions.copy(), []
+        for i, context in enumerate(contexts):
+            decision = announce(run, self._loop(state, i), context)
+            if decision.error is not None:
+                decision = decision._replace(loop=at_start(run, decision.loop, context))
+            aside[i], actions[i] = decision.loop, decision.loop.x
+            alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
+        return state._replace(aside=aside, actions=freeze(actions)), alarms
+
+    def _read_contexts(
+        self, run: Run, state: FleetState, contexts: Any, *, current: bool = False
+    ) -> tuple[Context, ...]:
+        """Return contexts in numbers, one for each member."""
+        n = len(state.actions)
+        if not isinstance(contexts, Sequence | np.ndarray) or len(contexts) != n:
+            raise InvalidValueError(
+                f"context must be a list of {n}, one for each member, got {contexts!r}"
+            )
+        states = (self._loop(state, i).state for i in range(n))
+        found = (
+            read_context(run, one, context, current=current)
+            for one, context in zip(states, contexts, strict=True)
+        )
+        places = tuple(place for place in found if place is not None)
+        if len(places) < n:
+            raise InvalidValueError("context must be told for each member or for none, got None")
+        return places
+
     def _header(self, run: Run, state: FleetState) -> dict[str, Any]:
         header = header_of(run, run.begin(), fleet=state.actions.tolist())
         return header if state.round == 1 else self._snapshot(state) | header
@@ -262,7 +325,7 @@ class Fleet(Live):
         loops = [encode_loop(self._loop(state, i)) for i in range(len(self))]
         return {"kind": "snapshot", "round": state.round, "loops": loops}
 
-    def _read(self, run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Array]:
+    def _read(self, run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Any]:
         """Return what was told as arrays; refuse what does not fit."""
         n, d = state.actions.shape
         needs, first = run.needs, "proposal" if run.is_filter else "cost_gradient"
@@ -273,9 +336,11 @@ class Fleet(Live):
                 f"a fleet must be told gradients of costs, got {run.name}, told by value"
             )
         shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
+        told, contexts = dict(told), told.get("context")
+        told.pop("context", None)
         if strangers := [k for k, v in told.items() if v is not None and k not in shapes]:
             raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
-        seen = {}
+        seen: dict[str, Any] = {}
         for name, shape in shapes.items():
             part = np.array(checks.to_numbers(told.get(name), name, f"an array of shape {shape}"))
             if part.shape != shape:
@@ -294,12 +359,14 @@ class Fleet(Live):
         flat = above & ~seen["constraint_subgradient"].any(axis=1)
         if flat.any():
             _refuse(flat, "constraint_subgradient must not be 0 where constraint_value is positive")
+        if contexts is not None:
+            seen["context"] = self._read_contexts(run, state, contexts)
         return seen
 
     # --- deciding --------------------------------------------------------------------------------
 
     def _decide(
-        self, run: Run, state: FleetState, seen: dict[str, Array]
+        self, run: Run, state: FleetState, seen: dict[str, Any]
     ) -> tuple[FleetState, list[Alarm]]:
         """Return the next state of all members: pure."""
         blocks, outs, stepped = self._step_usual(run, state, seen)
@@ -420,7 +487,7 @@ class Fleet(Live):
         return f"<Fleet of {len(self)} {self._now[0].name} in round {self.round}>"
 
 
-_TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
+_TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient", "context")
 _ORDERS = ("hold", "retreat", "resume")
 
 
@@ -450,9 +517,11 @@ def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Arra
     return keeps & (g <= 0)
 
 
-def _decide_one(run: Run, loop: LoopState, seen: dict[str, Array], i: int) -> Decision:
+def _decide_one(run: Run, loop: LoopState, seen: dict[str, Any], i: int) -> Decision:
     """Decide the round of a member by itself."""
-    told: Told = NOTHING
+    told = nothing = NOTHING
+    if "context" in seen:
+        told = nothing = NOTHING._replace(feedback=Feedback(context=seen["context"][i]))
     if np.isfinite(seen["constraint_value"][i]):
         names = ("cost", "constraint", "action", "cost_value", "value_error", "within", "hint")
         one: dict[str, Any] = dict.fromkeys((*names, "cost_gradient", "proposal"))
@@ -465,8 +534,8 @@ def _decide_one(run: Run, loop: LoopState, seen: dict[str, Array], i: int) -> De
         raise InvalidValueError(f"member {i}: {error}") from error
     if decision.error is None:
         return decision
-    # Where drift leaves nothing certified, the member goes on without its step.
-    return decide(run, decision.loop, NOTHING)._replace(alarms=decision.alarms)
+    # Where drift or a context leaves nothing certified, the member goes on without its step.
+    return decide(run, decision.loop, nothing)._replace(alarms=decision.alarms)
 
 
 def _is_usual(loop: LoopState) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.journal import Journal, Position, bytes_in, now
-from surefoot.controller.loop import Run
+from surefoot.controller.loop import LoopState, Run
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 
@@ -61,6 +61,14 @@ class Live:
         """The current round; the first is 1."""
         found: int = self._now[1].round
         return found
+
+    def _check_context(self, loop: LoopState) -> None:
+        """Raise while the context of a round, and with it its action, is not known."""
+        if loop.awaits_context:
+            raise InvalidValueError(
+                f"round {loop.round} has no action before its context is known: "
+                "tell(..., context=...) or announce(context=...)"
+            )
 
     def _check_asked(self) -> None:
         """Raise unless the current round was asked for, and not told yet."""

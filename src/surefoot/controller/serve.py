@@ -60,8 +60,11 @@ class Service:
     commands: ClassVar[dict[str, dict[str, Any]]] = {
         "hello": {},
         "ask": {},
-        "tell": dict.fromkeys((*_TOLD, "action", "cost_value", "value_error", "within", "hint"))
+        "tell": dict.fromkeys(
+            (*_TOLD, "action", "cost_value", "value_error", "within", "hint", "context", "drift")
+        )
         | {"missing": False},
+        "announce": {"context": None, "drift": None},
         "explain": {},
         "note": {"text": None},
         "status": {},
@@ -213,7 +216,8 @@ class FleetService(Service):
     commands: ClassVar[dict[str, dict[str, Any]]] = {
         "hello": {},
         "ask": {},
-        "tell": dict.fromkeys(_TOLD),
+        "tell": dict.fromkeys((*_TOLD, "context")),
+        "announce": {"context": None},
         "explain": {"member": None},
         "status": {},
         "hold": {"reason": None, "members": None},

@@ -1,0 +1,93 @@
+"""Theorem X2: no regret against a policy is above the observed bound, and no round is outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot.algorithms import Certified, Leader, PolicyLeader
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Feedback
+from surefoot.regions import Additive, ContextHull, LipschitzHull, ToldDrift
+from surefoot.sets import Ball
+
+linprog = pytest.importorskip("scipy.optimize").linprog
+
+ROWS = np.array([[0.8, 0.6], [-1.0, 0.0], [0.0, -1.0], [0.6, -0.8]])
+RADIUS = 3.0
+
+
+def features(c: float) -> Array:
+    return np.array([1.0, 4.0 * c])
+
+
+def play(rounds: int, seed: int) -> tuple[list[float], list[Array], Array, Array, float]:
+    """Return what was paid, the gradients, the contexts, and the observed bound."""
+    rng = np.random.default_rng(seed)
+    contexts = 0.2 * np.sin(np.arange(rounds) / 9.0) + 0.05 * rng.normal(size=rounds)
+    contexts = np.clip(contexts, -0.3, 0.3)
+    known = ContextHull(G_g=1.0, reach=2.0, context=Additive(), start_bound=-0.1)
+    player = Certified(proposer=PolicyLeader(radius=RADIUS, features=features), knowledge=known)
+    state, regret = player.init(np.zeros(2)), player.observer()
+    state, _ = player.announce(state, player.read_context(state, contexts[0], current=True))
+    paid, gradients = [], []
+    for t, c in enumerate(contexts):
+        x = state.x
+        values = ROWS @ x + c - 0.4
+        assert values.max() <= 0
+        gradient = np.array([-1.0, -0.5]) + 0.3 * rng.normal(size=2)
+        paid.append(float(gradient @ x))
+        gradients.append(gradient)
+        seen = Feedback(gradient, float(values.max()), ROWS[values.argmax()])
+        told = player.read_context(state, contexts[min(t + 1, rounds - 1)])
+        state, info = player.step(state, seen._replace(context=told))
+        regret = regret.after(info)
+    return paid, gradients, contexts, state, regret.bound(player, state)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_regret_against_a_policy_is_above_the_observed_bound(seed):
+    paid, gradients, contexts, _, bound = play(150, seed)
+    phis = np.array([features(c) for c in contexts])
+    cost = sum(np.outer(g, phi) for g, phi in zip(gradients, phis, strict=True)).ravel()
+    rows = np.array([np.outer(row, phi).ravel() for phi in phis for row in ROWS])
+    rooms = np.array([0.4 - c for c in contexts for _ in ROWS])
+    best = linprog(cost, A_ub=rows, b_ub=rooms, bounds=(-1.5, 1.5))
+    assert np.linalg.norm(best.x) <= RADIUS
+    regret = sum(paid) - best.fun
+    assert regret <= bound
+    fixed = linprog(
+        sum(gradients), A_ub=ROWS, b_ub=np.full(4, 0.4 - contexts.max()), bounds=(None, None)
+    )
+    assert best.fun < 1.2 * fixed.fun < 0  # policies are worth something here, and it learns one
+    assert sum(paid) < 1.1 * fixed.fun
+
+
+def test_a_constant_feature_is_the_leader_of_actions():
+    """With phi = 1 the learning is that of a leader, to the bit."""
+    policies, leader = PolicyLeader(radius=1.0, features=lambda c: [1.0]), Leader(domain=Ball(1.0))
+    known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
+    player = Certified(proposer=policies, knowledge=known)
+    state, learner = player.init(np.zeros(2)), leader.init(np.zeros(2))
+    state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
+    for t in range(20):
+        x = state.x
+        seen = Feedback(np.array([-1.0, np.sin(t)]), 0.5 * x[0] + 0.5 * x[1] - 0.4, np.full(2, 0.5))
+        told = seen._replace(context=player.read_context(state, 0.0))
+        after, info = player.step(state, told)
+        learner, _, _ = leader.learn(learner, x, seen, info.region)
+        assert after.learner.leader.points == pytest.approx(learner.points, abs=1e-12)
+        state = after
+
+
+def test_bad_input_is_one_sentence():
+    with pytest.raises(InvalidValueError, match="knowledge must be of contexts for PolicyLeader"):
+        Certified(proposer=PolicyLeader(radius=1.0), knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+    known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
+    player = Certified(proposer=PolicyLeader(radius=1.0, features=lambda c: [c]), knowledge=known)
+    state = player.init(np.zeros(1))
+    with pytest.raises(InvalidValueError, match="features must not all be 0"):
+        player.read_context(state, 0.0)
+    drift = ContextHull(G_g=1.0, reach=1.0, context=ToldDrift())
+    with pytest.raises(InvalidValueError, match="PolicyLeader"):
+        Certified(proposer=PolicyLeader(radius=1.0), knowledge=drift)
