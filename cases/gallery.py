@@ -39,16 +39,17 @@ def read(folder: Path) -> Case:
     """Return what a README says."""
     text = (folder / "README.md").read_text(encoding="utf-8")
     title, line = re.findall(r"^(?:# )?(\S.*)$", text, re.MULTILINE)[:2]
-    measured = text.partition("<!-- measured -->")[2]
+    measured = text.partition("<!-- measured -->")[2].partition("<!-- end")[0]
     rows = [line.strip("| ").split(" | ") for line in measured.splitlines() if line.startswith("|")]
     at = rows[0].index("rounds outside")
-    both: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
+    both: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
     for row in rows[2:]:
-        count = int(row[at].split()[0].replace(",", ""))
-        both[row[0].startswith("**")].append((count, row[at]))
-    (least, _), (most, words) = min(both[False]), max(both[False])
-    theirs = words if least == most else f"{least:,} to {words}"
-    return Case(folder.name, title, line, max(both[True])[1], theirs)
+        outside, played = (int(count.replace(",", "")) for count in row[at].split(" of "))
+        both[row[0].startswith("**")].append((outside, played))
+    (least, _), (most, played) = min(both[False]), max(both[False])
+    theirs = f"{'' if least == most else f'{least:,} to '}{most:,} of {played:,}"
+    outside, certified = (sum(counts) for counts in zip(*both[True], strict=True))
+    return Case(folder.name, title, line, f"{outside:,} of {certified:,}", theirs)
 
 
 def find_cases() -> list[Case]:

@@ -100,6 +100,7 @@ def draw(
     unit: str,
     limit: str,
     part: slice = slice(None),
+    least: float | None = None,
     most: float | None = None,
 ) -> None:
     """Save the picture of a case: g over time in the first seed, the limit at 0.
@@ -111,7 +112,8 @@ def draw(
         unit: what the horizontal axis counts.
         limit: what g is, for the vertical axis.
         part: the rounds that are shown; all unless given.
-        most: where the vertical axis ends, if not at the largest g.
+        least: where the vertical axis begins, if not at the least g.
+        most: where it ends, if not at the largest.
     """
     from matplotlib.figure import Figure
 
@@ -125,11 +127,22 @@ def draw(
             label = f"{run.rule} ({int((first > 0).sum()):,} rounds outside)"
             ax.plot(rounds, first, color=colour, lw=1.1, label=label)
     ax.set(xlabel=unit, ylabel=limit, xlim=(rounds[0], rounds[-1]))
-    if most is not None:
-        ax.set_ylim(top=most)
+    ax.set_ylim(least, most)
     top = ax.get_ylim()[1]
     if top > 0:
         ax.axhspan(0.0, top, color=THEIRS, alpha=0.08, lw=0)
+        words = "above 0: the limit is broken"
+        ax.annotate(
+            words,
+            (1, 1),
+            (-3, -3),
+            "axes fraction",
+            "offset points",
+            color=THEIRS,
+            fontsize=8,
+            ha="right",
+            va="top",
+        )
         ax.set_ylim(top=top)
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)

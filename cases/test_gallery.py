@@ -17,6 +17,10 @@ Ducks must stay below 3.
 | full | all | 0 of 2,000 | -1 |
 
 <!-- end of what was measured -->
+
+| constant | origin |
+|---|---|
+| depth | a data sheet |
 """
 
 
