@@ -16,6 +16,7 @@ import pytest
 from surefoot import Controller, LeaderFollower, replay
 from surefoot.algorithms import Certified, PolicyLeader, Proposals
 from surefoot.controller import Fleet
+from surefoot.controller.check import check
 from surefoot.controller.serve import Service
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
@@ -23,11 +24,14 @@ from surefoot.regions import (
     Additive,
     ContextHull,
     EmptyRegionError,
+    Errors,
     JointContext,
     LipschitzContext,
     ToldDrift,
 )
 from surefoot.sets import Box
+
+from ._lines import forge
 
 BOX = Box([0.0, 0.0], [1.0, 1.0])
 
@@ -319,10 +323,43 @@ def test_contexts_go_through_a_service():
     assert "context" in answer(do="announce", context="hot")["error"]
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "drift"], ids=str)
+def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
+    path = tmp_path / "run.jsonl"
+    drifts = kind == "drift"
+    player = filtering(ToldDrift() if drifts else kind, errors=Errors(value=0.001))
+    first = {} if drifts else {"context": degrees(1)}
+    controller = Controller(player, [0.0, 0.0], journal=path, **first)
+    if drifts:
+        for t in range(1, 60):
+            told = measure(controller.ask(), t)
+            controller.tell(**told, drift=0.012 * abs(degrees(t + 1) - degrees(t)) + 1e-12)
+    else:
+        play(controller, 20)
+        play(controller, 20, late=True)
+        controller.tell(missing=True, context=(controller.ask(), degrees(42))[1])
+        controller.hold("a look")
+        play(controller, 5)
+        controller.resume()
+        play(controller, 12)
+    controller.close()
+    good, said = check(str(path))
+    assert good, said
+    rounds = 59 if drifts else 58
+    assert said == [f"certified: {rounds - 1} of {rounds} rounds; the first is the start"]
+    if not drifts:
+        harsh = tmp_path / "harsh.jsonl"
+        harsh.write_bytes(path.read_bytes())
+        forge(harsh, lambda found: found[0]["check"]["context"].update(kind="both_sides", G_c=9.0))
+        assert not check(str(harsh))[0]
+    forge(path, lambda found: found[20]["next"].__setitem__(0, found[20]["next"][0] + 0.02))
+    assert not check(str(path))[0]
+
+
 KILLED = """
     import os, sys
     sys.path.insert(0, sys.argv[2])
-    from test_context import *
+    from tests.controller.test_context import *
     controller = Controller(filtering(), [0.0, 0.0], context=degrees(1), journal=sys.argv[1])
     play(controller, 7)
     controller.announce(context=33.0)
@@ -334,7 +371,7 @@ KILLED = """
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_a_loop_that_is_killed_after_an_announcement_goes_on_from_it(tmp_path):
     path = tmp_path / "run.jsonl"
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[2])
     script = [sys.executable, "-c", textwrap.dedent(KILLED), str(path), here]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr

@@ -18,6 +18,9 @@ length  G_g(|p - q| + B) - rho <= 0: q is x_t drawn back to the half-space of it
 curved  up_t + k v + s'(p - x_t) + tau |p - x_t| + beta/2 |p - x_t|^2 <= 0, for each row; where
         beta is relative, 2(e - 2)(L_0 + L_1 (|s| + tau)), for L_1 |p - x_t| <= 1
 log     the mean of up_i over points of a log, and G_g |p - the mean of the points|, <= 0
+places  the mean of up_i + w(c_i, c) over rounds, and G_g |p - the mean of their actions|, <= 0: w
+        is what g can rise by from their contexts to that of p; for a g that is convex in x and c
+        together, G_c |c - the mean of the c_i| instead; none was told after p was played
 ======  ===========================================================================================
 
 *If it says "certified", the constants are right, readings err by at most what the header says, and
@@ -37,10 +40,10 @@ from fractions import Fraction
 
 ROUND = (
     "kind round time cost_gradient proposal constraint_value constraint_subgradient cost_value "
-    "value_error within hint played missing how why breaches next certificate digest"
+    "value_error within hint context played missing how why breaches next certificate digest"
 )
-CHECK = "kind noise domain delay copies late G_g beta rows start_bound ramp most L_0 L_1"
-KEYS = {"round": ROUND, "check": CHECK}
+CHECK = "kind noise domain delay copies late G_g beta rows start_bound ramp most L_0 L_1 context"
+KEYS = {"round": ROUND, "check": CHECK, "context": "kind G_c"}
 KEYS["errors"] = "value slope drift evaluation"
 CONSTANT = {"rows": "beta", "relative": "L_0", "other": "noise"}
 BENT = Fraction("1.43656365691809048")  # above 2(e - 2)
@@ -122,19 +125,30 @@ class Life:
         self.nu, self.tau, self.v, self.noise = (number(part, "an error", 0) for part in told)
         self.delay = int(number(facts["delay"], "delay", 0))  # none was read before it was played
         self.domain, self.late = facts["domain"], facts["late"]
-        bound, self.start = facts.get("start_bound"), record["start"]
+        bound, start = facts.get("start_bound"), record["start"]
+        self.start = vector(start, len(start), "start")
         self.start_bound = math.inf if bound is None else number(bound, "start_bound")
         self.turns = self.delay + 1 if facts["copies"] else 1
         self.slack, self.first, self.chain = 0, {}, None  # first: of each copy, its first reading
         self.L_1 = number(facts.get("L_1", 0), "L_1", 0)
         self.ramp, self.spent = facts.get("ramp"), 0  # the sum of g, of a limit on the average
         self.most = number(facts["most"], "most", 0) if self.kind == "average" else 0
+        context = table(facts.get("context") or {}, "context")
+        self.rises, self.G_c = context.get("kind"), number(context.get("G_c") or 0, "G_c", 0)
 
     def limit(self):
         """Return what the next g may be: 0, or what the rounds so far have left."""
         if self.spent is None or (self.most and self.delay):
             raise UnjudgedError("a sum of g with late readings, or without some, is not judged")
         return min(self.most, -self.spent)
+
+    def rise(self, before, now):
+        """Return what g can rise by from a context to another."""
+        if self.rises in ("Additive", "ToldDrift"):
+            return max(way := now[0] - before[0], -way if self.rises == "ToldDrift" else way)
+        if self.rises == "one_sided":
+            before = [min(pair) for pair in zip(before, now, strict=True)]
+        return self.G_c * distance(now, before)
 
     def round_of(self, count, t):
         """Return the round of a reading, from the count of the copy that steps after round t."""
@@ -158,6 +172,16 @@ class Checker:
         self.start = self.action = vector(header["start"], self.d, "start")
         self.actions, self.bounds, self.read = {}, {}, {}
         self.certified, self.unjudged, self.life = 0, {}, Life(header)
+        self.places = {}  # the contexts of the rounds
+        if self.life.kind == "context":
+            self.take_context(header["loop"]["state"]["memory"]["context"], 1)
+
+    def take_context(self, context, t):
+        """Keep the context of a round; where it is not told yet, nothing is certified."""
+        self.places.pop(t, None)
+        self.unjudged.pop(t, None)
+        if context is not None:
+            self.places[t] = [number(part, "context") for part in context["place"]]
 
     def take(self, record):
         """Take the next record."""
@@ -166,9 +190,12 @@ class Checker:
             self.take_round(table(record, "round"))
         elif kind == "refused":
             self.bounds.pop(self.t, None)
+        elif kind == "announce":
+            self.take_context(record["context"], self.t)
+            self.judge(record, self.action, None)
         elif kind in ("hold", "retreat", "resume"):
             if record.get("fresh"):  # what was proved by other constants is proved no more
-                self.life, self.bounds = Life(record), {}
+                self.life, self.bounds, self.places = Life(record), {}, {}
             self.judge(record, self.action, self.bounds.pop(self.t, None))
 
     def take_round(self, record):
@@ -190,6 +217,9 @@ class Checker:
             life.spent = life.spent + min(read) if read else None
         self.t = t + 1
         aged = [up + life.v for up in self.bounds[t]] if t in self.bounds else None
+        if life.kind == "context":
+            self.take_context(record.get("context"), self.t)
+            aged = None  # that of another context
         self.judge(record, self.actions[t], aged)
 
     def take_reading(self, record, i):
@@ -227,14 +257,13 @@ class Checker:
             aged: the bounds on g at x in the current round; None where there are none.
         """
         p, c = vector(record["next"], self.d, "next"), record["certificate"] or {}
-        self.action = p
+        self.action, is_context = p, self.life.kind == "context"
         try:
-            bounds, limit = (
-                aged if p == x and self.life.kind != "other" else None,
-                self.life.limit(),
-            )
+            bounds = aged if p == x and self.life.kind != "other" else None
+            limit = self.life.limit()
             if bounds is None or max(bounds) > limit:
-                if self.life.kind == "other" or c.get("class") not in CERTIFY:
+                other = is_context != (c.get("class") == "ContextCertificate")
+                if self.life.kind == "other" or other or c.get("class") not in CERTIFY:
                     raise UnjudgedError(f"a {c.get('class')} of this player is not judged")
                 bounds = CERTIFY[c["class"]](self, p, c, (x, aged))
             if max(bounds) > limit:
@@ -287,14 +316,33 @@ class Checker:
         life, (G,) = self.life, self.life.constants
         if not G:
             raise UnjudgedError("without G_g a log certifies up to rounding only")
-        weights = [number(part, "a weight", 0) for part in c["weights"]["tuple"]]
         pairs = [life.log[int(number(i, "a point", 0))] for i in c["points"]["tuple"]]
-        if len(weights) != len(pairs) or not sum(weights):
-            raise WrongError("there must be a weight per point")
         points = [vector(x, self.d, "a point") for x, _ in pairs]
-        values = [number(g, "a value") + life.nu + life.noise for _, g in pairs]
-        centre = [dot(weights, entries) / sum(weights) for entries in zip(*points, strict=True)]
-        return [dot(weights, values) / sum(weights) + G * distance(p, centre)]
+        values = [[number(g, "a value") + life.nu + life.noise] for _, g in pairs]
+        return [self.mean(c, values)[0] + G * distance(p, self.mean(c, points))]
+
+    def mean(self, c, rows):
+        """Return the mean of vectors by the weights of a certificate."""
+        weights = [number(part, "a weight", 0) for part in c["weights"]["tuple"]]
+        if len(weights) != len(rows) or not sum(weights):
+            raise WrongError("there must be a weight per point")
+        return [dot(weights, entries) / sum(weights) for entries in zip(*rows, strict=True)]
+
+    def check_context(self, p, c, here):
+        """Return the bound by the weights of rounds, in the context of the current one."""
+        life, now, rows = self.life, self.places.get(self.t), []
+        if now is None:
+            raise WrongError("its context was not told")
+        for count in c["rounds"]["tuple"]:  # 0 is what is known of the start in every context
+            i = life.round_of(count, self.t - 1)
+            x, (up,) = self.level(i) if count else (life.start, [life.start_bound])
+            place = self.places[i] if count else now
+            up += 0 if life.rises == "joint" else life.rise(place, now)
+            rows.append((x, [up], place))
+        points, levels, places = zip(*rows, strict=True)
+        bound = self.mean(c, levels)[0] + life.constants[0] * distance(p, self.mean(c, points))
+        off = distance(now, self.mean(c, places)) if life.rises == "joint" else 0
+        return [bound + life.G_c * off]
 
     def check_way(self, p, c, here):
         """Return the bound on a controller's way back: at its anchor, or on the way there."""
@@ -398,6 +446,7 @@ CERTIFY = {
     "HullCertificate": Checker.check_hull,
     "AverageCertificate": Checker.check_average,
     "LogCertificate": Checker.check_log,
+    "ContextCertificate": Checker.check_context,
     "WayBack": Checker.check_way,
     "CurvatureCertificate": Checker.check_curved,
     "StepCertificate": Checker.check_length,

@@ -22,9 +22,11 @@ from surefoot.regions import (
     Anchor,
     AverageLimit,
     CertifiedLength,
+    ContextHull,
     Curvature,
     CurvatureRows,
     HullOfLog,
+    LipschitzContext,
     LipschitzHull,
     RelativeCurvature,
     StandingAnchor,
@@ -106,7 +108,14 @@ def facts_of(run: Run) -> dict[str, Any]:
         return facts
     if player.ramp is not None:
         facts["ramp"] = list(player.ramp) if isinstance(player.ramp, tuple) else player.ramp
-    if isinstance(knowledge, LipschitzHull):
+    if isinstance(knowledge, ContextHull):
+        kind = knowledge.context
+        facts |= {"kind": "context", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
+        facts["context"] = {"kind": type(kind).__name__, "G_c": None}
+        if isinstance(kind, LipschitzContext):
+            word = "joint" if kind.is_joint else "one_sided" if kind.one_sided else "both_sides"
+            facts["context"] = {"kind": word, "G_c": kind.G_c}
+    elif isinstance(knowledge, LipschitzHull):
         facts |= {"kind": "hull", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
     elif isinstance(knowledge, CertifiedLength):
         facts |= {"kind": "length", "G_g": knowledge.G_g}
