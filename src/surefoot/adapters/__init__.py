@@ -10,6 +10,7 @@ module                            what it offers
 ``surefoot.adapters.river``       the same as streaming models
 ``surefoot.adapters.cvxpy``       ``from_cvxpy``, constraints as they are written there
 ``surefoot.adapters.scipy``       ``from_scipy``, the same for SciPy's three classes
+``surefoot.adapters.pandapower``  ``SafeSetPoints``, a controller of static generators
 ================================  ==============================================================
 
 Import the module that you need: nothing is imported here, so that no host is a dependency of

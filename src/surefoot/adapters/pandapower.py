@@ -1,0 +1,308 @@
+r"""pandapower: set points of static generators that keep a network within its limits, for ever.
+
+Three lines::
+
+    limits = Limits(net)
+    loop = Controller(RegionFilter(knowledge=limits.knowledge(beta, drift=0.02)), start)
+    SafeSetPoints(net, limits, loop)  # and then run_timeseries(net)
+
+A round is a time step. What the meters showed in the last one, and the slopes there, certify the
+set points of the next, before its power flow is computed.
+
+**Limits** are ``max_vm_pu`` and ``min_vm_pu`` of buses and ``max_loading_percent`` of lines, where
+they are finite. A voltage is told as :math:`(v - v_{max})/u` with u = ``voltage_unit``, a current
+at either end of a line as :math:`\frac12((i/i_{max})^2 - 1)`, which is smooth where the current is
+0.
+
+**Slopes.** With S(x) the complex power injected at the buses and x the angles and magnitudes of
+their voltages, :math:`dx = J^{-1}dS`. The J that Newton's method leaves behind
+(``net._ppc["internal"]["J"]``) belongs to the iterate before the last, and there is none where it
+began at the solution; so J is computed once more at the solution, by the solver's own function.
+What is left of an error is the tolerance of the solver, which :data:`TOLERANCE` bounds. Loads that
+depend on the voltage and a distributed slack are not in J: give their share as a slope error.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.adapters._keeper import check_filter
+from surefoot.controller import Controller
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.optional import need
+from surefoot.core.types import Array, ArrayLike
+from surefoot.regions import CurvatureRows, EmptyRegionError, Errors
+from surefoot.sets import Box
+
+_PURPOSE = "surefoot.adapters.pandapower"
+_pp = need("pandapower", "pandapower", _PURPOSE)
+_control = need("pandapower.control", "pandapower", _PURPOSE)
+_newton = need("pandapower.pypower.dSbus_dV", "pandapower", _PURPOSE)
+
+if TYPE_CHECKING:
+    from pandapower import pandapowerNet as Net
+
+__all__ = ["Limits", "SafeSetPoints"]
+
+ENDS = ("from", "to")
+TOLERANCE = 1e-6
+"""How far g and its slopes may be off because a power flow ends within 1e-8 MVA of balance."""
+
+
+class Limits:
+    """The limits of a network as functions of the set points of its static generators.
+
+    An action is the active power of each generator in MW, and then the reactive power of each in
+    Mvar.
+
+    Args:
+        net: with limits, ``sn_mva`` of the generators and, where reactive power is to be used,
+            their ``min_q_mvar`` and ``max_q_mvar``.
+        sgens: the index of the generators that are controlled; all that are in service unless
+            given.
+        voltage_unit: how many p.u. of voltage count as 1, so that one drift fits all limits.
+
+    Attributes:
+        names: what each limit is, in words.
+        ratings: the box that holds all set points.
+    """
+
+    def __init__(
+        self,
+        net: Net,
+        sgens: Sequence[int] | None = None,
+        voltage_unit: float = 0.05,
+    ) -> None:
+        checks.positive(voltage_unit=voltage_unit)
+        table = net.sgen
+        self.sgens = list(table.index[table.in_service] if sgens is None else sgens)
+        if not self.sgens or not set(self.sgens) <= set(table.index):
+            raise InvalidValueError(
+                f"sgens must be static generators of the network, got {self.sgens}"
+            )
+        if not np.isfinite(table.sn_mva.loc[self.sgens]).all():
+            raise InvalidValueError("sn_mva must be given for every generator, got nan")
+        self.voltage_unit = float(voltage_unit)
+        self.ratings = self._box(table.loc[self.sgens], "sn_mva")
+        self.over, self.under = (_finite(net.bus, f"{end}_vm_pu") for end in ("max", "min"))
+        self.lines = _finite(net.line, "max_loading_percent")
+        self.names = (
+            *(f"voltage of bus {i}" for i in self.over),
+            *(f"least voltage of bus {i}" for i in self.under),
+            *(f"current of line {i} at its {end}" for end in ENDS for i in self.lines),
+        )
+        if not self.names:
+            raise InvalidValueError(
+                "the network must have limits: max_vm_pu or min_vm_pu of buses, or "
+                "max_loading_percent of lines, got none"
+            )
+
+    def box(self, net: Net) -> Box:
+        """Return the set points that the generators can have now."""
+        return self._box(net.sgen.loc[self.sgens], "max_p_mw")
+
+    def _box(self, table: Any, most: str) -> Box:
+        empty = table.reindex(columns=["min_p_mw", "min_q_mvar", "max_q_mvar"]).fillna(0.0)
+        low = np.concatenate([empty.min_p_mw, empty.min_q_mvar])
+        p = table[most].fillna(table.sn_mva) if most in table else table.sn_mva
+        return Box(low, np.maximum(low, np.concatenate([p, empty.max_q_mvar])))
+
+    def write(self, net: Net, action: Array) -> None:
+        """Write an action into the network."""
+        net.sgen.loc[self.sgens, ["p_mw", "q_mvar"]] = action.reshape(2, -1).T
+
+    def knowledge(
+        self, beta: ArrayLike, *, drift: float = 0.0, slope_error: float = 0.0
+    ) -> CurvatureRows:
+        """Return what certifies set points; nothing of it supposes that a limit is convex.
+
+        Args:
+            beta: the curvature of each limit, as :meth:`curvatures` finds it, with a margin.
+            drift: by how much any of them changes in a time step by what is not controlled.
+            slope_error: of slopes, beside that of the solver.
+        """
+        errors = Errors(drift=drift, slope=slope_error + TOLERANCE, evaluation=TOLERANCE)
+        rows = len(self.names)
+        return CurvatureRows(beta=beta, rows=rows, domain=self.ratings, errors=errors, convex=False)
+
+    def values(self, net: Net) -> Array:
+        """Return what the meters show of each limit after a power flow; above 0 it is exceeded."""
+        voltage, current, unit = net.res_bus.vm_pu, net.res_line, self.voltage_unit
+        high = (voltage - net.bus.max_vm_pu).loc[self.over] if self.over else []
+        low = (net.bus.min_vm_pu - voltage).loc[self.under] if self.under else []
+        shares = [current.loc[self.lines, f"i_{end}_ka"] / self._rated(net) for end in ENDS]
+        squares = [0.5 * (np.square(share) - 1) for share in shares]
+        found = np.concatenate([np.divide(high, unit), np.divide(low, unit), *squares])
+        if not np.isfinite(found).all():
+            name = self.names[int(np.argmin(np.isfinite(found)))]
+            raise InvalidValueError(
+                f"every limit must have a reading after a power flow, got {name} without supply"
+            )
+        return found
+
+    def slopes(self, net: Net) -> Array:
+        """Return the slope of each limit at what the last power flow found."""
+        sizes, currents = self._move(net)
+        bus, unit = net._pd2ppc_lookups["bus"], self.voltage_unit
+        squared = np.square(self._rated(net))[:, None]
+        high, low = sizes[bus[self.over]] / unit, -sizes[bus[self.under]] / unit
+        return np.concatenate([high, low, *(part / squared for part in currents)])
+
+    def _rated(self, net: Net) -> Array:
+        """Return the largest current of each line in kA."""
+        line = net.line.loc[self.lines]
+        rated = line.max_i_ka * line.df * line.parallel * line.get("max_loading_percent", 100) / 100
+        return rated.to_numpy(dtype=np.float64)
+
+    def _move(self, net: Net) -> tuple[Array, list[Array]]:
+        """Return how actions move voltages, and half of the squared currents in kA."""
+        inner = net._ppc["internal"]
+        V, base, pq = inner["V"], inner["baseMVA"], inner["pq"]
+        both = np.concatenate([inner["pv"], pq])
+        by_size, by_angle = _newton.dSbus_dV(inner["Ybus"], V)
+        J = np.block(
+            [
+                [by_angle[both][:, both].toarray().real, by_size[both][:, pq].toarray().real],
+                [by_angle[pq][:, both].toarray().imag, by_size[pq][:, pq].toarray().imag],
+            ]
+        )
+        bus = net._pd2ppc_lookups["bus"][net.sgen.bus.loc[self.sgens]]
+        scale = (net.sgen.scaling * net.sgen.in_service).loc[self.sgens].to_numpy() / base
+        # There is no equation of the slack, and none of Q where a voltage is held.
+        told = np.vstack(
+            [
+                np.hstack([(both[:, None] == bus) * scale, np.zeros((len(both), len(bus)))]),
+                np.hstack([np.zeros((len(pq), len(bus))), (pq[:, None] == bus) * scale]),
+            ]
+        )
+        x = np.linalg.solve(J, told)
+        angles, sizes = np.zeros((2, len(V), told.shape[1]))
+        angles[both], sizes[pq] = x[: len(both)], x[len(both) :]
+        turned = V[:, None] * (1j * angles + sizes / np.abs(V)[:, None])
+        first, _ = net._pd2ppc_lookups["branch"]["line"]
+        place = first + net.line.index.get_indexer(self.lines)
+        in_use = inner["branch_is"]
+        row = np.where(in_use[place], np.cumsum(in_use)[place] - 1, 0)
+        currents = []
+        for end in ENDS:
+            Y = inner[f"Y{end[0]}"][row]
+            kilovolts = net.bus.vn_kv.loc[net.line.loc[self.lines, f"{end}_bus"]].to_numpy()
+            squared = base**2 / (3 * kilovolts[:, None] ** 2)  # the unit of the currents, in kA
+            part = (np.conj(Y @ V)[:, None] * (Y @ turned)).real * squared
+            currents.append(np.where(in_use[place, None], part, 0.0))
+        return sizes, currents
+
+    def curvatures(self, net: Net, actions: Sequence[Array], step: float = 1e-3) -> Array:
+        """Return by how much each limit curves upwards at some actions: an estimate, no bound.
+
+        Slopes are compared with those a step away along each coordinate, in a copy of the network
+        with the loads that it has: some power flows for each action. Let actions and loads be
+        those at which limits curve most, and take a multiple of it.
+
+        Args:
+            net: the network.
+            actions: where.
+            step: how far points are apart.
+        """
+        net, most = copy.deepcopy(net), np.zeros(len(self.names))
+
+        def slopes(action: Array) -> Array:
+            self.write(net, action)
+            _pp.runpp(net, numba=False)
+            return self.slopes(net)
+
+        for action in actions:
+            here = slopes(action)
+            ways = step * np.eye(len(action))
+            bent = np.stack([(slopes(action + way) - here) / step for way in ways], axis=1)
+            hessians = 0.5 * (bent + bent.transpose(0, 2, 1))
+            most = np.maximum(most, np.linalg.eigvalsh(hessians)[:, -1])
+        return most
+
+
+class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc, name-defined]
+    r"""A controller in ``net.controller`` that writes certified set points in every time step.
+
+    Of the last time step it tells the loop all limits and their slopes, and what is wished: a step
+    down the cost :math:`\|p - p_{max}\|^2 + c\|q\|^2`, to all the power that there is and 1 - c
+    of the reactive power that there was. What there is, ``max_p_mw``, may be written by a
+    ``ConstControl``; the next set points are certified within it. Where it falls by more than is
+    certified, it falls: that is told as another action than the one asked for, and
+    ``loop.explain()`` says that it was not certified. A time step whose power flow did not converge
+    is a missing measurement, and the loop's ``on_missing`` decides.
+
+    Args:
+        net: the network.
+        limits: that are to be kept.
+        loop: a controller of a filter whose knowledge is that of the limits.
+        reactive_cost: c, what the square of a Mvar costs where that of a MW costs 1.
+        options: of pandapower's controllers, such as ``order`` and ``level``.
+    """
+
+    json_excludes = ("self", "__class__", "loop", "limits")
+    loop: Controller | None = None  # a copy of the network, or one from a file, has none
+
+    def __init__(
+        self,
+        net: Net,
+        limits: Limits,
+        loop: Controller,
+        reactive_cost: float = 0.1,
+        **options: Any,
+    ) -> None:
+        checks.positive(reactive_cost=reactive_cost)
+        check_filter(loop.algorithm)
+        rows, wanted = loop.algorithm.knowledge.row_count, len(limits.names)
+        if rows != wanted:
+            raise InvalidValueError(f"loop must be told {wanted} limits apart, got {rows}")
+        super().__init__(net, **options)
+        self.limits, self.loop, self.kept = limits, loop, max(0.0, 1.0 - float(reactive_cost))
+        self.played: Array = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: all but the loop, which one network alone can tell."""
+        return {name: value for name, value in vars(self).items() if name != "loop"}
+
+    def is_converged(self, net: Net) -> bool:
+        """Return that nothing is to be done within a time step: its set points are certified."""
+        return True
+
+    def time_step(self, net: Net, time: int) -> None:
+        """Tell what the last time step showed, and write the set points of this one."""
+        if self.loop is None:
+            raise InvalidValueError(
+                "loop must be given: a copy of a network has none, make SafeSetPoints anew"
+            )
+        box = self.limits.box(net)
+        if self.played is not None:
+            self._tell(self.loop, net, box)
+        self.played = np.minimum(self.loop.ask(), box.upper)
+        self.limits.write(net, self.played)
+
+    def _tell(self, loop: Controller, net: Net, box: Box) -> None:
+        if not net.converged:
+            loop.tell(missing=True)
+            return
+        p, q = np.split(box.upper, 2)[0], np.split(self.played, 2)[1]
+        seen: dict[str, Any] = {
+            "constraint_value": self.limits.values(net),
+            "constraint_subgradient": self.limits.slopes(net),
+            "proposal": np.concatenate([p, self.kept * q]),
+            "action": None if (self.played == loop.ask()).all() else self.played,
+        }
+        try:
+            loop.tell(**seen, within=box)
+        except EmptyRegionError:
+            loop.tell(**seen)  # more power is gone than is certified, and nobody can help it
+
+
+def _finite(table: Any, column: str) -> list[int]:
+    """Return the index of the rows that are in service and have a finite limit."""
+    if column not in table:
+        return []
+    return list(table.index[table.in_service & np.isfinite(table[column])])
