@@ -16,8 +16,10 @@ import numpy as np
 from surefoot.core.types import Array, Context
 from surefoot.regions import (
     Additive,
+    ContextCurvature,
     ContextHull,
     ContextKind,
+    EmptyRegionError,
     JointContext,
     LipschitzContext,
     Reading,
@@ -81,6 +83,42 @@ def attack(kind: ContextKind, rounds: int, seed: int = 0) -> float:
     return float(worst)
 
 
+def attack_curvature(rounds: int, seed: int = 0) -> float:
+    """Return the largest g that was played by a curvature: h is not convex, g = h + c."""
+    rng, worst = np.random.default_rng(seed), -np.inf
+    for _ in range(0, rounds, RUN):
+        d, depth = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-2.0, 0.0))
+        way, beta = rng.normal(size=d), 2.0
+        way /= np.linalg.norm(way)
+
+        def read(x: Array, c: float, way: Array = way, depth: float = depth) -> tuple[float, Array]:
+            bent, angle = float(x @ x), 3.0 * float(way @ x)
+            slope = 0.6 * x + 0.4 * np.cos(angle) * way
+            return float(0.3 * bent + 0.4 / 3.0 * np.sin(angle) + c - depth), slope
+
+        known: Any = ContextCurvature(beta=beta, reach=8.0, context=Additive(), convex=False)
+        x, place = np.zeros(d), np.zeros(1)
+        memory = known.announce(known.init(x), Context(place))
+        for t in range(RUN):
+            value, slope = read(x, float(place[0]))
+            worst = max(worst, value)
+            memory = known.observe(memory, Reading(x, value, slope, known.errors))
+            for hard in (0.5, 0.1, 0.01, 0.0):  # the harshest of a few in which something is sure
+                after = np.array([min(float(place[0]) - value * rng.normal() * 4 * hard, 2.0)])
+                after = np.maximum(after, -1.0)
+                trial = known.announce(memory, Context(after))
+                region = known.region(trial, known.errors)
+                try:
+                    new = region.nearest(x + (8.0, depth, 1e-6)[t % 3] * rng.normal(size=d))
+                except EmptyRegionError:
+                    continue
+                memory, place, x = trial, after, new
+                break
+            else:
+                break
+    return float(worst)
+
+
 def _next_place(
     rng: np.random.Generator, kind: ContextKind, g: Limit, place: Array, most: float
 ) -> Array:
@@ -107,6 +145,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     worst = {k: attack(KINDS[k], options.rounds, options.seed) for k in options.kinds}
+    worst["curvature"] = attack_curvature(options.rounds, options.seed)
     for name, g in worst.items():
         print(f"{name}: {options.rounds} rounds, the largest g is {g:.3g}")
     return 0 if max(worst.values()) <= 0 else 1

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from surefoot import Controller, LeaderFollower, replay
-from surefoot.algorithms import Certified, PolicyLeader, Proposals
+from surefoot.algorithms import Certified, CertifiedOGD, PolicyLeader, Proposals
 from surefoot.controller import Fleet
 from surefoot.controller.check import check
 from surefoot.controller.serve import Service
@@ -22,6 +22,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.regions import (
     Additive,
+    ContextCurvature,
     ContextHull,
     EmptyRegionError,
     Errors,
@@ -241,8 +242,10 @@ def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
         proposer=PolicyLeader(radius=2.0, features=lambda c: [1.0, (c - 20.0) / 10.0]),
         knowledge=hull(Additive(warming)),
     )
-    for player, names in ((leader, ("q",)), (policies, ("q", "features"))):
-        path = tmp_path / f"{len(names)}.jsonl"
+    bent = ContextCurvature(beta=1.6, domain=BOX, context=Additive(warming))
+    descent = CertifiedOGD(knowledge=bent, radius=1.5)
+    for i, player in enumerate((leader, policies, descent)):
+        path = tmp_path / f"{i}.jsonl"
         controller = Controller(player, [0.0, 0.0], context=degrees(1), journal=path)
         assert player.engine == "python"
         for t in range(1, 60):
@@ -255,9 +258,12 @@ def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
         assert x.sum() > 0.8
         controller.close()
         stored = {"knowledge__context__q": warming}
-        if len(names) > 1:
+        if player is policies:
             stored["proposer__features"] = policies.proposer.features
         assert replay(path, **stored).is_same
+        good, said = check(str(path))
+        assert good
+        assert ("not checked" in said[-1]) == (player is descent)
 
 
 def tell_fleet(fleet: Fleet, late: bool = False) -> None:

@@ -13,6 +13,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context
 from surefoot.regions import (
     Additive,
+    ContextCurvature,
     ContextHull,
     EmptyRegionError,
     Errors,
@@ -199,6 +200,43 @@ def test_errors_of_values_are_allowed_for():
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     region = known.region(known.announce(memory, at(0.05)), known.errors)
     assert region.nearest(np.ones(1)) == pytest.approx(0.15)
+
+
+def test_a_curvature_certifies_in_an_additive_context_by_hand():
+    known = ContextCurvature(beta=1.0, reach=2.0, context=Additive())
+    memory = known.announce(known.init(np.zeros(1)), at(0.0))
+    seen = Reading(np.zeros(1), -0.5, np.array([1.0]), known.errors)
+    memory = known.observe(memory, seen)
+    # U(p) = -0.5 - 1 + p + p^2/2 in a milder context, and -0.5 + 0.25 + p + p^2/2 in a harsher.
+    for more, root in ((-1.0, 1.0), (0.25, math.sqrt(1.5) - 1.0)):
+        region = known.region(known.announce(memory, at(more)), known.errors)
+        assert region.nearest(np.array([3.0])) == pytest.approx(root, abs=1e-9)
+    # In a context in which the action is outside, back along the slope: -0.3 <= U'(0) is enough.
+    memory = known.observe(
+        known.announce(memory, at(-1.0)), Reading(np.ones(1), -0.2, np.array([1.5]), known.errors)
+    )
+    region = known.region(known.announce(memory, at(-0.5)), known.errors)
+    p = region.nearest(np.ones(1))
+    assert -0.2 + 0.5 + 1.5 * (p - 1) + (p - 1) ** 2 / 2 == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(EmptyRegionError, match="in the next context"):
+        known.region(known.announce(memory, at(5.0)), known.errors).nearest(np.ones(1))
+    with pytest.raises(InvalidValueError, match="context must be an Additive"):
+        ContextCurvature(beta=1.0, reach=2.0, context=LipschitzContext(1.0))
+    with pytest.raises(InvalidValueError, match="its context was not told"):
+        known.observe(known.init(np.zeros(1)), seen)
+
+
+def test_curvature_in_contexts_leads_nobody_outside():
+    from benchmarks.soak_context import attack_curvature
+
+    assert attack_curvature(rounds=1_000, seed=2) <= 0
+
+
+@pytest.mark.slow
+def test_an_adversary_of_curvature_finds_no_round_outside():
+    from benchmarks.soak_context import attack_curvature
+
+    assert attack_curvature(rounds=50_000, seed=1) <= 0
 
 
 def test_told_drift_adds_up():

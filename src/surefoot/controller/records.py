@@ -119,7 +119,7 @@ def facts_of(run: Run) -> dict[str, Any]:
         facts |= {"kind": "hull", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
     elif isinstance(knowledge, CertifiedLength):
         facts |= {"kind": "length", "G_g": knowledge.G_g}
-    elif isinstance(knowledge, Curvature):
+    elif isinstance(knowledge, Curvature) and not knowledge.in_contexts:
         facts |= {"kind": "rows", "beta": knowledge.beta}
     elif isinstance(knowledge, CurvatureRows):
         beta = knowledge.beta

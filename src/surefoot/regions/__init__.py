@@ -7,6 +7,7 @@ from surefoot.regions.average_limit import *
 from surefoot.regions.certificates import *
 from surefoot.regions.certified_length import *
 from surefoot.regions.context import *
+from surefoot.regions.context_curvature import *
 from surefoot.regions.context_hull import *
 from surefoot.regions.curvature import *
 from surefoot.regions.errors import *

@@ -168,8 +168,9 @@ class EmptyRegionError(SurefootError, ValueError):
     def of_drift(cls, t: Number, point: Array, bound: Number, drift: Number) -> EmptyRegionError:
         """Return the error for a round after which nothing that was seen is certified any more."""
         return cls(
-            f"round {int(t)}: no next action is certified: with a drift of {float(drift):g} per "
-            f"round the smallest bound on g is {float(bound):.3g}, at "
+            f"round {int(t)}: no next action is certified: "
+            + (f"with a drift of {float(drift):g} per round" if drift else "in the next context")
+            + f" the smallest bound on g is {float(bound):.3g}, at "
             f"{np.array2string(point, separator=', ')}",
             point,
         )
