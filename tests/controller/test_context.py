@@ -220,6 +220,17 @@ def test_missing_rounds_holds_and_retreats_know_the_context(tmp_path):
     again.close()
 
 
+def test_a_new_player_begins_in_a_context_that_is_told_anew():
+    controller = Controller(filtering(start_bound=None), [0.0, 0.0], context=degrees(1))
+    play(controller, 5)
+    controller.resume(filtering(JointContext(0.012)), reason="it is convex in both")
+    assert not controller.explain().is_proven  # what the start was is that of another context
+    with pytest.raises(InvalidValueError, match="no action before its context"):
+        controller.ask()
+    controller.announce(context=degrees(6))
+    assert play(controller, 5)[-1].any()
+
+
 def test_told_drift_is_a_context():
     controller = Controller(filtering(ToldDrift()), [0.0, 0.0])
     limit = 0.5

@@ -135,6 +135,18 @@ def test_an_adversary_finds_no_round_outside(kind):
     assert attack(kind, rounds=25_000, seed=1) <= 0
 
 
+def test_without_the_margin_the_adversary_finds_one(monkeypatch):
+    from benchmarks.soak_context import attack
+
+    from surefoot.regions import context_hull
+
+    kind = LipschitzContext(0.5)
+    assert attack(kind, rounds=1_000, seed=3) <= 0
+    monkeypatch.setattr(context_hull, "UNIT", 0.0)
+    monkeypatch.setattr(ContextHull, "_lost", lambda self, d: 0.0)
+    assert attack(kind, rounds=1_000, seed=3) > 0
+
+
 def test_rounds_that_another_ball_holds_are_forgotten_first():
     known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)

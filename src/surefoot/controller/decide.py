@@ -551,7 +551,8 @@ def resume(run: Run, loop: LoopState, before: Run, reason: str, *, fresh: bool) 
 def _way_to(run: Run, loop: LoopState, x: Array, reason: str) -> Certificate:
     """Return why a new player may start at x: it is the anchor, or the user says so."""
     t, drift, anchor = loop.round, run.errors.drift, loop.anchor
-    if anchor is None or not (x == anchor.x).all():
+    moves = run.in_contexts and not isinstance(anchor, StandingAnchor)
+    if anchor is None or moves or not (x == anchor.x).all():
         return WayBack(t - 1, "retreated", reason, 1.0, 0, 0.0, drift, math.inf)
     slack = -anchor.level(t, drift)
     return WayBack(t - 1, "retreated", reason, 1.0, int(anchor.round), slack, drift, -slack)
