@@ -126,7 +126,7 @@ cases: $(VENV)-cases/stamp $(VENV)-cases-torch/stamp ## short versions of all ca
 	@$(BESIDE) cases-ci cases-torch
 
 cases-ci: $(VENV)-cases/stamp ## those of them that need no PyTorch
-	@$(call PLAY,$(VENV)-cases,$(LIGHT))
+	@$(call PLAY,$(VENV)-cases,$(LIGHT)); $(VENV)-cases/bin/pytest -q --noconftest tests/adapters/test_pandapower.py
 
 cases-torch: $(VENV)-cases-torch/stamp
 	@$(call PLAY,$(VENV)-cases-torch,$(HEAVY))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandapower
 import pandas
 from pandapower import control, networks, timeseries
 
@@ -100,7 +101,8 @@ def play(net: Any, day: Day, limits: Limits, **options: Any) -> Recorder:
         control.ConstControl(
             net, element, variable, index, profile_name=index, data_source=source, recycle=False
         )
-    options = {"numba": False} | options
+    options = {"numba": False, "init": "results"} | options
+    pandapower.runpp(net, numba=False)  # where the first round begins
     timeseries.OutputWriter(net, range(len(day.loads)), log_variables=[])
     timeseries.run_timeseries(net, range(len(day.loads)), verbose=False, **options)
     return record

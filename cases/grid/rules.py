@@ -103,7 +103,7 @@ def optimal(day: Day) -> Recorder:
             net, plant, "sgen", cp1_eur_per_mw=0, cp2_eur_per_mw2=1, cq2_eur_per_mvar2=REACTIVE_COST
         )
     Follow(net)
-    return play(net, day, Limits(net), run=pandapower.runopp)
+    return play(net, day, Limits(net), run=pandapower.runopp, init="flat")
 
 
 class Feedback(control.basic_controller.Controller):  # type: ignore[misc]

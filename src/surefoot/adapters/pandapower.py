@@ -210,10 +210,11 @@ class Limits:
             step: how far points are apart.
         """
         net, most = copy.deepcopy(net), np.zeros(len(self.names))
+        _pp.runpp(net, numba=False)
 
         def slopes(action: Array) -> Array:
             self.write(net, action)
-            _pp.runpp(net, numba=False)
+            _pp.runpp(net, numba=False, init="results")
             return self.slopes(net)
 
         for action in actions:
