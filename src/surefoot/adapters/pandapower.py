@@ -16,7 +16,7 @@ at either end of a line as :math:`\frac12((i/i_{max})^2 - 1)`, which is smooth w
 
 **Slopes.** With S(x) the complex power injected at the buses and x the angles and magnitudes of
 their voltages, :math:`dx = J^{-1}dS`. The J that Newton's method leaves behind
-(``net._ppc["internal"]["J"]``) belongs to the iterate before the last, and there is none where it
+(``net._ppc["internal"]["J"]``) belongs to the step before the last, and there is none where it
 began at the solution; so J is computed once more at the solution, by the solver's own function.
 What is left of an error is the tolerance of the solver, which :data:`TOLERANCE` bounds. Loads that
 depend on the voltage and a distributed slack are not in J: give their share as a slope error.
