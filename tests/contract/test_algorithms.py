@@ -63,12 +63,14 @@ CASES = [
         LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, leader=OGD(eta=0.1, domain=Ball(0.5))),
         [0.3, 0.2],
     ),
+    (LeaderFollower.unknown(Ball(0.5)).algorithm, [0.3, 0.2]),
     # Short probes would divide the rounding of each backend by their length.
     (ValuesFollower(G_g=3.0, domain=Ball(0.5), cuts=2, probe=0.4), [0.2, 0.4]),
     (ValuesFollower(G_g=1.5, domain=Ball(0.75), cuts=2, probe=0.4), [0.4]),
     (CertifiedOGD(knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0), [0.2, 0.4]),
     (CertifiedOGD(knowledge=CurvatureRows(beta=(0.5, 0.0), reach=1.5), radius=1.0), [0.4]),
     (CertifiedOGD(knowledge=Curvature(beta=2.0, reach=1.5), radius=1.0, eta=0.3), [0.4]),
+    (CertifiedOGD.unknown(Ball(0.75)).algorithm, [0.4]),
     (
         CertifiedDualAveraging(
             knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0, far=0.5, scale=1.4
