@@ -89,6 +89,12 @@ def test_an_anchor_that_ages_is_gone_back_to_and_measured_in_time(ramp):
     assert attack(rng, 300, ramp, missing=0.0, start_bound=None) > -0.1
 
 
+def test_the_first_action_is_never_given_up_for_a_deeper_one():
+    # Each such change may halve the slack: after some hundred rounds none would be left.
+    for seed in range(3):
+        attack(np.random.default_rng(seed), 400, 0.03, missing=0.0, start_bound=None)
+
+
 def test_an_anchor_that_ages_by_hand():
     # Just measured at -0.4; half of that is 10 rounds of drift: 4 ramps there, 4 back, to be there
     # when 0.2 is left.

@@ -35,7 +35,16 @@ from surefoot.core.parameters import Declared, Parameter, algorithm, anything, f
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Context, Feedback, Info, Needs, Player, Source, needs_of
 from surefoot.core.types import Region as Set
-from surefoot.regions import Errors, Knowledge, Reading, Region, ToldDrift, check_ramp, limit_steps
+from surefoot.regions import (
+    Errors,
+    Knowledge,
+    Reading,
+    Region,
+    ToldDrift,
+    check_ramp,
+    keep_anchor,
+    limit_steps,
+)
 from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory
 
@@ -458,6 +467,8 @@ class Certified(Algorithm):
                 memory = knowledge.age(before)
             suspects = (partial(knowledge.contradictions, before, reading),)
         memory = knowledge.announce(memory, feedback.context)
+        if self.ramp is not None:
+            memory = keep_anchor(knowledge, memory, self.ramp)
         region = knowledge.region(memory, errors)
         if self.ramp is not None:
             asked = bool((x == state.x).all())

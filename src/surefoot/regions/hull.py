@@ -96,7 +96,7 @@ class HullMemory(NamedTuple):
         rounds: how many rounds have passed.
         last: the last action that was read, and the bound on g there.
         anchor: the deepest action before it.
-        start: the first action that was read.
+        start: the first action that was read; where a ramp leads back to it, as it was last.
         ladder: actions before the last, the most recent of each octave of depth.
     """
 
@@ -179,11 +179,11 @@ class LipschitzHull(Knowledge):
             elif not age and memory.last.round == memory.rounds:  # it was certified by just this
                 bound = before.bound(x)
                 upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
-        anchor = self.find_deepest(memory)
+        anchor = self._deepest(memory)
         ladder = self._climb(memory.ladder, memory.last, anchor)
         return HullMemory(t, Anchor(x, upper, t - age), anchor, memory.start, ladder)
 
-    def find_deepest(self, memory: HullMemory) -> Anchor:
+    def _deepest(self, memory: HullMemory) -> Anchor:
         """Return the deeper of the anchor and the last action, as both are after its round."""
         last, anchor = memory.last, memory.anchor
         aged = anchor.level(last.round, self.errors.drift)

@@ -17,15 +17,15 @@ and :math:`\alpha_{t+1} \ge 0`: for an a that ages because :math:`D > 0` says
 to a, so that convexity gives
 :math:`g_{t+1}(y) \le (1-\theta)v - \theta\alpha_{t+1} \le 0`; and y is within
 :math:`D - r \le d_{t+1}` of a. So both hold in the next round, whatever was played: the way back is
-a plan that need not be kept. ∎ A deeper action takes the place of an a that ages in its own round,
-when D = 0. With one ramp per coordinate, D and r are measured as :math:`\max_i|x_i - a_i|/r_i` and
-1.
+a plan that need not be kept; when a was measured is part of the memory (:func:`keep_anchor`). ∎
+With one ramp per coordinate, D and r are measured as :math:`\max_i|x_i - a_i|/r_i` and 1.
 
 The distance is tight: a limit on a line that is :math:`-\alpha` at a and 0 at D, and v at D a round
 later, has its zero :math:`Dv/(v+\alpha)` nearer then, which is more than r for a larger D.
 
-As a hull does, the rules here go back to an anchor that ages in time to measure it before drift has
-used more than half of its slack; further away they come nearer by r in every round.
+The action to go back to is the first. As a hull does, the rules here measure it again before drift
+has used more than half of its slack, where nothing is known of it for ever; further away they come
+nearer by r in every round.
 
 Rounding: with m what a hull takes off a slack (:mod:`surefoot.regions.hull`),
 :math:`r(v + \alpha)/(v + 2m + 10^{-11}(v + \alpha))` is the distance of a standing anchor instead,
@@ -52,7 +52,7 @@ from surefoot.regions.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.regions.region import Knowledge, Projection, Region, Within
 from surefoot.sets import Ball, Box
 
-__all__ = ["Ramped", "check_ramp", "limit_steps"]
+__all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
 
 
 def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
@@ -80,6 +80,19 @@ def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
         return Ball(share * ramp, x)
     width = share * np.array(ramp)
     return Box(x - width, x + width)
+
+
+def keep_anchor(knowledge: Knowledge, memory: Any, ramp: Any) -> Any:
+    """Return a memory whose start is as it was measured last, where it is what a ramp leads to.
+
+    A deeper action does not take its place: where the limit comes in, nothing says that it stays
+    the deeper one, and every such change could halve the slack, until nothing is left of it.
+    """
+    ages = isinstance(knowledge, LipschitzHull) and knowledge.start_bound is None
+    if not ages or not knowledge.errors.drifts or not memory.rounds:
+        return memory
+    is_there = _count_ramps(memory.last.x - memory.start.x, ramp) <= 1e-6
+    return memory._replace(start=memory.last) if is_there else memory
 
 
 def limit_steps(
@@ -119,13 +132,12 @@ def _choose_anchor(
     if knowledge.start_bound is not None:
         slack, lost = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
         both = drift + slack
-        off = StandingAnchor(memory.start.x, -slack, memory.start.round)
-        return off, both / (drift + 2 * lost + 1e-11 * both)
-    deepest = knowledge.find_deepest(memory)
-    level = float(deepest.level(t, drift))
-    soon, late = math.floor(-(level - 0.5 * deepest.value) / drift), math.floor(-level / drift)
-    ramps = min(_count_ramps(deepest.x - x, ramp) - 1.0, late)
-    return deepest, max(soon, ramps, 1e-9)  # no set has no extent
+        standing = StandingAnchor(memory.start.x, -slack, memory.start.round)
+        return standing, both / (drift + 2 * lost + 1e-11 * both)
+    off = memory.start
+    level, ramps = float(off.level(t, drift)), _count_ramps(off.x - x, ramp) - 1.0
+    soon, late = math.floor(-(level - 0.5 * off.value) / drift), math.floor(-level / drift)
+    return off, max(soon, min(ramps, late), 1e-9)  # no set has no extent
 
 
 def _count_ramps(way: Array, ramp: Any) -> float:
