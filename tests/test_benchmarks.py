@@ -215,3 +215,14 @@ def test_rules_without_constants_are_played_and_their_bars_named():
     assert [len(row) for row in unknown.rows_of(games)] == [6] * 4
     worse = games | {"unknown, theta = 2": [games["G_g known"][0]._replace(outside=9)]}
     assert "never more rounds outside than the theorem allows" in unknown.missed_bars(worse)
+
+
+@pytest.mark.slow
+def test_a_theorem_is_kept_and_what_has_none_is_left():
+    assumptions = importlib.import_module("benchmarks.assumptions")
+    for row in assumptions.ROWS:
+        found = [row.play(seed, 100) for seed in range(2)]
+        if row.promised:
+            assert all(one.outside == 0 and one.worst <= 0 for one in found), row.rule
+    across = next(row for row in assumptions.ROWS if row.rule == "announced as `within`")
+    assert across.play(0, 100).outside > 0
