@@ -184,13 +184,3 @@ def test_numpy_alone_is_enough_to_play(monkeypatch):
         PFS(eta=0.01, rho=0.05, domain=Ball(1.0)), adversarial_cube("out", horizon=20, dimension=3)
     )
     assert np.isfinite(trace.total_cost)
-
-
-@pytest.mark.slow
-def test_doctests_of_a_module_leave_the_function_of_its_name():
-    files = ("src/surefoot/games/violations.py", "tests/games/test_violations.py")
-    options, root = ("-q", "-p", "no:cacheprovider", *files), Path(__file__).parents[1]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options], cwd=root, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout

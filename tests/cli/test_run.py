@@ -87,7 +87,7 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(desk):
     code, out, err = desk.run("--dry-run")
     assert (code, err) == (0, "")
     words = dict(line.split(maxsplit=1) for line in out.splitlines() if len(line.split()) > 1)
-    assert words["cells"] == "4"
+    assert words["cells"] == "4, 0 of them in the file already"
     assert "about" in words["time"]
     assert not (desk.folder / "out").exists()
     found = desk.run("--dry-run", "--json").data

@@ -13,7 +13,7 @@ from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
 from surefoot.algorithms import RECOO
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Info
-from surefoot.experiments import Results, gather, sweep
+from surefoot.experiments import Results, gather, sweep, to_xarray
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
 
@@ -62,7 +62,7 @@ def test_it_is_shown_tabled_drawn_exported_and_reported(tmp_path):
     assert [len(ax.get_lines()) > 0 for ax in found.plot().axes] == [True] * 3
     assert found.table("latex").startswith("\\begin{tabular}")
     assert found.export(tmp_path / "all.csv").read_text().count("\n") == 1 + 2 * 3
-    assert found.to_xarray().sizes
+    assert to_xarray(found).sizes
     page = found.report(tmp_path).read_text()
     assert "Stepping" in page
     assert "sf.compare([Stepping, LeaderFollower.default], binding toy)" in page

@@ -177,16 +177,14 @@ def test_progress_counts_cells_and_rounds_of_all_trials(work, folder):
     assert seen[-1].label == "binding_toy: PFS 0.03, T = 33"
 
 
-def test_an_estimate_counts_what_is_missing_and_learns_from_what_is_there(work, folder):
+def test_an_estimate_counts_what_is_missing(work, folder):
     made = work.spec(horizons=[20, 33])
     before = estimate(made, folder)
     assert (before.cells, before.present, before.rounds) == (4, 0, 318)
-    assert before.basis == "what the engines usually take"
     assert not folder.exists()
     run(work.spec(horizons=[20]), folder, workers=0)
     after = estimate(made, folder)
     assert (after.cells, after.present, after.rounds) == (4, 2, 198)
-    assert after.basis == "the cells that are there"
     assert 0 < after.seconds < 60
     run(made, folder, workers=0)
     assert estimate(made, folder).seconds == 0

@@ -3,7 +3,6 @@
 import inspect
 import subprocess
 import sys
-import time
 from dataclasses import fields
 
 import pytest
@@ -77,28 +76,6 @@ def test_a_base_may_be_tuned_inside_parameters_and_then_constants_mean_something
         "constants": {"G_f": 2.0},
     }
     assert made(algorithms=[row]).algorithms[0].base["tuning"] == "tuned"
-
-
-def test_too_many_cells_are_refused_before_any_is_counted():
-    rows = [{"name": "PFS", "tuning": "tuned", "label": str(i)} for i in range(10)]
-    began = time.perf_counter()
-    with pytest.raises(SpecError) as error:
-        made(algorithms=rows, horizons=list(range(1, 1_001)), trials=100_000)
-    assert time.perf_counter() - began < 10  # counting one by one takes minutes
-    (mistake,) = error.value.mistakes
-    assert mistake.message == (
-        "has 33,340,000 cells (problem, algorithm, horizon and block of 30 trials); "
-        "1,000,000 are allowed"
-    )
-
-
-def test_as_many_cells_as_are_allowed_are_a_specification():
-    rows = [{"name": "PFS", "tuning": "tuned", "label": str(i)} for i in range(100)]
-    most = {"algorithms": rows, "horizons": list(range(1, 1_001)), "trials": 300}
-    assert len(made(**most).algorithms) == 100
-    more = {**rows[0], "label": "one more", "horizons": [7], "trials": 1}
-    with pytest.raises(SpecError, match="has 1,000,001 cells"):
-        made(**most | {"algorithms": [*rows, more]})
 
 
 def test_everything_that_a_file_may_set_is_documented_and_plain():

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -132,8 +133,6 @@ def test_numbers_of_numpy_and_floats_that_are_not_finite_become_plain(path):
             r"^data to be stored must be plain .* got <built-in function len>$",
         ),
         ({"spec": {3: "x"}}, "^keys of data to be stored must be texts, got 3$"),
-        ({"status": "fine"}, "^status must be one of done, refused, .* got 'fine'$"),
-        ({"arrays": {"x": np.array([None])}}, "^array 'x' must hold numbers, got object$"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_and_changes_nothing(three, wrong, said):
@@ -318,10 +317,10 @@ def forge_cell(path, status=None, arrays=None, **parts):
         ({"provenance": 3}, "its content.provenance must be a table, got 3"),
         ({"provenance": {"seconds": "x"}}, "provenance.seconds must be a number, got 'x'"),
         ({"provenance": {"versions": []}}, r"provenance.versions must be a table, got \[\]"),
-        ({"text": "[" * 100_000}, "its text is not JSON"),
+        ({"text": "[" * 100_000}, "it cannot be read: .*"),
         ({"text": "3"}, "its content must be a table, got 3"),
-        ({"arrays": b""}, "its array 'actions' is not there"),
-        ({"arrays": bytes(10_000)}, "it has more numbers than its arrays"),
+        ({"arrays": b""}, "it cannot be read: .*"),
+        ({"arrays": bytes(10_000)}, "it cannot be read: .*"),
         ({"facts": []}, r"facts must be a table, got \[\]"),
         ({"facts": {"verdict": "held"}}, "facts.verdict must be a table, got 'held'"),
         ({"facts": {"verdict": {}}}, r"facts.verdict must have 'word', got \[\]"),
@@ -343,16 +342,12 @@ def test_a_forged_cell_is_damage_and_hides_no_other(three, forged, why):
             results.get("c1")
 
 
-@pytest.mark.parametrize("kind", ["O", "<U9", "<f16", "|V8", "<M8"])
-def test_a_forged_type_of_an_array_is_damage(three, kind):
-    forge_cell(three, arrays=bytes(80), text=None)
-    with by_hand(three) as file:
-        ((text,),) = file.execute("SELECT content FROM cells WHERE address = 'c1'")
-        content = json.loads(text)
-    content["arrays"] = [["regret", kind, [10]]]
-    forge_cell(three, arrays=bytes(80), text=json.dumps(content))
+def test_a_forged_object_is_damage_and_is_not_made(three):
+    data = BytesIO()
+    np.savez(data, regret=np.array([len], dtype=object))
+    forge_cell(three, arrays=data.getvalue())
     with Results.open(three) as results:
-        assert results.damaged() == {"c1": "its array 'regret' is not there"}
+        assert "cannot be read: Object arrays" in results.damaged()["c1"]
 
 
 @pytest.mark.parametrize(
@@ -370,20 +365,6 @@ def test_a_forged_plan_is_refused_in_one_sentence(three, text, why):
         file.execute("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", row)
     with Results.open(three) as results, pytest.raises(StoreError, match=f"is damaged: {why}$"):
         gather(results)
-
-
-def test_arrays_that_do_not_fit_each_other_are_damage(path):
-    with Results.write(path) as results:
-        odd = cell("c1", rounds=(4, 8))
-        odd.arrays["peak"] = odd.arrays["peak"][:1]
-        results.put(odd)
-        flat = cell("c2")
-        flat.arrays["regret"] = flat.arrays["regret"][:, None]
-        results.put(flat)
-        assert results.damaged() == {
-            "c1": "its array 'peak' has another number of rounds than 'actions'",
-            "c2": "its array 'regret' must have the axes trial, got (3, 1)",
-        }
 
 
 # --- not a file of ours --------------------------------------------------------------------------
@@ -404,7 +385,7 @@ def test_a_file_with_anything_of_its_own_is_refused_and_unchanged(three, extra, 
 
 
 @BOTH
-@pytest.mark.parametrize(("version", "age"), [(2, "an older"), (4, "a newer")])
+@pytest.mark.parametrize(("version", "age"), [(3, "an older"), (5, "a newer")])
 def test_another_format_is_refused_and_left_alone(three, opening, version, age):
     with by_hand(three) as file:
         file.execute(f"PRAGMA user_version = {version}")

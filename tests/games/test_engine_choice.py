@@ -10,8 +10,8 @@ from tests._own import State, Stepping
 from surefoot import OGD, PFS, Ball, kernel, play, problems
 from surefoot.algorithms import ScalarDPP, Tighten
 from surefoot.core.types import Info, Needs
-from surefoot.games import engine_choice
-from surefoot.games.engine_choice import LONG_BATCH, LONG_LOOP, choose
+from surefoot.games import playing
+from surefoot.games.playing import LONG_BATCH, LONG_LOOP, choose
 from surefoot.problems.constraints import FunctionConstraint, LinfNorm, PlayedOnly
 from surefoot.problems.costs import Quadratic
 from surefoot.sets import Polytope
@@ -152,7 +152,7 @@ def test_long_games_of_other_parts_are_not(given, reason):
 
 
 def test_without_jax_the_note_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
+    monkeypatch.setattr(playing, "find_spec", lambda name: None)
     assert chosen(rounds=10**6).engine == "batch"
     assert chosen(rounds=10**6).reason.endswith("a scan would be faster, but JAX is not installed")
 
@@ -165,7 +165,7 @@ def test_the_trace_says_which_engine_it_was_and_why():
 @pytest.mark.slow
 def test_a_long_game_is_compiled_unasked_and_leaves_the_trace_of_numpy(monkeypatch):
     batch = play(PLAYER, TOY)
-    monkeypatch.setattr(engine_choice, "LONG_BATCH", 30)
+    monkeypatch.setattr(playing, "LONG_BATCH", 30)
     scan = play(PLAYER, TOY)
     assert scan.engine == "scan"
     assert scan.engine_note.startswith("scan: 3 runs of 40 rounds, compiled in ")
@@ -180,7 +180,7 @@ def test_what_does_not_compile_is_played_by_numpy(monkeypatch):
     region = Polytope([[1.0, 2.0], [-2.0, 1.0], [0.5, -1.0]], np.full(3, 0.4))
     player = OGD(eta=0.02, domain=region)  # projects by an active-set method, which branches
     batch = play(player, TOY)
-    monkeypatch.setattr(engine_choice, "LONG_BATCH", 30)
+    monkeypatch.setattr(playing, "LONG_BATCH", 30)
     fallen = play(player, TOY)
     assert fallen.engine_note == "batch: 3 runs of 40 rounds; a scan of it does not compile"
     np.testing.assert_array_equal(fallen.actions, batch.actions)
@@ -188,7 +188,7 @@ def test_what_does_not_compile_is_played_by_numpy(monkeypatch):
 
 
 def test_an_error_that_is_not_of_the_compilation_is_the_users_to_see(monkeypatch):
-    monkeypatch.setattr(engine_choice, "LONG_BATCH", 30)
+    monkeypatch.setattr(playing, "LONG_BATCH", 30)
     outside = PFS(eta=0.02, rho=0.03, domain=Ball(0.1, [3.0, 0.0]))
     with pytest.raises(ValueError, match="x1 must be"):
         play(outside, TOY)

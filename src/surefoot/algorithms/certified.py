@@ -625,8 +625,11 @@ def name_of(algorithm: object) -> str:
     >>> name_of(LeaderFollower(G_g=1.0, domain=Ball(1.0)))
     'LeaderFollower'
     """
+    kind = type(algorithm)
+    if issubclass(kind, Algorithm) and kind.tunings:
+        return kind.__name__  # a rule of its own, no pair
     found = (name.__name__ for name in Name.all_names if name.fits(algorithm))
-    return next(found, type(algorithm).__name__)
+    return next(found, kind.__name__)
 
 
 ERRORS = {

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from surefoot.cli._output import warn
-from surefoot.core.errors import SurefootError
+from surefoot.core.errors import InvalidValueError, SurefootError
 
 OK, RUNTIME, USAGE, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 _DEBUG, _WORDS = "surefoot.debug", "surefoot.words"
@@ -49,7 +49,7 @@ class Guarded(TyperGroup):
                 warn(str(error))  # no name in front: editors jump to the line
             else:
                 warn(f"surefoot: {_sentence(error)}")
-            code = USAGE if isinstance(error, UsageError) else RUNTIME
+            code = USAGE if isinstance(error, UsageError | InvalidValueError) else RUNTIME
             raise typer.Exit(code) from None
 
 

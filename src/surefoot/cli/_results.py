@@ -28,6 +28,9 @@ COLOURS = {
 }
 """The colours of verdicts, as ANSI numbers them."""
 
+NOTES = 20
+"""Notes of what went wrong that are printed."""
+
 MANY = 60
 """Rows above which a table has those of the longest horizons only."""
 
@@ -91,7 +94,9 @@ def finish(
     }
     made = [f"figures  {outcome.folder / 'figures'}", f"report   {page}"] if page else []
     show(json, data, [*shown(rows), "", _counts(outcome, rows), f"results  {file}", *made])
-    warn(*(f"surefoot: {note}" for note in outcome.notes))
+    warn(*(f"surefoot: {note}" for note in outcome.notes[:NOTES]))
+    if len(outcome.notes) > NOTES:
+        warn(f"surefoot: and {len(outcome.notes) - NOTES} more")
     if unmade:
         command = shlex.join(["surefoot", "report", str(outcome.folder)])
         warn(f"surefoot: no report: {unmade}", f"  when that is fixed: {command}")

@@ -84,10 +84,7 @@ def calibrate(
         return
     if any((g, *columns.values())):
         raise UsageError("--actions, --g, --slopes and --context need --log")
-    try:
-        found = _found(problem, settings, horizon, numbers)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    found = _found(problem, settings, horizon, numbers)
     show(json, _as_data(found), [str(found)])
 
 
@@ -103,11 +100,8 @@ def _calibrate_log(
     if strangers := sorted(set(numbers) - set(known)):
         raise UsageError(f"--constant must be one of {', '.join(known)}, got {strangers[0]}")
     named = {what: names.split(",") for what, names in columns.items() if names}
-    try:
-        rounds = read_log(log, g=g, **named)
-        found = from_log(rounds.x, rounds.g, rounds.s, context=rounds.context, **numbers)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    rounds = read_log(log, g=g, **named)
+    found = from_log(rounds.x, rounds.g, rounds.s, context=rounds.context, **numbers)
     data = {"log": log, "columns": rounds.columns, **dataclasses.asdict(found)}
     show(json, data, [f"{log}: {rounds.columns}", str(found), "round n is line n + 1 of the file"])
 

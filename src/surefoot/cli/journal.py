@@ -63,7 +63,7 @@ def journal(
     files = {"csv": csv, "parquet": parquet, "page": page}
     written = {name: path for name, path in files.items() if path is not None}
     for kind, path in written.items():
-        _WRITERS[kind](record, path)
+        _write(kind, record, path)
     data, lines = _summary(record) | {"written": written}, [] if written else [str(record)]
     if rounds:
         data["table"], lines = [_data(row) for row in record.rounds], _table(record)
@@ -133,21 +133,14 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
     return (str(row.round), *numbers, action.replace("\n", ""), why)
 
 
-def _write_csv(record: JournalRecord, path: Path) -> None:
-    from surefoot.experiments.export import columns_to_csv
-
-    columns_to_csv(record.columns(), path)
-
-
-def _write_parquet(record: JournalRecord, path: Path) -> None:
-    from surefoot.experiments.export import columns_to_parquet
-
-    columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
-
-
-def _write_page(record: JournalRecord, path: Path) -> None:
+def _write(kind: str, record: JournalRecord, path: Path) -> None:
+    from surefoot.experiments.export import columns_to_csv, columns_to_parquet
     from surefoot.experiments.page.journal import JournalPage, write_journal_page
 
+    if kind == "csv":
+        return columns_to_csv(record.columns(), path)
+    if kind == "parquet":
+        return columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
     worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
     outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"
     if record.within_error:
@@ -166,7 +159,4 @@ def _write_page(record: JournalRecord, path: Path) -> None:
         head=_HEAD,
         rows=[_cells(row) for row in record.rounds[:-51:-1]],
     )
-    write_journal_page(page, path)
-
-
-_WRITERS = {"csv": _write_csv, "parquet": _write_parquet, "page": _write_page}
+    return write_journal_page(page, path)

@@ -79,13 +79,9 @@ def _text(like: Like, name: str) -> str:
         return starter_with(name, loaded())
     if like is Like.starter:
         return starter(name)
-    made = {
-        Like.table1: table1.specification,
-        Like.reproduction: reproduction.specification,
-        Like.related: related.specification,
-    }
-    made_spec = made[like]()
-    return dump_spec(replace(made_spec, data={**made_spec.data, "name": name}))
+    made = {"table1": table1, "reproduction": reproduction, "related": related}[like]
+    spec = made.specification()
+    return dump_spec(replace(spec, data={**spec.data, "name": name}))
 
 
 def _name(path: Path) -> str:

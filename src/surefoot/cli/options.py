@@ -56,13 +56,10 @@ def load_plugins(modules: Sequence[str] | None) -> list[str]:
         The words of a command that does it again.
     """
     if modules:
-        from surefoot.experiments.build import PluginError, load_plugin
+        from surefoot.experiments.build import load_plugin
 
-        try:
-            for module in modules:
-                load_plugin(module)
-        except PluginError as error:
-            raise UsageError(str(error)) from error
+        for module in modules:
+            load_plugin(module)
     return [word for module in modules or () for word in ("--plugin", module)]
 
 
@@ -147,10 +144,7 @@ def read_player(path: Path, *, fleet: bool = False) -> Described:
     if fleet and not (isinstance(start, list) and start and isinstance(start[0], list)):
         raise UsageError("start must be a list of first actions for a fleet: [[0.0], [0.0]]")
     options = {name: given.get(name) for name in ("constants", "domain", "horizon")}
-    try:
-        player = player_from(given["player"], start=start[0] if fleet else start, **options)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    player = player_from(given["player"], start=start[0] if fleet else start, **options)
     policies = {name: given[name] for name in _POLICIES if name in given}
     return Described(player, start, None if journal is None else path.parent / journal, policies)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,17 +81,11 @@ def report(
     lines += ["", *(f"export   {path}" for path in exports)]
     show(json, data, [*lines, f"figures  {file.parent / 'figures'}", f"report   {page}"])
     warn(*(f"surefoot: cell {address[:12]} is damaged: {why}" for address, why in damaged.items()))
-    warn(*_what_is_missing({"damaged": len(damaged), "missing": missing}, len(planned)))
+    counts = {"damaged": len(damaged), "missing": missing}
+    if words := " and ".join(f"{count} {word}" for word, count in counts.items() if count):
+        advice = "run the specification again, which runs only these"
+        warn(f"surefoot: {words} of {len(planned)} cells: {advice}")
     raise typer.Exit(code)
-
-
-def _what_is_missing(counts: dict[str, int], planned: int) -> Iterator[str]:
-    words = " and ".join(f"{count} {word}" for word, count in counts.items() if count)
-    if words:
-        yield (
-            f"surefoot: {words} of {planned} cells: run the specification again, which runs "
-            "only these"
-        )
 
 
 def _find_file(folder: Path) -> Path:
@@ -115,7 +108,7 @@ def _find_file(folder: Path) -> Path:
 def _export(results: Results, file: Path, form: Format) -> Path:
     from surefoot.experiments import export
 
-    suffix = {Format.csv: ".csv", Format.parquet: ".parquet", Format.netcdf: ".nc"}[form]
+    path = file.with_suffix(".nc" if form is Format.netcdf else f".{form}")
     with stage(f"writing {form}"):
-        export.write(results, file.with_suffix(suffix))
-    return file.with_suffix(suffix)
+        export.write(results, path)
+    return path

@@ -117,11 +117,9 @@ def _read(path: Path) -> tuple[Spec, str]:
 
 def _show_estimate(found: Estimate, name: str, folder: Path, json: bool) -> None:
     missing = [{"needs": m.sentence, "rows": list(map(list, m.rows))} for m in found.missing]
-    time = f"about {duration(found.seconds)}, estimated from {found.basis}"
+    time = f"about {duration(found.seconds)}, by what the engines usually take"
     lines = [
-        ("cells", str(found.cells)),
-        ("in the file already", str(found.present)),
-        ("to play", str(found.cells - found.present)),
+        ("cells", f"{found.cells}, {found.present} of them in the file already"),
         ("rounds to play", f"{found.rounds:,}"),
         ("time", time if found.rounds else "none: everything is in the file"),
         ("folder", str(folder)),

@@ -6,12 +6,10 @@ import os
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from surefoot.cli._exit import UsageError
 from surefoot.cli._output import argument, option, warn
 from surefoot.cli.options import Described, read_player
 
@@ -65,68 +63,40 @@ def serve(
     described = read_player(config, fleet=fleet)
     if journal is not None:
         described = described._replace(journal=journal)
-    try:
-        served = _fleet(described) if fleet else _controller(described)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    with served:
+    with _make(described, fleet) as served:
         service = Service(served) if isinstance(served, Controller) else FleetService(served)
         _answer_all(service, sys.stdin.buffer, sys.stdout.buffer)
 
 
-def _controller(described: Described) -> Controller:
-    from surefoot.controller import Controller
+def _make(described: Described, fleet: bool) -> Controller | Fleet:
+    from surefoot.controller import Controller, Fleet
 
     player, start, journal, policies = described
+    if fleet and journal is not None and (journal / "fleet.jsonl").exists():
+        return Fleet.open(journal)
+    if fleet:
+        return Fleet(player, start, journal=journal, **policies)
     if journal is None:
         return Controller(player, start, **policies)
     return Controller.open_or_create(journal, player, start, **policies)
 
 
-def _fleet(described: Described) -> Fleet:
-    from surefoot.controller import Fleet
-
-    player, start, journal, policies = described
-    if journal is not None and (journal / "fleet.jsonl").exists():
-        return Fleet.open(journal)
-    return Fleet(player, start, journal=journal, **policies)
-
-
 # --- lines ---------------------------------------------------------------------------------------
-
-
-class _StoppedError(BaseException):
-    """SIGTERM has come while nothing was being done."""
 
 
 def _answer_all(service: Service, source: BinaryIO, target: BinaryIO) -> None:
     """Answer line by line until the input ends or the process is told to stop."""
-    waiting = stopped = False
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal stopped
-        stopped = True
-        if waiting:
-            raise _StoppedError
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the journal is closed
     try:
-        while not stopped:
-            waiting = True
-            line, size = _next_line(source, service.longest)
-            waiting = False
-            if not size:
-                break
+        while (found := _next_line(source, service.longest))[1]:
+            line, size = found
             answer = service.answer(line) if line else service.too_long(size)
             target.write(answer.encode("ascii") + b"\n")
             target.flush()
-    except _StoppedError:
-        pass
     except BrokenPipeError:
         warn("surefoot: whoever asked has left")
         os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())  # nothing more can be written
     finally:
-        waiting = False
         signal.signal(signal.SIGTERM, before)
 
 

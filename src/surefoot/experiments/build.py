@@ -42,7 +42,7 @@ from surefoot import problems
 from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
 from surefoot.core.algorithm import call_constructor, find_constructor, is_algorithm_class
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
 from surefoot.core.types import Player, needs_of
 from surefoot.experiments.record import PlayerTable, ProblemTable, from_plain
@@ -473,7 +473,7 @@ def _number(value: object) -> float | str:
     return str(value)
 
 
-class PluginError(SurefootError, ValueError):
+class PluginError(InvalidValueError):
     """A plugin that cannot be used; the message says what is wrong with it."""
 
 

@@ -66,14 +66,6 @@ class Job(NamedTuple):
         """Rounds over all trials."""
         return self.spec["horizon"] * self.spec["trials"]
 
-    @property
-    def family(self) -> tuple[object, ...]:
-        """A key shared by cells whose rounds take equally long."""
-        problem, algorithm = self.spec["problem"], self.spec["algorithm"]
-        size = problem["arguments"].get("dimension")
-        tuning = algorithm.get("tuning")
-        return problem["name"], size, algorithm["name"], tuning, self.spec["engine"]
-
 
 def canonical(data: object) -> str:
     """Return plain data as the one JSON text that stands for it; refuse NaN and infinities.

@@ -28,7 +28,7 @@ from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
 from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed
 from surefoot.experiments.executors import InProcess
-from surefoot.experiments.export import to_xarray, write
+from surefoot.experiments.export import write
 from surefoot.experiments.record import (
     FILE_NAME,
     CellResult,
@@ -151,10 +151,6 @@ class Comparison:
         """Write a table with one row per trial (.csv, .parquet), or all arrays (.nc)."""
         write(self, Path(path))
         return Path(path)
-
-    def to_xarray(self) -> Any:
-        """Return all results as an xarray dataset."""
-        return to_xarray(self)
 
     def header(self) -> dict[str, Any]:
         """Return what was compared, as plain data."""

@@ -93,27 +93,6 @@ def axes_of(name: str) -> tuple[Axis, ...]:
     return ARRAYS.get(name, ("trial",))
 
 
-def misshapen(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return what is wrong with the shapes of a cell's arrays; empty if they fit each other.
-
-    >>> misshapen({"regret": np.zeros(3), "soft": np.zeros(2)})
-    "its array 'soft' has another number of trials than 'regret'"
-    """
-    first: dict[Axis, str] = {}
-    for name in sorted(ARRAYS.keys() & arrays.keys()):
-        axes, shape = ARRAYS[name], arrays[name].shape
-        if len(shape) != len(axes):
-            return f"its array '{name}' must have the axes {', '.join(axes)}, got {shape}"
-        for axis, length in zip(axes, shape, strict=True):
-            if name == "actions" and axis == "trial":
-                continue  # the first trials only
-            other = first.setdefault(axis, name)
-            if arrays[other].shape[ARRAYS[other].index(axis)] != length:
-                plural = {"entry": "entries", "vertex": "vertices"}.get(axis, f"{axis}s")
-                return f"its array '{name}' has another number of {plural} than '{other}'"
-    return ""
-
-
 # --- facts ---------------------------------------------------------------------------------------
 
 

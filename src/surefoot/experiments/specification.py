@@ -8,7 +8,6 @@ by its own constructor. All mistakes are reported at once, each with the path of
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
@@ -51,9 +50,6 @@ from surefoot.problems.costs import Adversarial
 KeyPath: TypeAlias = tuple[str | int, ...]
 """Keys and places in lists that lead to a value."""
 
-MOST = 100
-"""Report at most this many; a file with more mistakes is probably the wrong file."""
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -82,10 +78,7 @@ class SpecError(SurefootError, ValueError):
     def __init__(self, name: str, mistakes: Sequence[Mistake]) -> None:
         self.name = name
         self.mistakes = sorted(mistakes, key=lambda m: m.line or 0)
-        lines = [self._sentence(m) for m in self.mistakes[:MOST]]
-        if len(mistakes) > MOST:
-            lines.append(f"{name}: and {len(mistakes) - MOST} more of the like")
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join(map(self._sentence, self.mistakes)))
 
     def _sentence(self, mistake: Mistake) -> str:
         where = self.name if mistake.line is None else f"{self.name}:{mistake.line}"
@@ -140,9 +133,6 @@ def key_text(key: str) -> str:
 
 LARGEST = 2_000_000_000
 """Numbers in the streams of a cell: 16 GB of them."""
-
-MOST_CELLS = 1_000_000
-"""Cells of a specification: their places alone take a gigabyte."""
 
 CHEAP = 1_000_000
 """Numbers of one trial up to which a problem is built at its longest horizon, to be tried."""
@@ -499,14 +489,6 @@ class _Checks:
         for i, problem in self.problems.items():
             self._check_trials(problem.trials, ("problems", i))
             self._check_problem(problem, ("problems", i))
-        cells = sum(
-            len(set(horizons)) * math.ceil(trials / BLOCK)
-            for problem in self.problems.values()
-            for horizons, trials in self._games(problem)
-        )
-        if cells > MOST_CELLS:
-            words = f"has {cells:,} cells (problem, algorithm, horizon and block of {BLOCK} trials)"
-            self.found.add((), f"{words}; {MOST_CELLS:,} are allowed")
 
     def _games(self, problem: ProblemRow) -> Iterator[tuple[list[int], int]]:
         """Yield horizons and trials of each row that plays a problem."""

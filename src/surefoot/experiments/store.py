@@ -11,22 +11,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self, get_args
 from urllib.parse import quote
+from zipfile import BadZipFile
 
 import numpy as np
 
-from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
+from surefoot.core.errors import DamagedError, InvalidValueError, StoreError, first_line
 from surefoot.experiments import record
 
-_ID, _FORMAT = 0x53465253, 3  # "SFRS"
+_ID, _FORMAT = 0x53465253, 4  # "SFRS"
 _SCHEMA = (
     "CREATE TABLE cells (address TEXT NOT NULL UNIQUE, status TEXT NOT NULL, "
     "content TEXT NOT NULL, arrays BLOB NOT NULL, digest BLOB NOT NULL) STRICT",
@@ -34,8 +34,6 @@ _SCHEMA = (
     "digest BLOB NOT NULL, PRIMARY KEY (kind, key)) STRICT",
 )
 _STATUSES = get_args(record.Status)
-_NUMBERS = re.compile("[<|][biuf][1248]")
-"""The types of arrays that a cell may have."""
 
 
 class DamagedCellError(DamagedError):
@@ -80,7 +78,6 @@ class Results:
     def __init__(self, path: str | os.PathLike[str], *, write: bool = False) -> None:
         self.path = Path(os.fspath(path))
         self._lock: sqlite3.Connection | None = None
-        self._numbers: dict[str, int] = {}
         if self.path.exists() and not self.path.is_file():
             raise StoreError(f"{self._name} cannot be opened: it is no file")
         # Where nothing can be written there is no log beside the file, and none can be made.
@@ -197,11 +194,10 @@ class Results:
         row = _encode(cell)
         with self._transaction():
             self._connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", row)
-        self._numbers.pop(cell.address, None)
 
     def have(self) -> dict[str, record.Status]:
         """Return the status of every cell by address; whether it is whole is not looked at."""
-        return {address: status for _, address, status in self._listed() if status in _STATUSES}
+        return {address: status for address, status in self._listed() if status in _STATUSES}
 
     def get(self, address: str) -> record.CellResult:
         """Return a cell as it was written.
@@ -221,12 +217,13 @@ class Results:
         Raises:
             DamagedCellError: it is there and not what was written.
         """
-        # From the table itself, whatever became of its index; what came later from the index.
-        self._numbers = self._numbers or {where: number for number, where, _ in self._listed()}
-        if address in self._numbers:
-            return self._cell(self._numbers[address], address)
-        rows = self._rows("SELECT rowid FROM cells WHERE address = ?", (address,))
-        return self._cell(rows[0][0], address) if rows else None
+        query = "SELECT address, status, content, arrays, digest FROM cells WHERE address = ?"
+        try:
+            rows = self._rows(query, (address,))
+            return _decode(rows[0]) if rows else None
+        except (InvalidValueError, DamagedError) as error:
+            message = f"cell {address} of {self._name} is damaged: {error}"
+            raise DamagedCellError(message, address, str(error)) from error
 
     def damaged(self) -> dict[str, str]:
         """Return what is wrong with damaged cells, by address; every cell is read.
@@ -234,9 +231,9 @@ class Results:
         Playing these cells again mends the file.
         """
         found = {}
-        for number, address, _ in self._listed():
+        for address, _ in self._listed():
             try:
-                self._cell(number, address)
+                self.find(address)
             except DamagedCellError as error:
                 found[address] = error.why
         return found
@@ -249,20 +246,8 @@ class Results:
                 if cell is not None:
                     yield place, cell
 
-    def _listed(self) -> list[tuple[int, str, record.Status]]:
-        return self._rows("SELECT rowid, address, status FROM cells NOT INDEXED ORDER BY rowid")
-
-    def _cell(self, number: int, address: str) -> record.CellResult:
-        try:
-            query = "SELECT address, status, content, arrays, digest FROM cells WHERE rowid = ?"
-            rows = self._rows(query, (number,))
-            if not rows:
-                raise self._damaged("its row cannot be found")
-            return _decode(rows[0])
-        except (InvalidValueError, DamagedError) as error:
-            why = str(error)
-            message = f"cell {address} of {self._name} is damaged: {why}"
-            raise DamagedCellError(message, address, why) from error
+    def _listed(self) -> list[tuple[str, record.Status]]:
+        return self._rows("SELECT address, status FROM cells ORDER BY rowid")
 
     # --- the file ---------------------------------------------------------------------------------
 
@@ -366,14 +351,6 @@ def _encode(cell: record.CellResult) -> tuple[str, str, str, bytes, bytes]:
     Raises:
         InvalidValueError: the cell holds something that cannot be stored.
     """
-    if cell.status not in _STATUSES:
-        raise InvalidValueError(
-            f"status must be one of {', '.join(_STATUSES)}, got {cell.status!r}"
-        )
-    arrays = {name: np.asarray(cell.arrays[name]) for name in sorted(cell.arrays)}
-    for name, array in arrays.items():
-        if not _NUMBERS.fullmatch(array.dtype.str):
-            raise InvalidValueError(f"array '{name}' must hold numbers, got {array.dtype}")
     content = _json(
         {
             "spec": cell.spec,
@@ -381,11 +358,11 @@ def _encode(cell: record.CellResult) -> tuple[str, str, str, bytes, bytes]:
             "note": cell.note.encode(errors="backslashreplace").decode(),
             "facts": cell.facts.to_plain(),
             "provenance": cell.provenance,
-            "arrays": [(name, a.dtype.str, a.shape) for name, a in arrays.items()],
         }
     )
-    data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
-    row = (cell.address, str(cell.status), content, data)
+    data = BytesIO()
+    np.savez(data, **{name: cell.arrays[name] for name in sorted(cell.arrays)})  # type: ignore[arg-type]
+    row = (cell.address, str(cell.status), content, data.getvalue())
     return *row, _digest(*row)
 
 
@@ -397,13 +374,10 @@ class _Content:
     note: str
     facts: record.Facts
     provenance: record.Provenance
-    arrays: tuple[tuple[str, str, tuple[int, ...]], ...]
 
 
 def _decode(row: tuple[Any, ...]) -> record.CellResult:
     """Return the cell of a row.
-
-    A forged file has digests that fit, so nothing of it is taken for granted.
 
     Raises:
         InvalidValueError: it is not the row of a cell; the sentence says why.
@@ -413,23 +387,13 @@ def _decode(row: tuple[Any, ...]) -> record.CellResult:
         raise InvalidValueError("it is not what was written")
     try:
         plain = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InvalidValueError("its text is not JSON") from None
+        with np.load(BytesIO(data)) as held:
+            arrays = dict(held)
+    except (ValueError, RecursionError, OSError, EOFError, BadZipFile) as error:
+        raise InvalidValueError(f"it cannot be read: {first_line(error)}") from None
     content = record.from_plain(_Content, plain, "its content")
     if status not in _STATUSES:
         raise InvalidValueError(f"status must be one of {', '.join(_STATUSES)}, got {status!r}")
-    arrays, start = {}, 0
-    for name, kind, shape in content.arrays:
-        sound = _NUMBERS.fullmatch(kind) and min(shape, default=0) >= 0
-        stop = start + int(kind[2]) * math.prod(shape) if sound else len(data) + 1
-        if stop > len(data):
-            raise InvalidValueError(f"its array '{name}' is not there")
-        arrays[name] = np.frombuffer(data[start:stop], kind).reshape(shape)
-        start = stop
-    if start != len(data):
-        raise InvalidValueError("it has more numbers than its arrays")
-    if why := record.misshapen(arrays):
-        raise InvalidValueError(why)
     return record.CellResult(
         address=address,
         spec=content.spec,

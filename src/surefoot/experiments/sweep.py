@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.core.errors import DamagedError, StoreError
+from surefoot.core.errors import DamagedError
 from surefoot.core.optional import MissingExtraError, need
 from surefoot.experiments import record
 from surefoot.experiments.build import build_problem, loaded
@@ -50,9 +50,6 @@ from surefoot.problems.hindsight import has_closed_form
 
 FINISHED: tuple[record.Status, ...] = ("done", "refused")
 """Statuses of cells that need not be played again."""
-
-NOTES = 20
-"""Show at most this many notes of a kind; count the rest."""
 
 # Neighbours, which share streams and the best action, are handed over together; few enough to lose.
 _CHUNK_CELLS, _CHUNK_ROUNDS = 16, 3_000_000
@@ -91,7 +88,7 @@ class Outcome:
         set_aside: killed their worker twice.
         seconds: wall time.
         interrupted: whether it was stopped before its end.
-        notes: what was damaged or failed and why, the first few of each.
+        notes: what was damaged or failed and why.
     """
 
     folder: Path
@@ -145,7 +142,6 @@ class Sweep:
             folder: where the results are.
             notes: what was wrong before.
         """
-        bad = self.counts["failed"] + self.counts["set aside"]
         return Outcome(
             folder=folder,
             cells=self.now.total,
@@ -156,7 +152,7 @@ class Sweep:
             set_aside=self.counts["set aside"],
             seconds=time.perf_counter() - self._began,
             interrupted=self._stop.asked and self.now.done < self.now.total,
-            notes=[*notes, *first_few(self._notes, bad)],
+            notes=[*notes, *self._notes],
         )
 
     def play(self, jobs: Iterator[Job], workers: Workers) -> None:
@@ -277,7 +273,7 @@ class Sweep:
     def _put(self, job: Job, result: record.CellResult) -> None:
         self._store(result)
         self.counts[result.status] += 1
-        if result.status not in FINISHED and len(self._notes) < NOTES:
+        if result.status not in FINISHED:
             self._notes.append(f"{job.label}: {result.status}: {result.note}")
         self.report_progress(
             self.now._replace(
@@ -292,17 +288,6 @@ class Sweep:
         self.now = now
         if self._progress is not None:
             self._progress(now)
-
-
-def first_few(notes: list[str], count: int) -> list[str]:
-    """Return the first notes, with a last one that counts the rest.
-
-    Args:
-        notes: at least as many as are shown.
-        count: how many there are in all.
-    """
-    shown = notes[:NOTES]
-    return [*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown
 
 
 class Stop:
@@ -353,7 +338,7 @@ def _plan(
             notes.append(f"{job.label}: was damaged, and played again: {damaged[job.address]}")
         rounds[job.address] = job.rounds
     skip = {a for a in rounds if have.get(a) in FINISHED and a not in damaged}
-    return places, rounds, skip, first_few(notes, len(notes))
+    return places, rounds, skip, notes
 
 
 def run(
@@ -518,8 +503,7 @@ class Estimate:
         cells: how many there are in the specification.
         present: of them, those that need not be played.
         rounds: to be played, over all trials.
-        seconds: wall time on this machine.
-        basis: what the time is taken from.
+        seconds: wall time on a usual machine.
         missing: extras that are not installed, without which nothing is played.
     """
 
@@ -527,34 +511,31 @@ class Estimate:
     present: int
     rounds: int
     seconds: float
-    basis: str
     missing: list[Missing] = field(default_factory=list)
 
 
 def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> Estimate:
     """Return what a run would take; nothing is played and nothing written.
 
-    The time of a round comes from the cells that are there already where there are some, else from
-    what the engines usually take; that of a best action in hindsight is measured on a short trial.
+    The time of a round is what the engines usually take; that of a best action in hindsight is
+    measured on a short trial.
 
     Args:
         spec: the experiment.
         folder: of its results.
         workers: processes; one per processor unless given.
     """
-    path, ratio = Path(folder) / record.FILE_NAME, dict[tuple[object, ...], float]()
-    have: dict[str, record.Status] = {}
+    path, have = Path(folder) / record.FILE_NAME, dict[str, record.Status]()
     if path.exists():
         with Results.open(path) as results:
             have = results.have()
-            ratio = _measured(results, [a for a, status in have.items() if status == "done"])
     cells = {job.address for _, job in cells_of(spec)}
     done = {address for address in cells if have.get(address) in FINISHED}
     rounds, seconds = 0, 0.0
     streams: dict[str, tuple[record.ProblemTable, set[tuple[int, int, int]]]] = {}
     for job in pending(spec, done):
         rounds += job.rounds
-        seconds += _usual(job) * ratio.get(job.family, 1.0)
+        seconds += _usual(job)
         problem = job.spec["problem"]
         _, games = streams.setdefault(canonical(problem), (problem, set()))
         games.add((job.spec["horizon"], job.spec["block"], job.spec["trials"]))
@@ -566,23 +547,8 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
         present=len(done),
         rounds=rounds,
         seconds=seconds + (START_SECONDS if rounds and workers != 0 else 0.0),
-        basis="the cells that are there" if ratio else "what the engines usually take",
         missing=missing_extras(cells_of(spec), spec.engine),
     )
-
-
-def _measured(
-    results: Results, addresses: list[str], most: int = 200
-) -> dict[tuple[object, ...], float]:
-    """Return what some of the stored cells took, in units of what is usual, by their families."""
-    found = {}
-    for address in addresses[:: max(1, len(addresses) // most)]:
-        with suppress(StoreError, KeyError):
-            cell = results.get(address)
-            job, took = Job("", address, cell.spec), cell.provenance.get("microseconds_a_round")
-            if took is not None:
-                found[job.family] = 1e-6 * float(took) * job.rounds / _usual(job)
-    return found
 
 
 def _seconds_of_best(problem: record.ProblemTable) -> float:

@@ -73,16 +73,6 @@ def _parameter_line(algorithm: str) -> str:
     return f"parameters = {{ {values} }}" + "  # your values" * bool(wanted)
 
 
-LARGEST = 1_000_000
-"""Bytes of a file."""
-
-LONGEST_LINE = 10_000
-"""Characters of a line."""
-
-MOST_DOTS = 200
-"""Dots in a line: a key of thousands of parts would take minutes to read, and none has five."""
-
-
 def read_spec(path: str | Path) -> Spec:
     """Read the specification in a file.
 
@@ -91,8 +81,7 @@ def read_spec(path: str | Path) -> Spec:
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST + 1).decode("utf-8-sig")  # some editors put a mark in front
+        text = path.read_bytes().decode("utf-8-sig")  # some editors put a mark in front
     except OSError as error:
         words = f"cannot be read: {error.strerror or error}"
         raise SpecError(path.name, [Mistake((), words)]) from error
@@ -119,8 +108,6 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
         specification:4: problems[0].name: unknown problem 'paper_toi'; did you mean 'paper_toy'?
         (for your own give --plugin MODULE)
     """
-    if unfit := _unfit(text):
-        raise SpecError(name, [unfit])
     try:
         return build_spec(tomllib.loads(text), name)
     except RecursionError as error:
@@ -131,22 +118,6 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
         raise SpecError(name, found) from error
     except ValueError as error:
         raise SpecError(name, [_syntax(str(error))]) from error
-
-
-def _unfit(text: str) -> Mistake | None:
-    """Return why a text is too large to be read."""
-    if len(text) > LARGEST:
-        return Mistake((), f"is larger than {LARGEST // 1_000_000} MB")
-    for number, line in enumerate(text.split("\n"), start=1):
-        dots = 0 if line.lstrip().startswith("#") else line.count(".")
-        for count, most, what in (
-            (len(line), LONGEST_LINE, "characters"),
-            (dots, MOST_DOTS, "dots"),
-        ):
-            if count > most:
-                words = f"a line must have at most {most} {what}, got {count}"
-                return Mistake((), words, number)
-    return None
 
 
 def _syntax(message: str) -> Mistake:

@@ -5,7 +5,7 @@ from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
 from surefoot.games.playing import Engine, play
 from surefoot.games.plots import plot, table
 from surefoot.games.rates import Rate, fit_rate
-from surefoot.games.record import Observed, Progress
+from surefoot.games.record import Observed, Progress, ViolationMeter, Violations, violations
 from surefoot.games.regret import (
     DynamicRegret,
     IntervalRegret,
@@ -17,7 +17,6 @@ from surefoot.games.regret import (
     regret_of,
 )
 from surefoot.games.trace import Ledger, Trace
-from surefoot.games.violations import ViolationMeter, Violations, violations
 
 __all__ = [
     "Breach",

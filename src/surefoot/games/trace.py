@@ -15,7 +15,7 @@ from surefoot.core.display import facts_html, mean_and_spread
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, ArrayLike, CostStream, Player, Region, Solving, needs_of
-from surefoot.games.record import Observed
+from surefoot.games.record import Observed, Violations
 from surefoot.games.regret import (
     DynamicRegret,
     IntervalRegret,
@@ -26,7 +26,6 @@ from surefoot.games.regret import (
     regret_of,
 )
 from surefoot.games.verdict import judge
-from surefoot.games.violations import Violations
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 from surefoot.problems.hindsight import Comparator, has_closed_form

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.experiments import CellResult, Facts, Place, Results
-from surefoot.experiments.page import write_page
+from surefoot.experiments.page import write_page, write_report
 
 HOSTILE = "<img src=x onerror=alert(1)></script><b>%{x}\u2028&amp;\"'`"
 
@@ -49,6 +49,8 @@ def made_page(
         with Results.write(file) as store:
             store.set_plan([*store.places(), *plan])
     with Results.open(file) as store:
+        if drawings is None:
+            return write_report(store, folder)[0]
         return write_page(store, folder / "report.html", drawings=drawings)
 
 

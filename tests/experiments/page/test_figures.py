@@ -174,9 +174,6 @@ def test_a_bound_is_dashed_and_one_that_claims_nothing_dotted(rows):
     np.testing.assert_array_equal(broken.get_data(), [HORIZONS, bounds])
     assert to_hex(broken.get_color()).upper() == look_of(2).colour
     assert {"bound of the theorem", "no claim: a premise broke"} <= set(texts(figure))
-    plain = regret_figure(rows, bounds=False)
-    assert not lines(plain.axes[0], "_bound")
-    assert "bound of the theorem" not in texts(plain)
 
 
 def test_where_the_premises_held_at_some_horizons_only_both_lines_are_drawn(rows):
@@ -243,7 +240,6 @@ def test_regret_against_the_rounds_has_a_band_and_the_bound_of_each_round(rows):
     held = [group_of(rows, label)[-1] for label in ("PFS, Corollary 1", "DPP", "Certified")]
     np.testing.assert_allclose(bounds, [r.arrays["bound_path"][-1] for r in held])
     assert "bound of the theorem" in texts(figure)
-    assert "bound of the theorem" not in texts(path_figure(rows, bounds=False))
     assert "T = 20,000" in title(ax)
 
 
@@ -268,8 +264,6 @@ def test_a_bound_far_above_does_not_flatten_what_is_below(rows):
     loose = replace(row.facts.guarantee, bounds={"soft": 1e6})
     figure = violation_figure([replace(row, facts=replace(row.facts, guarantee=loose))])
     assert [ax.get_yscale() for ax in figure.axes] == ["symlog", "linear"]
-    plain = violation_figure([row], bounds=False)
-    assert [ax.get_yscale() for ax in plain.axes] == ["linear", "linear"]
 
 
 def test_instants_show_mean_band_and_peak(rows):

@@ -16,7 +16,7 @@ from setuptools import Distribution
 
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments import Facts, Place, Results, Row, gather
-from surefoot.experiments.page import _environment, compact_svg, write_page
+from surefoot.experiments.page import _environment, compact_svg, write_page, write_report
 from surefoot.experiments.page.findings import number, pairs_of, summarise_pairs, word_of
 from surefoot.experiments.record import Story, VerdictFacts, to_plain
 
@@ -92,7 +92,7 @@ def page(path):
 @pytest.fixture(scope="module")
 def drawn(results, rows, tmp_path_factory):
     """A page with its figures."""
-    return write_page(results, tmp_path_factory.mktemp("drawn") / "report.html", rows)
+    return write_report(results, tmp_path_factory.mktemp("drawn"), rows)[0]
 
 
 def row_of(path, table, *words):
@@ -162,7 +162,7 @@ def test_the_same_results_give_the_same_bytes_wherever_they_are(sample, tmp_path
     moved = tmp_path / "moved.sqlite"
     moved.write_bytes((tmp_path / "a" / "results.sqlite").read_bytes())
     with Results.open(moved) as store:
-        second = write_page(store, str(tmp_path / "b.html"))
+        second, _ = write_report(store, tmp_path / "b")
     assert first.read_bytes() == second.read_bytes()
 
 

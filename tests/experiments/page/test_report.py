@@ -65,13 +65,13 @@ def test_every_cell_is_read_once_for_figures_panels_and_page(
     reproduction, tmp_path, quick, monkeypatch, pools
 ):
     monkeypatch.setattr(page_module, "FEW", 1)
-    read, reads = Results._cell, Counter()
+    read, reads = Results.find, Counter()
 
-    def counted(self, address, row):
+    def counted(self, address):
         reads[address] += 1
-        return read(self, address, row)
+        return read(self, address)
 
-    monkeypatch.setattr(Results, "_cell", counted)
+    monkeypatch.setattr(Results, "find", counted)
     page, drawn = write_report(reproduction, tmp_path / "out", pools=pools)
     assert set(reads.values()) == {1}
     assert len(reads) == len(reproduction.places())
@@ -82,7 +82,7 @@ def test_every_cell_is_read_once_for_figures_panels_and_page(
 
 
 def test_rows_that_were_gathered_are_not_read_again(results, rows, tmp_path, quick, monkeypatch):
-    monkeypatch.setattr(Results, "_cell", None)
+    monkeypatch.setattr(Results, "find", None)
     page, drawn = write_report(results, tmp_path, rows)
     assert page.exists()
     assert len(drawn) == 3 * 13  # no panels: this is no reproduction

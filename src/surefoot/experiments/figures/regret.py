@@ -25,21 +25,19 @@ def regret_figure(
     algorithms: Sequence[str] | None = None,
     *,
     width: Width = "column",
-    bounds: bool = True,
 ) -> Figure:
     """Draw regret against the horizon: mean and one standard deviation, with the theorems' bounds.
 
     Where the range is large the axis of the regret is logarithmic, on both sides of 0 if some means
-    are 0 or less. ``bounds`` are dashed, or dotted where a premise broke.
+    are 0 or less. Bounds are dashed, or dotted where a premise broke.
     """
     choice = sheet.select(rows, problem, algorithms, _has_regret, "regret")
     means = sheet.means_of(choice.groups, "regret")
-    limits = [r.regret_bound for r in choice.rows if bounds and r.regret_bound is not None]
+    limits = [r.regret_bound for r in choice.rows if r.regret_bound is not None]
     values = np.concatenate([*means.values(), limits])
     figure, ((ax,),) = sheet.new_sheet(width)
     handles = [sheet.draw_curve(ax, group, "regret") for group in choice.groups.values()]
-    if bounds:
-        handles += sheet.draw_bounds(ax, choice.groups.values(), lambda r: r.regret_bound)
+    handles += sheet.draw_bounds(ax, choice.groups.values(), lambda r: r.regret_bound)
     sheet.label_rounds(ax, "horizon $T$")
     ax.set_ylabel("regret")
     if values.min() > 0 and values.max() > WIDE * values.min():
@@ -134,12 +132,11 @@ def path_figure(
     *,
     horizon: int | None = None,
     width: Width = "column",
-    bounds: bool = True,
 ) -> Figure:
     """Draw regret against the rounds: mean, and a band of one standard deviation.
 
-    The comparator is the best fixed action of the whole horizon. ``bounds`` are those of theorems
-    after so many rounds, where premises held.
+    The comparator is the best fixed action of the whole horizon. Bounds are those of theorems after
+    so many rounds, where premises held.
     """
     choice = sheet.select(rows, problem, algorithms, _has_path, "regret over the rounds")
     picked = sheet.pick_horizon(choice.groups, horizon)
@@ -147,7 +144,7 @@ def path_figure(
     handles, limits = [], []
     for i, row in enumerate(picked.values()):
         handles.append(sheet.draw_band(ax, row, row.arrays["regret_path"], i / len(picked)))
-        if bounds and row.claims and "bound_path" in row.arrays:
+        if row.claims and "bound_path" in row.arrays:
             at, colour = sheet.thin(len(row.arrays["rounds"])), look_of(row.number).colour
             limit = row.arrays["bound_path"][at]
             dashes = {"ls": (0, (3.5, 2)), "lw": 0.9, "label": "_bound"}

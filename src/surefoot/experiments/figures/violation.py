@@ -26,11 +26,10 @@ def violation_figure(
     algorithms: Sequence[str] | None = None,
     *,
     width: Width = "page",
-    bounds: bool = True,
 ) -> Figure:
     """Draw the positive part of the summed g, and the sum of its positive parts.
 
-    Both against the horizon. ``bounds`` are dashed, or dotted where a premise broke.
+    Both against the horizon. Bounds are dashed, or dotted where a premise broke.
     An algorithm that never violates is drawn at 0 and named above the panel.
     """
 
@@ -43,7 +42,7 @@ def violation_figure(
     keys: dict[str, Handle] = {}
     for ax, measure in zip(axes.flat, MEASURES, strict=True):
         title = choice.title if ax is axes.flat[0] else ""
-        handles, found = _draw_sums(ax, choice.groups, measure, bounds=bounds)
+        handles, found = _draw_sums(ax, choice.groups, measure)
         keys |= {key.get_label(): key for key in found}
         sheet.add_title(ax, title, _name_silent(choice.groups, measure))
     for ax in axes[-1]:
@@ -53,12 +52,12 @@ def violation_figure(
 
 
 def _draw_sums(
-    ax: Axes, groups: Mapping[str, Sequence[Row]], measure: str, *, bounds: bool
+    ax: Axes, groups: Mapping[str, Sequence[Row]], measure: str
 ) -> tuple[list[Handle], list[Handle]]:
     """Draw a sum against the horizon, and return the handles of curves and of bounds."""
     handles = [sheet.draw_curve(ax, group, measure) for group in groups.values()]
-    limits = [group[0].bound(measure) or 0.0 for group in groups.values()] if bounds else []
-    keys = sheet.draw_bounds(ax, groups.values(), lambda r: r.bound(measure)) if bounds else []
+    limits = [group[0].bound(measure) or 0.0 for group in groups.values()]
+    keys = sheet.draw_bounds(ax, groups.values(), lambda r: r.bound(measure))
     ax.set_ylabel(MEASURES[measure])
     sheet.scale_axis(ax, np.concatenate([*sheet.means_of(groups, measure).values(), limits]), 50.0)
     return handles, keys

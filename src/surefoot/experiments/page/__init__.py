@@ -17,13 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 from surefoot.core.optional import need
 from surefoot.experiments.executors import AtOnce
 from surefoot.experiments.export import write_whole
-from surefoot.experiments.figures import (
-    FIGURES,
-    NothingToDraw,
-    file_names,
-    render_figure,
-    save_figures,
-)
+from surefoot.experiments.figures import file_names, save_figures
 from surefoot.experiments.figures.paper import save_panels
 from surefoot.experiments.page.findings import (
     SUMS,
@@ -125,28 +119,13 @@ def write_page(
         path: of the page; its folder is created if missing. An existing page is replaced in one
             step, or kept as it is if anything goes wrong.
         rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
-        drawings: the figures, if they have been drawn already.
+        drawings: the figures, as :func:`write_report` draws them; a page without any unless given.
 
     Returns:
         The path.
     """
     rows = gather(results) if rows is None else rows
-    drawings = draw_figures(rows) if drawings is None else drawings
-    return write_template(Path(path), "page.html", **_fill(results, rows, drawings))
-
-
-def draw_figures(rows: Sequence[Row]) -> dict[str, dict[str, bytes]]:
-    """Return the figures of a page: those of its first problems, as SVG."""
-    drawn: dict[str, dict[str, bytes]] = {}
-    for problem in problems(rows)[:DRAWN]:
-        drawn[problem] = {}
-        for kind in _CAPTIONS:
-            try:
-                figure = FIGURES[kind](rows, problem)
-                drawn[problem][kind] = render_figure(figure, ("svg",))["svg"]
-            except NothingToDraw:
-                continue
-    return drawn
+    return write_template(Path(path), "page.html", **_fill(results, rows, drawings or {}))
 
 
 class Drawing(NamedTuple):
