@@ -114,7 +114,7 @@ docs: $(VENV)/docs.stamp ## build the site into out/site; warnings are errors
 table1: $(VENV)/bench.stamp ## measure the paper's Table 1: every row with its own theorem (long)
 	mkdir -p out
 	test -e out/table1.toml || $(BIN)/surefoot new out/table1.toml --like table1
-	$(BIN)/surefoot run out/table1.toml --yes
+	$(BIN)/surefoot run out/table1.toml
 
 related: $(VENV)/bench.stamp ## every related system on the problems it is made for, into docs/related.md (minutes)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.related docs/related.md

@@ -138,9 +138,11 @@ def _write(kind: str, record: JournalRecord, path: Path) -> None:
     from surefoot.experiments.page.journal import JournalPage, write_journal_page
 
     if kind == "csv":
-        return columns_to_csv(record.columns(), path)
+        columns_to_csv(record.columns(), path)
+        return
     if kind == "parquet":
-        return columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
+        columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
+        return
     worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
     outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"
     if record.within_error:
@@ -159,4 +161,4 @@ def _write(kind: str, record: JournalRecord, path: Path) -> None:
         head=_HEAD,
         rows=[_cells(row) for row in record.rounds[:-51:-1]],
     )
-    return write_journal_page(page, path)
+    write_journal_page(page, path)
