@@ -199,7 +199,7 @@ CELLS = st.builds(
     status=st.sampled_from(["done", "refused", "failed", "set aside"]),
     note=TEXT,
     facts=FACTS,
-    arrays=st.dictionaries(TEXT, NUMBERS, max_size=3),
+    arrays=st.dictionaries(st.sampled_from(sorted(record.ARRAYS)), NUMBERS, max_size=3),
     provenance=DICT,
 )
 
