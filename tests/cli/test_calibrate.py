@@ -72,7 +72,7 @@ def test_a_given_constant_replaces_the_problem_s(desk):
 def test_a_log_bounds_constants_and_the_page_shows_how(desk):
     page = Path(__file__).parents[2] / "docs" / "from_log.md"
     code = page.read_text(encoding="utf-8")
-    csv, said = re.search(r"```csv\n(.*?)```.*?```text\n(.*?)```", code, re.DOTALL).groups()
+    csv, said = re.search(r"```none\n(.*?)```.*?```text\n(.*?)```", code, re.DOTALL).groups()
     (desk.folder / "cable.csv").write_text(csv)
     command = re.search(r"^surefoot (calibrate --log .*)$", code, re.MULTILINE)[1]
     assert desk.do(command) == (0, said, "")
