@@ -26,7 +26,7 @@ from surefoot.regions import (
     Curvature,
     CurvatureRows,
     HullOfLog,
-    LipschitzContext,
+    Knowledge,
     LipschitzHull,
     RelativeCurvature,
     StandingAnchor,
@@ -108,32 +108,32 @@ def facts_of(run: Run) -> dict[str, Any]:
         return facts
     if player.ramp is not None:
         facts["ramp"] = list(player.ramp) if isinstance(player.ramp, tuple) else player.ramp
-    if isinstance(knowledge, ContextHull):
-        kind = knowledge.context
-        facts |= {"kind": "context", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
-        facts["context"] = {"kind": type(kind).__name__, "G_c": None}
-        if isinstance(kind, LipschitzContext):
-            word = "joint" if kind.is_joint else "one_sided" if kind.one_sided else "both_sides"
-            facts["context"] = {"kind": word, "G_c": kind.G_c}
-    elif isinstance(knowledge, LipschitzHull):
-        facts |= {"kind": "hull", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
-    elif isinstance(knowledge, CertifiedLength):
-        facts |= {"kind": "length", "G_g": knowledge.G_g}
-    elif isinstance(knowledge, Curvature) and not knowledge.in_contexts:
-        facts |= {"kind": "rows", "beta": knowledge.beta}
-    elif isinstance(knowledge, CurvatureRows):
-        beta = knowledge.beta
-        facts |= {"kind": "rows", "rows": knowledge.rows}
-        facts["beta"] = list(beta) if isinstance(beta, tuple) else beta
-    elif isinstance(knowledge, AverageLimit):
-        facts |= {"kind": "average", "G_g": knowledge.knowledge.G_g, "most": knowledge.most}
-    elif isinstance(knowledge, RelativeCurvature):
-        facts |= {"kind": "relative", "L_0": knowledge.L_0, "L_1": knowledge.L_1}
-    elif isinstance(knowledge, HullOfLog):
-        facts |= {"kind": "log", "G_g": knowledge.G_g}
+    facts |= _facts_of_knowledge(knowledge)
     noise = float(knowledge.noise(len(run.start)))
     domain = encode(player.domain, leave_out=True, name="domain")
     return facts | {"noise": noise, "domain": domain}
+
+
+def _facts_of_knowledge(knowledge: Knowledge) -> dict[str, Any]:
+    """Return which inequality it certifies by, and the constants in that; nothing for others."""
+    if isinstance(knowledge, ContextHull):
+        hull = {"kind": "context", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
+        return hull | {"context": knowledge.context.facts}
+    if isinstance(knowledge, LipschitzHull):
+        return {"kind": "hull", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
+    if isinstance(knowledge, CertifiedLength):
+        return {"kind": "length", "G_g": knowledge.G_g}
+    if isinstance(knowledge, Curvature) and not knowledge.in_contexts:
+        return {"kind": "rows", "beta": knowledge.beta}
+    if isinstance(knowledge, CurvatureRows):
+        beta = knowledge.beta
+        each = list(beta) if isinstance(beta, tuple) else beta
+        return {"kind": "rows", "rows": knowledge.rows, "beta": each}
+    if isinstance(knowledge, AverageLimit):
+        return {"kind": "average", "G_g": knowledge.knowledge.G_g, "most": knowledge.most}
+    if isinstance(knowledge, RelativeCurvature):
+        return {"kind": "relative", "L_0": knowledge.L_0, "L_1": knowledge.L_1}
+    return {"kind": "log", "G_g": knowledge.G_g} if isinstance(knowledge, HullOfLog) else {}
 
 
 def encode_errors(run: Run) -> dict[str, float | None]:

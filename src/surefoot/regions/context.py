@@ -53,6 +53,11 @@ class ContextKind(Declared):
 
     is_joint: ClassVar[bool] = False
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What :mod:`surefoot.controller.check` needs to know of it."""
+        return {"kind": type(self).__name__, "G_c": None}
+
     def read(self, context: Any, before: Array | None) -> Array:
         """Return the place of a context, from what a user tells.
 
@@ -111,6 +116,12 @@ class LipschitzContext(ContextKind, kw_only=False):
 
     G_c: float = positive()
     one_sided: bool = flag(default=False)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What :mod:`surefoot.controller.check` needs to know of it."""
+        word = "joint" if self.is_joint else "one_sided" if self.one_sided else "both_sides"
+        return {"kind": word, "G_c": self.G_c}
 
     def rise(self, before: Array, after: Array) -> Array:
         """Return the distance, or how far it is up, times G_c."""
