@@ -289,7 +289,7 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
         ),
         (
             lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), keep_start=True),
-            "keep_start must be False",
+            "keep_start, and a leader's gradient_bound, must be left out",
         ),
     ],
 )

@@ -200,7 +200,10 @@ class ContextHull(LipschitzHull):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.keep_start:
-            raise InvalidValueError("keep_start must be False where there are contexts, got True")
+            raise InvalidValueError(
+                "keep_start, and a leader's gradient_bound, must be left out where there are "
+                "contexts, got True"
+            )
         if self.errors.drifts:
             raise InvalidValueError(
                 "drift must be told beside a context, as ToldDrift() or with the context, got "
