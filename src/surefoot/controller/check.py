@@ -212,7 +212,7 @@ class Checker:
         if record.get("constraint_value") is not None:
             self.take_reading(record, t - life.delay if life.late else t)
         if life.most and life.spent is not None:  # a round that nobody read counts as proved
-            read = [number(record["constraint_value"], "g") + life.nu] if t in self.read else []
+            read = [raw - life.noise for raw in self.read[t][1]] if t in self.read else []
             read += self.bounds.get(t, [])
             life.spent = life.spent + min(read) if read else None
         self.t = t + 1
