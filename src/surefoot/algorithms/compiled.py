@@ -176,7 +176,7 @@ def sizes(fields: dict[str, Any]) -> tuple[int, int]:
     """Return how many doubles a state and the scratch memory of a rule have, as C counts them."""
     memory, learner, normals = _lengths(fields)
     head = fields["d"] + memory + learner
-    vectors = 40 * fields["d"] + 24 * fields.get("cuts", 0) + 24 * fields["rows"]
+    vectors = 80 * fields["d"] + 24 * fields.get("cuts", 0) + 24 * fields["rows"]
     return head + normals, head + vectors + _search_size(fields)
 
 

@@ -79,25 +79,66 @@ static inline sf_hull sf_hull_of(const sf_rule *rule, const double *anchor, cons
     hull.anchor_radius = -hull.anchor_level / rule->G_g - lost;
     hull.radius = -hull.level / rule->G_g - lost;
     hull.rounding = sf_rounding(rule);
-    hull.ladder = NULL;
+    hull.balls = NULL;
     return hull;
 }
 
-/* The same with the balls of the ladder, as they are in round t. */
-static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, double t)
+/* Add a ball to those beside the last action's. */
+static inline void sf_add_ball(sf_balls *balls, const sf_hull *hull, const double *spot,
+                               double level, double radius, double *way, int d)
+{
+    const int j = balls->count++;
+    sf_minus(way, spot, hull->x, d);
+    balls->spot[j] = spot;
+    balls->level[j] = level;
+    balls->radius[j] = radius;
+    balls->apart[j] = sf_dot(way, way, d);
+}
+
+/* What depends on the balls alone, once for all points that are asked for. */
+SF_WIDE void sf_measure_balls(sf_balls *balls, double last)
+{
+    for (int j = 0; j < balls->count; j++) {
+        const double less = last - balls->radius[j], apart = balls->apart[j];
+        const double free = apart - less * less, most = last >= 0.0 ? 1.0 : balls->radius[j] / -less;
+        const double one = less > 0.0 ? 1.0 : 0.0; /* where one ball holds the other */
+        balls->less[j] = less;
+        balls->inverse[j] = apart > 0.0 ? 1.0 / apart : 0.0;
+        balls->slope[j] = free > 0.0 ? less * sqrt(apart / free) / apart : 0.0;
+        balls->low[j] = free > 0.0 ? 0.0 : one;
+        balls->top[j] = free > 0.0 ? most : one;
+    }
+}
+
+/* The same with the balls of the ladder, as they are in round t; with that of the start, which is
+ * not searched, where it counts. */
+static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, double t, int start,
+                                  sf_balls *balls, sf_work *work)
 {
     const int d = SF_DIM(rule);
-    const double lost = sf_lost(rule), *last = sf_last(memory);
-    sf_hull hull = sf_hull_of(rule, sf_anchor(memory, d), last, t);
-    hull.ladder = sf_rung(memory, 0, d);
+    const double lost = sf_lost(rule), *anchor = sf_anchor(memory, d);
+    sf_hull hull = sf_hull_of(rule, anchor, sf_last(memory), t);
+    double *ways = sf_take(work, SF_BALLS * d);
+    balls->count = 0;
+    balls->ways = ways;
+    sf_add_ball(balls, &hull, anchor, hull.anchor_level, hull.anchor_radius, ways, d);
     for (int j = 0; j < SF_RUNGS; j++) {
-        const sf_spot spot = sf_spot_at(sf_rung(memory, j, d), d);
-        hull.rung_level[j] = sf_aged(spot.value, t - spot.round, rule->drift);
-        hull.rung_radius[j] = -hull.rung_level[j] / rule->G_g - lost;
-        if (hull.rung_radius[j] > 0.0) {
-            hull.rung_apart[j] = sf_squared_distance(last, spot.x, d);
+        const double *rung = sf_rung(memory, j, d);
+        const double level = sf_aged(rung[d], t - rung[d + 1], rule->drift);
+        const double radius = -level / rule->G_g - lost;
+        if (radius > 0.0) {
+            double *way = ways + (size_t)balls->count * d;
+            sf_add_ball(balls, &hull, rung, level, radius, way, d);
         }
     }
+    balls->searched = balls->count;
+    if (start) {
+        const sf_hull from = sf_hull_of(rule, sf_first(memory, d), sf_last(memory), t);
+        double *way = ways + (size_t)balls->count * d;
+        sf_add_ball(balls, &hull, from.anchor, from.anchor_level, from.anchor_radius, way, d);
+    }
+    sf_measure_balls(balls, hull.radius);
+    hull.balls = balls;
     return hull;
 }
 
@@ -108,39 +149,35 @@ typedef struct {
     double room;  /* how long it may be */
     double *centre, *offset;
     double anchor_level, anchor_round; /* of the ball that is beside the last one */
-    int rung;                          /* where that is on the ladder; -1 for the anchor */
+    int ball;                          /* which of the balls that is; -1 for the anchor alone */
+    int start;                         /* whether the hull with the start's may hold the point */
 } sf_near;
 
-/* About how far a point is from the hull of a ball and the last one.
- * apart: the squared distance of both; there: that of the point from the last. */
-static inline double sf_beyond(const sf_hull *hull, const double *w, const double *a, double r_a,
-                               double apart, double there, int d)
+/* About how far a point is from the hull of each ball and the last one.
+ * products: of the ways to the balls with that to the point, whose squared length is there. */
+SF_WIDE void sf_find_gaps(double *gaps, const sf_balls *balls, const double *products, double there)
 {
-    const double less = hull->radius - r_a;
-    const double squared = sf_squared_distance(w, a, d), free = apart - less * less;
-    double share = less > 0.0 ? 1.0 : 0.0, q = 0.0;
-    if (apart > 0.0) { /* the product of both ways, from the squares of all three sides */
-        q = 0.5 * (squared + apart - there);
+    for (int j = 0; j < balls->count; j++) {
+        const double apart = balls->apart[j], along = products[j] * balls->inverse[j];
+        const double off = sf_max(there - products[j] * along, 0.0); /* squared, from the line */
+        const double foot = 1.0 - along;
+        const double best = foot + balls->slope[j] * sqrt(off);
+        const double share = sf_min(sf_max(best, balls->low[j]), balls->top[j]);
+        const double further = share - foot;
+        const double far = sqrt(off + apart * (further * further));
+        gaps[j] = far - sf_max(balls->radius[j] + share * balls->less[j], 0.0);
     }
-    if (free > 0.0) {
-        const double off = sf_max(squared - q * q / apart, 0.0);
-        const double top = hull->radius >= 0.0 ? 1.0 : r_a / -less;
-        share = (q + less * sqrt(off * apart / free)) / apart;
-        share = share < 0.0 ? 0.0 : share > top ? top : share;
-    }
-    const double far = sf_max(squared - 2.0 * share * q + share * share * apart, 0.0);
-    return sqrt(far) - sf_max(r_a + share * less, 0.0);
 }
 
-/* The hull with one of the ladder's balls for the anchor, and no ladder. */
-static inline sf_hull sf_take_rung(const sf_hull *hull, int j, int d)
+/* The hull with one of the balls for the anchor, and no other. */
+static inline sf_hull sf_take_ball(const sf_hull *hull, int j, int d)
 {
     sf_hull one = *hull;
-    one.ladder = NULL;
+    one.balls = NULL;
     if (j >= 0) {
-        one.anchor = hull->ladder + (size_t)j * (d + 2);
-        one.anchor_level = hull->rung_level[j];
-        one.anchor_radius = hull->rung_radius[j];
+        one.anchor = hull->balls->spot[j];
+        one.anchor_level = hull->balls->level[j];
+        one.anchor_radius = hull->balls->radius[j];
         one.anchor_round = one.anchor[d + 1];
     }
     return one;
@@ -170,14 +207,15 @@ static inline double sf_share_of_two_balls(const sf_hull *hull, const double *w,
     return share < 0.0 ? 0.0 : share > top ? top : share;
 }
 
-/* The ball nearest to a point, of the hull with the anchor or with one rung of the ladder. */
-static inline sf_near sf_nearest_on_rung(const sf_hull *hulls, const double *w, int rung, int d,
-                                         double *centre, double *offset)
+/* The ball nearest to a point, of the hull with one of the balls. */
+static inline sf_near sf_nearest_of(const sf_hull *hulls, const double *w, int ball, int d,
+                                    double *centre, double *offset)
 {
-    const sf_hull one = sf_take_rung(hulls, rung, d), *hull = &one;
+    const sf_hull one = sf_take_ball(hulls, ball, d), *hull = &one;
     const double *a = hull->anchor, *b = hull->x;
     sf_near near;
-    near.rung = rung;
+    near.ball = ball;
+    near.start = 1;
     near.anchor_level = hull->anchor_level;
     near.anchor_round = hull->anchor_round;
     near.centre = centre;
@@ -197,39 +235,37 @@ static inline sf_near sf_nearest_on_rung(const sf_hull *hulls, const double *w, 
  * rounding, or the first: a last bit must not decide. */
 static inline sf_near sf_nearest_ball(const sf_hull *hulls, const double *w, int d, sf_work *work)
 {
-    double *centre = sf_take(work, d), *offset = sf_take(work, d);
-    if (!hulls->ladder) {
-        return sf_nearest_on_rung(hulls, w, -1, d, centre, offset);
+    double *centre = sf_take(work, d), *offset = sf_take(work, d); /* beside each other */
+    const sf_balls *balls = hulls->balls;
+    if (!balls) {
+        return sf_nearest_of(hulls, w, -1, d, centre, offset);
     }
-    const double there = sf_squared_distance(w, hulls->x, d);
-    double apart = sf_squared_distance(hulls->x, hulls->anchor, d), beyond[SF_RUNGS + 1];
-    beyond[0] = sf_beyond(hulls, w, hulls->anchor, hulls->anchor_radius, apart, there, d);
-    double least = beyond[0];
-    for (int j = 0; j < SF_RUNGS; j++) {
-        beyond[j + 1] = HUGE_VAL;
-        if (hulls->rung_radius[j] > 0.0) {
-            const double *spot = hulls->ladder + (size_t)j * (d + 2);
-            beyond[j + 1] = sf_beyond(hulls, w, spot, hulls->rung_radius[j], hulls->rung_apart[j],
-                                      there, d);
-            apart = sf_max(apart, hulls->rung_apart[j]);
-            least = beyond[j + 1] < least ? beyond[j + 1] : least;
+    const int count = balls->searched;
+    double products[SF_BALLS], gaps[SF_BALLS];
+    sf_minus(offset, w, hulls->x, d);
+    const double there = sf_dot(offset, offset, d);
+    sf_multiply(products, balls->ways, balls->count, offset, d);
+    sf_find_gaps(gaps, balls, products, there);
+    double apart = there, least = gaps[0];
+    for (int j = 0; j < count; j++) {
+        apart = sf_max(apart, balls->apart[j]);
+        least = gaps[j] < least ? gaps[j] : least;
+    }
+    const double close = SF_CLOSE * sqrt(apart), rounding = hulls->rounding;
+    int first = 0;
+    while (first < count - 1 && !(gaps[first] <= least + close)) {
+        first++;
+    }
+    sf_near near = sf_nearest_of(hulls, w, first, d, centre, offset);
+    for (int j = first + 1; least <= close && near.far > near.room + rounding && j < count; j++) {
+        if (gaps[j] <= least + close) {
+            near = sf_nearest_of(hulls, w, j, d, centre, offset);
         }
     }
-    const double close = SF_CLOSE * sqrt(sf_max(there, apart));
-    int first = -1;
-    for (int j = SF_RUNGS - 1; j >= -1; j--) {
-        first = beyond[j + 1] <= least + close ? j : first;
+    if (near.ball != first && near.far > near.room + rounding) {
+        near = sf_nearest_of(hulls, w, first, d, centre, offset);
     }
-    const double rounding = hulls->rounding;
-    sf_near near = sf_nearest_on_rung(hulls, w, first, d, centre, offset);
-    for (int j = first + 1; least <= close && near.far > near.room + rounding && j < SF_RUNGS; j++) {
-        if (beyond[j + 1] <= least + close) {
-            near = sf_nearest_on_rung(hulls, w, j, d, centre, offset);
-        }
-    }
-    if (near.rung != first && near.far > near.room + rounding) {
-        near = sf_nearest_on_rung(hulls, w, first, d, centre, offset);
-    }
+    near.start = balls->count == count || !(gaps[count] > rounding + close);
     return near;
 }
 
@@ -273,7 +309,8 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
         return upper + sf_lost(rule) * rule->G_g < 0.0 ? SF_OK : SF_START;
     }
     if (!errors.exact) { /* what was certified bounds g as well as the reading does */
-        const sf_hull hull = sf_hulls_of(rule, memory, t - age);
+        sf_balls balls;
+        const sf_hull hull = sf_hulls_of(rule, memory, t - age, 0, &balls, &work);
         if (!sf_differ(x, last, d)) {
             upper = sf_min(upper, hull.level);
         } else if (age == 0.0 && last[d + 1] == t - 1.0) { /* it was certified by just this */
@@ -295,14 +332,14 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
 }
 
 /* The region of the next round: the hull; under drift, at times the anchor alone, to visit it. */
-static inline void sf_find_hull(sf_region *region)
+static inline void sf_find_hull(sf_region *region, sf_work *work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     const double *memory = region->memory, *anchor = sf_anchor(memory, d);
     const double t = memory[0] + 1.0;
     sf_hull *hull = &region->hull;
-    *hull = sf_hulls_of(rule, memory, t);
+    *hull = sf_hulls_of(rule, memory, t, rule->keep_start, &region->balls, work);
     region->upper = sf_last(memory)[d];
     region->depth = sf_max(hull->anchor_radius, hull->radius);
     region->longest = sf_max(hull->radius, 0.0);
@@ -320,12 +357,12 @@ static inline void sf_find_hull(sf_region *region)
             hull->anchor_radius = r;
             hull->anchor_level = hull->level;
             hull->anchor_round = sf_last(memory)[d + 1];
-            hull->ladder = NULL;
+            hull->balls = NULL;
         } else if (hull->anchor_level >= 0.5 * anchor[d] && r_a > sf_max(r, 0.0)) {
             hull->x = hull->anchor;
             hull->level = hull->anchor_level;
             hull->radius = hull->anchor_radius = SF_POINT;
-            hull->ladder = NULL;
+            hull->balls = NULL;
             region->has_start = 0;
         }
     }
@@ -355,7 +392,8 @@ static inline int sf_nearest_in(const sf_hull *hull, const sf_hull *other, doubl
     if (!(hull->anchor_radius > 0.0)) {
         return SF_EMPTY; /* drift may have used all the slack that was ever seen */
     }
-    if (near.far <= near.room + rounding || (other && sf_in_hull(other, w, rounding, d, work))) {
+    if (near.far <= near.room + rounding
+        || (other && near.start && sf_in_hull(other, w, rounding, d, work))) {
         sf_copy(next, w, d);
         return SF_OK;
     }
@@ -398,7 +436,7 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
     const double *x = region->hull.x;
     sf_work some = work;
     sf_region part = *region; /* which is convex */
-    part.hull = sf_take_rung(&region->hull, sf_nearest_ball(&region->hull, w, d, &some).rung, d);
+    part.hull = sf_take_ball(&region->hull, sf_nearest_ball(&region->hull, w, d, &some).ball, d);
     const double share = sf_min(size / sf_max(sf_distance(w, x, d), 1e-300), 1.0);
     sf_copy(z, x, d);
     for (int sweep = 0; sweep < 60; sweep++) {
@@ -517,7 +555,8 @@ static inline unsigned sf_hull_alarms(const sf_rule *rule, const double *before,
     if (sf_first(before, d)[d] == HUGE_VAL) {
         return alarms;
     }
-    const sf_hull hull = sf_hulls_of(rule, before, t);
+    sf_balls balls;
+    const sf_hull hull = sf_hulls_of(rule, before, t, 0, &balls, &work);
     const sf_near near = sf_nearest_ball(&hull, x, d, &work);
     if (least > sf_hull_bound(rule, &hull, &near) + 4 * noise) {
         alarms |= SF_ABOVE;

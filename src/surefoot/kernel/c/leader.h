@@ -122,10 +122,14 @@ static inline void sf_init_leader(const sf_rule *rule, double *block, const doub
 /* ln(1 + x) for |x| <= 1/2, by a series, so that every machine has the same bits. */
 static inline double sf_log1p(double x)
 {
+    static const double shares[] = {1.0 / 37, 1.0 / 35, 1.0 / 33, 1.0 / 31, 1.0 / 29, 1.0 / 27,
+                                    1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15,
+                                    1.0 / 13, 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,
+                                    1.0};
     const double s = x / (2.0 + x), square = s * s;
     double sum = 0.0;
-    for (int k = 37; k > 0; k -= 2) {
-        sum = 1.0 / k + square * sum;
+    for (int k = 0; k < 19; k++) {
+        sum = shares[k] + square * sum;
     }
     return 2.0 * s * sum;
 }
@@ -195,15 +199,17 @@ static inline void sf_reweigh(sf_leader *leader, const double *grad, double size
     }
 }
 
-/* Keep a leader where the points of the domain are: within a length of the start, or in the box. */
-static inline void sf_limit(const sf_rule *rule, const sf_leader *leader, double *z, double length)
+/* Keep a leader where the points of the domain are: within a length of the start, or in the box;
+ * return whether it was elsewhere. */
+static inline int sf_limit(const sf_rule *rule, const sf_leader *leader, double *z, double length)
 {
     const int d = SF_DIM(rule);
     const double squared = sf_dot(z, z, d);
     const int is_ball = rule->domain == SF_BALL;
     const double most = is_ball ? length : 1e100;
     const double share = squared <= most * most ? 1.0 : most / sqrt(squared);
-    if (share != 1.0) {
+    int moved = share != 1.0;
+    if (moved) {
         for (int i = 0; i < d; i++) {
             z[i] = share * z[i];
         }
@@ -212,16 +218,10 @@ static inline void sf_limit(const sf_rule *rule, const sf_leader *leader, double
         const double point = leader->start[i] + z[i];
         if (!(point >= rule->lower[i] && point <= rule->upper[i])) {
             z[i] = sf_min(sf_max(point, rule->lower[i]), rule->upper[i]) - leader->start[i];
+            moved = 1;
         }
     }
-}
-
-/* The product of each of n rows with a vector. */
-SF_WIDE void sf_multiply(double *out, const double *rows, int n, const double *x, int d)
-{
-    for (int k = 0; k < n; k++) {
-        out[k] = sf_dot(rows + (size_t)k * d, x, d);
-    }
+    return moved;
 }
 
 /* The weighted sum of n rows, four at once; what has no weight is left out. */
@@ -391,7 +391,8 @@ SF_WIDE void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
     const int n = leader->count;
     int *held = (int *)sf_take(&work, n), m = 0;
     double *v = sf_take(&work, n), *way = sf_take(&work, n), *push = sf_take(&work, d);
-    double squared = 0.0;
+    double *weights = sf_take(&work, n), squared = 0.0;
+    sf_fill(weights, 0.0, n);
     for (int k = 0; k < n; k++) {
         if (mu[k] > 0.0) {
             held[m] = k;
@@ -402,10 +403,10 @@ SF_WIDE void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
     }
     squared = sf_dot(v, v, m);
     for (int turn = 0; m > 1 && turn < SF_DIRECTIONS && turn < m; turn++) {
-        sf_fill(push, 0.0, d);
         for (int j = 0; j < m; j++) {
-            sf_along(push, push, way[j], leader->normals + (size_t)held[j] * d, d);
+            weights[held[j]] = way[j];
         }
+        sf_combine(push, leader, weights, d);
         const double bend = sf_dot(push, push, d);
         if (!(bend > 1e-14 * sf_dot(way, way, m))) {
             break; /* the normals cancel: nothing to gain */
@@ -436,17 +437,19 @@ SF_WIDE void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
 }
 
 /* Better multipliers mu, and the leader z that they lead to from where it would be without cuts.
- * newest: the cut that is served first, exactly, -1 for none. */
+ * at: the products of z with the normals, known to rounding where nothing was left to do and z
+ * was never limited; newest: the cut that is served first, exactly, -1 for none. */
 static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, double *z, double *mu,
                              const double *free, const double *offsets, int newest, double enough,
-                             sf_work work)
+                             double *at, sf_work work)
 {
     const int d = SF_DIM(rule), n = leader->count;
     const double limit = 2.0 * leader->numbers[SF_REACH];
     double *v = sf_take(&work, n), *step = sf_take(&work, n), *push = sf_take(&work, d);
+    int known = 0;
     sf_combine(push, leader, mu, d);
     sf_minus(z, free, push, d);
-    sf_limit(rule, leader, z, limit);
+    const int limited = sf_limit(rule, leader, z, limit);
     if (newest >= 0) {
         const double *row = leader->normals + (size_t)newest * d;
         const double over = sf_dot(row, z, d) - offsets[newest];
@@ -457,18 +460,20 @@ static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, doubl
     }
     for (int time = 0; time < 2; time++) {
         double most = 0.0;
-        sf_rows_dot(v, leader, z, d);
+        sf_rows_dot(at, leader, z, d);
         for (int k = 0; k < n; k++) {
-            v[k] -= offsets[k];
+            v[k] = at[k] - offsets[k];
             step[k] = sf_max(v[k], -mu[k]);
             most = sf_max(most, fabs(step[k]));
         }
-        if (most <= enough) {
+        known = most <= enough;
+        if (known) {
             break;
         }
         sf_combine(push, leader, step, d);
         const double bend = sf_dot(push, push, d);
-        if (!(bend > 0.0)) {
+        known = !(bend > 0.0);
+        if (known) {
             break;
         }
         const double share = sf_min(sf_dot(step, v, n) / bend, 1.0);
@@ -481,7 +486,9 @@ static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, doubl
     }
     sf_combine(push, leader, mu, d);
     sf_minus(z, free, push, d);
-    sf_limit(rule, leader, z, limit);
+    if (sf_limit(rule, leader, z, limit) || limited || !known) {
+        sf_rows_dot(at, leader, z, d);
+    }
 }
 
 /* Move w, whose products with the normals are known, towards all the cuts, tightened by rho, that
@@ -571,7 +578,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
             offsets = nearer;
         }
         const double enough = 0.01 * sf_distance(X, leader->Z, d);
-        sf_ascend(rule, leader, Z, none, leader->Z, offsets, -1, enough, work);
+        sf_ascend(rule, leader, Z, none, leader->Z, offsets, -1, enough, at_Z, work);
         status = sf_apply_reading(Z, X, region->upper, s, 0.0, d, work);
         if (status != SF_OK) {
             return status;
@@ -690,7 +697,7 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
             for (int k = 0; k < n; k++) {
                 pulls[k] = pulls[k] * (scale > 0 ? before / scale : 1.0);
             }
-            sf_ascend(rule, leader, point, pulls, free, leader->offsets, newest, enough, work);
+            sf_ascend(rule, leader, point, pulls, free, leader->offsets, newest, enough, at, work);
         } else {
             sf_copy(free, point, d);
             if (grad) {
@@ -698,7 +705,7 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
             }
             sf_limit(rule, leader, free, D);
             sf_fill(mu, 0.0, n);
-            sf_ascend(rule, leader, point, mu, free, leader->offsets, newest, enough, work);
+            sf_ascend(rule, leader, point, mu, free, leader->offsets, newest, enough, at, work);
             double sum = 0.0;
             for (int k = 0; k < n; k++) {
                 sum += mu[k];
@@ -710,7 +717,6 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
             }
         }
         sf_along(leader->Z, leader->Z, leader->trust[j], point, d);
-        sf_rows_dot(at, leader, point, d);
         sf_along(at_Z, at_Z, leader->trust[j], at, n);
         leader->outside[j] = 0.0;
         for (int k = 0; k < n; k++) {

@@ -43,16 +43,27 @@ static inline double sf_aged(double value, double age, double drift)
     return rise > 0.0 ? sf_raised(value + rise) : value;
 }
 
-#define SF_RUNGS 15 /* how many balls there are beside the deepest */
+#define SF_RUNGS 15              /* how many balls there are beside the deepest */
+#define SF_BALLS (SF_RUNGS + 2) /* with that, and that of the start */
 
-/* The convex hulls of the last action's ball with the anchor's, or with one of a ladder. */
+/* Balls beside the last action's, with what a search for the hull nearest to a point asks of each:
+ * the anchor's, those of the ladder, and perhaps that of the start, which is not searched. */
+typedef struct {
+    int count, searched;
+    const double *spot[SF_BALLS];
+    double level[SF_BALLS], radius[SF_BALLS];
+    const double *ways;      /* in the scratch: from the last action to each centre */
+    double apart[SF_BALLS];  /* the squared length of that */
+    double inverse[SF_BALLS], less[SF_BALLS], slope[SF_BALLS], low[SF_BALLS], top[SF_BALLS];
+} sf_balls;
+
+/* The convex hulls of the last action's ball with the anchor's, or with one of several. */
 typedef struct {
     const double *anchor, *x;
     double anchor_level, anchor_radius, anchor_round;
-    double level, radius;   /* the radius is negative where the slack is below the margin */
-    double rounding;        /* what a point that was moved to the edge may be beyond it */
-    const double *ladder;   /* spots, of which those without a ball do not count; NULL for none */
-    double rung_level[SF_RUNGS], rung_radius[SF_RUNGS], rung_apart[SF_RUNGS];
+    double level, radius;  /* the radius is negative where the slack is below the margin */
+    double rounding;       /* what a point that was moved to the edge may be beyond it */
+    const sf_balls *balls; /* NULL for the anchor's alone */
 } sf_hull;
 
 /* The certified next actions; which fields count is a matter of what is known. */
@@ -64,6 +75,7 @@ typedef struct {
     double upper; /* g at the last action was at most this */
     double radius, depth, longest, steepness, noise;
     /* hull */
+    sf_balls balls;
     sf_hull hull, from_start;
     int has_start;
     double rounding;

@@ -61,7 +61,7 @@ static inline size_t sf_state_size(const sf_rule *rule)
 static inline size_t sf_scratch_size(const sf_rule *rule)
 {
     const size_t cuts = rule->proposer == SF_LEADER ? SF_CUTS(rule) : 0;
-    const size_t vectors = 40 * (size_t)SF_DIM(rule) + 24 * cuts + 24 * (size_t)rule->rows;
+    const size_t vectors = 80 * (size_t)SF_DIM(rule) + 24 * cuts + 24 * (size_t)rule->rows;
     if (!sf_is_here(rule)) {
         return 0;
     }
@@ -193,7 +193,7 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
     region.errors = errors;
     region.round = memory[0];
     if (kind == SF_HULL) {
-        sf_find_hull(&region);
+        sf_find_hull(&region, &work);
     } else if (kind == SF_LENGTH) {
         status = sf_find_length(&region, &work);
     } else {

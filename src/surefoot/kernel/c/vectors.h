@@ -30,8 +30,11 @@ static inline double *sf_take(sf_work *work, int n)
 /* The sum of eight lanes, and of the products from the i-th on, one by one. */
 static inline double sf_end_dot(const double *lane, const double *a, const double *b, int i, int n)
 {
-    double sum = ((lane[0] + lane[4]) + (lane[2] + lane[6]))
-                 + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+    double sum = 0.0; /* which the lanes are, where n is below 8 */
+    if (i > 0) {
+        sum = ((lane[0] + lane[4]) + (lane[2] + lane[6]))
+              + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+    }
     for (; i < n; i++) {
         sum += a[i] * b[i];
     }
@@ -49,6 +52,14 @@ static inline double sf_dot(const double *a, const double *b, int n)
         }
     }
     return sf_end_dot(lane, a, b, i, n);
+}
+
+/* The product of each of n rows with a vector. */
+SF_WIDE void sf_multiply(double *out, const double *rows, int n, const double *x, int d)
+{
+    for (int k = 0; k < n; k++) {
+        out[k] = sf_dot(rows + (size_t)k * d, x, d);
+    }
 }
 
 static inline int sf_all_finite(const double *a, int n)
@@ -144,7 +155,7 @@ static inline double sf_squared_distance(const double *a, const double *b, int n
             lane[k] += way * way;
         }
     }
-    double sum = sf_end_dot(lane, a, b, n, n);
+    double sum = i > 0 ? sf_end_dot(lane, a, b, n, n) : 0.0;
     for (; i < n; i++) {
         const double way = a[i] - b[i];
         sum += way * way;
