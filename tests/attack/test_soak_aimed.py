@@ -16,8 +16,9 @@ def test_no_aimed_attack_leads_outside_or_gives_a_false_alarm(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", soak.KINDS)
-def test_no_aimed_attack_of_many_leads_outside_and_some_come_close(kind):
-    many = 8 if kind == "below rounding" else 30
+def test_no_aimed_attack_of_many_leads_outside_and_some_come_close(kind, each_engine):
+    # Both engines play the same rule: the many attacks are for the quick one.
+    many = 8 if kind == "below rounding" or each_engine == "python" else 30
     found = [soak.attack(n, kind) for n in range(100, 100 + many)]
     assert [outcome for outcome in found if outcome.violations or outcome.alarms] == []
     assert max(outcome.worst for outcome in found) > -1e-3
