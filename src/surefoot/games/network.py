@@ -137,13 +137,10 @@ def mixing_matrix(graph: str, agents: int) -> Array:
     n = checks.positive_int(agents, "agents")
     if graph == "complete" or n == 1:
         return np.full((n, n), 1 / n)
-    W = np.zeros((n, n))
+    one = np.eye(n)
     if graph == "ring":
-        for i in range(n):
-            W[i, i] += 0.5
-            W[i, (i + 1) % n] += 0.25
-            W[i, (i - 1) % n] += 0.25
-        return W
+        return 0.5 * one + 0.25 * (np.roll(one, 1, axis=0) + np.roll(one, -1, axis=0))
+    W = np.zeros((n, n))
     W[0, :] = W[:, 0] = 1 / n
     W[np.arange(1, n), np.arange(1, n)] = 1 - 1 / n
     return W
