@@ -128,7 +128,7 @@ def test_every_action_fulfils_the_inequality_in_rationals(kind, d):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=repr)
+@pytest.mark.parametrize("kind", [*KINDS, ToldDrift()], ids=repr)
 def test_an_adversary_finds_no_round_outside(kind):
     from benchmarks.soak_context import attack
 
