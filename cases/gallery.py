@@ -1,4 +1,4 @@
-"""Write the gallery, docs/cases.md, and the table of cases/README.md from the cases' own READMEs.
+"""Write the gallery, docs/cases.md, and the tables of two READMEs from the cases' own READMEs.
 
 ``python -m cases.gallery``. A README begins with a title and one line; its table was measured by
 the command of the case, and says by its bold rows which rules are certified.
@@ -60,7 +60,7 @@ def find_cases() -> list[Case]:
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write the pages."""
     cases, page = find_cases(), []
     for case in cases:
         page += [
@@ -80,6 +80,13 @@ def main() -> None:
     rows = [[f"[{c.title}]({c.name}/README.md)", c.line, c.ours, c.theirs] for c in cases]
     head = ("case", "what must hold", "rounds outside, certified", "rounds outside, others")
     write_page(HERE / "README.md", table(head, rows))
+    cells = [
+        f"![{c.title}](docs/images/case_{c.name}.png) [{c.title}](cases/{c.name}/README.md): "
+        f"{c.ours} rounds outside, others {c.theirs}"
+        for c in cases
+    ]
+    pairs = [[*cells[i : i + 2], ""][:2] for i in range(0, len(cells), 2)]
+    write_page(HERE.parent / "README.md", table(("", ""), pairs))
 
 
 if __name__ == "__main__":
