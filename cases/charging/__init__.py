@@ -7,8 +7,10 @@ rating :math:`c_k` may not be exceeded in any minute. As a constraint this is
 .. math:: g_k(x) = \frac{|z_k(x)|^2 - c_k^2}{2c_k} \le 0,
 
 convex and quadratic: in ampere near the rating, and without the kink that :math:`|z_k| - c_k` has
-where no current flows. Which cars are there is known before the minute begins; the network is
-measured: the value and the sensitivities of each line at the currents that flow.
+where no current flows. The building beside the car park takes a share of every rating, which is
+metered before the minute begins: :math:`g_k + c_k\ell_t \le 0`. It is made up; all else is real.
+Which cars are there is known before the minute begins as well; the network is measured: the value
+and the sensitivities of each line at the currents that flow.
 
 The sessions are ACN-Data's, the networks acnportal's (``data/README.md`` names sources and
 licences). Nothing is downloaded.
@@ -33,24 +35,16 @@ from surefoot.problems.problem import Problem
 from surefoot.problems.ready import Draws
 from surefoot.sets import Ball
 
-__all__ = [
-    "LARGEST",
-    "PER_AMPERE",
-    "ChargingNetwork",
-    "ChargingRecord",
-    "ChargingRule",
-    "ChargingSite",
-    "Minute",
-    "Site",
-    "charging_site",
-    "ev_charging",
-]
+__all__ = ["ChargingNetwork", "ChargingSite", "Minute", "charging_site", "ev_charging"]
 
 LARGEST = 32.0
 """The largest current of a charger, in ampere."""
 
 PER_AMPERE = 208.0 / 60.0
 """Wh that a charger delivers per minute and ampere, at 208 V."""
+
+MOST = 0.15
+"""The largest load of the building."""
 
 _MIDNIGHT = 7 * 60  # of the sites, in minutes of UTC
 Site: TypeAlias = Literal["caltech", "jpl"]
@@ -68,12 +62,22 @@ class ChargingNetwork:
     matrix: Array
     ratings: Array
 
-    def values(self, x: Array) -> Array:
-        """Return g of each line: above 0 where its rating is exceeded."""
-        z = self.matrix @ x
-        return (z.real * z.real + z.imag * z.imag - self.ratings**2) / (2.0 * self.ratings)
+    def values(self, x: Array, load: float = 0.0) -> Array:
+        """Return g of each line: above 0 where its rating is exceeded.
 
-    def measure(self, x: Array) -> tuple[Array, Array]:
+        Args:
+            x: the currents.
+            load: of the building.
+        """
+        z, c = self.matrix @ x, self.ratings
+        return (z.real * z.real + z.imag * z.imag - c * c) / (2.0 * c) + load * c
+
+    def leave(self, load: float) -> ChargingNetwork:
+        """Return the lines with what the building leaves of their ratings, less their rounding."""
+        left = np.sqrt(1.0 - 2.0 * load) * (1 - 1e-12)
+        return ChargingNetwork(self.matrix, self.ratings * left)
+
+    def measure(self, x: Array, load: float = 0.0) -> tuple[Array, Array]:
         """Return what meters report at the currents that flow: g and its gradient, per line.
 
         Example:
@@ -84,7 +88,7 @@ class ChargingNetwork:
         """
         z = self.matrix @ x
         slopes = (z.conj()[:, None] * self.matrix).real / self.ratings[:, None]
-        return self.values(x), slopes
+        return self.values(x, load), slopes
 
     @property
     def curvatures(self) -> Array:
@@ -94,8 +98,7 @@ class ChargingNetwork:
 
     def equal_share(self) -> float:
         """Return the largest current that all chargers may draw at the same time."""
-        most = (self.ratings / abs(self.matrix.sum(axis=1))).min() * (1 - 1e-12)  # its rounding
-        return float(min(LARGEST, most))
+        return float(min(LARGEST, (self.ratings / abs(self.matrix.sum(axis=1))).min()))
 
 
 class Minute(NamedTuple):
@@ -107,8 +110,9 @@ class Minute(NamedTuple):
             what the car still asks for.
         remaining: what each car still asks for, in Wh.
         left: minutes until each car leaves.
+        load: of the building in this minute.
         action: the currents of the last minute.
-        values: g of each line at that time.
+        values: g of each line at these currents, under the load of this minute.
         slopes: its gradient, per line.
     """
 
@@ -116,6 +120,7 @@ class Minute(NamedTuple):
     upper: Array
     remaining: Array
     left: Array
+    load: float
     action: Array
     values: Array
     slopes: Array
@@ -148,13 +153,13 @@ class ChargingSite:
         name: of the site.
         network: its lines.
         sessions: arrival and departure (minutes from the start), request (Wh), charger.
-        minutes: how many there are.
+        load: of the building in every minute, in ratings: 0.1 where g is higher by a tenth of each.
     """
 
     name: str
     network: ChargingNetwork
     sessions: dict[str, Array]
-    minutes: int
+    load: Array
 
     @property
     def chargers(self) -> int:
@@ -171,13 +176,12 @@ class ChargingSite:
 
         Example:
             >>> site = charging_site("caltech", days=1)
-            >>> share = site.network.equal_share()
-            >>> done = site.run(lambda minute: np.minimum(minute.upper, share))
-            >>> bool((done.values <= 0).all()), round(done.delivered), round(done.asked)
-            (True, 374, 856)
+            >>> done = site.run(lambda minute: 0.0 * minute.upper, minutes=600)
+            >>> bool((done.values <= 0).all()), done.delivered, round(done.asked)
+            (True, 0.0, 253)
         """
         network, d = self.network, self.chargers
-        T = self.minutes if minutes is None else checks.positive_int(minutes, "minutes")
+        T = len(self.load) if minutes is None else checks.positive_int(minutes, "minutes")
         arrival, departure, request, charger = self.sessions.values()
         remaining, leaves, x = np.zeros(d), np.zeros(d, dtype=np.int64), np.zeros(d)
         asked = delivered = 0.0
@@ -192,14 +196,15 @@ class ChargingSite:
                     asked += wanted
             upper = np.minimum(remaining / PER_AMPERE, LARGEST)
             left = np.maximum(leaves - t, 0)
-            seen = Minute(t, upper, remaining.copy(), left, x, *network.measure(x))
+            load = float(self.load[t])
+            seen = Minute(t, upper, remaining.copy(), left, load, x, *network.measure(x, load))
             begin = time.process_time()
             x = rule(seen)
             if upper.any():
                 seconds.append(time.process_time() - begin)
             if not ((x >= 0) & (x <= upper)).all():
                 raise InvalidValueError(f"the currents of minute {t} must be within the announced")
-            largest[t] = network.values(x).max()
+            largest[t] = network.values(x, load).max()
             energy = PER_AMPERE * x
             remaining, delivered = np.maximum(remaining - energy, 0.0), delivered + energy.sum()
         median = 1e6 * float(np.median(seconds)) if seconds else 0.0
@@ -217,7 +222,7 @@ def charging_site(name: Site, month: str = "2019-10", days: int | None = None) -
 
     Example:
         >>> site = charging_site("jpl", days=2)
-        >>> site.minutes, site.chargers, len(site.network.ratings), len(site.sessions["arrival"])
+        >>> len(site.load), site.chargers, len(site.network.ratings), len(site.sessions["arrival"])
         (2880, 52, 24, 150)
     """
     checks.one_of(("caltech", "jpl"), name=name)
@@ -237,8 +242,14 @@ def charging_site(name: Site, month: str = "2019-10", days: int | None = None) -
             "request": data["requested"][some].astype(np.float64),
             "charger": data["station"][some],
         },
-        minutes=last - first,
+        load=building_load(last - first),
     )
+
+
+def building_load(minutes: int) -> Array:
+    """Return what a building takes of the ratings: a wave of a day, up to MOST, and some noise."""
+    wave = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(minutes) / 1440)
+    return MOST * wave * np.random.default_rng(0).uniform(0.8, 1.0, minutes)
 
 
 def ev_charging(
@@ -275,7 +286,7 @@ def ev_charging(
         car = source.integers(len(arrival), size=lead[1:])
         begin = arrival[car if streams is not None else car - np.ravel(car)[0]]
         rounds = np.arange(horizon).reshape(-1, *[1] * (len(lead) - 1))
-        return wishes[(begin + rounds) % found.minutes]
+        return wishes[(begin + rounds) % len(wishes)]
 
     targets = Draws(horizon, trials, streams).draw(draw)
     network, d = found.network, found.chargers
@@ -293,9 +304,9 @@ def ev_charging(
 
 def _wishes(site: ChargingSite) -> Array:
     """Return what each car would draw in every minute if no rating counted, as a share of 32 A."""
-    wishes = np.zeros((site.minutes, site.chargers))
+    wishes = np.zeros((len(site.load), site.chargers))
     for begin, end, request, j in zip(*site.sessions.values(), strict=True):
-        left = request / (LARGEST * PER_AMPERE) - np.arange(min(end, site.minutes) - begin)
+        left = request / (LARGEST * PER_AMPERE) - np.arange(min(end, len(wishes)) - begin)
         wishes[begin : begin + len(left), j] = np.clip(left, 0.0, 1.0)
     return wishes
 

@@ -6,27 +6,18 @@ import numpy as np
 
 from cases.charging import (
     LARGEST,
+    MOST,
     PER_AMPERE,
     ChargingNetwork,
     ChargingRule,
     ChargingSite,
     Minute,
 )
-from cases.cones import project
-from surefoot.algorithms import DPP, RegionFilter
+from surefoot.algorithms import DPP, Certified, Proposals
+from surefoot.controller import Controller
 from surefoot.core.types import Array, Feedback
-from surefoot.regions import CurvatureRows, EmptyRegionError
+from surefoot.regions import Additive, ContextHull, CurvatureRows, EmptyRegionError, Reading
 from surefoot.sets import Box
-
-__all__ = [
-    "as_fast_as_possible",
-    "certified_charging",
-    "drift_plus_penalty",
-    "equal_share",
-    "least_laxity_first",
-    "projected_charging",
-    "round_robin",
-]
 
 
 def as_fast_as_possible(minute: Minute) -> Array:
@@ -34,16 +25,17 @@ def as_fast_as_possible(minute: Minute) -> Array:
     return minute.upper
 
 
-def equal_share(network: ChargingNetwork) -> ChargingRule:
-    """Return the rule of most sites: no charger more than what all could draw at the same time."""
-    share = network.equal_share()
+def equal_share(site: ChargingSite) -> ChargingRule:
+    """Return the rule of most sites: no charger more than all could draw at the same time."""
+    share = site.network.leave(MOST).equal_share()
     return lambda minute: np.minimum(minute.upper, share)
 
 
-def least_laxity_first(network: ChargingNetwork) -> ChargingRule:
+def least_laxity_first(site: ChargingSite) -> ChargingRule:
     """Return the rule that serves the car with the least spare time first; it knows the network."""
 
     def rule(minute: Minute) -> Array:
+        network = site.network.leave(minute.load)
         if (network.values(minute.upper) <= 0).all():
             return minute.upper
         needed = minute.remaining / (LARGEST * PER_AMPERE)
@@ -51,42 +43,7 @@ def least_laxity_first(network: ChargingNetwork) -> ChargingRule:
         x = np.zeros_like(minute.upper)
         for j in cars[np.argsort((minute.left - needed)[cars], kind="stable")]:
             x[j] = min(float(minute.upper[j]), _room(network, x, int(j)))
-        return _scaled(network, x)
-
-    return rule
-
-
-def round_robin(network: ChargingNetwork, step: float = 1.0) -> ChargingRule:
-    """Return the rule that gives cars a step each in turn, while the known network allows it.
-
-    Args:
-        network: of the site.
-        step: in ampere.
-    """
-
-    def rule(minute: Minute) -> Array:
-        if (network.values(minute.upper) <= 0).all():
-            return minute.upper
-        # The rounds in which every car gets its step, at once.
-        low, high = 0, int(np.ceil(LARGEST / step))
-        while high - low > 1:
-            middle = (low + high) // 2
-            some = np.minimum(minute.upper, middle * step)
-            low, high = (middle, high) if (network.values(some) <= 0).all() else (low, middle)
-        x = np.minimum(minute.upper, low * step)
-        going = np.flatnonzero(minute.upper > x).tolist()
-        z, limit = network.matrix @ x, network.ratings
-        while going:
-            left = []
-            for j in going:
-                more = min(step, float(minute.upper[j]) - float(x[j]))
-                after = z + more * network.matrix[:, j]
-                if (abs(after) <= limit).all():
-                    x[j], z = x[j] + more, after
-                    if more == step and x[j] < minute.upper[j]:
-                        left.append(j)
-            going = left
-        return _scaled(network, x)
+        return x
 
     return rule
 
@@ -99,40 +56,6 @@ def _room(network: ChargingNetwork, x: Array, j: int) -> float:
     square, along = abs(a) ** 2, (z.conj() * a).real
     slack = np.maximum(c * c - abs(z) ** 2, 0.0)
     return float(((np.sqrt(along**2 + square * slack) - along) / square).min())
-
-
-def _scaled(network: ChargingNetwork, x: Array) -> Array:
-    """Return currents that rounding put on the wrong side of a rating, a little smaller."""
-    while (network.values(x) > 0).any():
-        x = x * (1 - 1e-12)
-    return x
-
-
-def projected_charging(network: ChargingNetwork) -> ChargingRule:
-    r"""Return projected descent with the known network, by a cone solver.
-
-    The cost of a minute is :math:`\frac12\|x - w_t\|^2` and the step size is 1, so that the next
-    currents are the feasible ones nearest to the wish. Ratings are lowered by a millionth, which is
-    what the solver may miss them by.
-    """
-
-    def rule(minute: Minute) -> Array:
-        wish = minute.upper
-        if (network.values(wish) <= 0).all():
-            return wish
-        cars = np.flatnonzero(wish > 0)
-        n, w, eye = len(cars), wish[cars], np.eye(len(cars))
-        cones = [
-            (-np.vstack([np.zeros(n), a.real, a.imag]), np.array([c * (1 - 1e-6), 0.0, 0.0]))
-            for a, c in zip(network.matrix[:, cars], network.ratings, strict=True)
-            if abs(a) @ w > c
-        ]
-        x = np.zeros_like(wish)
-        found = project(w, np.vstack([eye, -eye]), np.concatenate([w, np.zeros(n)]), cones)
-        x[cars] = np.clip(found, 0.0, w)
-        return x
-
-    return rule
 
 
 def drift_plus_penalty(site: ChargingSite, V: float = 1.0, alpha: float = 1.0) -> ChargingRule:
@@ -154,35 +77,73 @@ def drift_plus_penalty(site: ChargingSite, V: float = 1.0, alpha: float = 1.0) -
     return rule
 
 
-def certified_charging(network: ChargingNetwork) -> ChargingRule:
-    r"""Return the currents nearest to the wish that are certainly feasible.
+def certified_charging(site: ChargingSite) -> ChargingRule:
+    r"""Return the currents nearest to the wish that are certainly feasible, by rows of curvature.
 
-    The network is not known, but for a bound on the curvature of each line. Told are the announced
-    box, and value and sensitivities of each line at the currents that flow. Where so many cars
-    leave at once that no point of the announced box is certified from the last currents, the
-    currents are certified from the first measurement, that of the empty site.
+    The network is not known, but for ratings and a bound on the curvature of each line. Told are
+    the announced box, and value and sensitivities of each line at the currents that flow; where the
+    load has grown, those of a share of these currents follow, as currents add up. Where so many
+    cars leave at once that nothing of the announced box is certified from the last currents, it is
+    from none.
 
     Example:
         >>> from cases.charging import charging_site
         >>> site = charging_site("caltech", days=1)
-        >>> done = site.run(certified_charging(site.network), minutes=540)
+        >>> done = site.run(certified_charging(site), minutes=540)
         >>> bool((done.values <= 0).all()), round(done.delivered)
-        (True, 22)
+        (True, 21)
     """
-    beta, nothing = tuple(network.curvatures), np.zeros(network.matrix.shape[1])
-    reach = LARGEST * float(np.sqrt(len(nothing)))
-    safe = RegionFilter(knowledge=CurvatureRows(beta=beta, reach=reach))
-    state, first = safe.step(safe.init(nothing), Feedback(None, *network.measure(nothing)))
+    network, nothing = site.network, np.zeros(site.chargers)
+    reach = LARGEST * float(np.sqrt(site.chargers))
+    known = CurvatureRows(beta=tuple(network.curvatures), reach=reach)
+
+    def certify(minute: Minute, x: Array, g: Array, s: Array) -> Array:
+        memory = known.observe(known.init(x), Reading(x, g, s, known.errors))
+        region = known.region(memory, known.errors).within(Box(nothing, minute.upper))
+        currents: Array = region.nearest(minute.upper)
+        return currents
 
     def rule(minute: Minute) -> Array:
-        nonlocal state
-        box, seen = Box(nothing, minute.upper), Feedback(None, minute.values, minute.slopes)
-        seen = seen._replace(action=minute.action, proposal=minute.upper, within=box)
+        room = (0.5 - minute.load) * network.ratings
+        squares = np.maximum(minute.values + room, 1e-300)
+        share = min(1.0, float(np.sqrt((room / squares).min())) * (1 - 1e-9))
+        g = share**2 * squares - room
         try:
-            state, _ = safe.step(state, seen)
-            currents: Array = state.x
+            return certify(minute, share * minute.action, g, share * minute.slopes)
         except EmptyRegionError:
-            currents = first.region.within(box).nearest(minute.upper)
-        return currents
+            return certify(minute, nothing, -room, 0.0 * minute.slopes)
+
+    return rule
+
+
+def certified_in_contexts(site: ChargingSite) -> ChargingRule:
+    """Return the same for the fullest line alone, with the load as a context and one constant.
+
+    In shares of 32 A and of the rating, no slope of a line within its rating is longer than G_g.
+    """
+    ratings, nothing = site.network.ratings, np.zeros(site.chargers)
+    knowledge = ContextHull(
+        G_g=LARGEST * float(np.sqrt((site.network.curvatures / ratings).max())),
+        domain=Box(nothing, nothing + 1.0),
+        context=Additive(),
+        start_bound=MOST - 0.5,
+    )
+    player = Certified(proposer=Proposals(), knowledge=knowledge)
+    controller, last = Controller(player, nothing), 0.0
+    controller.announce(context=last)
+
+    def rule(minute: Minute) -> Array:
+        nonlocal last
+        controller.ask()
+        values = minute.values / ratings - minute.load + last  # as they were read
+        k, last = int(values.argmax()), minute.load
+        controller.tell(
+            constraint_value=float(values[k]),
+            constraint_subgradient=LARGEST * minute.slopes[k] / ratings[k],
+            proposal=minute.upper / LARGEST,
+            within=Box(nothing, minute.upper / LARGEST),
+            context=minute.load,
+        )
+        return LARGEST * controller.ask()
 
     return rule
