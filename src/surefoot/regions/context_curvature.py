@@ -34,7 +34,7 @@ from surefoot.regions.anchor import Anchor
 from surefoot.regions.context import Additive
 from surefoot.regions.curvature import Curvature, CurvatureMemory
 from surefoot.regions.errors import Errors
-from surefoot.regions.region import Reading, Region
+from surefoot.regions.region import Memory, Reading, Region
 
 __all__ = ["ContextCurvature", "MovedMemory"]
 
@@ -85,12 +85,12 @@ class ContextCurvature(Curvature):
                 f"drift must be 0 where a context is told, got {self.errors.drift!r}"
             )
 
-    def init(self, x1: Array) -> Any:
+    def init(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
         part = super().init(x1)
         return MovedMemory(0.0, None, None, part._replace(anchor=part.last))
 
-    def announce(self, memory: Any, context: Context | None) -> Any:
+    def announce(self, memory: Memory, context: Context | None) -> Memory:
         """Return the memory with the context of the next round; None where it is not known yet."""
         return memory._replace(context=context)
 
@@ -110,7 +110,7 @@ class ContextCurvature(Curvature):
         low = -round_up(fall - part.low)
         return part._replace(last=move(part.last), anchor=move(part.anchor), low=low)
 
-    def observe(self, memory: Any, reading: Reading) -> Any:
+    def observe(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
         if memory.context is None or reading.age:
             what = "contexts know no delay" if memory.context else "its context was not told"
@@ -118,16 +118,16 @@ class ContextCurvature(Curvature):
         part = super().observe(self._move(memory), reading)
         return MovedMemory(part.rounds, memory.context, None, part)
 
-    def age(self, memory: Any) -> Any:
+    def age(self, memory: Memory) -> Memory:
         """Return the memory with a round in which nothing was read."""
         part = self._move(memory)
         part = super().age(part) if part.rounds else part
         return MovedMemory(part.rounds, memory.context or memory.before, None, part)
 
-    def region(self, memory: Any, errors: Errors) -> Region:
+    def region(self, memory: Memory, errors: Errors) -> Region:
         """Return the ball in the next context."""
         return super().region(self._move(memory), errors)
 
-    def contradictions(self, memory: Any, reading: Reading) -> tuple[str, ...]:
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading of one run has that is impossible if beta and errors are right."""
         return super().contradictions(self._move(memory), reading)

@@ -69,7 +69,7 @@ from surefoot.regions.checks import check_one_run, check_reach, check_start, che
 from surefoot.regions.context import ContextKind, ToldDrift
 from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, list_causes
 from surefoot.regions.hull import LipschitzHull
-from surefoot.regions.region import Reading, Region
+from surefoot.regions.region import Memory, Reading, Region
 
 __all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion", "Seen"]
 
@@ -210,7 +210,7 @@ class ContextHull(LipschitzHull):
                 f"drift = {self.errors.drift!r}"
             )
 
-    def init(self, x1: Array) -> Any:
+    def init(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
         check_one_run(x1, self.domain)
         none, first = np.zeros(0), None
@@ -219,17 +219,17 @@ class ContextHull(LipschitzHull):
         seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
         return ContextMemory(0.0, None, first, seen)
 
-    def announce(self, memory: Any, context: Context | None) -> Any:
+    def announce(self, memory: Memory, context: Context | None) -> Memory:
         """Return the memory with the context of the next round; None where it is not known yet."""
         return memory._replace(context=context)
 
-    def age(self, memory: Any) -> Any:
+    def age(self, memory: Memory) -> Memory:
         """Return the memory with a round in which nothing was read."""
         before, rounds = memory.context or memory.before, memory.rounds
         rounds = rounds + 1.0 if rounds else rounds  # they are counted from the first reading
         return memory._replace(rounds=rounds, before=before, context=None)
 
-    def observe(self, memory: Any, reading: Reading) -> Any:
+    def observe(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
         x, g, s, errors, age = reading
         t, context = memory.rounds + 1.0, memory.context
@@ -260,11 +260,11 @@ class ContextHull(LipschitzHull):
         np.fill_diagonal(there, math.inf)
         return 1 + int((there.min(axis=0) - value)[1:-1].argmin())
 
-    def region(self, memory: Any, errors: Errors) -> Region:
+    def region(self, memory: Memory, errors: Errors) -> Region:
         """Return the hull of the balls, in the known set where there is one."""
         return ContextRegion(self, memory, errors).within(self.domain)
 
-    def contradictions(self, memory: Any, reading: Reading) -> tuple[str, ...]:
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right."""
         x, g, s, errors, _ = reading
         t, noise = int(memory.rounds) + 1, self.noise(len(x))

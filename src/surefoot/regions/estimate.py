@@ -94,7 +94,7 @@ from surefoot.regions.curvature import Curvature, CurvatureMemory
 from surefoot.regions.errors import Errors
 from surefoot.regions.hull import HullMemory, LipschitzHull
 from surefoot.regions.hull_of_log import HullOfLog, LogMemory, LogRegion
-from surefoot.regions.region import Knowledge, OnePoint, Reading, Recertified, Region
+from surefoot.regions.region import Knowledge, Memory, OnePoint, Reading, Recertified, Region
 from surefoot.sets import Ball
 
 __all__ = [
@@ -211,7 +211,7 @@ class EstimatedMemory(NamedTuple):
     """
 
     rounds: float
-    part: Any
+    part: Memory
     first: float = 0.0
     proved: float = 0.0
     used: float = 0.0
@@ -299,7 +299,7 @@ class UnknownConstant(Knowledge):
         )
         return made._replace(back=is_outside or self._is_frozen(outside))
 
-    def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Any:
+    def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Memory:
         """Return the part with a reading: what was certified by a guess is no bound."""
         x, g, s, errors, _ = reading
         told = Reading(x, g + errors.value, s, self._exact)

@@ -371,16 +371,7 @@ def _columns(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
     """Return actions, values, slopes and contexts of the rounds that have a value."""
     if g is None:
-        rounds = [row for row in getattr(x, "rounds", ()) if row.g is not None]
-        if not rounds:
-            raise InvalidValueError(
-                "g must be given with the actions, or a record of a journal with rounds, "
-                f"got {type(x).__name__} alone"
-            )
-        x = [row.action if row.played is None else row.played for row in rounds]
-        g = [row.g for row in rounds]
-        rows = [row.constraint_subgradient for row in rounds]
-        s = rows if all(v is not None and np.ndim(v) == 1 for v in rows) else None
+        x, g, s = _read_record(x)
     points = checks.to_matrix(x, "x")
     values = checks.to_vector(g, "g", length=len(points))
     slopes = None if s is None else checks.to_matrix(s, "s")
@@ -395,6 +386,22 @@ def _columns(
             f"context must have a row per action, {len(points)}, got {len(contexts)}"
         )
     return points, values, slopes, contexts
+
+
+def _read_record(record: object) -> tuple[list[Array], list[float], list[Array] | None]:
+    """Return actions, values and slopes of the rounds of a journal that have a value."""
+    rounds = [row for row in getattr(record, "rounds", ()) if row.g is not None]
+    if not rounds:
+        raise InvalidValueError(
+            "g must be given with the actions, or a record of a journal with rounds, "
+            f"got {type(record).__name__} alone"
+        )
+    slopes = [row.constraint_subgradient for row in rounds]
+    return (
+        [row.action if row.played is None else row.played for row in rounds],
+        [row.g for row in rounds],
+        slopes if all(v is not None and np.ndim(v) == 1 for v in slopes) else None,
+    )
 
 
 def fleet_constant(constants: ArrayLike, delta: float) -> float:

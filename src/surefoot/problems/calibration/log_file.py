@@ -97,10 +97,21 @@ def _choose_columns(
     for what, pattern in _PATTERNS.items():
         free = [name for name in head if name not in taken and pattern.fullmatch(name)]
         used[what] = used[what] or free
-    if not named["slopes"] and used["slopes"]:  # of an action that ends in the same way
-        ends = {_PATTERNS["slopes"].fullmatch(name)[1]: name for name in used["slopes"]}  # type: ignore[index]
-        order = [_PATTERNS["actions"].fullmatch(name) for name in used["actions"]]
-        used["slopes"] = [ends.pop(end[1], "") for end in order if end] + list(ends.values())
+    if not named["slopes"]:
+        used["slopes"] = _sort_slopes(used["actions"], used["slopes"])
+    _check_columns(path, head, used)
+    return used
+
+
+def _sort_slopes(actions: list[str], slopes: list[str]) -> list[str]:
+    """Return the slopes in the order of the actions that end in the same way."""
+    found = [(_PATTERNS["slopes"].fullmatch(name), name) for name in slopes]
+    ends = {end[1]: name for end, name in found if end}
+    order = [_PATTERNS["actions"].fullmatch(name) for name in actions]
+    return [ends.pop(end[1], "") for end in order if end and slopes] + list(ends.values())
+
+
+def _check_columns(path: str | Path, head: list[str], used: dict[str, list[str]]) -> None:
     x, s = used["actions"], used["slopes"]
     for what, names in (("the action", x), ("g", used["g"])):
         if not names or (what == "g" and len(names) > 1):
@@ -109,7 +120,6 @@ def _choose_columns(
     if s and ("" in s or len(s) != len(x)):
         wrong = f"{', '.join(filter(None, s))} for {', '.join(x)}"
         raise InvalidValueError(f"'{path}' must have a slope per action in its order, got {wrong}")
-    return used
 
 
 def _read_cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
