@@ -24,7 +24,7 @@ from surefoot.controller.records import (
 from surefoot.controller.replaying import Ending, restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.plain import digest, encode
+from surefoot.core.plain import PlainTable, digest, encode
 from surefoot.core.types import Array, ArrayLike, Region, State
 
 __all__ = ["Controller"]
@@ -170,7 +170,7 @@ class Controller(Live):
         self._say_torn(end.torn)
         if engine != run.engine:
             words = f"steps are taken by {run.engine} from round {loop.round} on, and were by"
-            more: dict[str, Any] = {"engine": run.engine, "loop": encode_loop(loop)}
+            more: PlainTable = {"engine": run.engine, "loop": encode_loop(loop)}
             self._say_opened("engine", f"{words} {engine}", loud=False, **more)
         elif end.is_rebuilt:
             words = f"the last rounds up to {loop.round - 1} were derived again, with other last"
@@ -383,10 +383,10 @@ class Controller(Live):
         if decision.error is not None:
             raise decision.error
 
-    def _header(self, run: Run, state: LoopState) -> dict[str, Any]:
+    def _header(self, run: Run, state: LoopState) -> PlainTable:
         return header_of(run, state)
 
-    def _snapshot(self, state: LoopState) -> dict[str, Any]:
+    def _snapshot(self, state: LoopState) -> PlainTable:
         return {"kind": "snapshot", "round": state.round, "loop": encode_loop(state)}
 
     def explain(self) -> Explanation:

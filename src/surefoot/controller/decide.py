@@ -37,6 +37,7 @@ from surefoot.controller.way_back import Halt, How, Spot, Stand, WayBack, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, rest
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.plain import PlainTable
 from surefoot.core.types import Array, Certificate, Context, Feedback, Info, State
 from surefoot.regions import Anchor, EmptyRegionError, StandingAnchor
 
@@ -202,9 +203,7 @@ class Round:
             return self._contradicted(state, info, found)
         return self._stepped(state, info, found, {})
 
-    def _stepped(
-        self, state: State, info: Info, found: list[Breach], why: dict[str, Any]
-    ) -> Decision:
+    def _stepped(self, state: State, info: Info, found: list[Breach], why: PlainTable) -> Decision:
         loop, seen = self.loop, self.told.feedback
         regret = loop.regret
         if regret is not None:
@@ -261,7 +260,7 @@ class Round:
             words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
             words = f"{sentence}; the likely causes, the likeliest first: {words}"
             return self._refuse(serious, PremiseError(words, causes))
-        why: dict[str, Any] = {"causes": list(causes)}
+        why: PlainTable = {"causes": list(causes)}
         if policy not in ("hold", "retreat") or self.told.worst is None:
             return self._stepped(state, info, found, why)
         how: How = "retreated" if policy == "retreat" else "held"
@@ -296,7 +295,7 @@ class Round:
         halt = loop.halt or Halt(how, "no measurement", self.t)
         lost = f"round {self.t}: nothing was measured"
         if self.run.in_contexts:
-            why: dict[str, Any] = {"policy": policy}
+            why: PlainTable = {"policy": policy}
             return self._stand_in_context(halt.how, [], why, loop.halt, lost, halt.speed)
         spot = self._spot(bound, loop.anchor, halt.reason)
         stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held()
@@ -323,7 +322,7 @@ class Round:
             )
         own = self._deviation(upper)
         if self.run.in_contexts:
-            why: dict[str, Any] = {"policy": "outside"}
+            why: PlainTable = {"policy": "outside"}
             return self._stand_in_context("held", [own], why, self.loop.halt)
         stand = self._spot(upper, anchor, own.sentence.partition(": ")[2]).held(_HALF)
         return self._stand(stand, [own], {"policy": "outside"}, self.loop.halt)
@@ -337,7 +336,7 @@ class Round:
         self,
         stand: Stand,
         found: list[Breach],
-        why: dict[str, Any],
+        why: PlainTable,
         halt: Halt | None,
         lost: str | None = None,
     ) -> Decision:
@@ -353,7 +352,7 @@ class Round:
         self,
         how: How,
         found: list[Breach],
-        why: dict[str, Any],
+        why: PlainTable,
         halt: Halt | None,
         lost: str | None = None,
         speed: float | None = None,
@@ -416,9 +415,7 @@ class Round:
 
     # --- the end of a round ----------------------------------------------------------------------
 
-    def _finish(
-        self, after: LoopState, how: How, found: list[Breach], why: dict[str, Any]
-    ) -> Decision:
+    def _finish(self, after: LoopState, how: How, found: list[Breach], why: PlainTable) -> Decision:
         """Return the decision with its new breaches, warnings and alarms."""
         loop, t = self.loop, self.t
         known = {b.constant for b in loop.breaches}

@@ -25,7 +25,7 @@ from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError, StoreError
-from surefoot.core.plain import decode, encode
+from surefoot.core.plain import PlainTable, decode, encode
 from surefoot.core.types import Array, ArrayLike, Context, Feedback
 from surefoot.kernel import compiled
 from surefoot.regions import Anchor
@@ -262,7 +262,7 @@ class Fleet(Live):
             seen = self._read(run, state, told)
             after, alarms = self._decide(run, state, seen)
             if at is not None:
-                record: dict[str, Any] = {"kind": "round", "round": state.round, "time": now()}
+                record: PlainTable = {"kind": "round", "round": state.round, "time": now()}
                 record |= {name: encode(part) for name, part in seen.items()}
                 at = self._write_round(record | {"next": after.actions.tolist()})
             self._now = (run, after, at)
@@ -317,11 +317,11 @@ class Fleet(Live):
             raise InvalidValueError("context must be told for each member or for none, got None")
         return places
 
-    def _header(self, run: Run, state: FleetState) -> dict[str, Any]:
+    def _header(self, run: Run, state: FleetState) -> PlainTable:
         header = header_of(run, run.begin(), fleet=state.actions.tolist())
         return header if state.round == 1 else self._snapshot(state) | header
 
-    def _snapshot(self, state: FleetState) -> dict[str, Any]:
+    def _snapshot(self, state: FleetState) -> PlainTable:
         loops = [encode_loop(self._loop(state, i)) for i in range(len(self))]
         return {"kind": "snapshot", "round": state.round, "loops": loops}
 

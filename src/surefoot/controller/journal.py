@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
+from surefoot.core.plain import PlainTable
 
 try:
     import fcntl
@@ -167,7 +168,7 @@ class Reader:
         """The file in a sentence."""
         return f"journal '{self.path}'"
 
-    def _read_head(self, line: bytes) -> dict[str, Any]:
+    def _read_head(self, line: bytes) -> PlainTable:
         if not line.startswith(HEAD):
             what = "it is empty" if not line else "it does not begin as one"
             raise StoreError(f"'{self.path}' is not a Surefoot journal: {what}")
@@ -228,7 +229,7 @@ class Reader:
         if not is_left and self.path.stat().st_size == self.size + self.torn:  # not written since
             raise self.damaged("its end is missing, and another file follows it")
 
-    def parse(self, line: bytes) -> dict[str, Any]:
+    def parse(self, line: bytes) -> PlainTable:
         """Return a record; its digest is right, but whoever writes a file may write anything."""
         found = _parse(line)
         if found is None or not isinstance(found.get("kind"), str):
@@ -251,7 +252,7 @@ class Reader:
         return LostRoundsError(words, self.rounds)
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> PlainTable | None:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -12,6 +12,7 @@ from surefoot.controller.journal import Journal, Position, bytes_in, now
 from surefoot.controller.loop import LoopState, Run
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.plain import PlainTable
 
 __all__ = ["JournalWarning", "Live"]
 
@@ -82,11 +83,11 @@ class Live:
             f"ask for the action of round {t} first"
         )
 
-    def _header(self, run: Run, state: Any) -> dict[str, Any]:
+    def _header(self, run: Run, state: Any) -> PlainTable:
         """Return the first line of a file that begins with a state."""
         raise NotImplementedError
 
-    def _snapshot(self, state: Any) -> dict[str, Any]:
+    def _snapshot(self, state: Any) -> PlainTable:
         """Return the line from which opening a journal replays."""
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ from surefoot.controller.records import OWN, certificate_from, unreadable
 from surefoot.core import checks
 from surefoot.core.errors import StoreError
 from surefoot.core.optional import need
-from surefoot.core.plain import NotPlainError, decode, describe
+from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
 from surefoot.core.types import Certificate, Number
 
 __all__ = [
@@ -265,7 +265,7 @@ def _short(action: np.ndarray) -> str:
     return np.array2string(action, precision=6, separator=", ", threshold=8)
 
 
-def _entries(name: str, value: Any) -> dict[str, Any]:
+def _entries(name: str, value: Any) -> PlainTable:
     """Return the numbers of a vector by name; of one number that number, of a matrix nothing."""
     if value is None or np.ndim(value) > 1:
         return {}

@@ -16,7 +16,7 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
-from surefoot.core.plain import NotPlainError, decode, encode, records_in
+from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
 from surefoot.core.types import Array, Certificate
 from surefoot.regions import (
     Anchor,
@@ -68,7 +68,7 @@ _SIZES = ("rows", "delay", "window")  # fields of a player by which its state gr
 # --- what is written -----------------------------------------------------------------------------
 
 
-def header_of(run: Run, loop: LoopState, **more: object) -> dict[str, Any]:
+def header_of(run: Run, loop: LoopState, **more: object) -> PlainTable:
     """Return the first line of a file, without how it is written."""
     return {
         "kind": "journal",
@@ -82,7 +82,7 @@ def header_of(run: Run, loop: LoopState, **more: object) -> dict[str, Any]:
     }
 
 
-def player_of(run: Run) -> dict[str, Any]:
+def player_of(run: Run) -> PlainTable:
     """Return what is played, and how, as plain data."""
     return {
         "player": encode(run.algorithm, leave_out=True, name="algorithm"),
@@ -95,10 +95,10 @@ def player_of(run: Run) -> dict[str, Any]:
     }
 
 
-def facts_of(run: Run) -> dict[str, Any]:
+def facts_of(run: Run) -> PlainTable:
     """Return what :mod:`surefoot.controller.check` needs to know of a player."""
     player, knowledge = run.algorithm, run.knowledge
-    facts: dict[str, Any] = {"kind": "other", "noise": 0.0, "domain": None}
+    facts: PlainTable = {"kind": "other", "noise": 0.0, "domain": None}
     facts |= {"delay": 0, "copies": False, "late": False}
     while isinstance(player, (Delayed, Probing)):
         if isinstance(player, Delayed):
@@ -114,7 +114,7 @@ def facts_of(run: Run) -> dict[str, Any]:
     return facts | {"noise": noise, "domain": domain}
 
 
-def _facts_of_knowledge(knowledge: Knowledge) -> dict[str, Any]:
+def _facts_of_knowledge(knowledge: Knowledge) -> PlainTable:
     """Return which inequality it certifies by, and the constants in that; nothing for others."""
     if isinstance(knowledge, ContextHull):
         hull = {"kind": "context", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
@@ -152,13 +152,13 @@ def encode_loop(loop: LoopState) -> Any:
         raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
 
 
-def describe_round(loop: LoopState, told: Told, decision: Decision) -> dict[str, Any]:
+def describe_round(loop: LoopState, told: Told, decision: Decision) -> PlainTable:
     """Return the line of a round; of one that was refused, that it was."""
     if decision.error is not None:
         refused = [encode(b) for b in decision.loop.refused]
         return {"kind": "refused", "round": loop.round, "time": now(), "breaches": refused}
     seen = told.feedback
-    record: dict[str, Any] = {"kind": "round", "round": loop.round, "time": now()}
+    record: PlainTable = {"kind": "round", "round": loop.round, "time": now()}
     for name in TOLD:
         if (value := getattr(seen, name)) is not None:
             record[name] = encode(value)
@@ -175,7 +175,7 @@ def describe_round(loop: LoopState, told: Told, decision: Decision) -> dict[str,
     return record | next_action(decision.loop)
 
 
-def next_action(loop: LoopState) -> dict[str, Any]:
+def next_action(loop: LoopState) -> PlainTable:
     """Return the action at hand, and why it may be played, as a line has them."""
     return {"next": loop.x.tolist(), "certificate": encode(loop.certificate)}
 
@@ -275,7 +275,7 @@ def certificate_from(data: object) -> Certificate | None:
 
 def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> Told:
     """Return what a round was told, as it was read when it was told."""
-    told: dict[str, Any] = dict.fromkeys((*TOLD, "cost", "constraint", "action"))
+    told: PlainTable = dict.fromkeys((*TOLD, "cost", "constraint", "action"))
     told |= {name: decode(record[name]) for name in TOLD if name in record}
     if "played" in record:
         told["action"] = decode(record["played"])

@@ -26,7 +26,7 @@ from surefoot.controller.records import (
 )
 from surefoot.controller.way_back import How
 from surefoot.core.errors import StoreError, SurefootError, first_line
-from surefoot.core.plain import decode
+from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array
 
 __all__ = ["Difference", "Ending", "Part", "Replay", "read_tail", "replay", "restore"]
@@ -131,8 +131,8 @@ class Tail(NamedTuple):
         engine: what took the last steps.
     """
 
-    player: dict[str, Any]
-    state: dict[str, Any]
+    player: PlainTable
+    state: PlainTable
     size: int
     since: int
     after: list[bytes]

@@ -19,7 +19,7 @@ from surefoot.controller.alarms import Alarm
 from surefoot.controller.controller import Controller
 from surefoot.controller.fleet import Fleet
 from surefoot.core.errors import StoreError, SurefootError
-from surefoot.core.plain import build, json_plain
+from surefoot.core.plain import PlainTable, build, json_plain
 
 __all__ = ["LONGEST", "PROTOCOL", "FleetService", "Service"]
 
@@ -32,7 +32,7 @@ LONGEST = 1_000_000
 _WORDS = 1_000  # characters of a sentence and of an id: an answer is one short line
 _TOLD = ("cost_gradient", "constraint_value", "constraint_subgradient", "proposal")
 
-Answer: TypeAlias = dict[str, Any]
+Answer: TypeAlias = PlainTable
 
 
 class RequestError(SurefootError, ValueError):
@@ -57,7 +57,7 @@ class Service:
     """
 
     longest: ClassVar[int] = LONGEST
-    commands: ClassVar[dict[str, dict[str, Any]]] = {
+    commands: ClassVar[dict[str, PlainTable]] = {
         "hello": {},
         "ask": {},
         "tell": dict.fromkeys(
@@ -138,7 +138,7 @@ class Service:
         answer = {"ok": False, **head, "kind": kind, "error": sentence}
         return _line(self._with_alarms({**answer, "round": self._controller.round}))
 
-    def _served(self, request: dict[str, Any]) -> Answer:
+    def _served(self, request: PlainTable) -> Answer:
         name = request.pop("do", None)
         if not isinstance(name, str) or name not in self.commands:
             _refuse(f"do must be one of {', '.join(self.commands)}, got {_shown(name)}")
@@ -213,7 +213,7 @@ class FleetService(Service):
     """
 
     longest: ClassVar[int] = 100 * LONGEST
-    commands: ClassVar[dict[str, dict[str, Any]]] = {
+    commands: ClassVar[dict[str, PlainTable]] = {
         "hello": {},
         "ask": {},
         "tell": dict.fromkeys((*_TOLD, "context")),
@@ -239,7 +239,7 @@ class FleetService(Service):
 # --- what comes in -------------------------------------------------------------------------------
 
 
-def _parsed(line: bytes, longest: int) -> dict[str, Any]:
+def _parsed(line: bytes, longest: int) -> PlainTable:
     """Return the request in a line; nothing but strict JSON in UTF-8 is one."""
     if len(line.rstrip(b"\r\n")) > longest:
         _refuse(f"a line must have at most {longest} bytes, got {len(line)}")
@@ -270,8 +270,8 @@ def _not_finite(word: str) -> NoReturn:
     _refuse(f"a number must be finite, got {word}")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _object(pairs: list[tuple[str, Any]]) -> PlainTable:
+    found: PlainTable = {}
     for name, value in pairs:
         if name in found:
             _refuse(f"a name must be given once, got {_shown(name)} twice")

@@ -40,6 +40,7 @@ from surefoot.core.types import Array, Context, Feedback, RuleState
 
 __all__ = [
     "NotPlainError",
+    "PlainTable",
     "build",
     "decode",
     "describe",
@@ -57,6 +58,8 @@ ROOMS = ("sets", "regions", "algorithms")
 Classes: TypeAlias = Mapping[str, type]
 Data: TypeAlias = Any
 """What JSON and TOML can hold: None, booleans, numbers, texts, lists and tables of these."""
+PlainTable: TypeAlias = dict[str, Data]
+"""A table of plain data: a line of a journal, an answer, a file."""
 
 
 class NotPlainError(SurefootError, ValueError):

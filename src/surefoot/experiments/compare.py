@@ -25,6 +25,7 @@ from surefoot.core.checks import finite_or_none
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
 from surefoot.core.optional import MissingExtraError
+from surefoot.core.plain import PlainTable
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
 from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed
 from surefoot.experiments.executors import InProcess
@@ -152,7 +153,7 @@ class Comparison:
         write(self, Path(path))
         return Path(path)
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> PlainTable:
         """Return what was compared, as plain data."""
         return dict(self._header)
 
@@ -435,11 +436,11 @@ def _labelled(players: Any) -> dict[str, Player]:
     return dict(players)
 
 
-def _is_pair(player: Any) -> bool:
+def _is_pair(player: Player) -> bool:
     return isinstance(player, tuple) and len(player) == 2 and isinstance(player[0], type)
 
 
-def _title(player: Any) -> str:
+def _title(player: Player) -> str:
     """Return the name of a player, or raise what one must be."""
     if isinstance(player, Tuned):
         return name_of(player.algorithm)

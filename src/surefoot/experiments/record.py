@@ -31,6 +31,7 @@ import numpy as np
 from surefoot.core.display import Word
 from surefoot.core.errors import DamagedError, InvalidValueError
 from surefoot.core.parameters import field_values
+from surefoot.core.plain import PlainTable
 
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results
@@ -212,7 +213,7 @@ class Facts:
     engine: str = ""
     oracle: dict[str, int] = field(default_factory=dict)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> PlainTable:
         """Return the facts as the file has them; what is not known is left out."""
         return {name: value for name, value in to_plain(self).items() if value not in (None, "")}
 
@@ -497,7 +498,7 @@ def from_plain(kind: type[R], data: object, name: str) -> R:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: Any) -> PlainTable:
     return get_type_hints(kind)
 
 

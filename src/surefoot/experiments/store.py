@@ -24,6 +24,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from surefoot.core.errors import DamagedError, InvalidValueError, StoreError, first_line
+from surefoot.core.plain import PlainTable
 from surefoot.experiments import record
 
 _ID, _FORMAT = 0x53465253, 4  # "SFRS"
@@ -153,7 +154,7 @@ class Results:
 
     # --- what was asked for -----------------------------------------------------------------------
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> PlainTable:
         """Return what the experiment is, as plain data."""
         return self._documents("header")
 
@@ -175,7 +176,7 @@ class Results:
         except InvalidValueError as error:
             raise self._damaged(error) from error
 
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> PlainTable:
         """Return the documents beside the cells."""
         return self._documents("note")
 
@@ -318,7 +319,7 @@ class Results:
         with self._explain_errors("read"):
             return self._connection.execute(query, values).fetchall()
 
-    def _documents(self, kind: str) -> dict[str, Any]:
+    def _documents(self, kind: str) -> PlainTable:
         found = {}
         query = "SELECT key, content, digest FROM documents WHERE kind = ? ORDER BY key"
         for key, text, written in self._rows(query, (kind,)):
@@ -332,7 +333,7 @@ class Results:
                 raise self._damaged(f"its {kind} '{key}' is not JSON") from error
         return found
 
-    def _set_documents(self, kind: str, values: dict[str, Any]) -> None:
+    def _set_documents(self, kind: str, values: PlainTable) -> None:
         texts = {key: _json(value) for key, value in values.items()}
         with self._transaction():
             for key, text in texts.items():

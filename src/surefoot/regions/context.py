@@ -30,6 +30,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, flag, function, positive
+from surefoot.core.plain import PlainTable
 from surefoot.core.types import Array
 
 __all__ = ["Additive", "ContextKind", "JointContext", "LipschitzContext", "ToldDrift"]
@@ -54,7 +55,7 @@ class ContextKind(Declared):
     is_joint: ClassVar[bool] = False
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> PlainTable:
         """What :mod:`surefoot.controller.check` needs to know of it."""
         return {"kind": type(self).__name__, "G_c": None}
 
@@ -118,7 +119,7 @@ class LipschitzContext(ContextKind, kw_only=False):
     one_sided: bool = flag(default=False)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> PlainTable:
         """What :mod:`surefoot.controller.check` needs to know of it."""
         word = "joint" if self.is_joint else "one_sided" if self.one_sided else "both_sides"
         return {"kind": word, "G_c": self.G_c}

@@ -647,8 +647,7 @@ class EstimatedCurvature(UnknownConstant):
 
     @cached_property
     def _curvature(self) -> Curvature:
-        told: dict[str, Any] = {"domain": self.domain, "errors": self.errors}
-        return Curvature(beta=1.0, convex=self.convex, **told)
+        return Curvature(beta=1.0, convex=self.convex, domain=self.domain, errors=self.errors)
 
     def with_constant(self, constant: float) -> Curvature:
         """Return the knowledge with this beta."""

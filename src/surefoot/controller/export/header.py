@@ -16,6 +16,7 @@ from surefoot.algorithms import Certified, Tuned
 from surefoot.algorithms.compiled import VECTORS, describe, sizes
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.plain import PlainTable
 from surefoot.core.types import Feedback
 from surefoot.regions import Curvature, CurvatureRows
 
@@ -157,7 +158,7 @@ static inline int sf_test_vectors(void)
 class _Limit:
     """Limits that agree with the constants of a rule, each a ball or a half-space, and costs."""
 
-    def __init__(self, fields: dict[str, Any], x1: Any) -> None:
+    def __init__(self, fields: PlainTable, x1: Any) -> None:
         self.x1, self.rng = x1, np.random.default_rng(0)
         self.m, self.beta = fields["rows"], fields.get("beta")
         self.steep, self.size = fields.get("G_g", 1.0), 0.25 * fields["reach"]
@@ -176,7 +177,7 @@ class _Limit:
         return told, np.array([0.9 * self.steep * (far - self.size)]), s[None]
 
 
-def _read(player: Any, dimension: int) -> tuple[Any, dict[str, Any]]:
+def _read(player: Any, dimension: int) -> tuple[Any, PlainTable]:
     """Return a player and its rule, or refuse it in one sentence."""
     algorithm = player.algorithm if isinstance(player, Tuned) else player
     d = checks.positive_int(dimension, "dimension")
@@ -201,7 +202,7 @@ def _text_of(name: str) -> str:
     return re.sub(r'^#include "(.*)"$', lambda found: _text_of(found[1]), text, flags=re.M)
 
 
-def _rule(fields: dict[str, Any]) -> str:
+def _rule(fields: PlainTable) -> str:
     """Return the rule as a constant: numbers hexadecimal, which no compiler rounds."""
     arrays, lines = [], []
     for name, value in fields.items():
@@ -242,7 +243,7 @@ _BY_CURVATURE = (
 )
 
 
-def _preface(algorithm: Any, fields: dict[str, Any], has_start: bool) -> str:
+def _preface(algorithm: Any, fields: PlainTable, has_start: bool) -> str:
     """Return the comment at the top: what it is, what it promises, how to compile and call it."""
     told = "gradient" if algorithm.proposer.cost_gradients else "proposal"
     curved = isinstance(algorithm.knowledge, Curvature | CurvatureRows)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
-from typing import Any
+
+from surefoot.core.plain import PlainTable
 
 
-def read_data(name: str) -> dict[str, Any]:
+def read_data(name: str) -> PlainTable:
     """Return the tables of a TOML file of this folder."""
     return tomllib.loads(files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from surefoot.core.plain import PlainTable
 from surefoot.core.types import needs_of
 from surefoot.experiments import Spec, build_spec
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
@@ -54,11 +55,9 @@ def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
     )
 
 
-def _rows(
-    rule: type[Any], tuning: str, horizons: Sequence[int], trials: int
-) -> list[dict[str, Any]]:
+def _rows(rule: type[Any], tuning: str, horizons: Sequence[int], trials: int) -> list[PlainTable]:
     """Return a theorem's row, short where its rule is slow; two where a solver is needed on one."""
-    row: dict[str, Any] = {"name": rule.__name__, "tuning": tuning}
+    row: PlainTable = {"name": rule.__name__, "tuning": tuning}
     needs = needs_of(rule)
     shorter = [T for T in horizons if T <= SOLVER_HORIZON] or [min(horizons)]
     short = {"horizons": shorter, "trials": min(trials, SOLVER_TRIALS)}
