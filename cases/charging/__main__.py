@@ -13,13 +13,13 @@ from cases.show import KNOWING, Run, draw, main
 
 
 def play_all(small: bool) -> list[Run]:
-    """Play both sites: a day, or three."""
-    sites = [charging_site(name, days=1 if small else 3) for name in ("jpl", "caltech")]
+    """Play both sites: nine hours, or three days."""
+    sites = [charging_site(name, days=3) for name in ("jpl", "caltech")]
 
     def run(
         name: str, knows: str, make: Callable[[ChargingSite], ChargingRule], **options: Any
     ) -> Run:
-        done = [site.run(make(site)) for site in sites]
+        done = [site.run(make(site), 540 if small else None) for site in sites]
         delivered = sum(d.delivered for d in done)
         more = {
             "kWh delivered": f"{delivered:,.0f}",
