@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from surefoot.problems.calibration import calibrate as calibrate
     from surefoot.sets import Ball as Ball
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each name lives.
 _HOMES = {
