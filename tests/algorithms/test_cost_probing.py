@@ -493,3 +493,15 @@ def test_a_wrong_bound_on_slopes_is_noticed_in_a_live_loop():
 
     with pytest.raises(PremiseError, match="a constant is too small"):
         play_on()
+
+
+def test_one_row_is_one_number_also_for_a_knowledge_of_rows():
+    rows = CurvatureRows(beta=0.0, rows=1, reach=1.0)
+    base = CertifiedDualAveraging(knowledge=rows, radius=1.0)
+    loop = Controller(CostProbing(base=base, length=0.1), start=[0.0, 0.0])
+    for _ in range(6):
+        x = loop.ask()
+        assert x[0] <= 0.5
+        seen = {"constraint_value": float(x[0] - 0.5), "constraint_subgradient": [1.0, 0.0]}
+        loop.tell(cost_value=float(-x.sum()), **seen)
+    assert loop.explain().is_proven

@@ -205,7 +205,8 @@ class CostProbing(Wrapper):
         known, x = self.knowledge, seen.action
         far = self.length + 4 * (len(x) + 8) * _UNIT * float(known.reach)
         rho = known.rise(seen.constraint_subgradient, far, ahead=True)
-        rho = rho if np.ndim(rho) else float(rho)
+        # As the values are told: one row is one number, whatever its knowledge calls it.
+        rho = rho if np.ndim(seen.constraint_value) else float(np.max(rho))
         over = seen.constraint_value + rho
         if not np.max(over) < 0:
             raise InvalidValueError(
