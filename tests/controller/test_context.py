@@ -340,7 +340,7 @@ def test_contexts_go_through_a_service():
     assert "context" in answer(do="announce", context="hot")["error"]
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "drift"], ids=str)
+@pytest.mark.parametrize("kind", [*KINDS, "drift"], ids=lambda k: type(k).__name__)
 def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
     path = tmp_path / "run.jsonl"
     drifts = kind == "drift"
