@@ -171,3 +171,16 @@ def test_wrappers_read_what_they_need_of_the_kernel_s_states():
     for t in range(30):
         state, info = player.step(state, limit.told(t, state.x))
     assert info.certificate.bound <= 0
+
+
+def test_a_state_that_was_unpacked_goes_on_to_the_last_bit():
+    player = LeaderFollower(G_g=1.6, domain=Ball(0.95))
+    state, limit = player.init(np.zeros(2)), np.array([0.8, 0.5])
+    costs = np.random.default_rng(3).uniform(-1.3, -0.2, size=(200, 2))
+    for grad in costs:
+        x = state.x
+        told = Feedback(grad, float(limit @ x**2) - 0.4, 2 * limit * x)
+        state, _ = player.step(state, told)
+        again, _ = player.step(state, told._replace(cost_gradient=-grad))
+        other, _ = player.step(state.unpack(), told._replace(cost_gradient=-grad))
+        assert (again.block == other.block).all()

@@ -52,7 +52,7 @@ def measured(tmp_path_factory):
         return build_spec(data | {"algorithms": rows})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmarks.related.specification", some)
+        patch.setitem(measure.__globals__, "specification", some)
         return measure(tmp_path_factory.mktemp("related"), horizon=60, trials=2, workers=0)
 
 

@@ -112,7 +112,7 @@ class PolicyLeader(Proposer):
         >>> seen = Feedback(np.array([-1.0]), -0.5, np.array([1.0]))  # g = x - 0.5 + c
         >>> state, _ = player.step(state, seen._replace(context=player.read_context(state, -0.1)))
         >>> state.x.round(6), state.learner.features
-        (array([0.6]), array([ 1. , -0.1]))
+        (array([0.491919]), array([ 1. , -0.1]))
     """
 
     radius: float = positive()

@@ -85,8 +85,8 @@ class Additive(ContextKind, kw_only=False):
 
     Example:
         >>> warmer = Additive(lambda degrees: 0.012 * (degrees - 20.0))
-        >>> warmer.rise(warmer.read(20.0, None), warmer.read(30.0, None)).round(6)
-        array([0.12])
+        >>> round(float(warmer.rise(warmer.read(20.0, None), warmer.read(30.0, None))), 6)
+        0.12
     """
 
     q: Callable[[Any], float] | None = function(default=None)

@@ -46,13 +46,13 @@ static inline double sf_multiple(const sf_rule *rule, int k)
 static inline size_t sf_leader_head(const sf_rule *rule)
 {
     const size_t d = SF_DIM(rule), K = SF_CUTS(rule), n = sf_leaders(rule);
-    return SF_LEADER_NUMBERS + (3 + n) * d + 5 * n + (2 + n) * K;
+    return SF_LEADER_NUMBERS + (3 + n) * d + 4 * n + (2 + n) * K;
 }
 
 /* A learner, by its parts. */
 typedef struct {
     double *numbers, *start, *gradients, *Z, *points;
-    double *trust, *logs, *squares, *rates, *outside; /* one for each leader */
+    double *trust, *logs, *squares, *rates; /* one for each leader */
     double *offsets, *inverses; /* 1/|s| of the slope that a cut came from */
     double *pulls;              /* a row of K for each leader */
     double *normals;
@@ -72,8 +72,7 @@ static inline sf_leader sf_leader_at(const sf_rule *rule, const double *block)
     leader.logs = leader.trust + n;
     leader.squares = leader.logs + n;
     leader.rates = leader.squares + n;
-    leader.outside = leader.rates + n; /* by how much it exceeds the cuts */
-    leader.offsets = leader.outside + n;
+    leader.offsets = leader.rates + n;
     leader.inverses = leader.offsets + K;
     leader.pulls = leader.inverses + K;
     leader.normals = leader.pulls + (size_t)n * K;
@@ -154,51 +153,6 @@ static inline double sf_exp(double x)
     return sum;
 }
 
-/* Trust the leaders by what each would have cost: surefoot.algorithms.trust. */
-static inline void sf_reweigh(sf_leader *leader, const double *grad, double size, int d)
-{
-    const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
-                                      1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
-    double losses[SF_LEADERS], saved[SF_LEADERS], mean = 0.0, worst = 0.0;
-    double largest = leader->numbers[SF_LARGEST];
-    double highest = -HUGE_VAL, sum = 0.0;
-    for (int k = 0; k < leader->leaders; k++) {
-        const double cost = sf_dot(leader->points + (size_t)k * d, grad, d);
-        const double back = size * leader->outside[k];
-        losses[k] = cost + back;
-        const double part = leader->trust[k] * losses[k];
-        mean += part;
-        worst = sf_max(worst, fabs(losses[k]));
-    }
-    for (int k = 0; k < leader->leaders; k++) {
-        saved[k] = mean - losses[k];
-        saved[k] = fabs(saved[k]) > SF_EQUAL * worst ? saved[k] : 0.0;
-        largest = sf_max(largest, fabs(saved[k]));
-    }
-    if (!(largest > 0.0 && largest < HUGE_VAL)) {
-        return;
-    }
-    leader->numbers[SF_LARGEST] = largest;
-    for (int k = 0; k < leader->leaders; k++) {
-        const double old = leader->rates[k];
-        const double rate = sf_min(old, 0.5 / largest);
-        const double log = leader->logs[k] * (old < HUGE_VAL ? rate / old : 1.0);
-        leader->squares[k] += saved[k] * saved[k];
-        const double most = largest * largest + leader->squares[k];
-        leader->rates[k] = sf_min(rate, sqrt(prior[k] / most));
-        leader->logs[k] = (log + sf_log1p(rate * saved[k])) * (leader->rates[k] / rate);
-        highest = sf_max(highest, leader->logs[k]);
-    }
-    for (int k = 0; k < leader->leaders; k++) {
-        const double weight = sf_prior(leader, k) * leader->rates[k];
-        leader->trust[k] = weight * sf_exp(leader->logs[k] - highest);
-        sum += leader->trust[k];
-    }
-    for (int k = 0; k < leader->leaders; k++) {
-        leader->trust[k] = leader->trust[k] / sum;
-    }
-}
-
 /* Keep a leader where the points of the domain are: within a length of the start, or in the box;
  * return whether it was elsewhere. */
 static inline int sf_limit(const sf_rule *rule, const sf_leader *leader, double *z, double length)
@@ -254,6 +208,57 @@ SF_WIDE void sf_add_up(double *out, const double *rows, int n, const double *wei
 static inline void sf_rows_dot(double *out, const sf_leader *leader, const double *x, int d)
 {
     sf_multiply(out, leader->normals, leader->count, x, d);
+}
+
+/* Trust the leaders by what each would have cost: surefoot.algorithms.trust. */
+static inline void sf_reweigh(sf_leader *leader, const double *grad, double size, int d,
+                              sf_work work)
+{
+    const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
+                                      1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
+    double losses[SF_LEADERS], saved[SF_LEADERS], mean = 0.0, worst = 0.0;
+    double largest = leader->numbers[SF_LARGEST];
+    double highest = -HUGE_VAL, sum = 0.0, *at = sf_take(&work, leader->count);
+    for (int k = 0; k < leader->leaders; k++) {
+        const double cost = sf_dot(leader->points + (size_t)k * d, grad, d);
+        double over = 0.0; /* by how much it exceeds the cuts */
+        sf_rows_dot(at, leader, leader->points + (size_t)k * d, d);
+        for (int i = 0; i < leader->count; i++) {
+            over = sf_max(over, at[i] - leader->offsets[i]);
+        }
+        const double back = size * over;
+        losses[k] = cost + back;
+        const double part = leader->trust[k] * losses[k];
+        mean += part;
+        worst = sf_max(worst, fabs(losses[k]));
+    }
+    for (int k = 0; k < leader->leaders; k++) {
+        saved[k] = mean - losses[k];
+        saved[k] = fabs(saved[k]) > SF_EQUAL * worst ? saved[k] : 0.0;
+        largest = sf_max(largest, fabs(saved[k]));
+    }
+    if (!(largest > 0.0 && largest < HUGE_VAL)) {
+        return;
+    }
+    leader->numbers[SF_LARGEST] = largest;
+    for (int k = 0; k < leader->leaders; k++) {
+        const double old = leader->rates[k];
+        const double rate = sf_min(old, 0.5 / largest);
+        const double log = leader->logs[k] * (old < HUGE_VAL ? rate / old : 1.0);
+        leader->squares[k] += saved[k] * saved[k];
+        const double most = largest * largest + leader->squares[k];
+        leader->rates[k] = sf_min(rate, sqrt(prior[k] / most));
+        leader->logs[k] = (log + sf_log1p(rate * saved[k])) * (leader->rates[k] / rate);
+        highest = sf_max(highest, leader->logs[k]);
+    }
+    for (int k = 0; k < leader->leaders; k++) {
+        const double weight = sf_prior(leader, k) * leader->rates[k];
+        leader->trust[k] = weight * sf_exp(leader->logs[k] - highest);
+        sum += leader->trust[k];
+    }
+    for (int k = 0; k < leader->leaders; k++) {
+        leader->trust[k] = leader->trust[k] / sum;
+    }
 }
 
 static inline void sf_combine(double *out, const sf_leader *leader, const double *weights, int d)
@@ -718,10 +723,6 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
         }
         sf_along(leader->Z, leader->Z, leader->trust[j], point, d);
         sf_along(at_Z, at_Z, leader->trust[j], at, n);
-        leader->outside[j] = 0.0;
-        for (int k = 0; k < n; k++) {
-            leader->outside[j] = sf_max(leader->outside[j], at[k] - leader->offsets[k]);
-        }
     }
 }
 
@@ -762,7 +763,7 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         numbers[SF_LAG] += info->lags[0];
         numbers[SF_WORST_LAG] = sf_max(numbers[SF_WORST_LAG], numbers[SF_LAG]);
         if (size > 0.0 && leader.leaders > 1) {
-            sf_reweigh(&leader, grad, size, d);
+            sf_reweigh(&leader, grad, size, d, work);
         }
     }
     /* The half-space of the round. Where slopes are guesses, a cut that an action has passed was
