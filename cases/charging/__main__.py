@@ -32,12 +32,7 @@ def play_all(small: bool) -> list[Run]:
     sure, green, hidden = {"certified": True}, {"colour": KNOWING}, {"drawn": False}
     rows: list[tuple[str, str, Callable[[ChargingSite], ChargingRule], dict[str, Any]]] = [
         ("no limit", "nothing, and ignores it", lambda _: rules.as_fast_as_possible, hidden),
-        (
-            "equal share",
-            "one safe current for all, and the largest load",
-            rules.equal_share,
-            hidden,
-        ),
+        ("equal share", "one safe current, and the largest load", rules.equal_share, hidden),
         ("certified regions", "a curvature for each line", rules.certified_charging, sure),
         ("certified hull, load as a context", "one bound on all slopes", hull, sure | hidden),
         ("DPP, V = 1, alpha = 1", "nothing", rules.drift_plus_penalty, {}),
