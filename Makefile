@@ -18,7 +18,8 @@ LIGHT  := $(patsubst cases/%/requirements.txt,%,$(shell grep -L '^torch' cases/*
 HEAVY  := $(patsubst cases/%/requirements.txt,%,$(shell grep -l '^torch' cases/*/requirements.txt))
 # The short version of each case, and the tests of those that its environment can play.
 PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
-	for case in $(2); do echo "$$case:"; $(1)/bin/python -m cases.$$case --small; done; $(1)/bin/pytest -q -m cases cases
+	printf '%s\n' $(2) | xargs -P 2 -I{} sh -c 'said=$$($(1)/bin/python -m cases.{} --small) && echo "{}:\n$$said"'; \
+	$(1)/bin/pytest -q -m cases cases
 
 # Types take one core for a while and the tests have a tail: side by side they are done sooner.
 BESIDE := $(MAKE) --no-print-directory --jobs 2
