@@ -68,13 +68,13 @@ $(VENV)/rivals.stamp: $(VENV)/bench.stamp
 $(VENV)-cases/stamp: $(FILES) cases/constraints.txt $(LIGHT:%=cases/%/requirements.txt)
 	$(PYTHON) -m venv $(VENV)-cases
 	$(VENV)-cases/bin/pip install --quiet --disable-pip-version-check --constraint cases/constraints.txt \
-	  --editable '.[cli,plot]' pytest $(LIGHT:%=--requirement cases/%/requirements.txt)
+	  --editable '.[cli,plot,solve]' pytest $(LIGHT:%=--requirement cases/%/requirements.txt)
 	@touch $@
 
 $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
 	$(PYTHON) -m venv $(VENV)-cases-torch
 	$(VENV)-cases-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  --editable '.[cli,plot]' pytest $(HEAVY:%=--requirement cases/%/requirements.txt)
+	  --editable '.[cli,plot,solve]' pytest $(HEAVY:%=--requirement cases/%/requirements.txt)
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
