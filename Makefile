@@ -19,7 +19,7 @@ HEAVY  := $(patsubst cases/%/requirements.txt,%,$(shell grep -l '^torch' cases/*
 # The short version of each case, and the tests of those that its environment can play.
 PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
 	printf '%s\n' $(2) | xargs -P 2 -I{} sh -c 'said=$$($(1)/bin/python -m cases.{} --small) && echo "{}:\n$$said"'; \
-	$(1)/bin/pytest -q -m cases cases
+	$(1)/bin/pytest -q -n 2 -m cases cases
 
 # Types take one core for a while and the tests have a tail: side by side they are done sooner.
 BESIDE := $(MAKE) --no-print-directory --jobs 2
@@ -68,13 +68,13 @@ $(VENV)/rivals.stamp: $(VENV)/bench.stamp
 $(VENV)-cases/stamp: $(FILES) cases/constraints.txt $(LIGHT:%=cases/%/requirements.txt)
 	$(PYTHON) -m venv $(VENV)-cases
 	$(VENV)-cases/bin/pip install --quiet --disable-pip-version-check --constraint cases/constraints.txt \
-	  --editable '.[cli,plot,solve]' pytest $(LIGHT:%=--requirement cases/%/requirements.txt)
+	  --editable '.[cli,plot,solve]' pytest pytest-xdist $(LIGHT:%=--requirement cases/%/requirements.txt)
 	@touch $@
 
 $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
 	$(PYTHON) -m venv $(VENV)-cases-torch
 	$(VENV)-cases-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  --editable '.[cli,plot,solve]' pytest $(HEAVY:%=--requirement cases/%/requirements.txt)
+	  --editable '.[cli,plot,solve]' pytest pytest-xdist $(HEAVY:%=--requirement cases/%/requirements.txt)
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
