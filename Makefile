@@ -78,6 +78,7 @@ $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
+	@echo 'about a minute on two free cores'
 	$(BIN)/surefoot reproduce
 
 check: lint ## lint, types, import contract, fast tests: before each commit
