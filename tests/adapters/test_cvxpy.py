@@ -112,6 +112,26 @@ def test_what_has_no_counterpart_is_evaluated_by_cvxpy_and_says_its_price():
         assert from_cvxpy([limit], bound=9.0).subgradient_bound(Ball(1.0)) == 9.0
 
 
+def test_hubers_function_is_no_quadratic_though_quadratic_programs_have_it():
+    limit = cp.sum(cp.huber(X, 0.5)) <= 2
+    with pytest.warns(SlowConstraintWarning):
+        g = from_cvxpy([limit])
+    for x in np.random.default_rng(4).normal(size=(5, N)):
+        assert g.value(x) == pytest.approx(excess(limit, X, x))
+
+
+def test_entries_of_vectors_are_functions_of_their_own():
+    for limit, kind in (
+        (cp.maximum(X, 2 * X - 1) <= C, "Affine"),
+        (cp.square(X) + X <= 2, "MaxOf"),
+        (3 * cp.maximum(cp.norm(X - 1), cp.max(X)) + X[1] <= 9, "MaxOf"),
+    ):
+        g = from_cvxpy([limit])
+        assert type(g).__name__ == kind
+        for x in np.random.default_rng(5).normal(size=(5, N)):
+            assert g.value(x) == pytest.approx(excess(limit, X, x))
+
+
 def test_the_variables_keep_their_values():
     X.value = np.array([1.0, 2.0, 3.0])
     with pytest.warns(SlowConstraintWarning):

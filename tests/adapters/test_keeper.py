@@ -11,7 +11,6 @@ from surefoot import Ball, Feedback, SafetyFilter
 from surefoot.adapters._keeper import (
     Keeper,
     cast_length,
-    describe_precision,
     grow_state,
     pack_state,
     unpack_state,
@@ -130,7 +129,6 @@ def test_a_start_with_less_slack_than_the_margin_is_refused():
 def test_words_say_where_rho_is_below_the_margin():
     tight = Keeper(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=1e-9), [0.0], np.float32)
     assert "rho = 1e-09 is below that" in tight.guarantee
-    assert describe_precision(tight.filter, np.float64, 0.0) == ""
     assert "float32" not in Keeper(tight.filter, [0.0], np.float64).guarantee
 
 

@@ -22,14 +22,14 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
 
 The next round starts from q, the point that was really played. A start with less slack than m is
 refused by the filter, because the slack that it sees is not positive; where rho is below m,
-:func:`describe_precision` says that steps may stay.
+:attr:`Keeper.guarantee` says that steps may stay.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
@@ -148,8 +148,9 @@ class Keeper:
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = freeze(first)
         self.state = filter.init(first)
-        self.margin: Array = 0.0
-        if "G_g" in knowledge.constants and knowledge.row_count == 1:  # else with a slope
+        rows = knowledge.row_count
+        self.margin: Array = np.zeros(rows) if rows > 1 else 0.0  # until there is a slope
+        if "G_g" in knowledge.constants and rows == 1:
             self.margin = knowledge.rise(first, self.length)
 
     def offer(self, proposal: ArrayLike, g: Array, s: Array, value_error: Number = None) -> Info:
@@ -186,33 +187,25 @@ class Keeper:
 
     @property
     def guarantee(self) -> str:
-        """What holds for the actions played, in words."""
-        drift = self.filter.errors.drift
+        """What holds for the actions played, and what the host's precision costs, in words."""
         words = "g <= 0 in every round, if the constants of the filter are right"
-        if drift:
+        if drift := self.filter.errors.drift:
             words += f" and g changes by at most {drift:g} per round"
-        said = describe_precision(self.filter, self.dtype, float(np.max(self.margin)))
-        return words + (f"; {said}" if said else "")
+        if (margin := float(np.max(self.margin))) > 0:
+            words += f"; {self.dtype} keeps g below {-margin:.2g}"
+            rho = getattr(self.filter.knowledge, "rho", None)
+            if rho is not None and float(rho) < margin:
+                words += f"; rho = {float(rho):.2g} is below that, so steps may stay where they are"
+        return words
 
     def vector(self) -> Array:
         """Return everything that the next round needs as float64 numbers."""
-        margin = np.atleast_1d(np.asarray(self.margin, dtype=np.float64))
-        return np.concatenate([pack_state(self.state), self.played, margin])
+        return pack_state((self.state, self.played, self.margin))
 
     def load(self, vector: Array) -> None:
         """Continue from the numbers of :meth:`vector`; refuse those of another filter."""
-        vector = flat(vector)
-        size, n = len(pack_state(self.state)), len(self.played)
-        rest = len(vector) - size - n
-        if rest < 1:
-            raise InvalidValueError(
-                f"the stored state must have at least {size + n + 1} numbers, as this filter's, "
-                f"got {len(vector)}"
-            )
-        self.state = unpack_state(self.state, vector[:size])
-        self.played = freeze(vector[size : size + n].copy())
-        margin = vector[size + n :]
-        self.margin = float(margin[0]) if rest == 1 else margin.copy()
+        form = self.state, self.played, self.margin
+        self.state, self.played, self.margin = unpack_state(form, flat(vector))
 
 
 def check_filter(filter: object) -> None:  # noqa: A002
@@ -228,6 +221,15 @@ def flat(values: ArrayLike) -> Array:
     return np.array(values, dtype=np.float64).reshape(-1)
 
 
+def map_state(function: Callable[..., Array], state: Array, *others: Array) -> Array:
+    """Return a state with a function of its parts, and of those of others of the same form."""
+    state = state.unpack() if isinstance(state, KernelState) else state
+    if not isinstance(state, tuple):
+        return function(state, *others)
+    parts = [map_state(function, *each) for each in zip(state, *others, strict=True)]
+    return tuple(parts) if type(state) is tuple else type(state)(*parts)
+
+
 def pack_state(state: Array) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
@@ -236,45 +238,24 @@ def pack_state(state: Array) -> Array:
         >>> pack_state(YuanState(np.array([1.0, 2.0]), 3.0))
         array([1., 2., 3.])
     """
-    state = plain_state(state)
-    if isinstance(state, tuple):
-        return np.concatenate([pack_state(part) for part in state] or [np.zeros(0)])
-    return np.zeros(0) if state is None else flat(state)
+    parts: list[Array] = []
+    map_state(parts.append, state)
+    return np.concatenate([flat(part) for part in parts if part is not None])
 
 
 def unpack_state(like: Array, vector: Array) -> Array:
     """Return a state of the same form as another, with the numbers of a vector."""
-    state, rest = _take(like, vector)
-    if len(rest):
-        raise InvalidValueError(
-            f"the stored state must have {len(vector) - len(rest)} numbers, got {len(vector)}"
-        )
-    return state
+    size = len(pack_state(like))
+    if len(vector) != size:
+        raise InvalidValueError(f"the stored state must have {size} numbers, got {len(vector)}")
+    rest = iter(vector.tolist())
 
+    def take(part: Array) -> Array:
+        if not isinstance(part, np.ndarray):
+            return None if part is None else type(part)(next(rest))
+        return freeze(np.fromiter(rest, np.float64, part.size).reshape(part.shape))
 
-def plain_state(state: Array) -> Array:
-    """Return a state as named tuples, also one of the kernel."""
-    return state.unpack() if isinstance(state, KernelState) else state
-
-
-def _tuple_like(like: Array, parts: list[Array]) -> Array:
-    return tuple(parts) if type(like) is tuple else type(like)(*parts)
-
-
-def _take(like: Array, vector: Array) -> tuple[Array, Array]:
-    like = plain_state(like)
-    if isinstance(like, tuple):
-        parts = []
-        for part in like:
-            value, vector = _take(part, vector)
-            parts.append(value)
-        return _tuple_like(like, parts), vector
-    if like is None:
-        return None, vector
-    if not isinstance(like, np.ndarray):
-        return type(like)(vector[0]), vector[1:]
-    size = like.size
-    return freeze(vector[:size].reshape(like.shape).copy()), vector[size:]
+    return map_state(take, like)
 
 
 def grow_state(state: Array, like: Array) -> Array:
@@ -288,15 +269,19 @@ def grow_state(state: Array, like: Array) -> Array:
         >>> grow_state((np.ones(2), 3.0), (np.zeros(4), 0.0))
         (array([1., 1., 0., 0.]), 3.0)
     """
-    state = plain_state(state)
-    if isinstance(state, tuple):
-        parts = [grow_state(part, other) for part, other in zip(state, like, strict=True)]
-        return _tuple_like(state, parts)
-    if not isinstance(state, np.ndarray) or state.shape == np.shape(like) or not np.ndim(like):
-        return state  # also where the first one had a number, as for multipliers yet to come
-    longer = np.array(like)
-    longer[tuple(slice(0, n) for n in state.shape)] = state
-    return freeze(longer)
+
+    def grow(part: Array, longer: Array) -> Array:
+        if (
+            not isinstance(part, np.ndarray)
+            or part.shape == np.shape(longer)
+            or not np.ndim(longer)
+        ):
+            return part  # also where the first one had a number, as for multipliers yet to come
+        longer = np.array(longer)
+        longer[tuple(slice(0, n) for n in part.shape)] = part
+        return freeze(longer)
+
+    return map_state(grow, state, like)
 
 
 # --- the host's precision -----------------------------------------------------------------------
@@ -336,20 +321,3 @@ def check_precision(errors: Errors, **told: Array) -> None:
     if is_zero(errors.evaluation):
         for name, value in told.items():
             refuse_rounded(value, name)
-
-
-def describe_precision(safe: Certified, dtype: DTypeLike, margin: float) -> str:
-    """Return what the host's precision costs, in words; empty where it costs nothing.
-
-    Example:
-        >>> from surefoot import Ball, SafetyFilter
-        >>> describe_precision(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=1e-9), "float32", 6e-8)
-        'float32 keeps g below -6e-08; rho = 1e-09 is below that, so steps may stay where they are'
-    """
-    if not margin > 0:
-        return ""
-    words = f"{np.dtype(dtype)} keeps g below {-margin:.2g}"
-    rho = getattr(safe.knowledge, "rho", None)
-    if rho is not None and float(rho) < margin:
-        words += f"; rho = {float(rho):.2g} is below that, so steps may stay where they are"
-    return words

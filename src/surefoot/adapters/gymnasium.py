@@ -185,13 +185,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         if cost:
             info["cost"] = float(cost[0])
         g, s = self._read(played.copy(), info)
-        check_precision(
-            self._filter.errors, constraint_value=np.asarray(g), constraint_subgradient=s
-        )
-        value = np.array(g, dtype=np.float64)
-        if not np.isfinite(value).all():
-            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-        self._seen = value, self._slope(s, played)
+        self._seen = value, _ = self._check(played, g, s)
         info.setdefault("cost", max(float(value.max()), 0.0))
         info |= {
             "constraint_value": g,
@@ -201,19 +195,22 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         }
         return observation, reward, terminated, truncated, info
 
-    def _slope(self, s: Array, played: Array) -> Array | None:
-        """Return the slope, one row per constraint; None where none is needed and none is there."""
-        if s is not None:
-            slope = np.array(s, dtype=np.float64)
-            if not np.isfinite(slope).all():
-                raise InvalidValueError(f"constraint_subgradient must be finite, got {s!r}")
-            return slope.reshape(-1) if slope.size == played.size else slope
-        if isinstance(self._filter.knowledge, LipschitzHull):
-            return None
-        raise InvalidValueError(
-            "constraint_subgradient must be given: only RegionFilter(knowledge=LipschitzHull(...)) "
-            "certifies by values alone, got None"
-        )
+    def _check(self, played: Array, g: Array, s: Array | None) -> tuple[Array, Array | None]:
+        """Return what was read as float64 numbers; refuse what is no reading."""
+        told = {"constraint_value": g, "constraint_subgradient": s}
+        check_precision(self._filter.errors, **told)
+        for name, part in told.items():
+            if part is not None and not np.isfinite(part).all():
+                raise InvalidValueError(f"{name} must be finite, got {part!r}")
+        if s is None and not isinstance(self._filter.knowledge, LipschitzHull):
+            raise InvalidValueError(
+                "constraint_subgradient must be given: only "
+                "RegionFilter(knowledge=LipschitzHull(...)) certifies by values alone, got None"
+            )
+        slope = None if s is None else np.array(s, dtype=np.float64)
+        if slope is not None and slope.size == played.size:
+            slope = slope.reshape(-1)
+        return np.array(g, dtype=np.float64), slope
 
     @property
     def guarantee(self) -> str:

@@ -16,24 +16,19 @@ under ``jit`` and ``scan`` with every filter, and costs some tens of microsecond
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from surefoot.adapters._keeper import (
-    cast_length,
-    check_filter,
-    check_precision,
-    pack_state,
-    unpack_state,
-)
+from surefoot.adapters._keeper import Keeper, cast_length, check_filter, check_precision
 from surefoot.algorithms import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, Feedback, State
+from surefoot.core.types import Array
 
 if TYPE_CHECKING:
     from jax.typing import ArrayLike
@@ -54,12 +49,10 @@ class KeepFeasibleState(NamedTuple):
     """What the next step needs.
 
     Attributes:
-        filter: the halves of the float64 numbers of the filter's state, as integers.
-        margin: what g is kept below 0 by, for the host's rounding; one per row if rows are apart.
+        numbers: the halves of the float64 numbers of the filter's state, as integers.
     """
 
-    filter: Array
-    margin: Array
+    numbers: Array
 
 
 def keep_feasible(filter: Certified) -> GradientTransformationExtraArgs:  # noqa: A002
@@ -95,14 +88,12 @@ def keep_feasible(filter: Certified) -> GradientTransformationExtraArgs:  # noqa
         True
     """
     check_filter(filter)
-    reach, rows = float(filter.knowledge.reach), filter.knowledge.row_count
-    forms: dict[int, State] = {}  # of states, by the number of parameters; no state itself
+    forms: dict[int, Keeper] = {}  # of states, by the number of parameters; no state itself
 
     def init(params: Params) -> KeepFeasibleState:
         x = _ravel(params)[0]
-        forms[x.size] = first = filter.init(_to_numpy(x))
-        margin = _jnp.zeros((rows,) if rows > 1 else (), x.dtype)
-        return KeepFeasibleState(_jnp.asarray(_halve(pack_state(first))), margin)
+        forms[x.size] = Keeper(filter, _to_numpy(x))
+        return KeepFeasibleState(_jnp.asarray(_halve(forms[x.size].vector())))
 
     def update(
         updates: Updates,
@@ -127,39 +118,30 @@ def keep_feasible(filter: Certified) -> GradientTransformationExtraArgs:  # noqa
         check_precision(filter.errors, constraint_value=g, constraint_grad=s)
         kinds = {leaf.dtype for leaf in _jax.tree.leaves(params)}
         coarsest = max(kinds, key=lambda kind: float(_jnp.finfo(kind).eps))
-        length = cast_length(coarsest, x.size, reach, _ROUNDINGS)
-        form = forms[x.size] if x.size in forms else filter.init(_to_numpy(x))
-        call = partial(_step, filter, form, length, np.dtype(x.dtype))
-        after, margin, to = _jax.pure_callback(
+        length = cast_length(coarsest, x.size, float(filter.knowledge.reach), _ROUNDINGS)
+        form = forms[x.size] if x.size in forms else Keeper(filter, _to_numpy(x))
+        call = partial(_step, form, length, np.dtype(x.dtype))
+        after, to = _jax.pure_callback(
             call, (*state, x), *state, x, way, g, s, vmap_method="sequential"
         )
-        return back(to), KeepFeasibleState(after, margin)
+        return back(to), KeepFeasibleState(after)
 
     return _optax.GradientTransformationExtraArgs(init, update)
 
 
 def _step(
-    safe: Certified,
-    form: State,
-    length: float,
-    kind: np.dtype,
-    halves: Array,
-    margin: Array,
-    *parts: Array,
-) -> tuple[Array, Array, Array]:
-    """Return the filter's state, the margin, and the way from x to what is certified."""
+    form: Keeper, length: float, kind: np.dtype, halves: Array, *parts: Array
+) -> tuple[Array, Array]:
+    """Return the numbers of the next step, and the way from x to what is certified."""
     x, way, g, s = (np.asarray(part, dtype=np.float64) for part in parts)
     names = ("params", "updates", "constraint_value", "constraint_grad")
     for name, part in zip(names, (x, way, g, s), strict=True):
         checks.refuse_unfinite(part, name)
-    before, margin = unpack_state(form, _join(halves)), np.asarray(margin, np.float64)
-    needed = np.asarray(safe.knowledge.rise(s, length)).reshape(margin.shape)
-    # Rounded up to what JAX can carry: the next step must not find less.
-    kept = np.nextafter(np.maximum(margin, needed).astype(kind), kind.type(np.inf))
-    told = g + kept.astype(np.float64)
-    told = told if told.ndim else float(told)
-    after, _ = safe.step(before, Feedback(None, told, s, action=x, proposal=x + way))
-    return _halve(pack_state(after)), kept, (after.x - x).astype(kind)
+    keeper = copy(form)
+    keeper.load(np.ascontiguousarray(halves, dtype=np.uint32).view(np.float64))
+    keeper.length, keeper.played = length, x
+    keeper.offer(x + way, g, s)
+    return _halve(keeper.vector()), (keeper.state.x - x).astype(kind)
 
 
 def _ravel(tree: Params) -> tuple[Array, Callable[[Array], Params]]:
@@ -177,7 +159,3 @@ def _to_numpy(x: Array) -> Array:
 def _halve(numbers: Array) -> Array:
     """Return float64 numbers as pairs of 32-bit integers, which 32-bit JAX can carry."""
     return np.ascontiguousarray(numbers, dtype=np.float64).view(np.uint32)
-
-
-def _join(halves: Array) -> Array:
-    return np.ascontiguousarray(np.asarray(halves), dtype=np.uint32).view(np.float64)

@@ -43,6 +43,7 @@ _PURPOSE = "surefoot.adapters.pandapower"
 _pp = need("pandapower", "pandapower", _PURPOSE)
 _control = need("pandapower.control", "pandapower", _PURPOSE)
 _newton = need("pandapower.pypower.dSbus_dV", "pandapower", _PURPOSE)
+_linalg = need("scipy.linalg", "pandapower", _PURPOSE)
 
 if TYPE_CHECKING:
     from pandapower import pandapowerNet as Net
@@ -73,10 +74,7 @@ class Limits:
     """
 
     def __init__(
-        self,
-        net: Net,
-        sgens: Sequence[int] | None = None,
-        voltage_unit: float = 0.05,
+        self, net: Net, sgens: Sequence[int] | None = None, voltage_unit: float = 0.05
     ) -> None:
         checks.positive(voltage_unit=voltage_unit)
         table = net.sgen
@@ -165,21 +163,12 @@ class Limits:
         V, base, pq = inner["V"], inner["baseMVA"], inner["pq"]
         both = np.concatenate([inner["pv"], pq])
         by_size, by_angle = _newton.dSbus_dV(inner["Ybus"], V)
-        J = np.block(
-            [
-                [by_angle[both][:, both].toarray().real, by_size[both][:, pq].toarray().real],
-                [by_angle[pq][:, both].toarray().imag, by_size[pq][:, pq].toarray().imag],
-            ]
-        )
+        dS = np.hstack([by_angle[:, both].toarray(), by_size[:, pq].toarray()])
+        # There is no equation of the slack, and none of Q where a voltage is held.
+        J = np.vstack([dS[both].real, dS[pq].imag])
         bus = net._pd2ppc_lookups["bus"][net.sgen.bus.loc[self.sgens]]
         scale = (net.sgen.scaling * net.sgen.in_service).loc[self.sgens].to_numpy() / base
-        # There is no equation of the slack, and none of Q where a voltage is held.
-        told = np.vstack(
-            [
-                np.hstack([(both[:, None] == bus) * scale, np.zeros((len(both), len(bus)))]),
-                np.hstack([np.zeros((len(pq), len(bus))), (pq[:, None] == bus) * scale]),
-            ]
-        )
+        told = _linalg.block_diag(*((at[:, None] == bus) * scale for at in (both, pq)))
         x = np.linalg.solve(J, told)
         angles, sizes = np.zeros((2, len(V), told.shape[1]))
         angles[both], sizes[pq] = x[: len(both)], x[len(both) :]
@@ -249,12 +238,7 @@ class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc,
     loop: Controller | None = None  # a copy of the network, or one from a file, has none
 
     def __init__(
-        self,
-        net: Net,
-        limits: Limits,
-        loop: Controller,
-        reactive_cost: float = 0.1,
-        **options: Any,
+        self, net: Net, limits: Limits, loop: Controller, reactive_cost: float = 0.1, **options: Any
     ) -> None:
         checks.positive(reactive_cost=reactive_cost)
         check_filter(loop.algorithm)

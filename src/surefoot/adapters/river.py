@@ -24,7 +24,7 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Certificate
-from surefoot.regions import Curvature, CurvatureRows, Knowledge
+from surefoot.regions import CurvatureRows
 
 _river = need("river.base", "river", "surefoot.adapters.river")
 
@@ -49,9 +49,8 @@ class _SafeLinear:
         self.constraint = constraint
         self.beta = beta
         self.on_contradiction = on_contradiction
-        known: Knowledge = Curvature(beta=1.0, reach=radius)  # of the ball
-        if constraint is not None:
-            known = CurvatureRows(beta=(1.0, beta), reach=radius)
+        betas = (1.0,) if constraint is None else (1.0, beta)  # that of the ball first
+        known = CurvatureRows(beta=betas, reach=radius)
         rule = CertifiedDualAveraging(knowledge=known, radius=radius)
         self._places: dict[Hashable, int] = {None: 0}  # of the features, and of the intercept
         self._weights = Weights(rule, 1, on_contradiction)
@@ -67,9 +66,7 @@ class _SafeLinear:
         return self._weights.certificate
 
     def _score(self, x: Numbers) -> float:
-        w, places = self._weights.state.x, self._places
-        known = ((places[name], value) for name, value in x.items() if name in places)
-        return float(w[0] + sum(w[place] * value for place, value in known))
+        return float(self._weights.x @ self._vector({None: 1.0, **x}))
 
     def _descend(self, slope: float, x: Numbers) -> None:
         """Play a round with the slope of the loss in the score; what is refused changes nothing."""
@@ -84,7 +81,7 @@ class _SafeLinear:
     def _query(self) -> tuple[Array, Array]:
         """Return value and slope of the ball at the weights, and of the constraint if any."""
         w = self._weights.x
-        g, s = ball_of(float(self.radius), len(w)).query(w)
+        g, s = ball_of(float(self.radius), len(w)).query_all(w)
         if self.constraint is None:
             return g, s
         found: Array = self.constraint(self.weights)
@@ -96,7 +93,7 @@ class _SafeLinear:
         slope = _numbers("slope of constraint", found[1])
         for told in (found[0], *found[1].values()):
             checks.refuse_rounded(told, "constraint")
-        return np.array([g, value]), np.stack([s, self._vector(slope)])
+        return np.append(g, value), np.vstack([s, self._vector(slope)])
 
     def _vector(self, numbers: Numbers) -> Array:
         vector = np.zeros(len(self._places))

@@ -12,7 +12,6 @@ called for its value and its ``jac``, and has no constants but those given.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.points import to_dense
 from surefoot.core.types import Array
 from surefoot.problems.constraints import (
     Affine,
@@ -82,72 +82,66 @@ def from_scipy(
     return parts[0] if len(parts) == 1 else max_of(*parts)
 
 
-def _limits(lower: Array, upper: Array, size: int) -> tuple[Array, Array]:
-    low = np.broadcast_to(np.asarray(lower, dtype=np.float64), (size,))
-    high = np.broadcast_to(np.asarray(upper, dtype=np.float64), (size,))
+def _limits(lower: Array, upper: Array, size: int) -> list[tuple[float, Array, Array]]:
+    """Return a sign, the rows with a finite limit and these limits, for upper and lower ones."""
+    low, high = (np.broadcast_to(np.asarray(v, np.float64), (size,)) for v in (lower, upper))
     if not (low < high).all():
         i = int(np.argmax(~(low < high)))
         raise InvalidValueError(
             f"lb must be below ub, so that there is an inside, got {low[i]:g} and {high[i]:g} in "
             f"row {i}"
         )
-    return low, high
+    finite = [np.flatnonzero(np.isfinite(v)) for v in (high, low)]
+    return [(1.0, finite[0], high[finite[0]]), (-1.0, finite[1], low[finite[1]])]
 
 
 def _rows(A: Array, lower: Array, upper: Array) -> list[Constraint]:
     """Return Ax <= upper and -Ax <= -lower, where these are finite."""
-    low, high = _limits(lower, upper, A.shape[0])
-    up, down = np.flatnonzero(np.isfinite(high)), np.flatnonzero(np.isfinite(low))
-    if not len(up) + len(down):
+    limits = _limits(lower, upper, A.shape[0])
+    parts = [sign * A[rows] for sign, rows, _ in limits]
+    b = np.concatenate([sign * most for sign, _, most in limits])
+    if not len(b):
         return []
-    b = np.concatenate([high[up], -low[down]])
     if _sparse.issparse(A):
-        return [SparseAffine(_sparse.csr_array(_sparse.vstack([A[up], -A[down]])), b)]
-    return [Affine(np.vstack([A[up], -A[down]]), b)]
-
-
-class _Function:
-    """The function and the Jacobian of a constraint, called once per action."""
-
-    def __init__(self, constraint: NonlinearConstraint) -> None:
-        if not callable(constraint.jac):
-            raise InvalidValueError(
-                f"jac must be a function: differences are no subgradients, got {constraint.jac!r}"
-            )
-        self.constraint = constraint
-        self.size = max(np.size(constraint.lb), np.size(constraint.ub))
-        self.last: tuple[bytes, Array, Array] = (b"", np.zeros(0), np.zeros((0, 0)))
-
-    def at(self, x: Array) -> tuple[Array, Array]:
-        key = x.tobytes()
-        if key != self.last[0]:
-            values = np.atleast_1d(np.array(self.constraint.fun(x), dtype=np.float64))
-            jac = self.constraint.jac(x)
-            dense = jac.toarray() if _sparse.issparse(jac) else jac
-            if len(values) != self.size:
-                raise InvalidValueError(
-                    f"lb and ub must have one entry per function, got {self.size} for {len(values)}"
-                )
-            self.last = key, values, np.array(np.atleast_2d(dense), dtype=np.float64)
-        return self.last[1:]
-
-    def value(self, row: int, sign: float, limit: float, x: Array) -> float:
-        return sign * float(self.at(x)[0][row]) - sign * limit
-
-    def slope(self, row: int, sign: float, x: Array) -> Array:
-        return sign * self.at(x)[1][row]
+        return [SparseAffine(_sparse.csr_array(_sparse.vstack(parts)), b)]
+    return [Affine(np.vstack(parts), b)]
 
 
 def _functions(
-    constraint: NonlinearConstraint, bound: float | None, beta: float | None
+    one: NonlinearConstraint, bound: float | None, beta: float | None
 ) -> list[Constraint]:
-    function = _Function(constraint)
-    low, high = _limits(constraint.lb, constraint.ub, function.size)
-    checks.function(fun=constraint.fun)
-    parts: list[Constraint] = []
-    for sign, limits in ((1.0, high), (-1.0, low)):
-        for row in np.flatnonzero(np.isfinite(limits)).tolist():
-            value = partial(function.value, row, sign, float(limits[row]))
-            slope = partial(function.slope, row, sign)
-            parts.append(FunctionConstraint(value, slope, bound, beta))
-    return parts
+    """Return each function with a limit as a constraint; all are called once per action."""
+    if not callable(one.jac):
+        raise InvalidValueError(
+            f"jac must be a function: differences are no subgradients, got {one.jac!r}"
+        )
+    checks.function(fun=one.fun)
+    size = max(np.size(one.lb), np.size(one.ub))
+    last: dict[bytes, tuple[Array, Array]] = {}
+
+    def call(x: Array) -> tuple[Array, Array]:
+        if x.tobytes() not in last:
+            values = np.atleast_1d(np.array(one.fun(x), dtype=np.float64))
+            if len(values) != size:
+                raise InvalidValueError(
+                    f"lb and ub must have one entry per function, got {size} for {len(values)}"
+                )
+            slopes = np.array(np.atleast_2d(to_dense(one.jac(x))), dtype=np.float64)
+            last.clear()
+            last[x.tobytes()] = values, slopes
+        return last[x.tobytes()]
+
+    def read(row: int, sign: float, limit: float) -> Constraint:
+        return FunctionConstraint(
+            lambda x: sign * (float(call(x)[0][row]) - limit),
+            lambda x: sign * call(x)[1][row],
+            bound,
+            beta,
+        )
+
+    limits = _limits(one.lb, one.ub, size)
+    return [
+        read(row, sign, limit)
+        for sign, rows, most in limits
+        for row, limit in zip(rows.tolist(), most.tolist(), strict=True)
+    ]

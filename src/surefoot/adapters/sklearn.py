@@ -61,31 +61,30 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.random_state = random_state
         self.on_contradiction = on_contradiction
 
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from the beginning, ``max_iter`` times through the rows."""
+        return self._learn(X, y, passes=int(self.max_iter))
+
     def _learn(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        passes: int | None = None,
-        classes: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike, passes: int = 0, classes: ArrayLike | None = None
     ) -> Self:
         """Go on with rows in their order, or begin and go through them several times, in any."""
-        first = passes is not None or not hasattr(self, "_weights")
+        first = passes > 0 or not hasattr(self, "_weights")
         told = {"dtype": np.float64, "reset": first, "y_numeric": not _base.is_classifier(self)}
         with all_or_nothing(self):
             rows, labels = _validation.validate_data(self, X, y, **told)
             if first:
                 self._begin(labels, classes)
+                self.n_iter_ = passes
             self._weights: Weights = copy(self._weights)  # the one before stays as it is
             Z = np.column_stack([rows, np.ones(len(rows))]) if self.fit_intercept else rows
-            targets = self._read_targets(labels)
-            if passes is None:
-                self._play(Z, targets)
-            else:
-                random = _utils.check_random_state(self.random_state)
-                for _ in range(passes):
-                    order = random.permutation(len(Z))
-                    self._play(Z[order], targets[order])
-                self.n_iter_ = passes
+            targets, random = (
+                self._read_targets(labels),
+                _utils.check_random_state(self.random_state),
+            )
+            for _ in range(max(passes, 1)):
+                order = random.permutation(len(Z)) if passes else np.arange(len(Z))
+                self._play(Z[order], targets[order])
             w = self._weights.x
             bias = float(w[-1]) if self.fit_intercept else 0.0
             self._show(w[:-1] if self.fit_intercept else w, bias)
@@ -97,21 +96,19 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         size = self.n_features_in_ + bool(self.fit_intercept)
         rule, self._limit = make_rule(self.constraint, size, float(self.radius))
         self._weights = Weights(rule, size, self.on_contradiction)
-        self.n_iter_ = 0
 
     def _play(self, Z: Array, targets: Array) -> None:
         """Play one round per batch of rows, in order."""
-        weights, size = self._weights, int(self.batch_size)
-        apart = needs_of(weights.rule).apart
+        size, apart = int(self.batch_size), needs_of(self._weights.rule).apart
         for first in range(0, len(Z), size):
-            rows, y = Z[first : first + size], targets[first : first + size]
-            w = weights.x
-            g, s = self._limit.query_all(w) if apart else self._limit.query(w)
-            weights.descend(self._slope(rows @ w, y) @ rows / len(rows), g, s)
+            rows, y, w = Z[first : first + size], targets[first : first + size], self._weights.x
+            seen = self._limit.query_all(w) if apart else self._limit.query(w)
+            self._weights.descend(self._slope(rows @ w, y) @ rows / len(rows), *seen)
 
-    def _read_rows(self, X: ArrayLike) -> Array:
+    def _score(self, X: ArrayLike) -> Array:
         _validation.check_is_fitted(self)
-        return _validation.validate_data(self, X, reset=False, dtype=np.float64)
+        rows = _validation.validate_data(self, X, reset=False, dtype=np.float64)
+        return rows @ np.ravel(self.coef_) + self.intercept_
 
 
 def make_rule(constraint: Constraint | None, size: int, radius: float) -> tuple[Player, Constraint]:
@@ -180,18 +177,13 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from the beginning, ``max_iter`` times through the rows."""
-        return self._learn(X, y, int(self.max_iter))
-
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from these rows, once and in order; the first call needs the classes."""
         return self._learn(X, y, classes=classes)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the scores; above 0 is the second class."""
-        X = self._read_rows(X)
-        return X @ self.coef_[0] + self.intercept_[0]
+        return self._score(X)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probabilities of both classes."""
@@ -207,7 +199,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         _multiclass.check_classification_targets(y)
         found = np.unique(y if classes is None else classes)
         if len(found) != 2:
-            several = "1 class" if len(found) == 1 else f"{len(found)} classes"
+            several = f"{len(found)} class{'es' * (len(found) > 1)}"
             raise InvalidValueError(
                 f"Only binary classification is supported: y must have two classes, got {several}"
             )
@@ -221,8 +213,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         return np.where(y == self.classes_[1], 1.0, -1.0)
 
     def _slope(self, score: Array, y: Array) -> Array:
-        slope: Array = logistic_slope(score, y)
-        return slope
+        return logistic_slope(score, y)
 
     def _show(self, coef: Array, bias: float) -> None:
         self.coef_, self.intercept_ = coef[None], np.array([bias])
@@ -242,17 +233,13 @@ class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, na
         (array([0.6, 0.8]), True)
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from the beginning, ``max_iter`` times through the rows."""
-        return self._learn(X, y, int(self.max_iter))
-
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from these rows, once and in order."""
         return self._learn(X, y)
 
     def predict(self, X: ArrayLike) -> Array:
         """Return the fitted values."""
-        return self._read_rows(X) @ self.coef_ + self.intercept_
+        return self._score(X)
 
     def _read_targets(self, y: Array) -> Array:
         return np.asarray(y, dtype=np.float64)

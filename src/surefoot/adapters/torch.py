@@ -94,21 +94,16 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         filters = list(filter) if isinstance(filter, Sequence) else [filter]
         everything = [p for group in base.param_groups for p in group["params"]]
         chosen = everything if params is None else list(params)
-        blocks = (
-            [list(block) for block in chosen]
-            if isinstance(filter, Sequence) and params is not None
-            else [chosen]
-        )
-        _check_blocks(filters, blocks, everything)
+        apart = isinstance(filter, Sequence) and params is not None
+        limited = [list(p) for p in chosen] if apart else [chosen]
+        _check_params(len(filters), limited, everything)
         alarm = Alarm(on_contradiction)
         super().__init__(base.param_groups, base.defaults)
-        self.base, self._blocks = base, blocks
+        self.base = base
         self._share()
-        self._keepers = [
-            Keeper(one, _values(block), _TYPES[block[0].dtype], alarm=alarm)
-            for one, block in zip(filters, blocks, strict=True)
+        self._blocks = [
+            _Block(one, alarm, params) for one, params in zip(filters, limited, strict=True)
         ]
-        self._steps: list[Info | None] = [None] * len(filters)
 
     def _share(self) -> None:
         self.param_groups, self.state = self.base.param_groups, self.base.state
@@ -135,77 +130,58 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
             value_error: a bound on the error of the value, where it is an estimate; one per filter
                 if there are several.
         """
-        limits, errors = (
-            self._each(constraint, "constraint"),
-            self._each(value_error, "value_error"),
-        )
+        limits = self._each(constraint, "constraint")
+        errors = self._each(value_error, "value_error")
         if any(limit is None for limit in limits):
             raise InvalidValueError(
                 "constraint must be given in every step: a tensor, a function or a pair of value "
                 "and gradient, got None"
             )
-        self._check_untouched()
-        with _torch.enable_grad():
-            seen = [
-                _evaluated(limit, block, keeper.filter)
-                for limit, block, keeper in zip(limits, self._blocks, self._keepers, strict=True)
-            ]
-        steps = zip(self._keepers, self._blocks, seen, errors, strict=True)
+        seen = [block.evaluate(one) for block, one in zip(self._blocks, limits, strict=True)]
         try:
             loss = self.base.step(closure) if closure is not None else self.base.step()
-            found: list[Info | None] = []
-            with all_or_nothing(*self._keepers):
-                for keeper, block, (g, s), error in steps:
-                    found.append(keeper.offer(_values(block), g, s, error))
-            self._steps = found
+            with all_or_nothing(*self._blocks, *(block.keeper for block in self._blocks)):
+                for block, (g, s), error in zip(self._blocks, seen, errors, strict=True):
+                    block.info = block.keeper.offer(_values(block.params), g, s, error)
         finally:
             # Where one filter refused none has moved: the parameters go back to where they were.
-            for keeper, block in zip(self._keepers, self._blocks, strict=True):
-                _write(block, keeper.action())
+            for block in self._blocks:
+                block.write()
         return loss
 
     def _each(self, given: Array, name: str) -> list[Array]:
         """Return what was given per filter."""
-        if len(self._keepers) == 1:
-            return [given]
-        if given is None:
-            return [None] * len(self._keepers)
-        if not isinstance(given, (list, tuple)) or len(given) != len(self._keepers):
+        wanted = len(self._blocks)
+        if wanted == 1 or given is None:
+            return [given] * wanted
+        if not isinstance(given, (list, tuple)) or len(given) != wanted:
             raise InvalidValueError(
-                f"{name} must be a sequence of {len(self._keepers)}, one per filter, got {given!r}"
+                f"{name} must be a sequence of {wanted}, one per filter, got {given!r}"
             )
         return list(given)
 
-    def _check_untouched(self) -> None:
-        for keeper, block in zip(self._keepers, self._blocks, strict=True):
-            if not np.array_equal(_values(block), keeper.played):
-                raise InvalidValueError(
-                    "the limited parameters must be as the last step left them: call restart() "
-                    "after setting them, got others"
-                )
-
     def restart(self) -> None:
         """Begin anew from the parameters as they are, which must be strictly feasible."""
-        self._keepers = [
-            Keeper(keeper.filter, _values(block), keeper.dtype, alarm=keeper.alarm)
-            for keeper, block in zip(self._keepers, self._blocks, strict=True)
+        self._blocks = [
+            _Block(block.keeper.filter, block.keeper.alarm, block.params) for block in self._blocks
         ]
-        self._steps = [None] * len(self._keepers)
 
     @property
     def certificates(self) -> tuple[Certificate | None, ...]:
         """Why each constraint holds at the parameters, one per filter; None before a step."""
-        return tuple(None if step is None else step.certificate for step in self._steps)
+        infos = (block.info for block in self._blocks)
+        return tuple(None if info is None else info.certificate for info in infos)
 
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What the last step saw that is impossible if the constants are right."""
-        return tuple(word for step in self._steps if step for word in step.contradictions)
+        infos = (block.info for block in self._blocks)
+        return tuple(word for info in infos if info for word in info.contradictions)
 
     @property
     def guarantee(self) -> str:
         """What is promised, in words; that of the first filter."""
-        return self._keepers[0].guarantee
+        return self._blocks[0].keeper.guarantee
 
     # --- what an optimiser stores ----------------------------------------------------------------
 
@@ -218,45 +194,94 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     def state_dict(self) -> dict[str, object]:
         """Return the base's state and, under "surefoot", a float64 tensor per filter."""
-        stored = [_torch.from_numpy(keeper.vector()) for keeper in self._keepers]
+        stored = [_torch.from_numpy(block.keeper.vector()) for block in self._blocks]
         return {**self.base.state_dict(), "surefoot": stored}
 
     def load_state_dict(self, state_dict: dict[str, Array]) -> None:
         """Continue from a stored state; load the model's parameters as well."""
-        stored = state_dict.get("surefoot")
-        if stored is None or len(stored) != len(self._keepers):
+        rest = dict(state_dict)
+        stored = rest.pop("surefoot", None)
+        if stored is None or len(stored) != len(self._blocks):
             raise InvalidValueError(
-                f"state_dict must have 'surefoot' with {len(self._keepers)} tensors, one per filter"
+                f"state_dict must have 'surefoot' with {len(self._blocks)} tensors, one per filter"
             )
-        rest = {name: value for name, value in state_dict.items() if name != "surefoot"}
-        with all_or_nothing(*self._keepers):
-            for keeper, vector in zip(self._keepers, stored, strict=True):
-                keeper.load(vector.cpu().numpy())
+        with all_or_nothing(*self._blocks, *(block.keeper for block in self._blocks)):
+            for block, vector in zip(self._blocks, stored, strict=True):
+                block.keeper.load(vector.cpu().numpy())
+                block.info = None
             self.base.load_state_dict(rest)
         self._share()
-        self._steps = [None] * len(self._keepers)
 
     def __getstate__(self) -> dict[str, object]:
         return dict(self.__dict__)  # the class keeps but three of them
 
 
-def _check_blocks(
-    filters: list[Certified], blocks: list[list[Parameter]], everything: list[Parameter]
+class _Block:
+    """Parameters that one filter limits."""
+
+    def __init__(self, safe: Certified, alarm: Alarm, params: list[Parameter]) -> None:
+        self.params = params
+        self.info: Info | None = None
+        self.keeper = Keeper(safe, _values(params), _TYPES[params[0].dtype], alarm=alarm)
+
+    def write(self) -> None:
+        """Set the parameters to what is to be played, in place."""
+        with _torch.no_grad():
+            parts = _torch.from_numpy(self.keeper.action()).split([p.numel() for p in self.params])
+            for p, part in zip(self.params, parts, strict=True):
+                p.copy_(part.reshape(p.shape))
+
+    def evaluate(self, limit: Limit) -> tuple[Array, Array]:
+        """Return value and gradient of a limit, as float64 numbers; rows apart where it has rows.
+
+        Those of less than 64 bits are refused, unless the filter says how far they are rounded.
+        """
+        if not np.array_equal(_values(self.params), self.keeper.played):
+            raise InvalidValueError(
+                "the limited parameters must be as the last step left them: call restart() after "
+                "setting them, got others"
+            )
+        at, errors = self.params, self.keeper.filter.errors
+        with _torch.enable_grad():
+            if callable(limit):
+                at = [p.detach().clone().to(_torch.float64).requires_grad_() for p in at]
+                limit = limit(*at)
+            if isinstance(limit, tuple):
+                value, gradient = limit
+                if isinstance(gradient, (list, tuple)):
+                    gradient = _torch.cat([_torch.as_tensor(part).reshape(-1) for part in gradient])
+                check_precision(errors, constraint_value=value, constraint_subgradient=gradient)
+                return _plain(value), _plain(gradient)
+            if not isinstance(limit, _torch.Tensor) or limit.ndim > 1:
+                raise InvalidValueError(
+                    "constraint must be one number or one per row, as a tensor, or a pair of value "
+                    f"and gradient, got {limit!r}"
+                )
+            if not limit.requires_grad:
+                raise InvalidValueError(
+                    "constraint must depend on the limited parameters, got a constant"
+                )
+            check_precision(errors, constraint=limit)
+            rows = [_gradient(one, at) for one in (limit if limit.ndim else [limit])]
+        return _plain(limit), np.stack(rows) if limit.ndim else rows[0]
+
+
+def _check_params(
+    filters: int, limited: list[list[Parameter]], everything: list[Parameter]
 ) -> None:
-    if len(filters) != len(blocks):
+    if filters != len(limited):
         raise InvalidValueError(
-            f"params must have {len(filters)} sequences, one per filter, got {len(blocks)}"
+            f"params must have {filters} sequences, one per filter, got {len(limited)}"
         )
-    chosen = [p for block in blocks for p in block]
-    if len({id(p) for p in chosen}) != len(chosen):
+    chosen = [id(p) for block in limited for p in block]
+    if len(set(chosen)) != len(chosen):
         raise InvalidValueError(
             "params must be limited by one filter each: constraints on the same parameters are "
             "rows of one filter"
         )
-    if {id(p) for p in chosen} - {id(p) for p in everything}:
+    if set(chosen) - {id(p) for p in everything}:
         raise InvalidValueError("params must be parameters of the base")
-    for block in blocks:
-        types = {p.dtype for p in block}
+    for types in ({p.dtype for p in block} for block in limited):
         if len(types) != 1 or not types <= set(_TYPES):
             raise InvalidValueError(
                 f"params of a filter must all be float32 or all float64, got {types or 'none'}"
@@ -265,49 +290,12 @@ def _check_blocks(
 
 def _values(block: list[Tensor]) -> Array:
     """Return parameters as one float64 vector that shares nothing with them."""
-    parts = [p.detach().cpu().to(_torch.float64).reshape(-1) for p in block]
-    return np.array(_torch.cat(parts).numpy())
-
-
-def _write(block: list[Parameter], values: Array) -> None:
-    """Set the parameters to a vector's numbers, in place."""
-    with _torch.no_grad():
-        rest = _torch.from_numpy(values)
-        for p, part in zip(block, rest.split([p.numel() for p in block]), strict=True):
-            p.copy_(part.reshape(p.shape))
-
-
-def _evaluated(limit: Limit, block: list[Parameter], safe: Certified) -> tuple[Array, Array]:
-    """Return value and gradient of a limit, as float64 numbers; rows apart where it has rows.
-
-    Those of less than 64 bits are refused, unless the filter says how far they are rounded.
-    """
-    at = block
-    if callable(limit):
-        at = [p.detach().clone().to(_torch.float64).requires_grad_() for p in block]
-        limit = limit(*at)
-    if isinstance(limit, tuple):
-        value, gradient = limit
-        if isinstance(gradient, (list, tuple)):
-            gradient = _torch.cat([_torch.as_tensor(part).reshape(-1) for part in gradient])
-        check_precision(safe.errors, constraint_value=value, constraint_subgradient=gradient)
-        return _plain(value), _plain(gradient)
-    if not isinstance(limit, _torch.Tensor) or limit.ndim > 1:
-        raise InvalidValueError(
-            "constraint must be one number or one per row, as a tensor, or a pair of value and "
-            f"gradient, got {limit!r}"
-        )
-    if not limit.requires_grad:
-        raise InvalidValueError("constraint must depend on the limited parameters, got a constant")
-    check_precision(safe.errors, constraint=limit)
-    rows = [_gradient(one, at) for one in (limit if limit.ndim else [limit])]
-    return _plain(limit), np.stack(rows) if limit.ndim else rows[0]
+    return np.concatenate([_plain(p).reshape(-1) for p in block])
 
 
 def _gradient(value: Tensor, at: list[Tensor]) -> Array:
-    parts = _torch.autograd.grad(value, at, retain_graph=True, allow_unused=True)
-    filled = [_torch.zeros_like(p) if d is None else d for p, d in zip(at, parts, strict=True)]
-    return _values(filled)
+    kept = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
+    return _values(_torch.autograd.grad(value, at, **kept))
 
 
 def _plain(value: ArrayLike) -> Array:
