@@ -21,9 +21,7 @@ def test_anything_is_answered_with_a_status_under_the_sanitizers(tmp_path):
     flags = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     command = ("gcc", *flags, "-std=c99", "-ffp-contract=off", f"-I{C}", source, "-o", "fuzz")
     subprocess.run([*command, "-lm"], cwd=tmp_path, check=True)
-    done = subprocess.run(
-        [tmp_path / "fuzz", "200000"], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([tmp_path / "fuzz", "50000"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -63,12 +61,14 @@ def test_compiled_games_answer_whatever_they_are_called_with():
 @needs_gcc
 @pytest.mark.slow
 @pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
-@pytest.mark.parametrize("d", [2, 19])
-@pytest.mark.parametrize("way", exported.WAYS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("way", "d"), list(zip(exported.WAYS, (2, 19, 2, 19, 19), strict=True)), ids=str
+)
 def test_every_compiler_gives_the_bits_of_the_extension(tmp_path, way, d):
     if shutil.which(way[0]) is None:
         pytest.skip(f"{way[0]} is not installed")
-    for name in ("LeaderFollower", "CertifiedPFS", "CertifiedDualAveraging", "CertifiedOGD, rows"):
+    # `python -m benchmarks.exported` compiles every player in every way.
+    for name in ("LeaderFollower", "CertifiedPFS" if d == 2 else "CertifiedOGD, rows"):
         folder = tmp_path / name.replace(", ", "-")
         folder.mkdir()
         player = exported.PLAYERS[name]

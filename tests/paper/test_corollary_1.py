@@ -51,8 +51,10 @@ def test_every_round_is_feasible_and_the_regret_within_the_bound(adversary, d):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("d", [DIMENSIONS[0], DIMENSIONS[-1]])
-@pytest.mark.parametrize("opponent", ["oblivious", "out", "uncut"])
+@pytest.mark.parametrize(
+    ("opponent", "d"),
+    [("oblivious", DIMENSIONS[-1]), ("out", DIMENSIONS[0]), ("uncut", DIMENSIONS[-1])],
+)
 def test_a_hundred_thousand_rounds_are_feasible(opponent, d):
     T = 100_000
     if opponent == "oblivious":  # the streams known beforehand, as the runs of one game

@@ -132,7 +132,7 @@ def test_every_action_fulfils_the_inequality_in_rationals(kind, d):
 def test_an_adversary_finds_no_round_outside(kind):
     from benchmarks.soak_context import attack
 
-    assert attack(kind, rounds=25_000, seed=1) <= 0
+    assert attack(kind, rounds=5_000, seed=1) <= 0
 
 
 def test_without_the_margin_the_adversary_finds_one(monkeypatch):
@@ -248,7 +248,7 @@ def test_curvature_in_contexts_leads_nobody_outside():
 def test_an_adversary_of_curvature_finds_no_round_outside():
     from benchmarks.soak_context import attack_curvature
 
-    assert attack_curvature(rounds=50_000, seed=1) <= 0
+    assert attack_curvature(rounds=10_000, seed=1) <= 0
 
 
 def test_told_drift_adds_up():

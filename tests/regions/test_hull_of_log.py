@@ -126,8 +126,8 @@ def test_a_start_that_is_not_certified_is_refused(x1, sentence):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("G_g", [1e3, None])
-def test_attacked_for_100_000_rounds_in_all_g_is_at_most_0_or_rounding(G_g):
-    worst = attack(np.random.default_rng(17), 50_000, G_g)
+def test_attacked_for_20_000_rounds_in_all_g_is_at_most_0_or_rounding(G_g):
+    worst = attack(np.random.default_rng(17), 10_000, G_g)
     assert worst <= 0 if G_g else 0 < worst < 1e-14
 
 

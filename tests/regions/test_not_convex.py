@@ -196,9 +196,9 @@ def test_a_nearly_convex_g_is_told_with_its_distance_and_a_value_error(shift, is
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("errors", "rounds"),
-    [(Errors(), 100_000), (Errors(value=0.01), 100_000), (Errors(value=0.01, slope=0.05), 5_000)],
+    [(Errors(), 20_000), (Errors(value=0.01), 20_000), (Errors(value=0.01, slope=0.05), 2_000)],
 )
-def test_attacked_for_100_000_rounds_the_corridor_is_kept(errors, rounds):
+def test_attacked_for_20_000_rounds_the_corridor_is_kept(errors, rounds):
     rng = np.random.default_rng(11)
     attack(rng, Curvature(beta=BETA, reach=REACH, convex=False, errors=errors), rounds)
 

@@ -245,7 +245,7 @@ def test_bad_input_is_one_sentence(ramp, knowledge, sentence):
 
 
 @pytest.mark.slow
-def test_attacked_for_100_000_rounds_nothing_is_outside():
+def test_attacked_for_20_000_rounds_nothing_is_outside():
     rng = np.random.default_rng(41)
     for _ in range(20):
         d = int(rng.integers(1, 4))
@@ -254,4 +254,4 @@ def test_attacked_for_100_000_rounds_nothing_is_outside():
             if rng.random() < 0.5
             else tuple(rng.uniform(0.005, 0.1, size=d))
         )
-        attack(rng, 5_000, ramp, d=d)
+        attack(rng, 1_000, ramp, d=d)
