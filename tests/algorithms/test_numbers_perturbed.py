@@ -32,7 +32,7 @@ def test_the_numbers_of_bounded_noise(more, level, sigma, kappa, delta, slope, T
     rho = min(level, max(least, sqrt(2 * R**2 / (s * (s / 2 + kappa) * T))))
     assert least < level
     eta = s * rho / G_f
-    table = {"shift": shift, "rho": rho, "halfspace_rho": rho - shift, "eta": eta, "cost": kappa}
+    table = {"shift": shift, "tightening": rho, "rho": rho - shift, "eta": eta, "cost": kappa}
     table |= {"sigma": sigma, "level": level, "regret_exponent": 1.0}
     for t in (7, 50):
         regret = 2 * R**2 / eta + eta / 2 * G_f**2 * t + kappa * G_f * rho * t

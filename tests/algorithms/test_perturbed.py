@@ -28,15 +28,15 @@ def test_bounded_noise_by_hand():
     c, G = shift + 0.01, 2.502
     xi = 1 - math.sqrt(1 - 1.5**2 / (4 * G**2))
     assert theorem.shift == pytest.approx(shift)
-    assert theorem.rho == near(2 * 2.5 * c / 1.5)  # the noise decides at so long a horizon
-    assert theorem.halfspace_rho == near(theorem.rho - shift)
-    eta = xi * theorem.rho / 17.5
+    assert theorem.tightening == near(2 * 2.5 * c / 1.5)  # the noise decides at so long a horizon
+    assert theorem.rho == near(theorem.tightening - shift)
+    eta = xi * theorem.tightening / 17.5
     assert theorem.eta == near(eta)
-    wanted = 2 * 1.5**2 / eta + (eta / 2 * 49 + 7 / 1.5 * theorem.rho) * 400
+    wanted = 2 * 1.5**2 / eta + (eta / 2 * 49 + 7 / 1.5 * theorem.tightening) * 400
     assert theorem.regret_bound(400) == near(wanted)
     player, same = PFS.noisy(KNOWN, 10**6, value_error=0.01, subgradient_error=0.002)
     assert same == theorem
-    assert player == PFS(eta=theorem.eta, rho=theorem.halfspace_rho, domain=Ball(1.5))
+    assert player == PFS(eta=theorem.eta, rho=theorem.rho, domain=Ball(1.5))
     around = Ball(1.5, [0.25, 0.0])
     assert PFS.noisy(KNOWN, 50, around, value_error=0.01).algorithm.domain == around
 
@@ -45,9 +45,9 @@ def test_without_errors_the_tightening_minimises_the_bound():
     s = (1 - math.sqrt(1 - 0.3**2)) / 2.5
     rho = 1.5 * math.sqrt(2 / (s * (s / 2 + 1 / 1.5) * 10**6))
     theorem = BoundedNoise(KNOWN, 10**6)
-    assert theorem.rho == theorem.halfspace_rho == near(rho)
+    assert theorem.tightening == theorem.rho == near(rho)
     assert theorem.regret_bound(10**6) == near(2 * 2 * 1.5**2 / theorem.eta)
-    assert BoundedNoise(KNOWN, 10).rho == 0.3  # what the start allows
+    assert BoundedNoise(KNOWN, 10).tightening == 0.3  # what the start allows
 
 
 def test_what_noise_allows_to_promise():
@@ -139,7 +139,7 @@ def test_lies_that_are_larger_than_told_violate():
     for _ in range(3_000):
         g, s = constraint.query(state.x)
         worst = max(worst, g)
-        lie = g - 1.2 * theorem.rho
+        lie = g - 1.2 * theorem.tightening
         state = player.update(state, Feedback(np.array([-1.5, 0.0]), lie, s))
     assert worst > 0
 

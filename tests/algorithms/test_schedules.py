@@ -365,8 +365,8 @@ def test_regret_against_strongly_convex_costs_is_logarithmic(name, horizon):
 def test_one_round_in_one_dimension():
     problem = problems.adversarial_cube("out", horizon=1, dimension=1, size=2.0)
     c = problem.constants.with_origin("given", strong_convexity=1.0)
-    for make in (*map(ScheduledPFS.__dict__.get, ScheduledPFS.tunings),):
-        trace = play(make.__func__(ScheduledPFS, c, 1), problem, horizon=1)
+    for tuning in ScheduledPFS.tunings:
+        trace = play(getattr(ScheduledPFS, tuning)(c, 1), problem, horizon=1)
         assert trace.final_regret() <= trace.guarantee.regret_bound(1)
         assert problem.constraint.value(trace.next_action) <= 0
 

@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.guarantee import EveryRound, Guarantee, Premise
-from surefoot.core.constants import polyak_rate
+from surefoot.core.constants import Constants, polyak_rate
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import size
+from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, Number
 
 
@@ -71,6 +73,17 @@ class StronglyConvex(Guarantee):
     def eta(self) -> float:
         """The step size of round 1, 1/H."""
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
+
+
+class Bounded(Guarantee):
+    """A theorem for a feasible set of a known diameter."""
+
+    diameter: float = size()
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return the diameter."""
+        return {"diameter": bounded_diameter(domain)}
 
 
 class StrictStart(EveryRound):

@@ -11,9 +11,12 @@ as a :class:`PremiseError`.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from types import MethodType
 from typing import (
     Any,
     ClassVar,
@@ -28,11 +31,12 @@ from typing import (
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.algorithm import constructors_of, is_algorithm, is_algorithm_class
+from surefoot.core.algorithm import Algorithm, constructors_of, is_algorithm, is_algorithm_class
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import (
     Declared,
+    Parameter,
     count,
     flag,
     instance_of,
@@ -66,6 +70,7 @@ __all__ = [
     "Reaction",
     "Summed",
     "Tuned",
+    "Tuning",
     "unpack",
 ]
 
@@ -121,6 +126,11 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
             )
         each = (vars(kind).get("needed", ()) for kind in reversed(type(self).__mro__))
         self.constants.require(*dict.fromkeys(name for own in each for name in own), by=self.name)
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return the parameters that are found from the set that a :class:`Tuning` is given."""
+        return {}
 
     # Literals are class variables of the theorems, and properties only where they are computed.
 
@@ -357,6 +367,78 @@ class Tuned(NamedTuple, Generic[A]):
         own = {n: getattr(theorem, n, None) for n in names if n not in parameters}
         own = {name: value for name, value in own.items() if value is not None}
         return Tuned(algorithm(**parameters, **own), theorem)
+
+
+class Tuning:
+    """A constructor of a rule: from constants, a horizon and a set, by a theorem.
+
+    It stands in the class of the rule: ``anytime = Tuning(lambda: Corollary1)``.
+
+    Args:
+        find: returns the theorem, which stands below the rule.
+        options: the parameters of the theorem that are the caller's choice.
+        listed: whether the catalogue tries it; not where it needs more than constants, a horizon
+            and a set.
+        given: parameters of the theorem that are chosen here.
+
+    Example:
+        >>> from surefoot import PFS
+        >>> print(inspect.signature(PFS.chosen))
+        (constants, horizon=None, domain=None, *, eta, rho)
+    """
+
+    def __init__(
+        self,
+        find: Callable[[], Callable[..., Guarantee]],
+        *options: str,
+        listed: bool = True,
+        **given: object,
+    ) -> None:
+        self.find, self.options, self.is_listed, self.given = find, options, listed, given
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__, self.__qualname__ = name, f"{owner.__name__}.{name}"
+
+    def __get__(self, rule: object, owner: type[A]) -> Callable[..., Tuned[A]]:
+        self.__doc__ = self.theorem.__doc__
+        return MethodType(self, owner)
+
+    @cached_property
+    def theorem(self) -> Callable[..., Guarantee]:
+        """The theorem, or a function that returns one."""
+        return self.find()
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the options, as the theorem declares them."""
+        declared = parameters_of(self.theorem)
+        return {name: declared[name] for name in self.options}
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        wanted = inspect.signature(self.theorem).parameters
+        own = list(inspect.signature(Tuning.__call__).parameters.values())[1:-1]
+        if "horizon" in wanted:
+            own[2] = own[2].replace(default=wanted["horizon"].default)
+        options = (wanted[n].replace(kind=inspect.Parameter.KEYWORD_ONLY) for n in self.options)
+        return inspect.Signature([*own, *options])
+
+    def __call__(
+        self,
+        rule: type[Algorithm],
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Any = None,
+        **options: Any,
+    ) -> Tuned[Algorithm]:
+        """Return the rule with the parameters that the theorem chooses, and the theorem."""
+        theorem, given = self.theorem, self.given | options
+        if isinstance(theorem, type) and issubclass(theorem, Guarantee):
+            given |= theorem.from_set(constants, domain)
+        if "horizon" in inspect.signature(theorem).parameters:
+            given["horizon"] = horizon
+        elif horizon is not None:
+            checks.check_horizon(horizon)
+        return Tuned.of(rule, theorem(constants, **given), **rule.from_set(domain))
 
 
 def unpack(player: object) -> tuple[Any, Guarantee | None]:

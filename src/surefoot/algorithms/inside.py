@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from surefoot.algorithms.bounds import descent_bound
+from surefoot.algorithms.bounds import Bounded, descent_bound
 from surefoot.algorithms.guarantee import EveryRound, KnownHorizon, Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
@@ -29,7 +29,7 @@ class Projecting(CostsOnly[S]):
     domain: Region = projectable()
 
 
-def inner_radius_of(constants: Constants, domain: Region) -> float:
+def inner_radius_of(constants: Constants, domain: object) -> float:
     """Return the radius of a ball around 0 in a feasible set: a constant, or that of its gauge."""
     inner = as_constants(constants).inner_radius
     return float(gauge_of(domain).inner_radius if inner is None else inner)
@@ -58,6 +58,11 @@ class AroundBall(Inside):
 
     inner_radius: float = size()
 
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return the inner radius, unless it is a constant."""
+        return {"inner_radius": inner_radius_of(constants, domain)}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         R = self.constants.R
@@ -73,10 +78,8 @@ class ForHorizon(KnownHorizon, Inside):
     """A guarantee for a known number of rounds."""
 
 
-class OnBounded(ForHorizon):
+class OnBounded(Bounded, ForHorizon):
     """A guarantee for a known number of rounds on a feasible set of a known diameter."""
-
-    diameter: float = size()
 
 
 class FixedStep(OnBounded):
@@ -94,10 +97,8 @@ class FixedStep(OnBounded):
         return descent_bound(t, self.eta, self.diameter, self._G_f)
 
 
-class Anytime(Inside):
+class Anytime(Bounded, Inside):
     """A bound for any number of rounds on a feasible set of a known diameter."""
 
     regret_exponent: ClassVar[float] = 0.5
     horizon = None
-
-    diameter: float = size()

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import Anytime, FixedStep, Inside, Projecting
-from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
-from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag
-from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.types import Array, Number, Source
 
 __all__ = [
     "OGD",
@@ -71,11 +68,7 @@ class OGD(Projecting[OGDState]):
     def next_state(self, state: OGDState, grad: Array) -> OGDState:
         return OGDState(self.domain.project(state.x - self.eta * grad))
 
-    @classmethod
-    @tuning
-    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`, D the diameter of the feasible set."""
-        return Tuned.of(cls, Zinkevich(constants, horizon, bounded_diameter(domain)), domain)
+    fixed = Tuning(lambda: Zinkevich)
 
 
 class Zinkevich(FixedStep):
@@ -149,19 +142,8 @@ class DecayingOGD(Projecting[DecayingOGDState]):
         eta = self.eta / (t if self.fast else sqrt(t))
         return DecayingOGDState(self.domain.project(x - eta * grad), t)
 
-    @classmethod
-    @tuning
-    def anytime(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
-        r"""Step :math:`D/(G_f\sqrt t)`; the horizon is not used."""
-        return Tuned.of(cls, DecayingStep(constants, bounded_diameter(domain)), domain)
-
-    @classmethod
-    @tuning
-    def strongly_convex(
-        cls, constants: Constants, horizon: int | None, domain: Region
-    ) -> Tuned[Self]:
-        """Step 1/(Ht); the horizon is not used."""
-        return Tuned.of(cls, StronglyConvexDescent(constants), domain, fast=True)
+    anytime = Tuning(lambda: DecayingStep)
+    strongly_convex = Tuning(lambda: StronglyConvexDescent)
 
 
 class DecayingStep(Anytime):
@@ -197,6 +179,7 @@ class StronglyConvexDescent(StronglyConvex, Inside):
     """
 
     name: ClassVar[str] = "Hazan, Agarwal and Kale 2007, strongly convex"
+    fast: ClassVar[bool] = True
     regret_exponent: ClassVar[float] = 0.0
 
     def regret_bound(self, t: Number) -> Array:
@@ -245,11 +228,7 @@ class AdaGradOGD(Projecting[AdaGradOGDState]):
         eta = self.eta / sqrt(where(squares > 0, squares, number_like(x, 1.0)))
         return AdaGradOGDState(self.domain.project(x - eta * grad), squares)
 
-    @classmethod
-    @tuning
-    def adaptive(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
-        r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
-        return Tuned.of(cls, AdaGradNorm(constants, bounded_diameter(domain)), domain)
+    adaptive = Tuning(lambda: AdaGradNorm)
 
 
 class AdaGradNorm(Anytime):
@@ -317,12 +296,7 @@ class DualAveraging(Projecting[DualAveragingState]):
         x = self.domain.project(state.start - self.eta * gradients)
         return DualAveragingState(x, state.start, gradients)
 
-    @classmethod
-    @tuning
-    def fixed(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        r"""Tune with the fixed step :math:`D/(G_f\sqrt T)`."""
-        theorem = DualAveragingTheorem(constants, horizon, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, domain)
+    fixed = Tuning(lambda: DualAveragingTheorem)
 
 
 class DualAveragingTheorem(FixedStep):

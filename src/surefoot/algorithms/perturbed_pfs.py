@@ -25,6 +25,10 @@ __all__ = ["BoundedNoise", "SlowDrift"]
 class BoundedNoise(KnownHorizon, FromStart):
     r"""Values of g off by at most :math:`\delta` and subgradients by at most :math:`\delta_s`.
 
+    The true g is at most 0 in every round, and the regret has a bound in advance; errors that the
+    tightening cannot hold are refused. Certified rules take any (``Constants.value_error``), with a
+    certificate for every round and no such bound.
+
     With :math:`\Delta = \delta + 2R\delta_s`, :math:`c = \Delta + \delta`,
     :math:`\hat G = G_g + \delta_s` and :math:`\xi' = 1 - \sqrt{1 - \sigma^2/(4\hat G^2)}`, for any
     :math:`\rho` from :math:`2G_gc/\sigma` up to the level that sigma and the start allow, the
@@ -60,7 +64,7 @@ class BoundedNoise(KnownHorizon, FromStart):
         >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
         >>> bound = BoundedNoise(c, 10_000, value_error=0.02)
-        >>> bound.rho, round(bound.halfspace_rho, 6)  # twice the noise of 0.04
+        >>> bound.tightening, round(bound.rho, 6)  # twice the noise of 0.04
         (0.08, 0.06)
     """
 
@@ -95,26 +99,26 @@ class BoundedNoise(KnownHorizon, FromStart):
         return SHRINK * polyak_rate(self.sigma / 2, G_g + self.subgradient_error) / G_g
 
     @property
-    def rho(self) -> float:
+    def tightening(self) -> float:
         r"""The tightening :math:`\rho` before the errors are subtracted."""
         s = self._step
         best = self.constants.R * math.sqrt(2 / (s * (s / 2 + self.cost) * self.horizon))
         return min(self.level, max(best, self._least))
 
     @property
-    def halfspace_rho(self) -> float:
+    def rho(self) -> float:
         r"""The tightening of the half-space, :math:`\rho - \Delta`."""
-        return self.rho - self.shift
+        return self.tightening - self.shift
 
     @property
     def eta(self) -> float:
         r"""The step size :math:`\xi'\rho/(G_fG_g)`."""
-        return self._step * self.rho / self._G_f
+        return self._step * self.tightening / self._G_f
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound above."""
         descent = descent_bound(t, self.eta, 2 * self.constants.R, self._G_f)
-        return descent + self.cost * self._G_f * self.rho * as_floats(t)
+        return descent + self.cost * self._G_f * self.tightening * as_floats(t)
 
     @property
     def regret_exponent(self) -> float:
@@ -140,6 +144,9 @@ class BoundedNoise(KnownHorizon, FromStart):
 
 class SlowDrift(KnownHorizon, StrictStart):
     r"""A constraint that moves by at most :math:`\nu` from round to round: feasible in each.
+
+    Certified rules need neither sigma nor a horizon for that (``Constants.drift``), and have no
+    regret bound in advance.
 
     Let :math:`\sup_x|g_{t+1}(x) - g_t(x)| \le \nu`, all :math:`g_t` with the same G_g, sigma and
     epsilon and their feasible sets in the ball, :math:`g_1(x_1) \le -\rho`. Then

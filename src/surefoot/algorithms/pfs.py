@@ -13,10 +13,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surefoot.algorithms.bounds import SHRINK, as_floats, check_strict_start, descent_bound
-from surefoot.algorithms.guarantee import Guarantee, Kind, KnownHorizon, Measure, Premise, Tuned
+from surefoot.algorithms.guarantee import (
+    Guarantee,
+    Kind,
+    KnownHorizon,
+    Measure,
+    Premise,
+    Tuning,
+)
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, start_in, tuning
+from surefoot.core.algorithm import Algorithm, start_in
 from surefoot.core.arrays import dot, freeze
 from surefoot.core.constants import Constants, as_constants, polyak_rate
 from surefoot.core.parameters import nonnegative, positive, projectable, rounds
@@ -79,112 +86,13 @@ class PFS(Algorithm):
         x = freeze(self.domain.project(p))
         return PFSState(x), Info(x, wish=y)
 
-    @classmethod
-    @tuning
-    def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
-        """Tune by Corollary 1: g(x_t) <= 0 in every round, from a strictly feasible start."""
-        return Tuned.of(cls, Corollary1(constants, horizon), domain)
-
-    @classmethod
-    @tuning
-    def eventually(
-        cls, constants: Constants, horizon: int, domain: Ball | None = None
-    ) -> Tuned[PFS]:
-        """Tune by Corollary 2 (corrected): any start, g(x_t) <= 0 after O(log T) rounds."""
-        return Tuned.of(cls, Corollary2(constants, horizon), domain)
-
-    @classmethod
-    @tuning
-    def nearly(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
-        """Tune by Corollary 3: the regret of full projection, g(x_t) = O(1/sqrt(T)) per round."""
-        return Tuned.of(cls, Corollary3(constants, horizon), domain)
-
-    @classmethod
-    @tuning
-    def tuned(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[PFS]:
-        """Tune by the smallest regret bound of Theorem 1 with g(x_t) <= 0 in every round.
-
-        The promise of :meth:`anytime` at a bound that is never worse and often far better; see
-        :func:`surefoot.algorithms.tune_polyak`.
-        """
-        return Tuned.of(cls, tune_polyak(constants, horizon), domain)
-
-    @classmethod
-    @tuning(listed=False, eta=positive(), rho=nonnegative())
-    def chosen(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Ball | None = None,
-        *,
-        eta: float,
-        rho: float,
-    ) -> Tuned[PFS]:
-        """Return PFS with your own step size and tightening, and what Theorem 1 promises for them.
-
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: a ball that contains the feasible set; that around 0 of radius R unless given.
-            eta: the step size.
-            rho: the tightening, at most epsilon.
-        """
-        return Tuned.of(cls, Theorem1(constants, eta, rho, horizon), domain)
-
-    @classmethod
-    @tuning(listed=False, value_error=nonnegative(), subgradient_error=nonnegative())
-    def noisy(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Ball | None = None,
-        *,
-        value_error: float = 0.0,
-        subgradient_error: float = 0.0,
-    ) -> Tuned[PFS]:
-        """Tune so that the true g(x_t) <= 0 in every round, with bounded errors in g and s.
-
-        It has a regret bound in advance, needs sigma and a horizon, and refuses errors that its
-        tightening cannot hold. Certified rules take any (``Constants.value_error``), with a
-        certificate for every round and no such bound.
-
-        Args:
-            constants: the constants of the true constraint.
-            horizon: T.
-            domain: a ball that contains the feasible set; that around 0 of radius R unless given.
-            value_error: no value of g is off by more.
-            subgradient_error: no subgradient is off by a longer vector.
-        """
-        theorem = BoundedNoise(constants, horizon, value_error, subgradient_error)
-        return Tuned.of(cls, theorem, domain, rho=theorem.halfspace_rho)
-
-    @classmethod
-    @tuning(listed=False, drift=nonnegative(), common_slack=positive(), common_reach=positive())
-    def drifting(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Ball | None = None,
-        *,
-        drift: float,
-        common_slack: float | None = None,
-        common_reach: float | None = None,
-    ) -> Tuned[PFS]:
-        """Tune for g_t(x_t) <= 0 in every round while g drifts by up to ``drift`` per round.
-
-        Certified rules need neither sigma nor a horizon for that (``Constants.drift``), and have
-        no regret bound in advance.
-
-        Args:
-            constants: the constants of every round's constraint.
-            horizon: T.
-            domain: a ball that holds all feasible sets; that around 0 of radius R unless given.
-            drift: how much g changes at most, at any point, from a round to the next.
-            common_slack: slack in all rounds of one point, which a regret bound needs.
-            common_reach: the largest distance from that point to a point of the ball.
-        """
-        theorem = SlowDrift(constants, horizon, drift, common_slack, common_reach)
-        return Tuned.of(cls, theorem, domain)
+    anytime = Tuning(lambda: Corollary1)
+    eventually = Tuning(lambda: Corollary2)
+    nearly = Tuning(lambda: Corollary3)
+    tuned = Tuning(lambda: tune_polyak)
+    chosen = Tuning(lambda: Theorem1, "eta", "rho", listed=False)
+    noisy = Tuning(lambda: BoundedNoise, "value_error", "subgradient_error", listed=False)
+    drifting = Tuning(lambda: SlowDrift, "drift", "common_slack", "common_reach", listed=False)
 
 
 class Theorem1(Guarantee):

@@ -60,14 +60,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import SHRINK, FromStart, as_floats
-from surefoot.algorithms.guarantee import EveryRound, PossibleHorizon, Premise, Tuned
+from surefoot.algorithms.guarantee import EveryRound, PossibleHorizon, Premise, Tuning
 from surefoot.algorithms.pfs import Corollary1, Theorem1
-from surefoot.core.algorithm import OneConstraint, tuning
+from surefoot.core.algorithm import OneConstraint
 from surefoot.core.arrays import (
     dot,
     freeze,
@@ -78,7 +78,6 @@ from surefoot.core.arrays import (
     squared_and_norm,
     where,
 )
-from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
@@ -171,40 +170,10 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         p = project_halfspace(y, g + dot(s, y - x) + rho, s)
         return ScheduledState(freeze(self.domain.project(p)), t, largest, squares)
 
-    @classmethod
-    @tuning
-    def unknown_horizon(
-        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[Self]:
-        r"""Tune with :math:`\rho_t = \alpha/\sqrt t`: feasible always, O(sqrt T) for every T.
-
-        The horizon is not used; all tunings take one.
-        """
-        return Tuned.of(cls, UnknownHorizon(constants), domain)
-
-    @classmethod
-    @tuning
-    def unknown_gradients(
-        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[Self]:
-        r"""Tune by the largest gradient so far; the tightening falls if no horizon is given."""
-        return Tuned.of(cls, UnknownGradients(constants, horizon), domain)
-
-    @classmethod
-    @tuning
-    def adaptive(
-        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[Self]:
-        r"""Tune the same, with steps of at most :math:`\sqrt2R/\sqrt{S_t}`, as in AdaGrad-norm."""
-        return Tuned.of(cls, UnknownGradients(constants, horizon, adaptive=True), domain)
-
-    @classmethod
-    @tuning
-    def strongly_convex(
-        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[Self]:
-        """Step 1/(H(t + t_0)): feasible in every round, O(log T); the horizon is not used."""
-        return Tuned.of(cls, StronglyConvexSchedule(constants), domain)
+    unknown_horizon = Tuning(lambda: UnknownHorizon)
+    unknown_gradients = Tuning(lambda: UnknownGradients)
+    adaptive = Tuning(lambda: UnknownGradients, adaptive=True)
+    strongly_convex = Tuning(lambda: StronglyConvexSchedule)
 
 
 class ScheduledSteps(FromStart):
@@ -575,13 +544,7 @@ class DoublingPFS(OneConstraint[DoublingState]):
             where(over, 0.0 * played, played),
         )
 
-    @classmethod
-    @tuning
-    def anytime(
-        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
-    ) -> Tuned[Self]:
-        """Tune by Corollary 1 in every phase; the horizon is not used."""
-        return Tuned.of(cls, DoublingHorizon(constants), domain)
+    anytime = Tuning(lambda: DoublingHorizon)
 
 
 class DoublingHorizon(EveryRound):

@@ -3,6 +3,7 @@
 Each works on one run, on a batch and on every backend (:mod:`surefoot.core.types` has the shapes).
 """
 
+from surefoot.algorithms.guarantee import Tuning as Tuning
 from surefoot.core.algorithm import Algorithm as Algorithm
 from surefoot.core.algorithm import CostsOnly as CostsOnly
 from surefoot.core.algorithm import EachConstraint as EachConstraint

@@ -117,13 +117,19 @@ class Algorithm(Declared):
                 f"a rule must have its formulas in step, got {cls.__name__} with an update alone"
             )
         marked = {
-            name: vars(member.__func__)["is_listed"]
+            name: is_listed
             for name, member in vars(cls).items()
-            if isinstance(member, classmethod) and "is_listed" in vars(member.__func__)
+            for made in [member.__func__ if isinstance(member, classmethod) else member]
+            if (is_listed := getattr(made, "is_listed", None)) is not None
         }
         listed = (name for name, is_listed in marked.items() if is_listed)
         cls.tunings = tuple(dict.fromkeys([*cls.tunings, *listed]))
         cls.constructors = tuple(dict.fromkeys([*cls.constructors, *marked]))
+
+    @classmethod
+    def from_set(cls, domain: Any) -> dict[str, Any]:
+        """Return the parameters made from the set that a tuning is given: itself, or an oracle."""
+        return {"domain": domain}
 
     @abstractmethod
     def init(self, x1: Array) -> RuleState:

@@ -302,9 +302,9 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         >>> parameters_of(PFS)["eta"].rule, list(parameters_of(PFS.chosen))
         ('a finite number > 0', ['eta', 'rho'])
     """
+    if callable(own := getattr(kind, "parameters", None)):  # a name for pairs, or a theorem's
+        return dict(own())
     if isinstance(kind, type):
-        if callable(own := getattr(kind, "parameters", None)):  # a name for pairs
-            return dict(own())
         declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
         given = {f.name: (f.metadata, f.default) for f in declared}
     else:

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in, tuning
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
 from surefoot.core.arrays import map_runs, number_like
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
@@ -105,15 +105,6 @@ class Exploring(Algorithm):
         return share * state.direction
 
 
-def shape_of(constants: Constants, domain: Region) -> tuple[float, int, float]:
-    """Return the inner radius, the dimension and the diameter of a feasible set."""
-    dimension = dimension_of(domain)
-    if dimension is None:
-        raise InvalidValueError(f"domain must know its dimension, got {domain!r}")
-    inner = inner_radius_of(constants, domain) * (1 - math.ulp(1.0))
-    return inner, dimension, bounded_diameter(domain)
-
-
 class BanditTheorem(AroundBall, ForHorizon):
     """Shared by both theorems: the exploration radius and its price."""
 
@@ -124,6 +115,16 @@ class BanditTheorem(AroundBall, ForHorizon):
 
     dimension: int = count()
     diameter: float = size()
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return the radius inside, rounded down, the dimension and the diameter."""
+        dimension = dimension_of(domain)
+        if dimension is None:
+            raise InvalidValueError(f"domain must know its dimension, got {domain!r}")
+        inner = inner_radius_of(constants, domain) * (1 - math.ulp(1.0))
+        shape = {"dimension": dimension, "diameter": bounded_diameter(domain)}
+        return {"inner_radius": inner} | shape
 
     @property
     def _noise(self) -> float:
@@ -197,15 +198,7 @@ class BanditFrankWolfe(Exploring):
         centre = state.centre + self.step_size * (v - state.centre)
         return state._replace(centre=centre, gradients=gradients, count=state.count + 1.0)
 
-    @classmethod
-    @tuning
-    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune for expected regret O(T^(4/5)), no violation.
-
-        Needs ``cost_bound`` among the constants.
-        """
-        theorem = SmoothedBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        return Tuned.of(cls, theorem, domain)
+    known_horizon = Tuning(lambda: SmoothedBanditTheorem)
 
 
 class SmoothedBanditTheorem(BanditTheorem):
@@ -313,15 +306,7 @@ class BlockBandit(Exploring):
             z = z + min(1.0, rest / float(way @ way)) * way
         return z
 
-    @classmethod
-    @tuning
-    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune for expected regret O(T^(3/4)), no violation, O(1) linear minimisations per round.
-
-        Needs ``cost_bound`` among the constants.
-        """
-        theorem = BlockBanditTheorem(constants, horizon, *shape_of(constants, domain))
-        return Tuned.of(cls, theorem, domain)
+    known_horizon = Tuning(lambda: BlockBanditTheorem)
 
 
 class BlockBanditTheorem(BanditTheorem):

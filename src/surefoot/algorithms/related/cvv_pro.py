@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuned
-from surefoot.core import checks
-from surefoot.core.algorithm import EachConstraint, tuning
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuning
+from surefoot.core.algorithm import EachConstraint
 from surefoot.core.arrays import map_runs
-from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, positive
-from surefoot.core.types import Array, Needs, Number, Real, Region, Source
+from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 
@@ -74,29 +72,8 @@ class CVVPro(EachConstraint[CVVProState]):
         v = map_runs(_velocity, (x, gradient, g, s), self.alpha, self.radius)
         return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
 
-    @classmethod
-    @tuning
-    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
-        """Tune for regret O(T^(1/2)) under any convex constraints; violations are not bounded.
-
-        G_f must hold on the ball of radius 2.71 R, which is row 0. The bounds are for any number
-        of rounds.
-        """
-        return cls._tune(CVVProTheorem(constants), horizon)
-
-    @classmethod
-    @tuning
-    def fixed(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
-        """Tune for fixed smooth rows: regret O(T^(1/2)), violations O(t^(-1/2)) per round.
-
-        As :meth:`tuned`, with the curvature beta among the constants, and G_g as G_f.
-        """
-        return cls._tune(CVVProTheorem(constants, smooth=True), horizon)
-
-    @classmethod
-    def _tune(cls, theorem: CVVProTheorem, horizon: int) -> Tuned[Self]:
-        checks.check_horizon(horizon)
-        return Tuned.of(cls, theorem, radius=theorem.constants.R)
+    tuned = Tuning(lambda: CVVProTheorem)
+    fixed = Tuning(lambda: CVVProTheorem, smooth=True)
 
 
 def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radius: float) -> Array:
@@ -167,6 +144,11 @@ class CVVProTheorem(Guarantee):
     horizon = None
 
     smooth: bool = flag(default=False)
+
+    @property
+    def radius(self) -> float:
+        """That of the ball, R."""
+        return self.constants.R
 
     def __post_init__(self) -> None:
         super().__post_init__()

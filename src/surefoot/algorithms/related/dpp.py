@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, Multiplying, positive_part
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import combine, dot, number_like, rows_dot
@@ -161,24 +161,8 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
         new = self.domain.project(x - d / (2 * self.alpha))
         return ScalarDPPState(new, positive_part(queue + g + dot(s, new - x)))
 
-    @classmethod
-    @tuning
-    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
-        r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`."""
-        return Tuned.of(cls, DriftPlusPenalty(constants, horizon), domain)
-
-    @classmethod
-    @tuning
-    def changing(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
-        """Tune for changing constraints: regret and the sum of g O(T^(1/2)), no margin needed.
-
-        The parameters of :meth:`tuned`; the same proof holds where an adversary picks the
-        constraints. Reference: Neely and Yu, "Online convex optimization with time-varying
-        constraints", 2017.
-        """
-        return Tuned.of(cls, DriftPlusPenalty(constants, horizon, source="Neely-Yu 2017"), domain)
+    tuned = Tuning(lambda: DriftPlusPenalty)
+    changing = Tuning(lambda: DriftPlusPenalty, source="Neely-Yu 2017")
 
     @classmethod
     @tuning(V=positive(), window=count())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import ForHorizon
-from surefoot.core.algorithm import CostsOnly, tuning
+from surefoot.core.algorithm import CostsOnly
 from surefoot.core.arrays import exp, namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
@@ -78,14 +78,7 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
         total = xp.sum(weights, axis=-1, keepdims=True)
         return EntropicDualAveragingState(self.domain.total * (weights / total), gradients)
 
-    @classmethod
-    @tuning
-    def fixed(cls, constants: Constants, horizon: int, domain: Simplex) -> Tuned[Self]:
-        r"""Tune with the step :math:`\sqrt{2\ln d/T}/G_\infty`, G_f bounding the largest entry."""
-        if not isinstance(domain, Simplex):
-            raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
-        theorem = EntropicTheorem(constants, horizon, domain.dimension, float(domain.total))
-        return Tuned.of(cls, theorem, domain)
+    fixed = Tuning(lambda: EntropicTheorem)
 
 
 class EntropicTheorem(ForHorizon):
@@ -107,6 +100,13 @@ class EntropicTheorem(ForHorizon):
 
     dimension: int = count(2)
     total: float = positive()
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return the dimension and the total of a simplex."""
+        if not isinstance(domain, Simplex):
+            raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")
+        return {"dimension": domain.dimension, "total": float(domain.total)}
 
     @property
     def eta(self) -> float:

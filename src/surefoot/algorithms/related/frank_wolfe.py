@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import OnBounded
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
 from surefoot.core.arrays import minimum, number_like, sqrt, where
-from surefoot.core.constants import Constants
 from surefoot.core.parameters import check_parameters, flag, minimising, positive
-from surefoot.core.points import bounded_diameter, snap_inside
+from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeTheorem"]
@@ -92,19 +91,8 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
         mixed = where(step < 1.0, x + step * (v - x), v)
         return FrankWolfeState(snap_inside(self.domain, mixed), start, gradients, t)
 
-    @classmethod
-    @tuning
-    def tuned(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune with a fixed step (Weibel et al. 2025): at most half the textbook's constant."""
-        theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=True)
-        return Tuned.of(cls, theorem, domain)
-
-    @classmethod
-    @tuning
-    def textbook(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune as in Hazan's textbook, as recalled."""
-        theorem = FrankWolfeTheorem(constants, horizon, bounded_diameter(domain), is_tuned=False)
-        return Tuned.of(cls, theorem, domain)
+    tuned = Tuning(lambda: FrankWolfeTheorem, is_tuned=True)
+    textbook = Tuning(lambda: FrankWolfeTheorem, is_tuned=False)
 
 
 class FrankWolfeTheorem(OnBounded):

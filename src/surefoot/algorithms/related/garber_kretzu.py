@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats, descent_bound
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.bounds import Bounded, as_floats, descent_bound
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned, Tuning
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
@@ -16,7 +16,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, Algorithm, CostsOnly, tuning
 from surefoot.core.arrays import map_runs, maximum, number_like
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import instance_of, minimising, positive, size
+from surefoot.core.parameters import instance_of, minimising, positive
 from surefoot.core.points import bounded_diameter, snap_inside
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, State
 
@@ -104,11 +104,7 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
             return x, y
         return close_projection(self.domain, x, y - eta * gradients, closeness)
 
-    @classmethod
-    @tuning
-    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune for regret O(T^(3/4)), no violation, at most about 1.4 minimisations per round."""
-        return Tuned.of(cls, BlockedTheorem(constants, horizon, bounded_diameter(domain)), domain)
+    known_horizon = Tuning(lambda: BlockedTheorem)
 
 
 def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tuple[Array, Array]:
@@ -146,10 +142,8 @@ def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tu
         x = snap_inside(domain, x + min(1.0, gap / float(way @ way)) * way)
 
 
-class Blocks(KnownHorizon):
+class Blocks(Bounded, KnownHorizon):
     """What theorems share about descent in blocks with close infeasible projections."""
-
-    diameter: float = size()
 
     @property
     def block(self) -> int:

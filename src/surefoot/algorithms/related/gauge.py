@@ -23,15 +23,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, descent_bound, harmonic
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S, tuning
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
 from surefoot.core.arrays import (
     combine,
     convert_like,
@@ -49,7 +49,7 @@ from surefoot.core.arrays import (
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, count, nonnegative, positive, projectable
 from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Feedback, Info, Number, Real, Region, Source
+from surefoot.core.types import Array, Feedback, Info, Number, Real, Source
 from surefoot.sets import Ball, Gauge, gauge_of
 
 __all__ = [
@@ -93,6 +93,11 @@ class Gauged(CostsOnly[S]):
     gauge: Gauge = anything("the gauge of the feasible set")
     domain: Ball = projectable()
 
+    @classmethod
+    def from_set(cls, domain: object) -> dict[str, object]:
+        """Return the gauge of the set."""
+        return {"gauge": gauge_of(domain)}
+
     def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         point: Any = state
@@ -134,6 +139,12 @@ class GaugedTheorem(AroundBall):
     """Shared by the theorems: the surrogate's slope, the cost of an inexact oracle."""
 
     error: float = nonnegative()
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return what the gauge of the set knows."""
+        gauge = gauge_of(domain)
+        return {"inner_radius": gauge.inner_radius, "error": gauge.error}
 
     @property
     def slope(self) -> float:
@@ -218,24 +229,8 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         w = self.domain.project(w - eta * (gradient + mu * (w - x)))
         return GaugeDescentState(*self._shrunk(w), t + 1.0)
 
-    @classmethod
-    @tuning
-    def fixed(cls, constants: Constants, horizon: int, domain: Region | Gauge) -> Tuned[Self]:
-        """Tune for convex costs: regret O(T^(1/2)), no violation."""
-        gauge = gauge_of(domain)
-        theorem = GaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
-        return Tuned.of(cls, theorem, None, gauge=gauge)
-
-    @classmethod
-    @tuning
-    def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | Gauge
-    ) -> Tuned[Self]:
-        """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
-        checks.check_horizon(horizon)
-        gauge = gauge_of(domain)
-        theorem = StronglyConvexGauge(constants, gauge.inner_radius, gauge.error)
-        return Tuned.of(cls, theorem, None, gauge=gauge, strong_convexity=1 / theorem.eta)
+    fixed = Tuning(lambda: GaugeTheorem)
+    strongly_convex = Tuning(lambda: StronglyConvexGauge)
 
 
 class GaugeTheorem(GaugedForHorizon):
@@ -295,6 +290,11 @@ class StronglyConvexGauge(StronglyConvex, GaugedTheorem):
 
     name: ClassVar[str] = "Mhammedi 2022, gauge reduction, strongly convex"
     regret_exponent: ClassVar[float] = 0.0
+
+    @property
+    def strong_convexity(self) -> float:
+        r"""That of the costs, :math:`\mu`."""
+        return 1 / self.eta
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""
@@ -416,15 +416,7 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
         rates = np.minimum(0.5, np.sqrt(np.log(2 * self.horizon) / self._lengths))
         return convert_like(rates, like)
 
-    @classmethod
-    @tuning
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | Gauge
-    ) -> Tuned[Self]:
-        """Tune for regret O((n log T)^(1/2)) on every interval of n rounds, no violation."""
-        gauge = gauge_of(domain)
-        theorem = AdaptiveGaugeTheorem(constants, horizon, gauge.inner_radius, gauge.error)
-        return Tuned.of(cls, theorem, None, gauge=gauge)
+    known_horizon = Tuning(lambda: AdaptiveGaugeTheorem)
 
 
 class AdaptiveGaugeTheorem(GaugedForHorizon):
@@ -526,19 +518,7 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
         w = map_runs(_newton_step, (w, g, metric), self.beta, self.domain.radius)
         return GaugeNewtonState(*self._shrunk(w), metric)
 
-    @classmethod
-    @tuning
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | Gauge
-    ) -> Tuned[Self]:
-        """Tune for regret O((d T log T)^(1/2) + kappa d log T), no violation.
-
-        Uses ``diameter``, of the feasible set, among the constants.
-        """
-        gauge = gauge_of(domain)
-        dimension = checks.positive_int(dimension_of(domain), "the dimension of the domain")
-        theorem = GaugeNewtonTheorem(constants, horizon, gauge.inner_radius, gauge.error, dimension)
-        return Tuned.of(cls, theorem, None, gauge=gauge)
+    known_horizon = Tuning(lambda: GaugeNewtonTheorem)
 
 
 def _newton_step(w: Array, g: Array, metric: Array, beta: float, radius: float) -> Array:
@@ -610,6 +590,12 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
     regret_exponent: ClassVar[float] = 0.5
 
     dimension: int = count()
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return what the gauge of the set knows, and the dimension."""
+        d = checks.positive_int(dimension_of(domain), "the dimension of the domain")
+        return super().from_set(constants, domain) | {"dimension": d}
 
     @property
     def reach(self) -> float:

@@ -8,17 +8,15 @@ not known); g is one constraint, the largest where there are several.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic, power_sum
-from surefoot.algorithms.guarantee import Kind, Measure, Tuned
+from surefoot.algorithms.guarantee import Kind, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.core import checks
-from surefoot.core.algorithm import OneConstraint, tuning
-from surefoot.core.constants import Constants
-from surefoot.core.parameters import nonnegative, positive, projectable, rounds, share
+from surefoot.core.algorithm import OneConstraint
+from surefoot.core.parameters import nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Jenatton", "JenattonStronglyConvex", "JenattonTradeOff"]
@@ -87,33 +85,8 @@ class Jenatton(OneConstraint[JenattonState]):
         ascent = (g - theta * multiplier) / (theta * (t + 1.0))
         return JenattonState(self.domain.project(y), positive_part(multiplier + ascent), t + 1.0)
 
-    @classmethod
-    @tuning(beta=share())
-    def trade_off(
-        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
-    ) -> Tuned[Self]:
-        """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of g O(T^(1 - beta/2)).
-
-        Args:
-            constants: the constants of the problem.
-            horizon: not used: the parameters and bounds are for any number of rounds.
-            domain: the ball around the feasible set; default: the ball of radius R.
-            beta: strictly between 0 and 1.
-        """
-        checks.check_horizon(horizon)
-        return Tuned.of(cls, JenattonTradeOff(constants, beta), domain, decay=beta)
-
-    @classmethod
-    @tuning(beta=share())
-    def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None, *, beta: float = 0.5
-    ) -> Tuned[Self]:
-        """Tune for strongly convex costs: regret O(T^beta), sum of g O(T^(1 - beta/2)).
-
-        The arguments are the same as for :meth:`trade_off`.
-        """
-        checks.check_horizon(horizon)
-        return Tuned.of(cls, JenattonStronglyConvex(constants, beta), domain, decay=1.0)
+    trade_off = Tuning(lambda: JenattonTradeOff, "beta")
+    strongly_convex = Tuning(lambda: JenattonStronglyConvex, "beta")
 
 
 class _Adaptive(Lagrangian):
@@ -123,8 +96,9 @@ class _Adaptive(Lagrangian):
     changing: ClassVar[bool] = True
     needed: ClassVar[tuple[str, ...]] = ("D_g",)
 
+    horizon = None
+
     beta: float = share(default=0.5)
-    horizon: int | None = rounds(default=None)
 
     @property
     @abstractmethod
@@ -194,7 +168,6 @@ class JenattonTradeOff(_Adaptive):
     Args:
         constants: needs R, G_f, G_g, D_g; uses F.
         beta: between 0 and 1; 1/2 has the least regret, 2/3 both exponents 2/3.
-        horizon: named only if the game is meant to have one.
 
     Example:
         >>> c = Constants(R=2.0, G_f=3.0, G_g=1.0, D_g=4.0)
@@ -202,6 +175,11 @@ class JenattonTradeOff(_Adaptive):
         >>> float(bound.regret_bound(1)) == 2 * 6 + 6 + 16 / 36
         True
     """
+
+    @property
+    def decay(self) -> float:
+        r"""The power at which steps fall, :math:`\beta`."""
+        return self.beta
 
     @property
     def name(self) -> str:
@@ -242,13 +220,14 @@ class JenattonStronglyConvex(StronglyConvex, _Adaptive):
     Args:
         constants: needs R, G_f, G_g, D_g, strong_convexity; uses F.
         beta: between 0 and 1.
-        horizon: named only if the game is meant to have one.
 
     Example:
         >>> c = Constants(R=2.0, G_f=3.0, G_g=1.0, D_g=4.0, strong_convexity=2.0)
         >>> float(JenattonStronglyConvex(c).regret_bound(1)) == 9 / 2 + 16 / 27
         True
     """
+
+    decay: ClassVar[float] = 1.0
 
     @property
     def name(self) -> str:

@@ -16,18 +16,16 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import Inside, OnBounded
-from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in, tuning
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in
 from surefoot.core.arrays import dot, where
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, flag, nonnegative, positive, size
-from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import SmoothSet, smooth_of
 
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
@@ -81,6 +79,11 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
     eta: Real = positive()
     decreasing: bool = flag(default=False)
 
+    @classmethod
+    def from_set(cls, domain: object) -> dict[str, object]:
+        """Return the smooth function of the set."""
+        return {"smooth": smooth_of(domain)}
+
     def init(self, x1: Array) -> LevyKrauseState:
         """Start at x1, a point of the set."""
         return self.first_state(start_in(self.smooth, x1))  # type: ignore[arg-type]
@@ -102,34 +105,21 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         back = p + pull * (self.smooth.interior_like(x) - p)
         return LevyKrauseState(where(outside, back, y), t + 1.0)
 
-    @classmethod
-    @tuning
-    def fixed(cls, constants: Constants, horizon: int, domain: Region | SmoothSet) -> Tuned[Self]:
-        """Tune for convex costs: regret O(T^(1/2)), no violation.
-
-        The feasible set is a ball, an ellipsoid, or a smooth set of your own.
-        """
-        smooth = smooth_of(domain)
-        shape = (bounded_diameter(smooth), smooth.reach, smooth.curvature, smooth.depth)
-        theorem = LevyKrauseTheorem(constants, horizon, *shape)
-        return Tuned.of(cls, theorem, smooth=smooth)
-
-    @classmethod
-    @tuning
-    def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | SmoothSet
-    ) -> Tuned[Self]:
-        """Tune for strongly convex costs: regret O(log T), no violation; no horizon used."""
-        checks.check_horizon(horizon)
-        smooth = smooth_of(domain)
-        theorem = LevyKrauseStronglyConvex(constants, smooth.reach, smooth.curvature, smooth.depth)
-        return Tuned.of(cls, theorem, smooth=smooth, decreasing=True)
+    fixed = Tuning(lambda: LevyKrauseTheorem)
+    strongly_convex = Tuning(lambda: LevyKrauseStronglyConvex)
 
 
 class _Smooth(Inside):
     reach: float = size()
     curvature: float = nonnegative()
     depth: float = size()
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+        """Return what the smooth function of the set knows."""
+        smooth = smooth_of(domain)
+        own = {"reach": smooth.reach, "curvature": smooth.curvature, "depth": smooth.depth}
+        return super().from_set(constants, smooth) | own
 
     @property
     def growth(self) -> float:
@@ -185,6 +175,7 @@ class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
     """
 
     name: ClassVar[str] = "Levy and Krause 2019, smooth sets, strongly convex"
+    decreasing: ClassVar[bool] = True
     regret_exponent: ClassVar[float] = 0.0
 
     def regret_bound(self, t: Number) -> Array:

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, at_least, first_horizon
-from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Premise, Tuned
+from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Premise, Tuned, Tuning
 from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
@@ -97,13 +97,7 @@ class Mahdavi(Multiplying[MahdaviState]):
         ascent = g + self.gamma - self.delta * self.eta * multipliers
         return MahdaviState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
 
-    @classmethod
-    @tuning
-    def balanced(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
-        """Tune by Theorem 4: regret O(T^(1/2)), the sum of each constraint O(T^(3/4))."""
-        return Tuned.of(cls, MahdaviBalanced(constants, horizon), domain)
+    balanced = Tuning(lambda: MahdaviBalanced)
 
     @classmethod
     @tuning(gamma=nonnegative())
@@ -427,26 +421,7 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
         mu = positive_part(mu + self.eta * g)
         return MahdaviLinearState(self.domain.project(z - self.eta * combine(mu, A)), z, mu)
 
-    @classmethod
-    @tuning(operator_norm=positive())
-    def balanced(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Region | None = None,
-        *,
-        operator_norm: float | None = None,
-    ) -> Tuned[Self]:
-        r"""Tune for regret and the sum of each constraint O(T^(2/3)).
-
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: the ball around the feasible set; default: the ball of radius R.
-            operator_norm: an upper bound on the largest singular value of A;
-                :math:`\sqrt m\,G_g` unless known better.
-        """
-        return Tuned.of(cls, MahdaviLinearBalanced(constants, horizon, operator_norm), domain)
+    balanced = Tuning(lambda: MahdaviLinearBalanced, "operator_norm")
 
 
 class MahdaviLinearBalanced(KnownHorizon, EachRow):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
-from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, norm
-from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
@@ -81,16 +79,7 @@ class PrimalDual(Multiplying[PrimalDualState]):
         capped = raised * (self.cap / maximum(size, self.cap + 0.0 * size))
         return PrimalDualState(self.domain.project(y), capped)
 
-    @classmethod
-    @tuning
-    def known_margin(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
-        """Tune for a known margin: regret and the sum of each constraint O(T^(1/2)).
-
-        Needs ``slater_margin`` among the constants.
-        """
-        return Tuned.of(cls, PrimalDualTheorem(constants, horizon), domain)
+    known_margin = Tuning(lambda: PrimalDualTheorem)
 
 
 class PrimalDualTheorem(RowsApart):

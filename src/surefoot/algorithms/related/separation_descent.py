@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import descent_bound
-from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
+from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.inside import AroundBall, ForHorizon
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
 from surefoot.core.arrays import map_runs
-from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything, flag, positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, Separation, separation_of
 
 __all__ = ["SeparationDescent", "SeparationTheorem"]
@@ -71,6 +70,11 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     depth: Real = positive()
     deep: bool = flag(default=False)
 
+    @classmethod
+    def from_set(cls, domain: object) -> dict[str, object]:
+        """Return the separation oracle of the set."""
+        return {"separation": separation_of(domain)}
+
     def first_state(self, x1: Array) -> SeparationDescentState:
         map_runs(self._must_be_inside, (x1,))
         return super().first_state(x1)
@@ -107,27 +111,8 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
             raise InvalidValueError(f"x1 must be in the feasible set, got {x!r}")
         return x
 
-    @classmethod
-    @tuning
-    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune for regret O((kappa T)^(1/2)), no violation, at most (2 kappa + 2) T calls.
-
-        Needs ``inner_radius`` among the constants unless the set has a gauge.
-        """
-        return cls._tune(constants, horizon, domain, deep=False)
-
-    @classmethod
-    @tuning
-    def deep_cuts(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Return the same with cuts as deep as the oracle allows: the same bounds, fewer calls."""
-        return cls._tune(constants, horizon, domain, deep=True)
-
-    @classmethod
-    def _tune(
-        cls, constants: Constants, horizon: int, domain: Region, *, deep: bool
-    ) -> Tuned[Self]:
-        theorem = SeparationTheorem(constants, horizon, inner_radius_of(constants, domain))
-        return Tuned.of(cls, theorem, separation=separation_of(domain), deep=deep)
+    known_horizon = Tuning(lambda: SeparationTheorem)
+    deep_cuts = Tuning(lambda: SeparationTheorem, deep=True)
 
 
 class SeparationTheorem(AroundBall, ForHorizon):
@@ -153,7 +138,8 @@ class SeparationTheorem(AroundBall, ForHorizon):
     Args:
         constants: needs R, G_f (on the feasible set); uses start_reach.
         horizon: T, above :math:`\kappa^2/(1+2\kappa)` times :math:`(D_0/R)^2`.
-        inner_radius: r.
+        inner_radius: r; a constant, or known from the gauge of the set.
+        deep: whether cuts are as deep as the oracle allows: fewer calls.
 
     Example:
         >>> c = Constants(R=1.0, G_f=1.0, start_reach=1.0)
@@ -164,6 +150,8 @@ class SeparationTheorem(AroundBall, ForHorizon):
 
     name: ClassVar[str] = "Garber and Kretzu 2022, separation"
     regret_exponent: ClassVar[float] = 0.5
+
+    deep: bool = flag(default=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

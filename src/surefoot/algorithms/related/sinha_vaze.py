@@ -7,16 +7,15 @@ picks the constraints, and there need not be a Slater point.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, harmonic
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.core.algorithm import OneConstraint, tuning
+from surefoot.core.algorithm import OneConstraint
 from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
-from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
@@ -90,13 +89,7 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
         step = where(moves, self.diameter / sqrt(2 * where(moves, squares, 1.0)), 0.0 * squares)
         return SinhaVazeState(self.domain.project(x - step * h), queue, squares)
 
-    @classmethod
-    @tuning
-    def convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
-        r"""Tune for convex costs: :math:`b = 1/(2GD)`, :math:`\lambda = 1/(2\sqrt T)`."""
-        return Tuned.of(cls, SinhaVazeConvex(constants, horizon), domain)
+    convex = Tuning(lambda: SinhaVazeConvex)
 
 
 class StrongSinhaVazeState(NamedTuple):
@@ -157,13 +150,7 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
         new = self.domain.project(x - h / (self.strong_convexity * t))
         return StrongSinhaVazeState(new, queue, t)
 
-    @classmethod
-    @tuning
-    def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
-        r"""Tune for costs of modulus H: :math:`V = 8G_g^2(1 + \ln T)/H`."""
-        return Tuned.of(cls, SinhaVazeStronglyConvex(constants, horizon), domain)
+    strongly_convex = Tuning(lambda: SinhaVazeStronglyConvex)
 
 
 class _Penalised(KnownHorizon, Lagrangian):

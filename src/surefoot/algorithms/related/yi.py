@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
 from surefoot.core.algorithm import COSTS_ONLY, OneConstraint, tuning
@@ -77,6 +77,11 @@ class Yi(OneConstraint[YiState]):
     gamma: Real = positive()
     alpha: Real = positive()
 
+    @classmethod
+    def from_set(cls, domain: object) -> dict[str, object]:
+        """Return the proximal oracle of the set."""
+        return {"prox": prox_of(domain)}
+
     def next_state(self, state: YiState, gradient: Array, g: Number, s: Array) -> YiState:
         x, queue = state
         seen = self.gamma * maximum(g, 0.0 * g)
@@ -88,20 +93,7 @@ class Yi(OneConstraint[YiState]):
     def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
         return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
 
-    @classmethod
-    @tuning(c=share())
-    def trade_off(
-        cls, constants: Constants, horizon: int, domain: Region | Prox, *, c: float = 0.5
-    ) -> Tuned[Self]:
-        """Tune for regret O(T^max(c, 1 - c)), violations O(T^((1 - c)/2)).
-
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: the feasible set, or a proximal oracle.
-            c: strictly between 0 and 1.
-        """
-        return Tuned.of(cls, YiTheorem(constants, horizon, c), None, prox=prox_of(domain))
+    trade_off = Tuning(lambda: YiTheorem, "c")
 
 
 class YiTheorem(KnownHorizon, Lagrangian):

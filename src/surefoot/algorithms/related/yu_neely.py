@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
+from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuning
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
-from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, number_like, where
-from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
@@ -81,13 +79,7 @@ class YuNeely(Multiplying[YuNeelyState]):
         step = gradient + self.gamma * combine(weights, s)
         return YuNeelyState(self.domain.project(x - step / (2 * self.alpha)), queues, t + 1.0)
 
-    @classmethod
-    @tuning
-    def linear(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
-        """Tune for linear constraints: regret O(T^(1/2)), the sum of each constraint O(1)."""
-        return Tuned.of(cls, YuNeelyTheorem(constants, horizon), domain)
+    linear = Tuning(lambda: YuNeelyTheorem)
 
 
 class YuNeelyTheorem(RowsApart):

@@ -11,17 +11,20 @@ differ from round to round, against the best action that is feasible in all roun
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, PossibleHorizon, Tuned
+from surefoot.algorithms.guarantee import (
+    Kind,
+    KnownHorizon,
+    Measure,
+    Tuning,
+)
 from surefoot.algorithms.related.lagrangian import Lagrangian
-from surefoot.core import checks
-from surefoot.core.algorithm import EachConstraint, tuning
+from surefoot.core.algorithm import EachConstraint
 from surefoot.core.arrays import combine, maximum
-from surefoot.core.constants import Constants
 from surefoot.core.parameters import nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Number, Real, Region, Source
 
@@ -89,39 +92,8 @@ class Yuan(EachConstraint[YuanState]):
         y = x - self.eta / fade * (grad + combine(multipliers, s))
         return YuanState(self.domain.project(y), t + 1.0)
 
-    @classmethod
-    @tuning(beta=share(), alpha=share())
-    def trade_off(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Region | None = None,
-        *,
-        beta: float = 0.5,
-        alpha: float = 0.5,
-    ) -> Tuned[Self]:
-        """Tune for convex costs: regret O(T^max(beta, 1 - beta)), sum of squares O(T^(1 - beta)).
-
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: the ball around the feasible set; default: the ball of radius R.
-            beta: of the step size, strictly between 0 and 1.
-            alpha: how the penalty is weighed, strictly between 0 and 1.
-        """
-        return Tuned.of(cls, YuanTradeOff(constants, horizon, beta, alpha), domain)
-
-    @classmethod
-    @tuning
-    def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
-        """Tune for strongly convex costs: regret O(log T), violations O((T log T)^(1/2)).
-
-        The parameters and bounds are for any number of rounds.
-        """
-        checks.check_horizon(horizon)
-        return Tuned.of(cls, YuanStronglyConvex(constants), domain, decay=1.0)
+    trade_off = Tuning(lambda: YuanTradeOff, "beta", "alpha")
+    strongly_convex = Tuning(lambda: YuanStronglyConvex)
 
 
 class YuanTradeOff(KnownHorizon, Lagrangian):
@@ -210,7 +182,7 @@ class YuanTradeOff(KnownHorizon, Lagrangian):
         return 1 - self.beta
 
 
-class YuanStronglyConvex(PossibleHorizon, StronglyConvex, Lagrangian):
+class YuanStronglyConvex(StronglyConvex, Lagrangian):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violations :math:`O(\sqrt{T\log T})`.
 
     With H the modulus, :math:`\eta_t = 1/(Ht)`, :math:`\theta_t = (m+1)G^2\eta_t` and
@@ -241,6 +213,7 @@ class YuanStronglyConvex(PossibleHorizon, StronglyConvex, Lagrangian):
     """
 
     name: ClassVar[str] = "Yuan and Lamperski 2018, strongly convex"
+    decay: ClassVar[float] = 1.0
     kind: ClassVar[Kind] = "hard"
     regret_exponent: ClassVar[float] = 0.0
     violation_exponent: ClassVar[float] = 0.5
