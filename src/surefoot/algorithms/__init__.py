@@ -10,7 +10,7 @@ the rule works on or an oracle of it; a tuning describes them only where it asks
 ``unknown`` of two rules takes the set alone.
 """
 
-# ruff: noqa: F403, I001 (the order is that of the catalogue; "*" and "as" export names)
+# ruff: noqa: I001 (the order is that of the catalogue; "*" and "as" export names)
 
 from surefoot.algorithms.catalogue import Entry as Entry
 from surefoot.algorithms.catalogue import catalogue as catalogue

@@ -75,7 +75,7 @@ class StronglyConvex(Guarantee):
         return 1 / self.constants.require("strong_convexity", by=self.name)[0]
 
 
-class Bounded(Guarantee):
+class KnownDiameter(Guarantee):
     """A theorem for a feasible set of a known diameter."""
 
     diameter: float = size()

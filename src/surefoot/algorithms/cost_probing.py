@@ -10,21 +10,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import EveryRound, Guarantee, KnownHorizon, Premise, Tuned
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import Wrapper, check_every_round
-from surefoot.core import checks
-from surefoot.core.algorithm import own_domain, rest, tuning
-from surefoot.core.arrays import freeze, norm
 from surefoot.core.checks import repr_line
-from surefoot.core.constants import Constants, as_constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, nonnegative, positive
-from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Region, needs_of
 from surefoot.regions import OnePoint
-from surefoot.sets import Ball, Box
+from surefoot.sets import Box
 
 __all__ = ["CostProbing", "InPairs"]
 

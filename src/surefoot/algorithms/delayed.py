@@ -7,13 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, with_guarantee
-from surefoot.core import checks
-from surefoot.core.algorithm import rest
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, flag
-from surefoot.core.types import Array, Feedback, Info, Number, State
 
 __all__ = ["Delayed", "InTurns"]
 

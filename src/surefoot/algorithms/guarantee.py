@@ -383,8 +383,8 @@ class Tuning:
 
     Example:
         >>> from surefoot import PFS
-        >>> print(inspect.signature(PFS.chosen))
-        (constants, horizon=None, domain=None, *, eta, rho)
+        >>> list(inspect.signature(PFS.chosen).parameters)
+        ['constants', 'horizon', 'domain', 'eta', 'rho']
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from surefoot.algorithms.bounds import Bounded, descent_bound
+from surefoot.algorithms.bounds import KnownDiameter, descent_bound
 from surefoot.algorithms.guarantee import EveryRound, KnownHorizon, Premise
 from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
@@ -78,7 +78,7 @@ class ForHorizon(KnownHorizon, Inside):
     """A guarantee for a known number of rounds."""
 
 
-class OnBounded(Bounded, ForHorizon):
+class OnBounded(KnownDiameter, ForHorizon):
     """A guarantee for a known number of rounds on a feasible set of a known diameter."""
 
 
@@ -97,7 +97,7 @@ class FixedStep(OnBounded):
         return descent_bound(t, self.eta, self.diameter, self._G_f)
 
 
-class Anytime(Bounded, Inside):
+class Anytime(KnownDiameter, Inside):
     """A bound for any number of rounds on a feasible set of a known diameter."""
 
     regret_exponent: ClassVar[float] = 0.5

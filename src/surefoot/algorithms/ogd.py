@@ -11,12 +11,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import Anytime, FixedStep, Inside, Projecting
-from surefoot.core.arrays import dot, number_like, sqrt, where
-from surefoot.core.parameters import flag
-from surefoot.core.types import Array, Number, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = [
     "OGD",

@@ -12,12 +12,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from surefoot.algorithms.bounds import SHRINK, FromStart, StrictStart, as_floats, descent_bound
-from surefoot.algorithms.guarantee import KnownHorizon, Premise
-from surefoot.core.constants import polyak_rate
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.types import Array, Number
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["BoundedNoise", "SlowDrift"]
 

@@ -12,23 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import SHRINK, as_floats, check_strict_start, descent_bound
-from surefoot.algorithms.guarantee import (
-    Guarantee,
-    Kind,
-    KnownHorizon,
-    Measure,
-    Premise,
-    Tuning,
-)
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
-from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, start_in
-from surefoot.core.arrays import dot, freeze
-from surefoot.core.constants import Constants, as_constants, polyak_rate
-from surefoot.core.parameters import nonnegative, positive, projectable, rounds
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
-from surefoot.sets import Ball, project_halfspace
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["PFS", "Corollary1", "Corollary2", "Corollary3", "Theorem1", "tune_polyak"]
 

@@ -64,23 +64,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import SHRINK, FromStart, as_floats
-from surefoot.algorithms.guarantee import EveryRound, PossibleHorizon, Premise, Tuning
 from surefoot.algorithms.pfs import Corollary1, Theorem1
-from surefoot.core.algorithm import OneConstraint
-from surefoot.core.arrays import (
-    dot,
-    freeze,
-    maximum,
-    minimum,
-    number_like,
-    sqrt,
-    squared_and_norm,
-    where,
-)
-from surefoot.core.parameters import flag, nonnegative, positive, projectable
-from surefoot.core.types import Array, Number, Real, Source
-from surefoot.sets import Ball, project_halfspace
+from surefoot.algorithms.toolkit import *
 
 __all__ = [
     "DoublingHorizon",

@@ -1,41 +1,24 @@
-"""Building blocks for update rules: bases, declarations, array operations, the feasibility step.
+"""The vocabulary of rules and their theorems: a rule's file begins with ``import *`` from here.
 
-Each works on one run, on a batch and on every backend (:mod:`surefoot.core.types` has the shapes).
+A rule is made of a base (``OneConstraint``, ``EachConstraint``, ``CostsOnly``), declared parameters
+(:mod:`surefoot.core.parameters`), feedback and states (:mod:`surefoot.core.types`), operations that
+work on one run, on a batch and on every backend (:mod:`surefoot.core.arrays`), and tunings. A
+theorem is made of constants, a kind of guarantee with premises
+(:mod:`surefoot.algorithms.guarantee`), and sums (:mod:`surefoot.algorithms.bounds`).
 """
 
-from surefoot.algorithms.guarantee import Tuning as Tuning
-from surefoot.core.algorithm import Algorithm as Algorithm
-from surefoot.core.algorithm import CostsOnly as CostsOnly
-from surefoot.core.algorithm import EachConstraint as EachConstraint
-from surefoot.core.algorithm import OneConstraint as OneConstraint
-from surefoot.core.algorithm import start_in as start_in
-from surefoot.core.algorithm import tuning as tuning
-from surefoot.core.arrays import combine as combine
-from surefoot.core.arrays import dot as dot
-from surefoot.core.arrays import freeze as freeze
-from surefoot.core.arrays import maximum as maximum
-from surefoot.core.arrays import minimum as minimum
-from surefoot.core.arrays import norm as norm
-from surefoot.core.arrays import number_like as number_like
-from surefoot.core.arrays import rows_dot as rows_dot
-from surefoot.core.arrays import sqrt as sqrt
-from surefoot.core.arrays import where as where
-from surefoot.core.checks import check_horizon as check_horizon
-from surefoot.core.checks import read_feedback as read_feedback
-from surefoot.core.checks import read_feedback_apart as read_feedback_apart
-from surefoot.core.checks import read_gradient as read_gradient
-from surefoot.core.parameters import anything as anything
-from surefoot.core.parameters import choice as choice
-from surefoot.core.parameters import count as count
-from surefoot.core.parameters import flag as flag
-from surefoot.core.parameters import function as function
-from surefoot.core.parameters import instance_of as instance_of
-from surefoot.core.parameters import minimising as minimising
-from surefoot.core.parameters import nonnegative as nonnegative
-from surefoot.core.parameters import parameters_of as parameters_of
-from surefoot.core.parameters import positive as positive
-from surefoot.core.parameters import projectable as projectable
-from surefoot.core.parameters import rounds as rounds
-from surefoot.core.parameters import share as share
-from surefoot.core.parameters import size as size
+from surefoot.algorithms.bounds import *
+from surefoot.algorithms.guarantee import *
+from surefoot.core import checks as checks
+from surefoot.core.algorithm import *
+from surefoot.core.arrays import *
+from surefoot.core.constants import *
+from surefoot.core.errors import *
+from surefoot.core.parameters import *
+from surefoot.core.points import bounded_diameter as bounded_diameter
+from surefoot.core.points import clean as clean
+from surefoot.core.points import dimension_of as dimension_of
+from surefoot.core.points import snap_inside as snap_inside
+from surefoot.core.types import *
+from surefoot.sets import Ball as Ball
 from surefoot.sets import project_halfspace as project_halfspace

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Premise, Tuned
-from surefoot.core.parameters import flag, rounds
-from surefoot.core.types import Region
+from surefoot.algorithms.toolkit import *
 from surefoot.regions import Errors
 
 __all__ = ["TheoremN", "tune_by_slope_bound", "under_errors"]

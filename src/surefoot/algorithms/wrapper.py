@@ -6,12 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from surefoot.algorithms.certified import Certified
-from surefoot.algorithms.guarantee import EveryRound, Guarantee, unpack
-from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, errors_of
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import algorithm
-from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
+from surefoot.algorithms.toolkit import *
 from surefoot.regions import Errors
 
 

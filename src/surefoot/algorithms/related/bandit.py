@@ -16,17 +16,8 @@ import math
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple
 
-from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
-from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
-from surefoot.core.arrays import map_runs, number_like
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, minimising, positive, size
-from surefoot.core.points import bounded_diameter, dimension_of, snap_inside
-from surefoot.core.types import Array, Feedback, Info, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["BanditFrankWolfe", "BlockBandit", "BlockBanditTheorem", "SmoothedBanditTheorem"]
 

@@ -6,14 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuning
-from surefoot.core.algorithm import EachConstraint
-from surefoot.core.arrays import map_runs
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import flag, positive
-from surefoot.core.types import Array, Needs, Number, Real, Source
-from surefoot.sets import Ball
+from surefoot.algorithms.toolkit import *
 from surefoot.sets._active_set import project_halfspaces
 
 __all__ = ["CVVPro", "CVVProTheorem"]

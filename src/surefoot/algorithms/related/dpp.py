@@ -8,15 +8,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, Multiplying, positive_part
-from surefoot.core.algorithm import OneConstraint, tuning
-from surefoot.core.arrays import combine, dot, number_like, rows_dot
-from surefoot.core.constants import Constants, as_constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, nonnegative, positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["DPP", "DriftPlusPenalty", "ScalarDPP"]
 

@@ -8,15 +8,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import OnBounded
-from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
-from surefoot.core.arrays import minimum, number_like, sqrt, where
-from surefoot.core.parameters import check_parameters, flag, minimising, positive
-from surefoot.core.points import snap_inside
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["FrankWolfe", "FrankWolfeTheorem"]
 

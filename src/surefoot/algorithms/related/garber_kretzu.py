@@ -7,18 +7,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import Bounded, as_floats, descent_bound
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned, Tuning
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
-from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, Algorithm, CostsOnly, tuning
-from surefoot.core.arrays import map_runs, maximum, number_like
-from surefoot.core.constants import Constants
-from surefoot.core.parameters import instance_of, minimising, positive
-from surefoot.core.points import bounded_diameter, snap_inside
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, State
+from surefoot.algorithms.toolkit import *
 
 __all__ = [
     "BlockedTheorem",
@@ -142,7 +134,7 @@ def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tu
         x = snap_inside(domain, x + min(1.0, gap / float(way @ way)) * way)
 
 
-class Blocks(Bounded, KnownHorizon):
+class Blocks(KnownDiameter, KnownHorizon):
     """What theorems share about descent in blocks with close infeasible projections."""
 
     @property

@@ -27,30 +27,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, as_floats, descent_bound, harmonic
-from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon
-from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
-from surefoot.core.arrays import (
-    combine,
-    convert_like,
-    dot,
-    freeze,
-    map_runs,
-    maximum,
-    minimum,
-    namespace,
-    number_like,
-    rows_dot,
-    sqrt,
-    where,
-)
-from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, count, nonnegative, positive, projectable
-from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Feedback, Info, Number, Real, Source
-from surefoot.sets import Ball, Gauge, gauge_of
+from surefoot.algorithms.toolkit import *
+from surefoot.sets import Gauge, gauge_of
 
 __all__ = [
     "AdaptiveGauge",

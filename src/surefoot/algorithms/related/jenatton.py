@@ -12,12 +12,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic, power_sum
-from surefoot.algorithms.guarantee import Kind, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.core.algorithm import OneConstraint
-from surefoot.core.parameters import nonnegative, positive, projectable, share
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["Jenatton", "JenattonStronglyConvex", "JenattonTradeOff"]
 

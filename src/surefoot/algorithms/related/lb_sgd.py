@@ -7,15 +7,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
-from surefoot.core import checks
-from surefoot.core.algorithm import EachConstraint, tuning
-from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm, rows_dot, where
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["LBSGD", "HalvedSlack"]
 

@@ -18,14 +18,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar, NamedTuple
 
-from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import Inside, OnBounded
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in
-from surefoot.core.arrays import dot, where
-from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, flag, nonnegative, positive, size
-from surefoot.core.types import Array, Number, Real, Source
+from surefoot.algorithms.toolkit import *
 from surefoot.sets import SmoothSet, smooth_of
 
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]

@@ -14,16 +14,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats, at_least, first_horizon
-from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Premise, Tuned, Tuning
 from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
-from surefoot.core import checks
-from surefoot.core.algorithm import tuning
-from surefoot.core.arrays import combine, rows_dot
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import nonnegative, positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = [
     "Mahdavi",

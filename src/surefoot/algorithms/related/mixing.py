@@ -8,12 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import KnownHorizon
-from surefoot.core.algorithm import CostsOnly
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, positive
-from surefoot.core.types import Array, Number, Real, State
+from surefoot.algorithms.toolkit import *
 
 
 class MixtureState(NamedTuple):

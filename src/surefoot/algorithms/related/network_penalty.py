@@ -14,24 +14,8 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian
-from surefoot.core import checks
-from surefoot.core.algorithm import NOTHING, Algorithm, tuning
-from surefoot.core.arrays import dot, maximum
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import (
-    anything,
-    check_parameters,
-    nonnegative,
-    positive,
-    projectable,
-    share,
-)
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
-from surefoot.sets import Ball
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["NetworkPenalty", "NetworkStronglyConvex", "NetworkTheorem"]
 

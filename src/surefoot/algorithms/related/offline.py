@@ -29,10 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surefoot.core import checks
-from surefoot.core.arrays import dot, maximum, norm, where
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number, Region
+from surefoot.algorithms.toolkit import *
 
 __all__ = [
     "correct",

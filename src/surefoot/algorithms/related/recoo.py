@@ -8,17 +8,9 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats, harmonic, power_sum
-from surefoot.algorithms.guarantee import ROUNDING, Kind, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian
-from surefoot.core import checks
-from surefoot.core.algorithm import OneConstraint, tuning
-from surefoot.core.arrays import map_runs, maximum, to_numpy
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, flag, nonnegative, positive, projectable
-from surefoot.core.types import Array, Needs, Number, Real, Region, Source
-from surefoot.sets import Ball, Linearised, LinearProx, Prox, prox_of
+from surefoot.algorithms.toolkit import *
+from surefoot.sets import Linearised, LinearProx, Prox, prox_of
 
 __all__ = ["RECOO", "RecooTheorem"]
 

@@ -7,15 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import descent_bound
-from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
-from surefoot.core.arrays import map_runs
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, flag, positive, projectable
-from surefoot.core.types import Array, Number, Real, Source
-from surefoot.sets import Ball, Separation, separation_of
+from surefoot.algorithms.toolkit import *
+from surefoot.sets import Separation, separation_of
 
 __all__ = ["SeparationDescent", "SeparationTheorem"]
 

@@ -11,13 +11,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats, harmonic
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.core.algorithm import OneConstraint
-from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
-from surefoot.core.parameters import positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["SinhaVaze", "SinhaVazeConvex", "SinhaVazeStronglyConvex", "StrongSinhaVaze"]
 

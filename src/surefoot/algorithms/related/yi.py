@@ -10,17 +10,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
-from surefoot.core.algorithm import COSTS_ONLY, OneConstraint, tuning
-from surefoot.core.arrays import map_runs, maximum
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, positive, projectable, share
-from surefoot.core.types import Array, Feedback, Needs, Number, Real, Region, Source, State
-from surefoot.sets import Ball, Linearised, Prox, prox_of
+from surefoot.algorithms.toolkit import *
+from surefoot.sets import Linearised, Prox, prox_of
 from surefoot.sets.oracles import SetProx
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem", "Yi", "YiTheorem"]

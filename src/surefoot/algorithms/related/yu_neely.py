@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar, NamedTuple
 
-from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuning
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
-from surefoot.core.arrays import combine, maximum, number_like, where
-from surefoot.core.parameters import positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["YuNeely", "YuNeelyTheorem"]
 

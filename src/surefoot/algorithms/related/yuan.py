@@ -15,18 +15,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import (
-    Kind,
-    KnownHorizon,
-    Measure,
-    Tuning,
-)
 from surefoot.algorithms.related.lagrangian import Lagrangian
-from surefoot.core.algorithm import EachConstraint
-from surefoot.core.arrays import combine, maximum
-from surefoot.core.parameters import nonnegative, positive, projectable, share
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["Yuan", "YuanStronglyConvex", "YuanTradeOff"]
 
