@@ -31,7 +31,7 @@ def imports_of(page):
 
 
 def is_public(module, name):
-    """Return whether a module has a name for users: exported, its own, or a module in it."""
+    """Return whether a module has a name for users: all, exported, its own, or a module in it."""
     try:
         home = importlib.import_module(module)
     except MissingExtraError:  # of a host: where that is, this is tested
@@ -40,7 +40,7 @@ def is_public(module, name):
     own = value is not None and getattr(value, "__module__", module) == module
     is_package = hasattr(home, "__path__")
     is_module = is_package and importlib.util.find_spec(f"{module}.{name}") is not None
-    return name in getattr(home, "__all__", ()) or own or is_module
+    return name in ("*", *getattr(home, "__all__", ())) or own or is_module
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
