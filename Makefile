@@ -16,6 +16,7 @@ HERE   := not torch and not cluster and not browser and not hosts and not cases 
 # Simulators and data of the cases are in environments of their own, those with PyTorch in a second.
 LIGHT  := $(patsubst cases/%/requirements.txt,%,$(shell grep -L '^torch' cases/*/requirements.txt))
 HEAVY  := $(patsubst cases/%/requirements.txt,%,$(shell grep -l '^torch' cases/*/requirements.txt))
+CASES  := $(VENV)-cases/bin/pip install --quiet --disable-pip-version-check --constraint cases/constraints.txt
 # The short version of each case, and the tests of those that its environment can play.
 PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
 	printf '%s\n' $(2) | xargs -P 2 -I{} sh -c 'said=$$($(1)/bin/python -m cases.{} --small) && echo "{}:\n$$said"'; \
@@ -65,10 +66,13 @@ $(VENV)/rivals.stamp: $(VENV)/bench.stamp
 	$(PIP) --group rivals --group hosts --editable '.[gymnasium,torch]'
 	@touch $@
 
-$(VENV)-cases/stamp: $(FILES) cases/constraints.txt $(LIGHT:%=cases/%/requirements.txt)
+$(VENV)-cases/packages.stamp: cases/constraints.txt $(LIGHT:%=cases/%/requirements.txt)
 	$(PYTHON) -m venv $(VENV)-cases
-	$(VENV)-cases/bin/pip install --quiet --disable-pip-version-check --constraint cases/constraints.txt \
-	  --editable '.[cli,plot,solve]' pytest pytest-xdist $(LIGHT:%=--requirement cases/%/requirements.txt)
+	$(CASES) pytest pytest-xdist $(LIGHT:%=--requirement cases/%/requirements.txt)
+	@touch $@
+
+$(VENV)-cases/stamp: $(FILES) $(VENV)-cases/packages.stamp
+	$(CASES) --editable '.[cli,plot,solve]'
 	@touch $@
 
 $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
