@@ -1,4 +1,4 @@
-/* The page: shapes to drag, four certified regions, a race. The mathematics is in steps.js. */
+/* The page: shapes to drag, six certified regions, a race. The mathematics is in steps.js. */
 "use strict";
 
 (() => {
@@ -8,6 +8,7 @@
   const JITTER = 0.5; // how far the points that cost around the target are from it
   const TRAIL = 60;
   const RAYS = 360; // along which the boundary of a region is sought
+  const HOTTEST = 0.1; // the most that the heat adds to g; the start stays inside
 
   const setting = {
     shape: "polygon",
@@ -18,16 +19,19 @@
     bend: 0,
     rho: 0.05,
     noise: 0,
+    theta: 2,
+    heat: 0,
     lie: false,
     chosen: "hull",
   };
 
-  const shapeOf = () => {
+  const coolShape = () => {
     const { centre, a, b, angle } = setting.ellipse;
     return setting.shape === "polygon"
       ? new S.Polygon(setting.corners)
       : new S.Ellipse(centre, a, b, angle);
   };
+  const shapeOf = () => coolShape().tightened(setting.heat);
   // A lie halves all that is assumed, so that every panel has the same one to tell.
   const assumedSlope = (shape) => shape.G_g * (setting.lie ? 0.5 : setting.slope);
   const assumedBend = (shape) => (setting.lie ? 0.5 * shape.curvature : shape.curvature + setting.bend);
@@ -75,6 +79,21 @@
           setting.noise,
         ),
     },
+    unknown: {
+      title: "G_g unknown",
+      about: "θ times what was proved of it",
+      eta: 1, // a small step would teach it the slopes before it can be outside
+      known: () => new S.EstimatedHull(setting.theta, RADIUS, setting.noise),
+    },
+    weather: {
+      title: "Weather",
+      about: "what the heat adds to g",
+      known: () => {
+        const cool = coolShape();
+        const hottest = cool.value(cool.middle) + HOTTEST;
+        return new S.ContextHull(assumedSlope(cool), RADIUS, hottest, setting.noise);
+      },
+    },
   };
 
   const PLAYERS = {
@@ -89,11 +108,11 @@
 
   function startAgain() {
     const shape = shapeOf();
-    const start = shape.middle;
+    const start = coolShape().middle; // the same in every heat
     game = { shape, t: 0, random: randomNumbers(7), points: [0, 0], squares: 0, panels: {}, race: {} };
     for (const [kind, { known: make }] of Object.entries(KINDS)) {
       const known = make(shape);
-      const state = known && { x: start, memory: known.init(start) };
+      const state = known && { x: start, memory: known.init(kind === "weather" ? setting.heat : start) };
       game.panels[kind] = { known, state, trail: [start], outside: 0, alarms: [], bound: null };
     }
     const leader = new S.LeaderFollower({
@@ -110,6 +129,21 @@
       const state = states[name] ?? { x: start };
       game.race[name] = { state, trail: [start], outside: 0, worst: -Infinity, paid: 0 };
     }
+    draw();
+  }
+
+  /** Another heat is another limit, and all begin again, but the one who knows what it adds to g. */
+  function changeHeat() {
+    const { weather } = game.panels;
+    startAgain();
+    if (!weather.region) return;
+    const memory = weather.known.announce(weather.state.memory, setting.heat);
+    const region = weather.known.region(memory);
+    const x = region.nearest(weather.wanted);
+    const cut = { ...weather.cut, g: weather.cut.g + setting.heat - weather.state.memory.context };
+    Object.assign(weather, { region, cut, state: { x, memory }, trail: [cut.x, x] });
+    Object.assign(weather, region.certificate(x, memory.rounds));
+    game.panels.weather = weather;
     draw();
   }
 
@@ -136,7 +170,8 @@
     const { g, s } = game.shape.largest(x);
     const read = g + error;
     const most = read + setting.noise; // the margin is kept from what g may be
-    const wanted = S.pfs({ eta: ETA, rho: setting.rho, radius: RADIUS }, x, S.minus(x, point), most, s);
+    const how = { eta: KINDS[kind].eta ?? ETA, rho: setting.rho, radius: RADIUS };
+    const wanted = S.pfs(how, x, S.minus(x, point), most, s);
     panel.seen = g;
     panel.outside += g > 0;
     try {
@@ -145,7 +180,7 @@
         ? S.admit(panel.known, panel.state, wanted, rows.map((v) => v + error), slopes)
         : S.admit(panel.known, panel.state, wanted, read, s);
       Object.assign(panel, { state, region, wanted, cut: { x, g: most, s } });
-      Object.assign(panel, region.certificate(state.x, game.t));
+      Object.assign(panel, region.certificate(state.x, state.memory.rounds));
       if (!panel.alarms.length) panel.alarms = region.contradictions;
       remember(panel, state.x);
     } catch (error_) {
@@ -237,6 +272,7 @@
 
   /** The boundary of a convex region, found along rays from a point of it. */
   function boundaryOf(region) {
+    if (region.outline) return region.outline;
     const from = region.middle;
     return Array.from({ length: RAYS }, (_, i) => {
       const ray = [Math.cos((2 * Math.PI * i) / RAYS), Math.sin((2 * Math.PI * i) / RAYS)];
@@ -261,6 +297,8 @@
   /** A number for a small place: what is nothing but rounding is 0. */
   const short = (value) => (Math.abs(value) < 1e-9 ? "0" : S.general(value));
 
+  const inWords = (text) => text.replaceAll("G_g", "G<sub>g</sub>");
+
   const panels = {};
 
   function makePanels() {
@@ -268,7 +306,7 @@
       const figure = document.createElement("figure");
       figure.className = "panel";
       figure.innerHTML =
-        `<button type="button"><strong>${title}</strong><span>${about}</span></button>` +
+        `<button type="button"><strong>${inWords(title)}</strong><span>${about}</span></button>` +
         `<svg viewBox="-1.65 -1.65 3.3 3.3" role="img" aria-label="Region certified by: ${about}"></svg>` +
         "<dl><div><dt>next g ≤</dt><dd class='bound'>–</dd></div>" +
         "<div><dt>it is</dt><dd class='value'>–</dd></div>" +
@@ -357,7 +395,7 @@
     const panel = game.panels[setting.chosen];
     const { title, absent } = KINDS[setting.chosen];
     byId("round").textContent = game.t;
-    const name = `${title[0].toLowerCase()}${title.slice(1)}`;
+    const name = setting.chosen === "unknown" ? "a guess" : `${title[0].toLowerCase()}${title.slice(1)}`;
     const denied = panel.alarms.length > 0;
     byId("certificate").classList.toggle("denied", denied);
     byId("why-title").textContent = denied
@@ -368,14 +406,16 @@
       : panel.refused
         ? `Refused: ${panel.refused}.`
         : (panel.text ?? "Take a step, and here is the inequality that shows the next one to be inside.");
-    byId("why").innerHTML = words.replaceAll("G_g", "G<sub>g</sub>");
+    const guess = setting.chosen === "unknown" && panel.region;
+    const learned = guess ? `. ${panel.known.estimate(panel.state.memory)}.` : "";
+    byId("why").innerHTML = inWords(words + learned);
     const alarmed = Object.entries(game.panels).find(([, { alarms }]) => alarms.length);
     const alarm = byId("alarm");
     if (alarm.hidden !== !alarmed) alarm.hidden = !alarmed;
     if (!alarmed) return;
     const said = alarmed[1].alarms[0];
     const advice = "A controller would stop here; the page goes on, so that you see why it should.";
-    const html = `<strong>Alarm.</strong> ${said.replace("G_g", "G<sub>g</sub>")}. ${advice}`;
+    const html = `<strong>Alarm.</strong> ${inWords(said)}. ${advice}`;
     if (alarm.dataset.said !== said) {
       alarm.dataset.said = said;
       alarm.innerHTML = html;
@@ -541,6 +581,8 @@
     byId("bend-out").textContent = setting.lie ? "half of it" : assumedBend(shape).toFixed(1);
     byId("rho-out").textContent = setting.rho.toFixed(2);
     byId("noise-out").textContent = `± ${setting.noise.toFixed(3)}`;
+    byId("theta-out").textContent = `${setting.theta.toFixed(1)} ×`;
+    byId("heat-out").textContent = `g + ${setting.heat.toFixed(2)}`;
     for (const name of ["slope", "bend"]) byId(name).disabled = setting.lie;
   }
 
@@ -552,11 +594,12 @@
       draw();
     });
     byId("again").addEventListener("click", startAgain);
-    for (const name of ["slope", "bend", "rho", "noise"]) {
+    for (const name of ["slope", "bend", "rho", "noise", "theta", "heat"]) {
       byId(name).addEventListener("input", (event) => {
         setting[name] = Number(event.target.value);
         showSettings();
         if (name === "rho") draw();
+        else if (name === "heat") changeHeat();
         else startAgain();
       });
     }

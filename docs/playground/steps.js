@@ -12,6 +12,7 @@ const Surefoot = (() => {
   const UNIT = 2 ** -53;
   const RUNGS = 15;
   const CLOSE = 1e-7;
+  const KEPT = 32; // rounds of other contexts, beside the first and the last
   const START = "the start must be strictly feasible, by more than the error of g";
 
   // --- vectors -----------------------------------------------------------------------------------
@@ -441,6 +442,411 @@ const Surefoot = (() => {
     }
   }
 
+  // --- a constant that nobody knows: rule U ----------------------------------------------------------
+
+  /** The weights, of any sign, of the point nearest to 0 of the plane through one to three points. */
+  function nearestInPlane([first, ...others]) {
+    const [a, b] = others.map((point) => minus(point, first));
+    if (!a) return [1];
+    if (!b) {
+      const share = -dot(first, a) / dot(a, a);
+      return [1 - share, share];
+    }
+    const det = a[0] * b[1] - a[1] * b[0];
+    const one = (first[1] * b[0] - first[0] * b[1]) / det;
+    const two = (first[0] * a[1] - first[1] * a[0]) / det;
+    return [1 - one - two, one, two];
+  }
+
+  /** The weights of the mean of points that is nearest to w: Wolfe's algorithm. */
+  function nearestMean(points, w, close) {
+    const off = points.map((point) => minus(point, w));
+    const squares = off.map((v) => dot(v, v));
+    let used = [squares.indexOf(Math.min(...squares))];
+    let shares = [1];
+    for (let k = 0; k < 300; k++) {
+      const here = combine(shares, used.map((i) => off[i]));
+      const ahead = off.map((v) => dot(v, here));
+      const best = ahead.indexOf(Math.min(...ahead));
+      if (norm(here) <= close / 16 || used.includes(best)) break;
+      if (dot(here, minus(here, off[best])) <= (close / 16) * norm(here)) break;
+      [used, shares] = [[...used, best], [...shares, 0]];
+      for (;;) {
+        const found = nearestInPlane(used.map((i) => off[i]));
+        if (found.every((v) => v > 0)) {
+          shares = found;
+          break;
+        }
+        const ratio = found.map((v, i) =>
+          v > 0 ? Infinity : shares[i] / Math.max(shares[i] - v, 1e-300),
+        );
+        const least = Math.min(...ratio);
+        const first = ratio.indexOf(least);
+        shares = shares.map((v, i) => (i === first ? 0 : v + least * (found[i] - v)));
+        const keep = shares.map((v) => v > 0);
+        [used, shares] = [used, shares].map((list) => list.filter((_, i) => keep[i]));
+      }
+    }
+    const total = shares.reduce((sum, v) => sum + v, 0);
+    return points.map((_, i) => (used.includes(i) ? shares[used.indexOf(i)] / total : 0));
+  }
+
+  /** Means of the actions that a hull remembers, whose values have a mean of at most 0. */
+  class MeanRegion {
+    constructor(known, memory) {
+      const { part, start, used } = memory;
+      const last = { x: part.last, value: part.last_value, round: part.rounds };
+      const anchor = { x: part.anchor, value: part.anchor_value, round: part.anchor_round };
+      const all = [...part.ladder.filter(Boolean), start, anchor, last];
+      const kept = new Map(all.map((action) => [action.round, action]));
+      this.actions = [...kept.values()].sort((a, b) => a.round - b.round);
+      const deepest = anchor.value < last.value ? anchor : last;
+      this.steepness = Math.min(used, -deepest.value / (1024 * 2 * UNIT * known.reach));
+      this.rounding = 16 * 10 * UNIT * Math.max(...this.actions.map(({ x }) => norm(x)));
+      this.margin = 3 * this.steepness * this.rounding;
+      const values = this.actions.map(({ value }) => value);
+      const bottom = values.indexOf(Math.min(...values));
+      const back = (this.margin / -values[bottom]) * (1 + 8 * UNIT);
+      const corner = (a, b, share) => {
+        const weights = values.map(() => 0);
+        weights[a] += (1 - back) * (1 - share);
+        weights[b] += (1 - back) * share;
+        weights[bottom] += back;
+        return weights;
+      };
+      const numbers = [...values.keys()];
+      const inside = numbers.filter((i) => values[i] <= 0);
+      const outside = numbers.filter((i) => values[i] > 0);
+      const crossing = (a, b) => (-values[a] / (values[b] - values[a])) * (1 - 8 * UNIT);
+      this.weights = [
+        ...inside.map((a) => corner(a, a, 0)),
+        ...inside.flatMap((a) => outside.map((b) => corner(a, b, crossing(a, b)))),
+      ];
+      const places = this.actions.map(({ x }) => x);
+      this.corners = this.weights.map((weights) => combine(weights, places));
+      this.contradictions = [];
+    }
+
+    mean(w) {
+      const shares = nearestMean(this.corners, w, this.rounding);
+      return { shares, point: combine(shares, this.corners) };
+    }
+
+    nearest(w) {
+      const { point } = this.mean(w);
+      return norm(minus(w, point)) <= 0.5 * this.rounding ? w : point;
+    }
+
+    get outline() {
+      return supportOf(this.corners.map((x) => ({ x, radius: 0 })));
+    }
+
+    certificate(point, t) {
+      const { shares } = this.mean(point);
+      const each = this.actions.map((_, i) =>
+        shares.reduce((sum, share, k) => sum + share * this.weights[k][i], 0),
+      );
+      const most = each.reduce((sum, weight, i) => sum + weight * this.actions[i].value, 0);
+      const bound = Math.min(most + this.margin, 0);
+      const parts = each.flatMap((weight, i) =>
+        weight ? [`${general(weight)} of that of round ${this.actions[i].round}`] : [],
+      );
+      const text =
+        `round ${t}: the action is ${parts.join(" + ")}, and g is convex; ` +
+        `the next g is at most ${general(bound)}`;
+      return { bound, text };
+    }
+  }
+
+  /** Nobody knows G_g: theta times what was proved of it is used, and few rounds are outside. */
+  class EstimatedHull {
+    constructor(theta, reach, valueError = 0) {
+      Object.assign(this, { theta, reach, valueError });
+    }
+
+    init(x) {
+      const part = new LipschitzHull(1, this.reach).init(x);
+      return { rounds: 0, part, first: 0, proved: 0, used: 0, outside: 0, back: false };
+    }
+
+    region(memory) {
+      if (memory.back) return new MeanRegion(this, memory);
+      const guess = new LipschitzHull(memory.used, this.reach, this.valueError);
+      const hull = new HullRegion(guess, memory.part);
+      return new EstimatedRegion(this, memory, hull);
+    }
+
+    see(memory, x, g, s) {
+      const [upper, lower] = [g + this.valueError, g - this.valueError];
+      const room = this.reach - norm(x) + 16 * 10 * UNIT * this.reach;
+      const fromBall = upper < 0 ? -upper / room : 0;
+      let proved = Math.max(memory.proved, norm(s), fromBall);
+      const isOutside = memory.first > 0 && lower > 0;
+      let { outside } = memory;
+      if (isOutside && !memory.back) {
+        const { share, value } = this.region(memory).hull.ball(x);
+        const slack = -((1 - share) * value + share * memory.part.last_value);
+        proved = Math.max(proved, memory.used * (1 + lower / slack));
+        outside += 1;
+      }
+      const used = this.theta * proved;
+      const [part] = new LipschitzHull(used, this.reach).see(memory.part, x, upper, s);
+      const first = memory.first || proved;
+      const start = memory.start ?? { x, value: upper, round: 1 };
+      const rounds = memory.rounds + 1;
+      const after = { rounds, part, start, first, proved, used, outside, back: isOutside };
+      return [after, this.region(after)];
+    }
+
+    /** What is known of G_g by now, in one sentence. */
+    estimate({ proved, used, outside }) {
+      const before = outside ? `${outside} so far, ` : "";
+      return (
+        `G_g unknown: ${general(proved)} is proved, ${general(used)} is used; ${before}at most 2 ` +
+        `more rounds outside if G_g <= ${general(used * this.theta ** 2)}`
+      );
+    }
+  }
+
+  /** What is certified if G_g is at most what is used for it. */
+  class EstimatedRegion {
+    constructor(known, memory, hull) {
+      Object.assign(this, { known, memory, hull, contradictions: [] });
+    }
+
+    holds(w) {
+      return this.hull.holds(w);
+    }
+
+    nearest(w) {
+      return this.hull.nearest(w);
+    }
+
+    get middle() {
+      return this.hull.middle;
+    }
+
+    certificate(point, t) {
+      const { bound, text } = this.hull.certificate(point, t);
+      const why = text.slice(text.indexOf(": ") + 2);
+      const known = this.hull.ball(point).far === 0 ? `; at most ${general(bound)} in any case` : "";
+      return { bound, text: `round ${t}: if G_g <= ${general(this.memory.used)}, ${why}${known}` };
+    }
+  }
+
+  // --- a context that is known before acting ---------------------------------------------------------
+
+  /** The boundary of the convex hull of balls: in each direction the point that is furthest. */
+  function supportOf(balls, rays = 360) {
+    return Array.from({ length: rays }, (_, i) => {
+      const way = [Math.cos((2 * Math.PI * i) / rays), Math.sin((2 * Math.PI * i) / rays)];
+      const reach = balls.map(({ x, radius }) => dot(x, way) + radius);
+      const { x, radius } = balls[reach.indexOf(Math.max(...reach))];
+      return along(x, radius, way);
+    });
+  }
+
+  const roundUp = (a) => a + 2 ** -52 * Math.abs(a);
+  const sumOf = (weights, values) => weights.reduce((sum, w, i) => sum + w * values[i], 0);
+
+  /** Where |here + t way| - room - t more is least, over the t with a radius of at least 0. */
+  function bestShare(here, room, way, more) {
+    const [squared, ahead] = [dot(way, way), dot(here, way)];
+    const apart = squared - more * more;
+    if (!(apart > 0)) return more > 0 ? Infinity : 0;
+    const off = along(here, -ahead / squared, way);
+    const share = (more * Math.sqrt((dot(off, off) * squared) / apart) - ahead) / squared;
+    return more < 0 ? Math.min(share, room / -more) : share;
+  }
+
+  /** The weights of nearly the ball of a convex hull of balls that is nearest to w. */
+  function meanBall(w, centres, radii) {
+    const off = centres.map((x) => minus(x, w));
+    const gaps = off.map((v, i) => norm(v) - radii[i]);
+    const open = gaps.map((gap, i) => (radii[i] > 0 ? gap : Infinity));
+    const first = open.indexOf(Math.min(...open));
+    const weights = radii.map((_, i) => (i === first ? 1 : 0));
+    const close = 1e-10 * Math.max(...gaps.map(Math.abs));
+    for (let k = 0; k < 60; k++) {
+      const [here, room] = [combine(weights, off), sumOf(weights, radii)];
+      const far = norm(here);
+      if (far <= room) break;
+      const reach = off.map((v, i) => radii[i] - dot(v, here) / far);
+      const to = reach.indexOf(Math.max(...reach));
+      const held = reach.map((v, i) => (weights[i] ? v : Infinity));
+      const least = held.indexOf(Math.min(...held));
+      if (reach[to] - reach[least] <= close || to === least) break;
+      const share = bestShare(here, room, minus(off[to], off[least]), radii[to] - radii[least]);
+      const moved = Math.min(share, weights[least]);
+      if (!(moved > 0)) break;
+      weights[to] += moved;
+      weights[least] -= moved;
+    }
+    return weights;
+  }
+
+  /** The convex hull of balls in a context. */
+  class ContextRegion {
+    constructor(known, memory) {
+      const { seen, context } = memory;
+      Object.assign(this, { known, context, x: seen.at(-1).x, contradictions: [] });
+      const start = { x: seen[0].x, value: known.startBound, place: context, round: 0 };
+      this.seen = [...seen, start];
+      this.values = this.seen.map(({ value, place }) => {
+        const rise = roundUp(context - place);
+        return rise === 0 ? value : roundUp(value + rise);
+      });
+      this.centres = this.seen.map(({ x }) => x);
+      const alone = this.seen.map((_, i) => this.seen.map((_, k) => (i === k ? 1 : 0)));
+      this.radii = alone.map((weights) => this.room(weights));
+      this.radius = this.radii[seen.length - 1];
+      this.depth = Math.max(...this.radii);
+      this.deepest = alone[this.radii.indexOf(this.depth)];
+      this.found = [this.deepest, alone[seen.length - 1]].filter((weights) => this.room(weights) >= 0);
+    }
+
+    level(weights) {
+      return sumOf(weights, this.values);
+    }
+
+    /** The radius of the ball around a mean, less what rounding takes. */
+    room(weights) {
+      const { G_g, reach, lost } = this.known;
+      const level = this.level(weights);
+      const size = sumOf(weights, this.values.map(Math.abs)) + Math.abs(level);
+      const several = 4 * (weights.length + 4) * UNIT;
+      return -level / G_g - (lost + several * (reach + size / G_g));
+    }
+
+    ball(w) {
+      const measured = () =>
+        this.found.map((weights) => {
+          const offset = minus(w, combine(weights, this.centres));
+          const [far, room] = [norm(offset), this.room(weights)];
+          return { weights, offset, far, room, gap: far - room };
+        });
+      let balls = measured();
+      if (!balls.some(({ far, room }) => far <= room + this.known.rounding)) {
+        const [first, ...others] = this.found;
+        this.found = [first, ...others.slice(-7), this.weightsTo(w)];
+        this.found = this.found.filter((weights) => this.room(weights) >= 0);
+        balls = measured();
+      }
+      const least = Math.min(...balls.map(({ gap }) => gap));
+      return balls.find(({ gap }) => gap === least);
+    }
+
+    weightsTo(w) {
+      let weights = meanBall(w, this.centres, this.radii);
+      const total = weights.reduce((sum, v) => sum + v, 0);
+      weights = weights.map((v) => v / total);
+      const room = this.room(weights);
+      if (!(room < 0)) return weights;
+      const back = Math.min(1, (2 * -room) / (this.depth - room));
+      return weights.map((v, i) => (1 - back) * v + back * this.deepest[i]);
+    }
+
+    nearest(w) {
+      if (norm(minus(w, this.x)) <= this.radius) return w;
+      const { weights, offset, far, room } = this.ball(w);
+      if (far <= room + this.known.rounding) return w;
+      return along(combine(weights, this.centres), room / far, offset);
+    }
+
+    bound(point) {
+      const { weights, far } = this.ball(point);
+      return this.level(weights) + this.known.G_g * far;
+    }
+
+    /** Balls with room, and the points between them and the others where none is left. */
+    get outline() {
+      const balls = this.centres.map((x, i) => ({ x, radius: this.radii[i] }));
+      const [roomy, shut] = [balls.filter((b) => b.radius > 0), balls.filter((b) => b.radius <= 0)];
+      const between = (a, b) => along(a.x, a.radius / (a.radius - b.radius), minus(b.x, a.x));
+      const ends = roomy.flatMap((a) => shut.map((b) => ({ x: between(a, b), radius: 0 })));
+      return supportOf([...roomy, ...ends]);
+    }
+
+    certificate(point, t) {
+      const { weights, far, room } = this.ball(point);
+      const { G_g, noise, valueError } = this.known;
+      const level = this.level(weights);
+      const bound = Math.min(level + G_g * far + noise, 0);
+      const parts = weights.flatMap((weight, i) => {
+        const { round } = this.seen[i];
+        return weight ? [`${general(weight)} of ${round ? `round ${round}` : "the start"}`] : [];
+      });
+      const errors = valueError ? `, for values off by up to ${general(valueError, 6)}` : "";
+      const text =
+        `round ${t}: in the context ${general(this.context, 4)} g is at most ${general(level)} at ` +
+        `${parts.join(" + ")}${errors}, and rises by at most G_g = ${general(G_g, 6)} per unit of ` +
+        `length: ${general(room)} is certified, ${general(far)} was taken; ` +
+        `the next g is at most ${general(bound)}`;
+      return { bound, text };
+    }
+  }
+
+  /** No slope is longer than G_g, and what a context adds to g is known: rounds of all contexts. */
+  class ContextHull {
+    constructor(G_g, reach, startBound, valueError = 0) {
+      Object.assign(this, new LipschitzHull(G_g, reach, valueError), { reach, startBound });
+    }
+
+    init(context) {
+      return { rounds: 0, context, seen: [] };
+    }
+
+    announce(memory, context) {
+      return { ...memory, context };
+    }
+
+    region(memory) {
+      return new ContextRegion(this, memory);
+    }
+
+    see(memory, x, g, s) {
+      const { context } = memory;
+      let upper = g + this.valueError;
+      if (memory.rounds === 0 && !(upper + this.lost * this.G_g < 0)) throw new Refused(START);
+      const bound = memory.rounds > 0 ? this.region(memory).bound(x) : Infinity;
+      if (this.valueError && bound <= 0) upper = Math.min(upper, bound + this.noise);
+      const rounds = memory.rounds + 1;
+      let seen = [...memory.seen, { x, value: upper, place: context, round: rounds }];
+      if (seen.length > KEPT + 2) {
+        const missed = this.leastMissed(seen);
+        seen = seen.filter((_, i) => i !== missed);
+      }
+      const after = { rounds, context, seen };
+      const contradictions = this.contradictions(rounds, bound, g, s);
+      return [after, Object.assign(this.region(after), { contradictions })];
+    }
+
+    /** What one has seen that is impossible if the constants are right; one sentence each. */
+    contradictions(t, bound, g, s) {
+      const found = [];
+      if (norm(s) > this.G_g * (1 + 1e-12)) {
+        found.push(`round ${t}: |s| = ${general(norm(s), 6)} exceeds G_g = ${general(this.G_g, 6)}`);
+      }
+      if (g - this.valueError > bound + 4 * this.noise) {
+        const why = causes(`G_g = ${general(this.G_g, 6)} or the context is wrong`, this.valueError);
+        found.push(`round ${t}: g = ${general(g, 6)} is above its bound ${general(bound)}: ${why}`);
+      }
+      return found;
+    }
+
+    /** Which round, neither the first nor the last, the others replace best. */
+    leastMissed(seen) {
+      const lost = seen.map((b, j) => {
+        const there = seen.map((a, i) => {
+          if (i === j) return Infinity;
+          return a.value + roundUp(b.place - a.place) + this.G_g * norm(minus(a.x, b.x));
+        });
+        return Math.min(...there) - b.value;
+      });
+      return 1 + lost.slice(1, -1).indexOf(Math.min(...lost.slice(1, -1)));
+    }
+  }
+
   /** Take a proposal to the nearest certified action: RegionFilter.admit. */
   function admit(known, state, proposal, g, s) {
     const [memory, region] = known.see(state.memory, state.x, g, s);
@@ -542,6 +948,21 @@ const Surefoot = (() => {
       this.curvature = 0;
     }
 
+    /** The polygon of g + c <= 0: every edge moves inwards, and may vanish. */
+    tightened(c) {
+      const made = new Polygon(this.corners);
+      made.rows = this.rows.map(({ n, b }) => ({ n, b: b - c }));
+      for (const { n, b } of made.rows) {
+        made.corners = made.corners.flatMap((p, i, all) => {
+          const q = all[(i + 1) % all.length];
+          const [here, there] = [dot(n, p) - b, dot(n, q) - b];
+          const crossing = here * there < 0 ? [along(p, here / (here - there), minus(q, p))] : [];
+          return here <= 0 ? [p, ...crossing] : crossing;
+        });
+      }
+      return made;
+    }
+
     apart(x) {
       return { g: this.rows.map(({ n, b }) => dot(n, x) - b), s: this.rows.map(({ n }) => n) };
     }
@@ -565,11 +986,17 @@ const Surefoot = (() => {
 
   /** An ellipse around a centre: half a quadratic, scaled so that the true G_g is 1. */
   class Ellipse {
-    constructor(centre, a, b, angle) {
-      Object.assign(this, { centre, a, b, angle });
-      this.scale = Math.min(a, b);
-      this.G_g = 1;
-      this.curvature = this.scale / Math.min(a, b) ** 2;
+    constructor(centre, a, b, angle, scale = Math.min(a, b)) {
+      Object.assign(this, { centre, a, b, angle, scale });
+      this.G_g = scale / Math.min(a, b);
+      this.curvature = scale / Math.min(a, b) ** 2;
+    }
+
+    /** The ellipse of g + c <= 0: it shrinks. */
+    tightened(c) {
+      const share = 1 - (2 * c) / this.scale;
+      const [a, b] = [this.a, this.b].map((axis) => Math.sqrt(share) * axis);
+      return new Ellipse(this.centre, a, b, this.angle, share * this.scale);
     }
 
     turned(v, sign) {
@@ -650,7 +1077,8 @@ const Surefoot = (() => {
   }
 
   return {
-    ...{ CurvatureRows, Ellipse, LeaderFollower, LipschitzBall, LipschitzHull, Polygon, Refused },
+    ...{ ContextHull, CurvatureRows, Ellipse, EstimatedHull, LeaderFollower, LipschitzBall },
+    ...{ LipschitzHull, Polygon, Refused },
     ...{ admit, along, dot, dpp, general, lbSgd, minus, norm, pfs, plus, ready, same, times },
   };
 })();

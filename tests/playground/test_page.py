@@ -61,7 +61,7 @@ def outline(tab):
 
 def test_every_certified_player_stays_inside_and_says_why(visit):
     tab = visit()
-    for shape, kinds in (("polygon", 3), ("ellipse", 4)):
+    for shape, kinds in (("polygon", 5), ("ellipse", 6)):
         tab.locator(f"input[value={shape}]").check(force=True)
         step(tab, 120)
         assert tab.locator("#round").inner_text() == "120"
@@ -86,10 +86,43 @@ def test_sensor_errors_within_their_bound_raise_no_alarm_and_a_lie_does(visit):
     tab.locator("#lie").check()
     step(tab)
     assert "|s| = 1 exceeds Gg = 0.5" in tab.locator("#alarm").inner_text()
-    assert tab.locator(".panel.alarmed").count() == 2
+    assert tab.locator(".panel.alarmed").count() == 3
     step(tab, 100)
     assert int(tab.locator(".panel .outside").first.inner_text()) > 0
     tab.locator("#lie").uncheck()
+    assert tab.locator("#alarm").is_hidden()
+
+
+def test_who_does_not_know_the_slopes_learns_them_and_says_what_is_left(visit):
+    tab = visit()
+    tab.locator("input[value=ellipse]").check(force=True)
+    tab.locator("#theta").fill("1.2")
+    tab.get_by_role("button", name="unknown").click()
+    step(tab, 120)
+    said = tab.locator("#why").inner_text()
+    assert "if Gg <= " in said
+    assert "Gg unknown: " in said
+    assert "more rounds outside if Gg <= " in said
+    assert tab.locator("#alarm").is_hidden()
+    outside = tab.locator(".panel .outside").nth(4).inner_text()
+    assert 0 < int(outside) <= 9  # log(G_g / proved by the start) / log(1.2), by Theorem U
+
+
+def test_another_heat_is_certified_before_anything_is_read_in_it(visit):
+    tab = visit()
+    tab.get_by_role("button", name="Weather").click()
+    step(tab, 60)
+    region, before = tab.locator(".panel .region").last, outline(tab)
+    cool = region.get_attribute("d")
+    tab.locator("#heat").fill("0.1")
+    assert outline(tab) != before
+    assert region.get_attribute("d") != cool
+    assert tab.locator("#round").inner_text() == "0"  # the others begin again
+    assert "round 60: in the context 0.1 g is at most" in tab.locator("#why").inner_text()
+    for heat in ("0.1", "0.02", "0.07", "0"):
+        tab.locator("#heat").fill(heat)
+        step(tab, 20)
+    assert outside_of_panels(tab) == {"0"}
     assert tab.locator("#alarm").is_hidden()
 
 
@@ -103,11 +136,12 @@ def test_everything_can_be_done_by_keyboard(visit):
     tab.keyboard.press("Space")
     assert tab.locator("#run").inner_text() == "Run"
     names = []
-    for _ in range(20):
+    for _ in range(22):
         tab.keyboard.press("Tab")
         names.append(tab.evaluate("document.activeElement.id || document.activeElement.ariaLabel"))
     reached = " ".join(str(name) for name in names)
-    for wanted in ("step", "again", "lie", "slope", "bend", "rho", "noise", "Corner 5", "Target"):
+    sliders = ("slope", "bend", "rho", "noise", "theta", "heat")
+    for wanted in ("step", "again", "lie", *sliders, "Corner 5", "Target"):
         assert wanted in reached
     tab.locator("[aria-label^='Corner 1']").focus()
     tab.keyboard.press("ArrowLeft")

@@ -12,8 +12,18 @@ import pytest
 
 from surefoot import PFS, Ball, kernel
 from surefoot.algorithms import DPP, LBSGD, LeaderFollower, RegionFilter
-from surefoot.core.types import Feedback
-from surefoot.regions import Curvature, CurvatureMemory, CurvatureRows, Errors, LipschitzHull
+from surefoot.core.types import Context, Feedback
+from surefoot.regions import (
+    Additive,
+    ContextHull,
+    Curvature,
+    CurvatureMemory,
+    CurvatureRows,
+    Errors,
+    EstimatedHull,
+    LipschitzHull,
+    Reading,
+)
 from surefoot.regions.hull import Ladder
 from surefoot.sets import Ellipsoid, Polytope
 
@@ -188,6 +198,117 @@ def test_a_step_into_a_region_is_python_s(kind):
     assert np.mean(alike) > 0.97  # a third digit may be rounded the other way
     assert len(alike) > 0.3 * ROUNDS
     assert (alarms > 0) == (kind in ("lie", "low"))
+
+
+def steep(x):
+    """A limit with a face far steeper than the others: what was read before says nothing of it."""
+    g, s = largest(polygon, x)
+    wall = 6.0 * (x[0] - 0.5)
+    return (wall, np.array([6.0, 0.0])) if wall > g else (g, s)
+
+
+def estimated_as(memory):
+    if not memory.first:
+        plain = {name: getattr(memory, name) for name in ("first", "proved", "used", "outside")}
+        return {"rounds": 0, "part": seen_as(memory.part), "back": False, **plain}
+    start = memory.part.start
+    kept = {"x": start.x, "value": start.value, "round": start.round}
+    return memory._asdict() | {"part": seen_as(memory.part), "start": kept}
+
+
+@pytest.mark.parametrize("error", [0.0, 0.02])
+def test_a_step_where_nobody_knows_the_slopes_is_python_s(error):
+    known = EstimatedHull(domain=Ball(RADIUS), theta=1.3, errors=Errors(value=error))
+    rng, rule = np.random.default_rng(3), RegionFilter(knowledge=known)
+    state, rounds, expected, outside = rule.init(np.array([0.05, -0.1])), [], [], 0
+    for t in range(1, ROUNDS + 1):
+        if t % 20 == 1:  # soon enough is proved of the slopes, and nothing is outside any more
+            outside += state.memory.outside
+            state = rule.init(np.array([0.05, -0.1]))
+        g, s = steep(state.x)
+        g += rng.uniform(-error, error)
+        w = told(rng, state.x, t) + np.array([0.5, 0.0])
+        before = {"x": state.x, "memory": estimated_as(state.memory)}
+        state, info = rule.step(state, Feedback(None, g, s, proposal=w))
+        when = int(state.memory.rounds)
+        rounds.append({"state": before, "told": w, "g": g, "s": s, "t": when})
+        certificate = info.region.certificate(info.x)
+        bound = getattr(certificate, "part", certificate).bound
+        words = [str(certificate), str(known.estimate(state.memory))]
+        expected.append((state.x, bound, words, info.region))
+    assert outside > ROUNDS / 100  # so that means of actions were played, too
+    constants = {"theta": 1.3, "reach": RADIUS, "valueError": error}
+    alike = []
+    for got, (x, bound, words, region) in zip(
+        by_node("estimated", rounds, constants=constants), expected, strict=True
+    ):
+        assert np.abs(np.array(got["x"]) - x).max() <= 1e-9
+        assert abs(got["bound"] - bound) <= 1e-9
+        alike.append(tidy([got["text"], got["estimate"]]) == tidy(words))
+        if "outline" in got:  # of a mean of actions, after a round outside
+            assert_drawn_around(region, got["outline"], x)
+    assert np.mean(alike) > 0.9  # by a last bit the search for weights may end elsewhere
+
+
+def assert_drawn_around(region, outline, x):
+    """What the page draws holds the next action, and just outside of it nothing is certified."""
+    outline = np.array(outline)
+    ways = np.roll(outline, -1, axis=0) - outline
+    normals = np.stack([ways[:, 1], -ways[:, 0]], axis=1)
+    beyond = ((x - outline) * normals).sum(axis=1)
+    assert (beyond <= 5e-3 * np.linalg.norm(normals, axis=1) + 1e-12).all()  # seen from 360 sides
+    middle = outline.mean(axis=0)
+    for corner in outline[::72]:
+        assert not region.contains(corner + 1e-2 * (corner - middle))
+
+
+@pytest.mark.parametrize(("G_g", "error"), [(1.1, 0.0), (1.1, 0.02), (0.6, 0.0)])
+def test_a_step_in_a_context_is_python_s(G_g, error):
+    start = np.array([0.05, -0.1])
+    known = ContextHull(
+        G_g=G_g, reach=RADIUS, start_bound=-0.3, context=Additive(), errors=Errors(value=error)
+    )
+    rng, place, x = np.random.default_rng(5), 0.05, start
+    memory = known.announce(known.init(start), Context(np.array([place])))
+    rounds, expected = [], []
+    for t in range(1, ROUNDS + 1):
+        g, s = largest(polygon, x)
+        g += place + rng.uniform(-error, error)
+        w, after = told(rng, x, t), rng.uniform(0.0, 0.1)
+        parts = zip(*memory.seen, strict=True)
+        seen = [{"x": p, "value": v, "place": c[0], "round": r} for p, v, c, r in parts]
+        before = {"rounds": memory.rounds, "context": place, "seen": seen}
+        seen = {"memory": before, "x": x, "g": g, "s": s}
+        rounds.append(seen | {"told": w, "place": after, "t": t})
+        reading = Reading(x, g, s, known.errors)
+        alarms = len(known.contradictions(memory, reading))
+        memory = known.observe(memory, reading)
+        memory = known.announce(memory, Context(np.array([after])))
+        region = known.region(memory, known.errors)
+        x, place = region.nearest(w), after
+        assert G_g < 1 or largest(polygon, x)[0] + place <= 0
+        certificate = region.certificate(x)
+        expected.append((x, certificate.bound, str(certificate), alarms, region))
+    constants = {"G_g": G_g, "reach": RADIUS, "startBound": -0.3, "valueError": error}
+    alike = []
+    for got, (x, bound, words, alarms, region) in zip(
+        by_node("context", rounds, constants=constants), expected, strict=True
+    ):
+        same = np.abs(np.array(got["x"]) - x).max() <= 1e-9 and abs(got["bound"] - bound) <= 1e-9
+        assert len(got["contradictions"]) == alarms
+        assert (alarms > 0) == (G_g < 1)  # every slope is longer than that
+        alike.append(same and tidy([got["text"]]) == tidy([words]))
+        assert_drawn_around(region, got["outline"], x)
+    assert np.mean(alike) > 0.9  # by a last bit the search for weights may end elsewhere
+
+
+def test_a_limit_that_the_weather_tightens_is_the_same_function_and_a_smaller_set():
+    rng = np.random.default_rng(6)
+    points = [{"told": 2 * rng.normal(size=2)} for _ in range(200)]
+    for game in ({"corners": CORNERS}, {"ellipse": list(ELLIPSE.values())}):
+        for got in by_node("tightened", points, c=0.1, **game):
+            assert got["value"] <= 0
+            assert got["after"] == pytest.approx(got["before"] + 0.1, abs=1e-12)
 
 
 @pytest.mark.parametrize("shape", [polygon, ellipse])
