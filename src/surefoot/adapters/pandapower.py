@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -78,18 +78,19 @@ class Limits:
     ) -> None:
         checks.positive(voltage_unit=voltage_unit)
         table = net.sgen
-        self.sgens = list(table.index[table.in_service] if sgens is None else sgens)
+        self.sgens: list[int] = list(table.index[table.in_service] if sgens is None else sgens)
         if not self.sgens or not set(self.sgens) <= set(table.index):
             raise InvalidValueError(
                 f"sgens must be static generators of the network, got {self.sgens}"
             )
         if not np.isfinite(table.sn_mva.loc[self.sgens]).all():
             raise InvalidValueError("sn_mva must be given for every generator, got nan")
-        self.voltage_unit = float(voltage_unit)
-        self.ratings = self._box(table.loc[self.sgens], "sn_mva")
-        self.over, self.under = (_finite(net.bus, f"{end}_vm_pu") for end in ("max", "min"))
-        self.lines = _finite(net.line, "max_loading_percent")
-        self.names = (
+        self.voltage_unit: float = float(voltage_unit)
+        self.ratings: Box = self._box(table.loc[self.sgens], "sn_mva")
+        self.over: list[int] = _finite(net.bus, "max_vm_pu")
+        self.under: list[int] = _finite(net.bus, "min_vm_pu")
+        self.lines: list[int] = _finite(net.line, "max_loading_percent")
+        self.names: tuple[str, ...] = (
             *(f"voltage of bus {i}" for i in self.over),
             *(f"least voltage of bus {i}" for i in self.under),
             *(f"current of line {i} at its {end}" for end in ENDS for i in self.lines),
@@ -234,7 +235,7 @@ class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc,
         options: of pandapower's controllers, such as ``order`` and ``level``.
     """
 
-    json_excludes = ("self", "__class__", "loop", "limits")
+    json_excludes: ClassVar[tuple[str, ...]] = ("self", "__class__", "loop", "limits")
     loop: Controller | None = None  # a copy of the network, or one from a file, has none
 
     def __init__(
@@ -246,7 +247,9 @@ class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc,
         if rows != wanted:
             raise InvalidValueError(f"loop must be told {wanted} limits apart, got {rows}")
         super().__init__(net, **options)
-        self.limits, self.loop, self.kept = limits, loop, max(0.0, 1.0 - float(reactive_cost))
+        self.limits: Limits = limits
+        self.loop = loop
+        self.kept: float = max(0.0, 1.0 - float(reactive_cost))
         self.played: Array = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -216,7 +216,8 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         return logistic_slope(score, y)
 
     def _show(self, coef: Array, bias: float) -> None:
-        self.coef_, self.intercept_ = coef[None], np.array([bias])
+        self.coef_: Array = coef[None]
+        self.intercept_: Array = np.array([bias])
 
 
 class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, name-defined]
@@ -248,4 +249,5 @@ class SafeRegressor(_base.RegressorMixin, _SafeLinear):  # type: ignore[misc, na
         return score - y
 
     def _show(self, coef: Array, bias: float) -> None:
-        self.coef_, self.intercept_ = coef, bias
+        self.coef_: Array = coef
+        self.intercept_: float = bias

@@ -15,7 +15,7 @@ from surefoot.cli._exit import Guarded
 from surefoot.cli._output import say
 
 # Typer's plain help: it costs no import of rich, and reads the same in a pipe and in 40 columns.
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="surefoot",
     cls=Guarded,
     rich_markup_mode=None,

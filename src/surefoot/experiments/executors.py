@@ -59,7 +59,7 @@ class Workers:
     chunks = True
 
     def __init__(self, executor: Executor, width: int) -> None:
-        self.executor = executor
+        self.executor: Executor = executor
         self._width = width
 
     @property
@@ -215,7 +215,7 @@ class Cluster(Workers):
                 f"the cluster at {address} must answer and have a worker: {error}"
             ) from error
         super().__init__(self._client.get_executor(pure=False), 2)
-        self.deaths = (distributed.KilledWorker,)
+        self.deaths: tuple[type[BaseException], ...] = (distributed.KilledWorker,)
         self._looked = -1e9
 
     @property

@@ -77,7 +77,7 @@ class SpecError(SurefootError, ValueError):
 
     def __init__(self, name: str, mistakes: Sequence[Mistake]) -> None:
         self.name = name
-        self.mistakes = sorted(mistakes, key=lambda m: m.line or 0)
+        self.mistakes: list[Mistake] = sorted(mistakes, key=lambda m: m.line or 0)
         super().__init__("\n".join(map(self._sentence, self.mistakes)))
 
     def _sentence(self, mistake: Mistake) -> str:

@@ -77,7 +77,7 @@ class Results:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, write: bool = False) -> None:
-        self.path = Path(os.fspath(path))
+        self.path: Path = Path(os.fspath(path))
         self._lock: sqlite3.Connection | None = None
         if self.path.exists() and not self.path.is_file():
             raise StoreError(f"{self._name} cannot be opened: it is no file")

@@ -123,7 +123,7 @@ class Sweep:
         work: Callable[..., list[record.CellResult]],
     ) -> None:
         self._store = put
-        self.now = before
+        self.now: Event = before
         self._stop = stop
         self._progress = progress
         self._work = work
@@ -297,7 +297,7 @@ class Stop:
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.asked: bool = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:

@@ -130,7 +130,7 @@ class ViolationMeter:
     """
 
     def __init__(self, runs: int, rows: int = 0) -> None:
-        self.row_sums = np.zeros((runs, rows)) if rows else None
+        self.row_sums: Array | None = np.zeros((runs, rows)) if rows else None
         self._total, self._hard, self._squared = np.zeros((3, runs))
         self._worst = np.full(runs, -np.inf)
         self._count, self._last, self._first = np.zeros((3, runs), dtype=np.int64)
@@ -221,17 +221,22 @@ class Recorder:
         callback: Callable[[Progress], None] | None = None,
     ) -> None:
         step = horizon if every is None else every
-        self.rounds = np.unique(np.append(np.arange(step, horizon + 1, step), horizon))
-        self.watch, self.callback = watch, callback
-        self.runs, self.horizon, self.rows = runs, horizon, rows
+        self.rounds: Array = np.unique(np.append(np.arange(step, horizon + 1, step), horizon))
+        self.watch: BlockWatch = watch
+        self.callback: Callable[[Progress], None] | None = callback
+        self.runs: int = runs
+        self.horizon: int = horizon
+        self.rows: int = rows
         shape = (len(self.rounds), runs)
-        self.cost, self.cost_sum, self.constraint = np.full((3, *shape), np.nan)
-        self.peak = np.full(shape, np.nan)  # largest g since the kept round before
+        self.cost: Array = np.full(shape, np.nan)
+        self.cost_sum: Array = np.full(shape, np.nan)
+        self.constraint: Array = np.full(shape, np.nan)
+        self.peak: Array = np.full(shape, np.nan)  # largest g since the kept round before
         self._peak = np.full(runs, -np.inf)  # the same of the rounds since the last one kept
-        self.actions = np.full((*shape, dimension), np.nan) if keep_actions else None
-        self.total = np.zeros(runs)
-        self.meter = ViolationMeter(runs, rows)
-        self.lost = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
+        self.actions: Array | None = np.full((*shape, dimension), np.nan) if keep_actions else None
+        self.total: Array = np.zeros(runs)
+        self.meter: ViolationMeter = ViolationMeter(runs, rows)
+        self.lost: Array = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
 
     def kept(self, start: int, stop: int) -> Array:
         """Return which of the rounds after ``start``, up to ``stop``, are kept: offsets from 0."""
@@ -348,7 +353,7 @@ class BlockWatch:
         premises = () if guarantee is None else guarantee.premises
         # Each with the runs in which it has not been broken.
         self._open = [(premise, np.arange(runs)) for premise in premises]
-        self.excess = np.full(runs, -np.inf) if bounds("round", guarantee) else None
+        self.excess: Array | None = np.full(runs, -np.inf) if bounds("round", guarantee) else None
 
     @property
     def is_on(self) -> bool:

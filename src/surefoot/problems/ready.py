@@ -68,14 +68,14 @@ class Draws:
     def __init__(
         self, horizon: int, trials: int | None, streams: Index | None, seed: int = 0
     ) -> None:
-        self.horizon = checks.check_horizon(horizon)
+        self.horizon: int = checks.check_horizon(horizon)
         self.lead: tuple[int, ...] = (horizon,)
         if trials is not None:
             self.lead = horizon, checks.positive_int(trials, "trials")
         if streams is not None and not (isinstance(streams, (int, np.integer)) and streams >= 0):
             raise InvalidValueError(f"streams must be a whole number >= 0, got {streams!r}")
-        self.streams = streams
-        self.rng = np.random.default_rng(seed)
+        self.streams: Index | None = streams
+        self.rng: np.random.Generator = np.random.default_rng(seed)
 
     def draw(self, draw: Draw, part: int = 0) -> Array:
         """Return the numbers of all rounds and runs, ``(T, ...)`` or ``(T, trials, ...)``.

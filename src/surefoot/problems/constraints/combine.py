@@ -303,7 +303,7 @@ class PlayedOnly(Wrapper):
     def __init__(self, constraint: Constraint) -> None:
         if not isinstance(constraint, Constraint):
             raise InvalidValueError(f"constraint must be a Constraint, got {constraint!r}")
-        self.constraint = constraint
+        self.constraint: Constraint = constraint
         self._played: Array | None = None
 
     def allow(self, x: Array) -> None:

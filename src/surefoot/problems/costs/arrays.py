@@ -167,7 +167,7 @@ class Linear(ArrayCosts, kw_only=False):
         1.0
     """
 
-    series = ("slopes",)
+    series: ClassVar[tuple[str, ...]] = ("slopes",)
 
     slopes: Array
 
@@ -209,7 +209,7 @@ class Quadratic(ArrayCosts, kw_only=False):
         (3.0, array([ 0., -6.]))
     """
 
-    series = ("targets",)
+    series: ClassVar[tuple[str, ...]] = ("targets",)
 
     targets: Array
     curvature: Number = positive()
@@ -274,7 +274,7 @@ class LogPortfolio(ArrayCosts, kw_only=False):
         array([-0.4,  0.2])
     """
 
-    series = ("returns",)
+    series: ClassVar[tuple[str, ...]] = ("returns",)
 
     returns: Array
     cash: Number = nonnegative(default=1.0)
@@ -316,7 +316,7 @@ class ScoredCosts(ArrayCosts, kw_only=False):
     live loop and arrays elsewhere.
     """
 
-    series = ("features", "targets")
+    series: ClassVar[tuple[str, ...]] = ("features", "targets")
 
     features: Array
     targets: Array

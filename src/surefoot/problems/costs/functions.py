@@ -217,7 +217,7 @@ class Live(Costs):
             raise InvalidValueError(f"source must be an iterable or a function, got {source!r}")
         if bound is not None:
             checks.positive(bound=bound)
-        self.horizon = checks.check_horizon(horizon)
+        self.horizon: int = checks.check_horizon(horizon)
         self.dimension = dimension
         self.runs = runs
         self._bound = bound
