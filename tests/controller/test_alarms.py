@@ -30,8 +30,7 @@ def test_every_kind_of_alarm_is_heard_by_the_logger_and_the_callback(caplog):
     controller.ask()
     controller.tell(missing=True)
     controller.hold("lunch")
-    controller.resume()
-    controller.on_contradiction = "warn"
+    controller.resume(on_contradiction="warn")
     controller.ask()
     with pytest.warns(PremiseWarning):
         controller.tell(**STEEP)

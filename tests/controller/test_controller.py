@@ -29,7 +29,6 @@ from ._live import (
     PLAYERS,
     START,
     drive,
-    gradient,
     raw_loop,
     same_bits,
     same_state,
@@ -175,39 +174,6 @@ def test_float32_is_upcast_and_said(monkeypatch):
     assert same_state(usual.state, other.state)
 
 
-def test_functions_are_asked_at_the_action():
-    usual, other = asked(), asked()
-    usual.tell(**told(cost_gradient=gradient(1, np.array([0.25, -0.5]))))
-    other.tell(
-        cost=lambda x: (float(x @ x), gradient(1, x)),
-        constraint=lambda x: (float(x[0]) - 0.5, SLOPE),
-    )
-    assert same_state(usual.state, other.state)
-
-
-def test_a_function_that_fails_leaves_the_round_open():
-    controller = asked()
-
-    def broken(x):
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        controller.tell(cost=broken, constraint_value=-0.25, constraint_subgradient=SLOPE)
-    controller.tell(**told())
-    assert controller.round == 2
-
-
-def test_a_function_cannot_change_the_action():
-    controller = asked()
-
-    def greedy(x):
-        x[0] = 9.0
-        return 0.0, x
-
-    with pytest.raises(ValueError, match="read-only"):
-        controller.tell(cost=greedy, constraint_value=-0.25, constraint_subgradient=SLOPE)
-
-
 def test_an_algorithm_that_does_not_ask_for_the_constraint_may_be_told_of_it():
     ogd = PLAYERS["OGD"]
     silent, spoken, half = asked(ogd, START), asked(ogd, START), asked(ogd, START)
@@ -312,22 +278,6 @@ BAD = {
     ),
     "an infinite cost": ({"cost_value": math.inf}, "cost_value must be finite, got inf"),
     "a cost in words": ({"cost_value": "dear"}, "cost_value must be one number, got 'dear'"),
-    "a cost twice": (
-        {"cost": lambda x: (0.0, GRADIENT)},
-        "cost must be given alone or as numbers, got both",
-    ),
-    "a cost that is none": (
-        {"cost": 3.0, "cost_gradient": None},
-        "cost must be a function, got 3.0",
-    ),
-    "a cost without gradient": (
-        {"cost": lambda x: 3.0, "cost_gradient": None},
-        "cost must give a value and a gradient, got 3.0",
-    ),
-    "a constraint twice": (
-        {"constraint": lambda x: (-0.25, SLOPE)},
-        "constraint must be given alone or as numbers, got both",
-    ),
 }
 
 
@@ -551,12 +501,12 @@ def test_the_policy_may_change_between_rounds():
     controller = asked(PLAYERS["certified"], START)
     with pytest.raises(PremiseError):
         controller.tell(**steep("certified"))
-    controller.on_contradiction = "record"
+    controller.resume(on_contradiction="record")
     controller.tell(**steep("certified"))
     assert controller.on_contradiction == "record"
     assert controller.round == 2
     with pytest.raises(ValueError, match="on_contradiction must be one of"):
-        controller.on_contradiction = "never"
+        controller.resume(on_contradiction="never")
 
 
 def test_what_only_the_regret_bound_rests_on_is_warned_of_but_not_refused():

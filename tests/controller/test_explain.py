@@ -186,9 +186,9 @@ def test_the_observed_regret_bound_is_not_exceeded():
     for t in range(400):
         x = controller.ask()
         total += float(costs.value(t, x))
+        g, s = toy.constraint.query(x)
         controller.tell(
-            cost=lambda x, t=t: (costs.value(t, x), costs.gradient(t, x)),
-            constraint=toy.constraint.query,
+            cost_gradient=costs.gradient(t, x), constraint_value=g, constraint_subgradient=s
         )
         if t % 80 == 79:
             targets = np.asarray(costs.targets)[: t + 1].reshape(-1, 2)
@@ -280,7 +280,7 @@ def refused(**options):
 def test_nothing_is_proved_after_a_contradiction_was_raised():
     controller, x = refused()
     found = controller.explain()
-    assert (found.standing, found.bound, found.round) == ("not proved", None, 2)
+    assert (found.is_proven, found.bound, found.round) == (False, None, 2)
     assert (found.certificate, found.regret_bound, found.errors) == (None, None, None)
     assert "round 2: g = 1.77536 is above its certified bound" in str(found)
     assert "at most -" not in str(found)
@@ -307,15 +307,15 @@ def test_a_round_told_in_place_of_a_refused_one_ends_the_doubt():
 def test_orders_after_a_refused_round_do_not_rest_on_what_it_contradicted():
     controller, x = refused()
     controller.resume()  # with the same player, from the same action
-    assert controller.explain().standing == "not proved"
+    assert not controller.explain().is_proven
     controller.hold("look at it")
-    assert controller.explain().standing == "not proved"
+    assert not controller.explain().is_proven
     assert controller.ask().tolist() == x.tolist()
     controller.tell(missing=True)
-    assert controller.explain().standing == "not proved"
+    assert not controller.explain().is_proven
     controller, x = refused()
     controller.retreat("home", speed=0.1)
-    assert controller.explain().standing == "not proved"
+    assert not controller.explain().is_proven
     controller.retreat("home")
     assert controller.ask().tolist() == [0.0]
     assert controller.explain().is_proven  # measured, and g is convex and the same
@@ -338,7 +338,7 @@ def test_a_journal_remembers_that_a_round_was_refused(tmp_path):
     controller, _ = refused(journal=tmp_path / "run.jsonl")
     controller.close()
     with Controller.open(tmp_path / "run.jsonl") as again:
-        assert again.explain().standing == "not proved"
+        assert not again.explain().is_proven
 
 
 def test_where_drift_leaves_nothing_certified_the_action_is_not_called_proved():
@@ -360,7 +360,7 @@ def test_where_drift_leaves_nothing_certified_the_action_is_not_called_proved():
     with pytest.raises(EmptyRegionError):  # the wall comes in until it is at the start
         close_in()
     explained = loop.explain()
-    assert explained.standing == "not proved"
+    assert not explained.is_proven
     assert explained.bound is None
     assert "no next action is certified" in str(explained)
     with pytest.warns(PremiseWarning, match="is not proved any more"):

@@ -57,12 +57,12 @@ def test_a_filter_with_a_journal_goes_on_bit_for_bit_and_is_replayed(name, tmp_p
         (
             FILTERS["safety filter"],
             {"cost_gradient": [1.0, 2.0]},
-            "a filter must be told a proposal, got cost_gradient=[1.0, 2.0]",
+            "SafetyFilter must be told proposal, got cost_gradient=[1.0, 2.0]",
         ),
         (
             PLAYERS["PFS"],
             {"proposal": [1.0, 2.0]},
-            "an algorithm must be told a cost_gradient, got proposal=[1.0, 2.0]",
+            "PFS must be told cost_gradient, got proposal=[1.0, 2.0]",
         ),
         (
             FILTERS["safety filter"],

@@ -70,9 +70,9 @@ def test_each_member_is_a_controller_bit_for_bit(name, engine):
         for i, one in enumerate(alone):
             mine, theirs = fleet.explain(i), one.explain()
             assert mine.certificate == theirs.certificate
-            assert (mine.bound, mine.standing, mine.slack) == (
+            assert (mine.bound, mine.is_proven, mine.slack) == (
                 theirs.bound,
-                theirs.standing,
+                theirs.is_proven,
                 theirs.slack,
             )
 

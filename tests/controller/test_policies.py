@@ -9,7 +9,7 @@ import pytest
 from surefoot import PFS, Ball, Controller
 from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
-from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, LipschitzHull
 
 from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
@@ -191,12 +191,11 @@ def test_an_order_asks_for_the_action_again():
 
 
 BAD_ORDERS = {
-    "no reason": (lambda c: c.hold(""), InvalidValueError, "reason must not be empty"),
-    "a number": (lambda c: c.retreat(3), InvalidTypeError, "reason must be a str, got 3"),
+    "no reason": (lambda c: c.hold(""), InvalidValueError, "reason must be words"),
+    "a number": (lambda c: c.retreat(3), InvalidValueError, "reason must be words .*, got 3"),
     "no speed": (lambda c: c.retreat("go", speed=0.0), InvalidValueError, "speed must be"),
     "a note without a journal": (lambda c: c.note("hi"), InvalidValueError, "note needs a journal"),
     "a start alone": (lambda c: c.resume(start=[0.0]), InvalidValueError, "start must come with"),
-    "a stranger": (lambda c: c.resume(rotate=3), InvalidValueError, "resume takes on_contra"),
     "no player": (lambda c: c.resume(3), InvalidValueError, "player must be an algorithm"),
 }
 
@@ -395,8 +394,6 @@ CALLS = {
     "another shape": lambda c, told: c.tell(action=[0.0], **told),
     "no error": lambda c, told: c.tell(value_error=-1.0, **told),
     "no set": lambda c, told: c.tell(within=3, **told),
-    "a function": lambda c, told: c.tell(constraint=lambda x: 1 / 0, **told),
-    "twice": lambda c, told: c.tell(cost=lambda x: (0.0, x), **told),
     "no reason": lambda c, told: c.hold(None),
     "no speed": lambda c, told: c.retreat("go", speed=float("nan")),
     "no note": lambda c, told: c.note(""),
@@ -415,7 +412,7 @@ def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name,
         drive(controller, player, 3)
         x, told = controller.ask(), seen_at(player, 4, controller.ask())
         before, written = controller._now[1]._replace(refused=()), path.read_bytes()
-        with pytest.raises((ValueError, TypeError, ZeroDivisionError)) as error:
+        with pytest.raises((ValueError, TypeError)) as error:
             CALLS[call](controller, told)
         assert "\n" not in str(error.value)
         assert controller._now[1]._replace(refused=()) == before

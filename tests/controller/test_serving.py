@@ -133,7 +133,7 @@ HOSTILE = {
     b'{"do": "ask"} {}': "no JSON",
     b'\xff\xfe{"do": "ask"}': "UTF-8",
     b"\x00\x01\x02": "no JSON",
-    b'{"do": "fly"}': "do must be one of hello, ask, tell, announce, explain, note, status, hold, "
+    b'{"do": "fly"}': "do must be one of hello, status, ask, tell, announce, explain, note, hold, "
     'retreat, resume, got "fly"',
     b'{"do": ["ask"]}': "got a list of 1",
     b"{}": "got null",
@@ -193,9 +193,9 @@ def test_what_the_controller_refuses_is_told_in_its_words(service, change, words
     ("line", "words"),
     [
         (b'{"do": "tell", "cost_gradient": [1e999, 1]}', "finite, got inf at index 0"),
-        (b'{"do": "note", "text": 3}', "text must be a str, got 3"),
-        (b'{"do": "note", "text": "\\ud800"}', "text must be text that can be stored"),
-        (b'{"do": "hold"}', "reason must be a str, got None"),
+        (b'{"do": "note", "text": 3}', "text must be words that can be stored, got 3"),
+        (b'{"do": "note", "text": "\\ud800"}', "text must be words that can be stored"),
+        (b'{"do": "hold"}', "reason must be words that can be stored, got None"),
         (b'{"do": "retreat", "reason": "x", "speed": [1]}', "speed must be"),
     ],
 )

@@ -457,8 +457,7 @@ class KernelInfo:
         """What the rule's own bound on the regret wants to know of the step."""
         note, player, d = self._numbers[14:20], self._rule.player, self._rule.d
         if isinstance(player.proposer, Leader):
-            lags = np.array(self._numbers[21 : 21 + self._rule.leaders])
-            return LeaderNote(note[0], lags, *note[1:])
+            return LeaderNote(note[0], self._out[21 : 21 + self._rule.leaders], *note[1:])
         if isinstance(player.proposer, Proposals):
             return None
         grad, at = self._told.cost_gradient, OUT + 2 * d

@@ -2,11 +2,10 @@
 
 from surefoot.algorithms import Breach, Policy, PremiseError, PremiseWarning
 from surefoot.controller.alarms import Alarm
-from surefoot.controller.controller import Controller
+from surefoot.controller.controller import Controller, JournalWarning
 from surefoot.controller.explanation import Explanation
 from surefoot.controller.fleet import Fleet
 from surefoot.controller.journal import LostRoundsError
-from surefoot.controller.live import JournalWarning
 from surefoot.controller.reading import (
     JournalNote,
     JournalRecord,

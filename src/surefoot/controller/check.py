@@ -307,10 +307,6 @@ class Checker:
         found = [self.level(i) for i in (a, *self.last_read())] + ([here] if here[1] else [])
         return min(self.hull(p, share, anchor, near) for near in found)
 
-    def check_average(self, p, c, here):
-        """Return the bound by the hull inside the certificate of a limit on the average."""
-        return self.check_hull(p, c["hull"], here)
-
     def check_log(self, p, c, here):
         """Return the bound by the weights of points of a log."""
         life, (G,) = self.life, self.life.constants
@@ -444,7 +440,7 @@ class Checker:
 CURVED = ("rows", "relative")
 CERTIFY = {
     "HullCertificate": Checker.check_hull,
-    "AverageCertificate": Checker.check_average,
+    "AverageCertificate": lambda self, p, c, here: self.check_hull(p, c["hull"], here),
     "LogCertificate": Checker.check_log,
     "ContextCertificate": Checker.check_context,
     "WayBack": Checker.check_way,

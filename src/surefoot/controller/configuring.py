@@ -69,13 +69,12 @@ def player_from(
     place = None if domain is None else build(domain, "domain")
     given = {"constants": _complete(numbers, start), "horizon": horizon, "domain": place}
     make = find_constructor(rule, tuning)
-    arguments = _arguments(make, given)
     if "domain" in inspect.signature(make).parameters and place is None:
         if not works_on_ball(rule, tuning):
             raise InvalidValueError(f"domain must be given for {name}, which works on the set")
-        arguments["domain"] = Ball(numbers.R)
+        given["domain"] = Ball(numbers.R)
     made = {key: build(value, f"player.{key}") for key, value in options.items()}
-    found = _call(make, arguments | made)
+    found = _call(make, given, made)
     return found if ramp is None else _with_ramp(found, name, ramp)
 
 
@@ -101,19 +100,13 @@ def _complete(numbers: Constants, start: Any) -> Constants:
     return numbers.complete(reach)
 
 
-def _arguments(make: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a constructor takes of what is given; refuse where it needs more."""
+def _call(make: Any, given: Mapping[str, Any], options: dict[str, Any]) -> Any:
+    """Call a constructor with what it takes of what is given, and with its options."""
     wanted = inspect.signature(make).parameters
-    arguments = {n: v for n, v in given.items() if n in wanted and v is not None}
-    needed = "horizon" in wanted and wanted["horizon"].default is inspect.Parameter.empty
-    if needed and "horizon" not in arguments:
-        raise InvalidValueError(f"horizon must be given for {make.__qualname__}, got none")
-    return arguments
-
-
-def _call(make: Any, arguments: Mapping[str, Any]) -> Any:
-    """Call a constructor; arguments that it does not have are named."""
-    wanted = inspect.signature(make).parameters
+    arguments = {n: v for n, v in given.items() if n in wanted and v is not None} | options
+    missing = set(given) & set(wanted) - set(arguments)
+    if needed := [n for n in missing if wanted[n].default is inspect.Parameter.empty]:
+        raise InvalidValueError(f"{needed[0]} must be given for {make.__qualname__}, got none")
     if strangers := sorted(set(arguments) - set(wanted)):
         raise InvalidValueError(
             f"player must fit {make.__qualname__} ({', '.join(wanted)}), got {strangers[0]!r}"

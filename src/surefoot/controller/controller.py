@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Mapping
 from typing import Any, Self
 
 from surefoot.algorithms import Guarantee, PremiseWarning, Reaction
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
-from surefoot.controller.decide import Decision, announce, decide, order, resume
+from surefoot.controller.decide import announce, decide, obey
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_context, read_feedback
-from surefoot.controller.journal import Journal, Position
-from surefoot.controller.live import Live
+from surefoot.controller.journal import Journal, Position, Reader, bytes_in, now
 from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
 from surefoot.controller.records import (
     describe_round,
@@ -21,13 +21,148 @@ from surefoot.controller.records import (
     next_action,
     player_of,
 )
-from surefoot.controller.replaying import Ending, restore
+from surefoot.controller.replaying import Shadow, restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.plain import PlainTable, digest, encode
+from surefoot.core.plain import PlainTable, encode
 from surefoot.core.types import Array, ArrayLike, Region, State
 
-__all__ = ["Controller"]
+__all__ = ["Controller", "JournalWarning", "Live"]
+
+
+class JournalWarning(UserWarning):
+    """Warn that a journal ended in the middle of a record, or was written elsewhere."""
+
+
+class Live:
+    """Players in a live loop: what is told changes one thing, and is in the journal before.
+
+    Attributes:
+        on_alarm: a function that is called with every :class:`Alarm`, after the round is over.
+    """
+
+    __slots__ = ("__weakref__", "_asked", "_is_hint_named", "_journal", "_lock", "_now", "on_alarm")
+
+    # The one thing that changes: what is played, where it is, and how far the file has come.
+    _now: tuple[Run, Any, Position | None]
+    _journal: Journal | None
+
+    def _set_up(self, run: Run, state: Any, on_alarm: OnAlarm | None) -> None:
+        if on_alarm is not None:
+            checks.function(on_alarm=on_alarm)
+        self._lock, self._journal, self.on_alarm = threading.RLock(), None, on_alarm
+        self._asked = 0  # the last round that was asked for
+        self._is_hint_named = False  # whether somebody heard of a hint that was none
+        self._now = (run, state, None)
+
+    def _create(
+        self, path: str | os.PathLike[str] | None, rotate: int | str | None, durable_every: int
+    ) -> None:
+        """Start a journal, where there is to be one."""
+        if isinstance(rotate, str):
+            bytes_in(rotate)
+        elif rotate is not None:
+            rotate = checks.positive_int(rotate, "rotate")
+        every = checks.positive_int(durable_every, "durable_every")
+        run, state, _ = self._now
+        if path is not None:
+            header = self._header(run, state) | {"rotate": rotate, "durable_every": every}
+            self._journal, at = Journal.create(path, header)
+            self._now = (run, state, at)
+
+    @property
+    def round(self) -> int:
+        """The current round; the first is 1."""
+        found: int = self._now[1].round
+        return found
+
+    def _check_context(self, loop: LoopState) -> None:
+        """Raise while the context of a round, and with it its action, is not known."""
+        if loop.awaits_context:
+            raise InvalidValueError(
+                f"round {loop.round} has no action before its context is known: "
+                "tell(..., context=...) or announce(context=...)"
+            )
+
+    def _check_asked(self) -> None:
+        """Raise unless the current round was asked for, and not told yet."""
+        t = self._now[1].round
+        if self._asked == t:
+            return
+        if t == 1:
+            raise InvalidValueError("tell must come after ask, got tell before the first ask")
+        raise InvalidValueError(
+            f"tell must come once after each ask, got a second tell for round {t - 1}: "
+            f"ask for the action of round {t} first"
+        )
+
+    def _header(self, run: Run, state: Any) -> PlainTable:
+        """Return the first line of a file that begins with a state."""
+        raise NotImplementedError
+
+    def _snapshot(self, run: Run, state: Any) -> PlainTable:
+        """Return the line from which opening a journal replays."""
+        raise NotImplementedError
+
+    def _write_round(self, record: Mapping[str, Any], *, is_usual: bool = True) -> Position | None:
+        """Write a round, in a new file or after a snapshot where it is time for that.
+
+        Args:
+            record: its line.
+            is_usual: whether it may come after either; a round that was refused does not, nor one
+                whose words need what the last step knew.
+        """
+        (run, state, at), journal = self._now, self._journal
+        if journal is None or at is None:
+            return None
+        records = [record]
+        if is_usual and journal.is_full(at):
+            writing = {"rotate": journal.rotate, "durable_every": journal.durable_every}
+            header = self._header(run, state) | writing | {"rounds": state.round - 1}
+            at = journal.turn_over(at, header)
+        elif is_usual and at.since >= at.least:
+            records.insert(0, self._snapshot(run, state))
+        return journal.append(at, records, durable=record["kind"] == "refused")
+
+    def _write(self, kind: str, **what: object) -> Position | None:
+        """Write what happens between two rounds."""
+        _, state, at = self._now
+        if self._journal is None or at is None:
+            return None
+        record = {"kind": kind, "round": state.round, "time": now(), **what}
+        return self._journal.append(at, [record])
+
+    def _say_opened(self, kind: str, sentence: str, *, loud: bool = True, **what: object) -> None:
+        """Say what was found at the end of a journal: in it, too."""
+        run, state, _ = self._now
+        assert self._journal is not None
+        self._now = (run, state, self._write(kind, **what, sentence=sentence))
+        sentence = f"{self._journal.name}: {sentence}"
+        sound([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
+        if loud:
+            warn_caller(sentence, JournalWarning)
+
+    def _go_on(
+        self, journal: Journal, reader: Reader, end: tuple[Run, Any, Position], on_alarm: Any
+    ) -> None:
+        """Go on from the end of a journal."""
+        self._set_up(*end[:2], on_alarm)
+        self._journal, self._now = journal, end
+        if reader.torn:
+            t = self.round
+            words = f"round {t} was being written; {t - 1} is the last certain round"
+            self._say_opened("torn", words, bytes=reader.torn)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the journal, so that others can open it; without one nothing happens."""
+        if self._journal is not None:
+            self._journal.close(self._now[2])
 
 
 class Controller(Live):
@@ -132,49 +267,36 @@ class Controller(Live):
         Raises:
             StoreError: if the file is not a journal, damaged, newer than this version or in use.
         """
-        both = {"on_contradiction": on_contradiction, "on_missing": on_missing}
-        policies = {name: p for name, p in both.items() if p is not None}
-        return cls._open(path, policies, given, at_least, on_alarm)
+        policies = {"on_contradiction": on_contradiction, "on_missing": on_missing}
+        return cls._open(path, given, policies, on_alarm, at_least=at_least)
 
     @classmethod
     def _open(
         cls,
         path: str | os.PathLike[str],
-        policies: dict[str, Any],
         given: Mapping[str, object],
+        policies: Mapping[str, Any],
+        on_alarm: OnAlarm | None,
+        *,
         at_least: int = 0,
-        on_alarm: OnAlarm | None = None,
         mine: Run | None = None,
     ) -> Self:
         """Continue from a journal, where what it plays is the same, with other policies."""
-        for name, policy in policies.items():
-            checks.one_of(POLICIES[name], **{name: policy})
-        journal, reader = Journal.open(path)
-        self = cls.__new__(cls)
-        try:
-            end = restore(reader, given, at_least)
+        with Journal.opening(path) as (journal, reader):
+            shadow = restore(reader, given, at_least)
             if mine is not None:
-                _check_same(path, end.run, end.first, mine)
-            run = end.run.with_policies(**policies)
-            self._set_up(run, end.loop, on_alarm)
-            self._journal, self._now = journal, (run, end.loop, end.at)
-            self._say_ending(end)
-        except BaseException:
-            journal.close(None)
-            raise
+                _check_same(reader.name, shadow, mine)
+            run, loop = shadow.run.with_policies(**policies), shadow.loop
+            self = cls.__new__(cls)
+            self._go_on(journal, reader, (run, loop, shadow.at), on_alarm)
+            if shadow.engine != run.engine:
+                words = f"steps are taken by {run.engine} from round {loop.round} on, and were by"
+                more: PlainTable = {"engine": run.engine, "loop": encode_loop(loop)}
+                self._say_opened("engine", f"{words} {shadow.engine}", loud=False, **more)
+            elif shadow.is_rebuilt:
+                words = f"the last rounds up to {loop.round - 1} were derived again, with other"
+                self._say_opened("rebuilt", f"{words} last bits", loop=encode_loop(loop))
         return self
-
-    def _say_ending(self, end: Ending) -> None:
-        """Say what was found at the end of a journal."""
-        (run, loop, _), engine = self._now, end.engine
-        self._say_torn(end.torn)
-        if engine != run.engine:
-            words = f"steps are taken by {run.engine} from round {loop.round} on, and were by"
-            more: PlainTable = {"engine": run.engine, "loop": encode_loop(loop)}
-            self._say_opened("engine", f"{words} {engine}", loud=False, **more)
-        elif end.is_rebuilt:
-            words = f"the last rounds up to {loop.round - 1} were derived again, with other last"
-            self._say_opened("rebuilt", f"{words} bits", loop=encode_loop(loop))
 
     @classmethod
     def open_or_create(
@@ -217,9 +339,9 @@ class Controller(Live):
         """
         if not os.path.lexists(path):
             return cls(player, start, journal=path, **options)
-        policies = {n: options[n] for n in POLICIES if n in options}
+        policies = {name: options.get(name) for name in POLICIES}
         mine = Run.of(player, start)
-        return cls._open(path, policies, given or {}, 0, options.get("on_alarm"), mine)
+        return cls._open(path, given or {}, policies, options.get("on_alarm"), mine=mine)
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -240,16 +362,9 @@ class Controller(Live):
 
     @property
     def on_contradiction(self) -> Reaction:
-        """What to do when the data contradict a premise; may be set between rounds."""
+        """What to do when the data contradict a premise; :meth:`resume` takes another."""
         policy: Reaction = self._now[0].on_contradiction  # type: ignore[assignment]
         return policy
-
-    @on_contradiction.setter
-    def on_contradiction(self, policy: Reaction) -> None:
-        """Set the policy from the next round on."""
-        with self._lock:
-            run, loop, at = self._now
-            self._now = (run.with_policies(on_contradiction=policy), loop, at)
 
     @property
     def halted(self) -> str | None:
@@ -283,8 +398,6 @@ class Controller(Live):
         constraint_value: ArrayLike | float | None = None,
         constraint_subgradient: ArrayLike | None = None,
         cost_value: float | None = None,
-        cost: Callable[[Array], tuple[float, Array]] | None = None,
-        constraint: Callable[[Array], tuple[Any, Array]] | None = None,
         proposal: ArrayLike | None = None,
         action: ArrayLike | None = None,
         missing: bool = False,
@@ -304,8 +417,6 @@ class Controller(Live):
             constraint_value: g; at most 0 is feasible.
             constraint_subgradient: one subgradient of g.
             cost_value: the cost: for rules that are told costs by value, or for the journal.
-            cost: a function from the action to the cost and its gradient, instead of both.
-            constraint: likewise for g and a subgradient, such as ``query`` of a constraint.
             proposal: the next action that somebody wants; for filters, instead of the cost.
             action: the action that was really played, where it is not the one asked for. All else
                 that is told was observed there, and the next certificate starts from there.
@@ -336,8 +447,8 @@ class Controller(Live):
             self._check_asked()
             seen = read_feedback(run, loop.state, told)
             decision = decide(run, loop, seen)
-            if decision.warnings:
-                warn_caller(decision.warnings[0], PremiseWarning)
+            if decision.warning:
+                warn_caller(decision.warning, PremiseWarning)
             if seen.ignored and not self._is_hint_named:
                 words = f"round {loop.round}: {seen.ignored}"
                 warn_caller(words, UserWarning)
@@ -373,20 +484,12 @@ class Controller(Live):
             seen = read_context(run, loop.state, context, drift, current=True)
             if seen is None:
                 raise InvalidValueError("announce must be told a context, got None")
-            decision = announce(run, loop, seen)
-            if decision.error is None:
-                self._take_order("announce", {"context": encode(seen)}, decision)
-            else:
-                broken = [encode(b) for b in decision.loop.refused]
-                self._now = (run, decision.loop, self._write("refused", breaches=broken))
-                sound(decision.alarms, self.on_alarm)
-        if decision.error is not None:
-            raise decision.error
+            self._order("announce", context=encode(seen))
 
     def _header(self, run: Run, state: LoopState) -> PlainTable:
         return header_of(run, state)
 
-    def _snapshot(self, state: LoopState) -> PlainTable:
+    def _snapshot(self, run: Run, state: LoopState) -> PlainTable:
         return {"kind": "snapshot", "round": state.round, "loop": encode_loop(state)}
 
     def explain(self) -> Explanation:
@@ -406,9 +509,7 @@ class Controller(Live):
             reason: in words, for :meth:`explain` and the journal.
         """
         check_text(reason, "reason")
-        with self._lock:
-            run, loop, _ = self._now
-            self._take_order("hold", {"reason": reason}, order(run, loop, reason, "held", None))
+        self._order("hold", reason=reason)
 
     def retreat(self, reason: str, speed: float | None = None) -> None:
         """Go back towards the first action, and stay there until :meth:`resume`: ask again.
@@ -424,10 +525,7 @@ class Controller(Live):
             checks.positive(speed=speed)
             speed = float(speed)
         check_text(reason, "reason")
-        with self._lock:
-            run, loop, _ = self._now
-            decision = order(run, loop, reason, "retreated", speed)
-            self._take_order("retreat", {"reason": reason, "speed": speed}, decision)
+        self._order("retreat", reason=reason, speed=speed)
 
     def note(self, text: str) -> None:
         """Write an operator's note to the journal; nothing else changes."""
@@ -444,53 +542,63 @@ class Controller(Live):
         *,
         start: ArrayLike | None = None,
         reason: str = "resumed",
-        **policies: Any,
+        on_contradiction: Reaction | None = None,
+        on_missing: str | None = None,
     ) -> None:
-        """Go on after a hold, a retreat or a contradiction, in the same journal: ask again.
+        """Go on after a hold, a retreat or a contradiction, in the same journal.
 
         Without a player the rule goes on from where it is, with its constants. With one, which
         may have other constants, that one starts from the first action of the run (or another
-        start), whose slack it measures anew; contradictions of the player before are history.
+        start), whose slack it measures anew: ask again. Contradictions of the player before are
+        history.
 
         Args:
             player: as for a new controller; None for the same.
             start: its first action; that of the run unless given.
             reason: in words, for the journal.
-            policies: as for a new controller.
+            on_contradiction: another policy than before.
+            on_missing: likewise.
         """
         check_text(reason, "reason")
-        if strangers := sorted(set(policies) - set(POLICIES)):
-            raise InvalidValueError(f"resume takes {', '.join(POLICIES)}, got {strangers[0]}")
         if player is None and start is not None:
             raise InvalidValueError(f"start must come with a player, got start={start!r} alone")
         with self._lock:
             before, loop, _ = self._now
-            run = before
+            run = before.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
             if player is not None:
-                if start is None:
-                    start = before.start if loop.anchor is None else loop.anchor.x
-                run = Run.of(player, start)
-                kept = {name: getattr(before, name) for name in POLICIES}
-                policies = kept | policies
-            run = run.with_policies(**policies)
-            decision = resume(run, loop, before, reason, fresh=player is not None)
-            what: dict[str, object] = {"reason": reason}
+                at = before.start if loop.anchor is None else loop.anchor.x
+                policies = {name: getattr(run, name) for name in POLICIES}
+                run = Run.of(player, at if start is None else start, **policies)
+            what: PlainTable = {"reason": reason}
             if run is not before:
                 what |= {**player_of(run), "fresh": player is not None}
-                what["loop"] = encode_loop(decision.loop)
-            self._take_order("resume", what, decision, run)
+            self._order("resume", run, **what)
 
-    def _take_order(
-        self, kind: str, what: Mapping[str, object], decision: Decision, run: Run | None = None
-    ) -> None:
-        """Write an order and have what follows from it."""
-        (before, _, at), after = self._now, decision.loop
-        if at is not None:
-            after = after.with_certificate()
-            at = self._write(kind, **what, **next_action(after))
-        self._now = (run or before, after, at)
-        self._asked = 0
-        sound(decision.alarms, self.on_alarm)
+    def _order(self, kind: str, then: Run | None = None, /, **what: object) -> None:
+        """Write an order and have what follows from it.
+
+        Args:
+            kind: which.
+            then: what is played from then on, where that is another.
+            what: the line of the journal has of it.
+        """
+        with self._lock:
+            run, loop, at = self._now
+            decision = obey(run, loop, {"kind": kind, **what}, then)
+            after = decision.loop
+            if decision.error is not None:
+                at = self._write("refused", breaches=[encode(b) for b in after.refused])
+            elif at is not None:
+                after = after.with_certificate()
+                if "player" in what:
+                    what["loop"] = encode_loop(after)
+                at = self._write(kind, **what, **next_action(after))
+            self._now = (then or run, after, at)
+            if kind != "resume" or what.get("fresh"):
+                self._asked = 0
+            sound(decision.alarms, self.on_alarm)
+        if decision.error is not None:
+            raise decision.error
 
     def __repr__(self) -> str:
         run, loop, _ = self._now
@@ -498,26 +606,23 @@ class Controller(Live):
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
 
 
-def _check_same(path: str | os.PathLike[str], last: Run, first: Run, mine: Run) -> None:
-    """Raise unless a player is the one that a journal began with, or goes on with."""
-    other = _difference(last, mine)
-    if other is not None and _difference(first, mine) is not None:
-        raise InvalidValueError(
-            f"journal '{os.fspath(path)}' is that of {other}: name that player, or another journal"
-        )
-
-
-def _difference(stored: Run, given: Run) -> str | None:
-    """Return in words how two players, each with its guarantee, differ; None if they do not.
+def _check_same(name: str, shadow: Shadow, mine: Run) -> None:
+    """Raise unless a player is the one that a journal began with, or goes on with.
 
     All that they are made of is compared: the text of a long array is its shape.
     """
+    other = _difference(shadow.run, mine)
+    if other and _difference(shadow.first, mine):
+        raise InvalidValueError(f"{name} is that of {other}: name that player, or another journal")
+
+
+def _difference(stored: Run, given: Run) -> str:
+    """Return in words how two players, each with its guarantee, differ; empty if they do not."""
     for one, other in ((stored.algorithm, given.algorithm), (stored.guarantee, given.guarantee)):
-        if digest(one, leave_out=True) == digest(other, leave_out=True):
-            continue
-        if repr(one) != repr(other):
-            return f"{one!r}, not of {other!r}"
         parts, others = (encode(part, leave_out=True) for part in (one, other))
-        names = [name for name in parts if parts[name] != others[name]]
-        return f"another {stored.name}, by its {' and '.join(names)}"
-    return None
+        if parts != others:
+            if repr(one) != repr(other):
+                return f"{one!r}, not of {other!r}"
+            names = [name for name in parts if parts[name] != others[name]]
+            return f"another {stored.name}, by its {' and '.join(names)}"
+    return ""

@@ -30,21 +30,23 @@ import numpy as np
 
 from surefoot.algorithms import Breach, PremiseError
 from surefoot.controller.alarms import Alarm, AlarmKind
-from surefoot.controller.causes import causes_of
 from surefoot.controller.feedback import Told
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.way_back import Halt, How, Spot, Stand, WayBack, risen
+from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, rest
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.plain import PlainTable
-from surefoot.core.types import Array, Certificate, Context, Feedback, Info, State
+from surefoot.core.plain import PlainTable, decode
+from surefoot.core.types import Array, Context, Feedback, Info, State
 from surefoot.regions import Anchor, EmptyRegionError, StandingAnchor
+from surefoot.regions.checks import BALL_TOO_SMALL
 
-__all__ = ["Decision", "announce", "at_start", "decide", "order", "resume"]
+__all__ = ["Decision", "announce", "at_start", "decide", "obey"]
 
 # Of the anchor's slack, what a way back from outside restores.
 _HALF = 0.5
+# A value above its bound by less than this share of the anchor's slack looks like noise.
+_LITTLE = 0.1
 
 
 class Decision(NamedTuple):
@@ -55,7 +57,7 @@ class Decision(NamedTuple):
         how: its action came about.
         why: what the journal keeps of the reason.
         breaches: the contradictions that are new.
-        warnings: what the caller is warned of.
+        warning: what the caller is warned of; empty for nothing.
         alarms: what somebody should hear.
         error: why the round is refused; then the loop is in the same round.
     """
@@ -64,7 +66,7 @@ class Decision(NamedTuple):
     how: How = "stepped"
     why: Mapping[str, Any] = {}
     breaches: tuple[Breach, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warning: str = ""
     alarms: tuple[Alarm, ...] = ()
     error: Exception | None = None
 
@@ -83,11 +85,9 @@ def decide(run: Run, loop: LoopState, told: Told) -> Decision:
         PremiseError: without a measurement, if the policy is "raise".
     """
     decided = Round(run, loop, told)
-    if told.is_missing:
-        return decided.go_without()
-    if loop.halt is not None:
-        return decided.stay_halted(loop.halt)
-    if told.feedback.action is not None and (decided.upper or 0.0) > 0:
+    if told.is_missing or loop.halt is not None:
+        return decided.stay()
+    if told.feedback.action is not None and decided.bound_by_reading(0.0) > 0:
         return decided.return_from_outside()
     return decided.step()
 
@@ -123,13 +123,11 @@ class Round:
     # --- what was measured, and where ------------------------------------------------------------
 
     @property
-    def here(self) -> LoopState:
+    def here(self) -> State:
         """The state at the action that was played."""
         played, state = self.told.feedback.action, self.loop.state
-        if played is None:
-            return self.loop
         moved: Any = state
-        return self.loop._replace(state=moved._replace(x=played))
+        return state if played is None else moved._replace(x=played)
 
     @property
     def read(self) -> Feedback:
@@ -145,13 +143,6 @@ class Round:
         error = errors.value if read.value_error is None else read.value_error
         upper = float(np.max(read.constraint_value) + error + errors.evaluation)
         return Anchor(read.action, upper, self.t - read.age)
-
-    @property
-    def upper(self) -> float | None:
-        """The largest that g can have been at the action played; None if not measured."""
-        found = self.measured
-        is_there = found is not None and (found.x == self.told.feedback.action).all()
-        return float(found.value) if found is not None and is_there else None
 
     def bound_by_reading(self, otherwise: float) -> float:
         """Return the bound that a measurement gives at the action of the round, if it was there."""
@@ -198,29 +189,25 @@ class Round:
             found = [b for b in found if b.constant not in ("G_g", "the bound on g")]
             found.append(Breach(self.t, "constants", sentences[0], "both"))
         if seen.action is not None:
-            found.append(self._deviation(self.upper))
-        if any(b.affects != "regret" for b in found):
+            found.append(self._deviation(self.bound_by_reading(0.0)))
+        if found and any(b.affects != "regret" for b in found):
             return self._contradicted(state, info, found)
         return self._stepped(state, info, found, {})
 
     def _stepped(self, state: State, info: Info, found: list[Breach], why: PlainTable) -> Decision:
         loop, seen = self.loop, self.told.feedback
-        regret = loop.regret
-        if regret is not None:
-            regret = None if seen.action is not None else regret.after(info)
+        regret = None
+        if loop.regret is not None and seen.action is None:
+            regret = loop.regret.after(info)
         known = (regret, self.anchor, None, loop.breaches, loop.uncovered)
         after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
-        outside = self._count_outside(state)
-        if not found and not self.drift and not outside:  # the usual round
+        known_now = self.run.estimate(state)
+        if not found and not self.drift and known_now is None:  # the usual round
             return Decision(after, "stepped", why)
-        return self._finish(after, "stepped", found, why | outside)
-
-    def _count_outside(self, state: State) -> dict[str, int]:
-        """Return how many rounds were outside, if this one was and the player knows of that."""
-        after, before = self.run.estimate(state), self.run.estimate(self.loop.state)
-        if after is None or before is None or after.outside == before.outside:
-            return {}
-        return {"outside": after.outside}
+        before = self.run.estimate(loop.state)
+        if known_now and before and known_now.outside != before.outside:
+            why["outside"] = known_now.outside
+        return self._finish(after, "stepped", found, why)
 
     def _broken_premises(self) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""
@@ -228,9 +215,10 @@ class Round:
         if guarantee is None:
             return []
         gone, found = {b.constant for b in self.loop.breaches}, []
+        sizes = (told.gradient, told.worst, told.steepness)
         for premise in self.run.premises:
             if premise.constant not in gone:
-                seen, counts = premise.observe(float(t), told.gradient, told.worst, told.steepness)
+                seen, counts = premise.observe(float(t), *sizes)
                 if counts and seen is not None and premise.is_broken_by(seen):
                     found.append(premise.breach(t, seen))
         if found or told.worst is None or told.worst <= 0 or not self.loop.is_safe:
@@ -255,7 +243,7 @@ class Round:
             bound = self.loop._replace(refused=()).bound(run)
         sentence, policy = serious[0].sentence, run.on_contradiction
         slack = 0.0 if anchor is None else -anchor.value
-        causes = causes_of(run.knowledge, read, bound, self.loop.anchor, slack, info, sentence)
+        causes = self._find_causes(bound, slack, info, sentence)
         if policy == "raise":
             words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
             words = f"{sentence}; the likely causes, the likeliest first: {words}"
@@ -265,12 +253,56 @@ class Round:
             return self._stepped(state, info, found, why)
         how: How = "retreated" if policy == "retreat" else "held"
         halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t)
-        if run.in_contexts:
-            return self._stand_in_context(how, found, why | {"policy": policy}, halt)
         # Of an action that was not measured nothing is known then.
-        spot = self._spot(self.bound_by_reading(math.inf), anchor, halt.reason)
-        stand = spot.back() if how == "retreated" else spot.held(_HALF)
-        return self._stand(stand, found, why | {"policy": policy}, halt)
+        bound = self.bound_by_reading(math.inf)
+        return self._stand(halt, bound, found, why | {"policy": policy}, halt)
+
+    def _find_causes(
+        self, bound: float, slack: float, info: Info, sentence: str
+    ) -> tuple[str, ...]:
+        """Return what probably lies behind a contradiction, the likeliest first, with its number.
+
+        Args:
+            bound: on g where it was measured, infinite where there was none.
+            slack: of the anchor, with which a difference is compared.
+            info: what the step knew.
+            sentence: the contradiction.
+        """
+        if sentence.endswith(BALL_TOO_SMALL):
+            ball = f"{BALL_TOO_SMALL}: R, the domain or reach"
+            return (ball, "a sensor error (value_error) of more than the slack told")
+        anchor, worst = self.loop.anchor, self.told.worst
+        worst = -math.inf if worst is None else worst
+        over = max(worst - bound, 0.0) if bound < math.inf else 0.0
+        shift = 0.0  # of g at the anchor itself, since it was measured
+        if anchor is not None and (self.read.action == anchor.x).all():
+            shift = max(worst - anchor.value, 0.0)
+        is_steep, known = self._suspect_constant(info)
+        off = max(over, shift)
+        noise = f"a sensor error (value_error) of {off:.3g} or more"
+        slope = "an error of the subgradient (slope_error)"
+        shape = ("g is not convex",) if self.run.convex else ()
+        drift = f"g has changed{f' by {over:.3g}' if over else ''}: drift, or another g"
+        if shift > _LITTLE * slack:
+            drift = f"g has changed: its slack at the anchor fell by {shift:.3g}"
+            return (drift, noise, known, *shape)
+        if is_steep:
+            return (known, slope, drift)
+        if 0 < off <= _LITTLE * slack:
+            return (noise, known, drift, *shape)
+        return (known, drift, noise, *shape) if over > 0 else (known, slope, drift, *shape)
+
+    def _suspect_constant(self, info: Info) -> tuple[bool, str]:
+        """Return whether a slope was steeper than G_g, and which constant is probably too small."""
+        knowledge, steep = self.run.knowledge, self.told.steepness or 0.0
+        constants = {} if knowledge is None else knowledge.constants
+        if steep > constants.get("G_g", math.inf):
+            return True, f"G_g = {constants['G_g']:.6g} is too small: {steep:.6g} was seen"
+        curvature = 0.0 if info.region is None else info.region.curvature_seen
+        if curvature > constants.get("beta", math.inf):
+            return False, f"beta = {constants['beta']:.6g} is too small: {curvature:.6g} fits"
+        names = " or ".join(constants) or "a constant"
+        return False, f"{names} is too small, or the start is not what it was"
 
     def _refuse(self, broken: tuple[Breach, ...], error: Exception) -> Decision:
         """Return the same round, refused: what was known of its action does not stand."""
@@ -283,97 +315,75 @@ class Round:
 
     # --- without a step of the rule --------------------------------------------------------------
 
-    def go_without(self) -> Decision:
-        """Return what follows a round that nobody measured."""
-        policy, loop = self.run.on_missing, self.loop
-        if policy == "raise" and loop.halt is None:
+    def stay(self) -> Decision:
+        """Return what follows a round that nobody measured, or of a loop that is halted."""
+        run, loop, is_missing = self.run, self.loop, self.told.is_missing
+        if is_missing and run.on_missing == "raise" and loop.halt is None:
             raise PremiseError(f"round {self.t}: nothing was measured, and on_missing is 'raise'")
+        bound, policy = self.bound_by_reading(loop.bound(run)), run.on_missing
         # An action that rests on a guess may be outside, and is not held unseen.
-        bound = loop.bound(self.run)
-        guessed = self.run.estimate(loop.state) is not None and bound > 0
+        guessed = bound > 0 and run.estimate(loop.state) is not None
         how: How = "retreated" if policy == "retreat" or guessed else "held"
         halt = loop.halt or Halt(how, "no measurement", self.t)
-        lost = f"round {self.t}: nothing was measured"
-        if self.run.in_contexts:
-            why: PlainTable = {"policy": policy}
-            return self._stand_in_context(halt.how, [], why, loop.halt, lost, halt.speed)
-        spot = self._spot(bound, loop.anchor, halt.reason)
-        stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held()
-        return self._stand(stand, [], {"policy": policy}, loop.halt, lost)
-
-    def stay_halted(self, halt: Halt) -> Decision:
-        """Return what follows a round of a loop that nothing moves, or only back."""
-        lost, why = f"round {self.t}: halted", {"policy": "halted"}
-        if self.run.in_contexts:
-            return self._stand_in_context(halt.how, [], why, halt, lost, halt.speed)
-        bound = self.bound_by_reading(self.loop.bound(self.run))
-        spot = self._spot(bound, self.anchor, halt.reason)
-        stand = spot.back(halt.speed) if halt.how == "retreated" else spot.held(_HALF)
-        return self._stand(stand, self._shifted_anchor(), why, halt, lost)
+        lost = f"round {self.t}: {'nothing was measured' if is_missing else 'halted'}"
+        why: PlainTable = {"policy": policy if is_missing else "halted"}
+        return self._stand(halt, bound, self._shifted_anchor(), why, loop.halt, lost)
 
     def return_from_outside(self) -> Decision:
         """Return the way back from an action of one's own that is not feasible."""
-        upper, anchor = self.upper, self.loop.anchor
-        assert upper is not None
-        if anchor is None:
+        upper = self.bound_by_reading(0.0)
+        if self.loop.anchor is None:
             raise InvalidValueError(
                 "the first action must be strictly feasible, or there is no way back, "
                 f"got g = {upper:g}"
             )
         own = self._deviation(upper)
-        if self.run.in_contexts:
-            why: PlainTable = {"policy": "outside"}
-            return self._stand_in_context("held", [own], why, self.loop.halt)
-        stand = self._spot(upper, anchor, own.sentence.partition(": ")[2]).held(_HALF)
-        return self._stand(stand, [own], {"policy": "outside"}, self.loop.halt)
-
-    def _spot(self, bound: float, anchor: Anchor | None, reason: str) -> Spot:
-        """Return where the next action is looked for."""
-        place = (self.t, self.here.x, risen(bound, self.drift), anchor)
-        return Spot(*place, self.drift, reason, self.run.convex)
+        halt = Halt("held", own.sentence.partition(": ")[2], self.t)
+        return self._stand(halt, upper, [own], {"policy": "outside"}, None)
 
     def _stand(
         self,
-        stand: Stand,
+        wanted: Halt,
+        bound: float,
         found: list[Breach],
         why: PlainTable,
         halt: Halt | None,
         lost: str | None = None,
     ) -> Decision:
-        """Return what follows a round after which the rule takes no step."""
-        (x, way), loop = stand, self.loop
-        state = rest(self.run.algorithm, self.here.state, x)
-        known = (None, self.anchor, halt, loop.breaches, loop.uncovered or lost)
-        value = self.told.feedback.constraint_value
-        after = LoopState(self.t + 1, state, None, way, False, value, *known)
-        return self._finish(after, way.how, found, why)
+        """Return what follows a round after which the rule takes no step.
 
-    def _stand_in_context(
-        self,
-        how: How,
-        found: list[Breach],
-        why: PlainTable,
-        halt: Halt | None,
-        lost: str | None = None,
-        speed: float | None = None,
-    ) -> Decision:
-        """Return the same where g is another one in the next round.
+        Where g is another one in the next round, to hold is to stay as near as its context allows,
+        and the way back leads to the start.
 
-        To hold is to stay as near as its context allows, and the way back leads to the start.
+        Args:
+            wanted: to hold or to go back, and why.
+            bound: on g at the action that was played.
+            found: what the round contradicts.
+            why: what the journal keeps of the reason.
+            halt: why nothing moves until the controller is resumed.
+            lost: why the regret bound ends.
         """
-        loop, here, seen = self.loop, self.here, self.told.feedback
-        goal = here.x if how == "held" else _way_home(loop, here.x, speed)
-        after = loop._replace(state=rest(self.run.algorithm, here.state, goal))
-        known = (None, self.anchor, halt, loop.breaches, loop.uncovered or lost)
-        after = LoopState(self.t + 1, after.state, None, None, False, seen.constraint_value, *known)
-        if seen.context is not None:
+        run, loop, here, seen = self.run, self.loop, self.here, self.told.feedback
+        anchor, how, way = self.anchor, wanted.how, None
+        if run.in_contexts:
+            goal = here.x if how == "held" else _way_home(loop, here.x, wanted.speed)
+        else:
+            level = risen(bound, self.drift)
+            spot = Spot(self.t, here.x, level, anchor, self.drift, wanted.reason, run.convex)
+            keep = 0.0 if self.told.is_missing else _HALF
+            goal, way = spot.back(wanted.speed) if how == "retreated" else spot.held(keep)
+            how = way.how
+        state = rest(run.algorithm, here, goal)
+        known = (None, anchor, halt, loop.breaches, loop.uncovered or lost)
+        after = LoopState(self.t + 1, state, None, way, False, seen.constraint_value, *known)
+        if run.in_contexts and seen.context is not None:
             try:
-                after = _in_context(self.run, after, seen.context)
+                after = _in_context(run, after, seen.context)
             except EmptyRegionError as error:
                 if not loop.refused:
                     broken = Breach(self.t, "context", str(error), "feasibility")
                     return self._refuse((broken,), error)
-                after = at_start(self.run, after, seen.context)
+                after = at_start(run, after, seen.context)
         return self._finish(after, how, found, why)
 
     def _shifted_anchor(self) -> list[Breach]:
@@ -395,11 +405,11 @@ class Round:
         )
         return [Breach(t, "anchor", sentence, "both", slack, least)]
 
-    def _deviation(self, upper: float | None) -> Breach:
+    def _deviation(self, upper: float) -> Breach:
         """Return what is to be said of an action that was not the one asked for.
 
         Args:
-            upper: g there at most; None where it was not told.
+            upper: g there at most, as it was read; 0 where it was not.
         """
         t, loop, played = self.t, self.loop, self.told.feedback.action
         away = float(np.linalg.norm(played - loop.x))
@@ -407,7 +417,7 @@ class Round:
         region = None if loop.info is None else loop.info.region
         if region is not None and region.contains(played):
             return Breach(t, "action", f"{words}, which was certified too", "regret")
-        if upper is not None and upper > 0:
+        if upper > 0:
             words += f", where g may be {upper:.3g}: the way back begins"
         else:
             words += ", which was not certified"
@@ -438,10 +448,9 @@ class Round:
             alarms.append(Alarm.of(t, "visit", words))
         # An action that was certified too is written down, and no more.
         loud = any(b.limit is not None or b.constant != "action" for b in new)
-        warnings: tuple[str, ...] = ()
-        if loud and self.run.on_contradiction != "record":
-            warnings = ("; ".join(b.sentence for b in new),)
-        return Decision(after, how, why, new, warnings, tuple(alarms))
+        loud = loud and self.run.on_contradiction != "record"
+        warning = "; ".join(b.sentence for b in new) if loud else ""
+        return Decision(after, how, why, new, warning, tuple(alarms))
 
 
 def _alarm_of(breach: Breach) -> Alarm:
@@ -487,69 +496,72 @@ def announce(run: Run, loop: LoopState, context: Context) -> Decision:
         return Decision(loop._replace(refused=(found,)), alarms=(alarm,), error=error)
 
 
-def _order_in_context(
-    run: Run, loop: LoopState, reason: str, how: How, speed: float | None
-) -> Decision:
-    """Return what follows an order where contexts are told: what is wanted is another action."""
-    state: Any = loop.state
-    goal = loop.x if how == "held" else _way_home(loop, loop.x, speed)
-    after = loop._replace(state=state._replace(plan=state.plan._replace(wish=goal)))
-    if how == "retreated" and state.memory.context is not None:
-        try:
-            after = _in_context(run, after, state.memory.context)
-        except EmptyRegionError:
-            after = at_start(run, after, state.memory.context)
-    after = after._replace(halt=Halt(how, reason, loop.round, speed))
-    words = f"round {loop.round}: ordered to {'hold' if how == 'held' else 'retreat'}: {reason}"
-    return Decision(after, how, alarms=(Alarm.of(loop.round, "order", words),))
-
-
-def order(run: Run, loop: LoopState, reason: str, how: How, speed: float | None) -> Decision:
-    """Return what follows an operator's order to hold or to retreat."""
-    if run.in_contexts:
-        return _order_in_context(run, loop, reason, how, speed)
-    # Nothing is known where a round was refused.
-    if speed is not None and not run.convex:
-        raise InvalidValueError(
-            "speed rests on the convexity of g: between here and the anchor nothing is known, "
-            f"got {speed!r} and convex = False"
-        )
-    bound, drift = loop.bound(run), run.errors.drift
-    spot = Spot(loop.round - 1, loop.x, bound, loop.anchor, drift, reason, run.convex)
-    x, way = spot.held() if how == "held" else spot.back(speed)
-    after = loop._replace(info=None, certificate=way, cut=False)
-    if not (x == loop.x).all():
-        state: Any = loop.state
-        after = after._replace(state=state._replace(x=x), refused=())
-    after = after._replace(halt=Halt(how, reason, loop.round, speed))
-    words = f"round {loop.round}: ordered to {'hold' if how == 'held' else 'retreat'}: {reason}"
-    return Decision(after, how, alarms=(Alarm.of(loop.round, "order", words),))
-
-
-def resume(run: Run, loop: LoopState, before: Run, reason: str, *, fresh: bool) -> Decision:
-    """Return what follows an order to go on.
+def obey(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None = None) -> Decision:
+    """Return what follows an order, or the context of the current round.
 
     Args:
-        run: what is played from now on.
+        run: what is played.
         loop: the state.
-        before: what was played.
-        reason: in words.
-        fresh: whether the player is a new one, which starts at the start of the run.
+        order: its kind, and what a line of the journal has of it.
+        then: what is played from then on, where that is another.
     """
-    after = loop._replace(halt=None)
-    if fresh:
-        way = _way_to(before, loop, run.start, reason)
-        after = run.begin(loop.round)._replace(certificate=way, cut=False)
-    words = f"round {loop.round}: resumed: {reason}"
-    alarm = Alarm.of(loop.round, "order", words, logging.INFO)
-    return Decision(after, alarms=(alarm,))
+    kind, t = order["kind"], loop.round
+    if kind == "announce":
+        return announce(run, loop, decode(order["context"]))
+    reason, level = order["reason"], None
+    if kind == "resume":
+        after, what, level = _resume(run, loop, order, then or run), "resumed", logging.INFO
+        how: How = "stepped"
+    else:
+        how, what = "held" if kind == "hold" else "retreated", f"ordered to {kind}"
+        halt = Halt(how, reason, t, order.get("speed"))
+        move = _halt_in_context if run.in_contexts else _halt
+        after = move(run, loop, halt)._replace(halt=halt)
+    alarm = Alarm.of(t, "order", f"round {t}: {what}: {reason}", level)
+    return Decision(after, how, alarms=(alarm,))
 
 
-def _way_to(run: Run, loop: LoopState, x: Array, reason: str) -> Certificate:
-    """Return why a new player may start at x: it is the anchor, or the user says so."""
-    t, drift, anchor = loop.round, run.errors.drift, loop.anchor
+def _halt_in_context(run: Run, loop: LoopState, halt: Halt) -> LoopState:
+    """Return the state after an order where contexts are told: another action is wanted."""
+    state: Any = loop.state
+    goal = loop.x if halt.how == "held" else _way_home(loop, loop.x, halt.speed)
+    after = loop._replace(state=state._replace(plan=state.plan._replace(wish=goal)))
+    if halt.how == "held" or state.memory.context is None:
+        return after
+    try:
+        return _in_context(run, after, state.memory.context)
+    except EmptyRegionError:
+        return at_start(run, after, state.memory.context)
+
+
+def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
+    """Return the state after an order to hold or to retreat."""
+    if halt.speed is not None and not run.convex:
+        raise InvalidValueError(
+            "speed rests on the convexity of g: between here and the anchor nothing is known, "
+            f"got {halt.speed!r} and convex = False"
+        )
+    # Nothing is known where a round was refused.
+    place = (loop.round - 1, loop.x, loop.bound(run), loop.anchor)
+    spot = Spot(*place, run.errors.drift, halt.reason, run.convex)
+    x, way = spot.held() if halt.how == "held" else spot.back(halt.speed)
+    after = loop._replace(info=None, certificate=way, cut=False)
+    if (x == loop.x).all():
+        return after
+    state: Any = loop.state
+    return after._replace(state=state._replace(x=x), refused=())
+
+
+def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> LoopState:
+    """Return the state of a loop that goes on, or of a new player at its start."""
+    if not order.get("fresh"):
+        return loop._replace(halt=None)
+    # It may start there because that is the anchor, or because the user says so.
+    t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
     moves = run.in_contexts and not isinstance(anchor, StandingAnchor)
-    if anchor is None or moves or not (x == anchor.x).all():
-        return WayBack(t - 1, "retreated", reason, 1.0, 0, 0.0, drift, math.inf)
-    slack = -anchor.level(t, drift)
-    return WayBack(t - 1, "retreated", reason, 1.0, int(anchor.round), slack, drift, -slack)
+    since = 0
+    if anchor is not None and not moves and (then.start == anchor.x).all():
+        since, bound = int(anchor.round), anchor.level(t, drift)
+        slack = -bound
+    way = WayBack(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
+    return then.begin(t)._replace(certificate=way, cut=False)

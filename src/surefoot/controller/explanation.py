@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -16,10 +15,7 @@ from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
 from surefoot.regions import Errors, Estimate, HullCertificate
 
-__all__ = ["Explanation", "Standing", "explain"]
-
-Standing: TypeAlias = Literal["proved", "not proved"]
-"""Whether the current action is proved to be feasible."""
+__all__ = ["Explanation", "explain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +60,12 @@ class Explanation:
     estimate: Estimate | None = None
 
     @property
-    def standing(self) -> Standing:
-        """Whether the current action is proved to be feasible."""
-        return "not proved" if self.bound is None or self.bound > 0 else "proved"
-
-    @property
     def is_proven(self) -> bool:
         """Whether the current action is proved to be feasible."""
-        return self.standing == "proved"
+        return self.bound is not None and self.bound <= 0
 
     def __repr__(self) -> str:
-        bound = "" if self.bound is None else f", g at most {self.bound:.3g}"
-        return (
-            f"<Explanation of round {self.round}: {self.standing}{bound}; print it for the reason>"
-        )
+        return f"<Explanation of {self._headline()}; print it for the reason>"
 
     def _repr_html_(self) -> str:
         return facts_html(repr(self)[1:].partition(";")[0], dict(self._facts()))
@@ -87,7 +75,7 @@ class Explanation:
         return "\n".join([self._headline(), *lines])
 
     def _headline(self) -> str:
-        line = f"round {self.round}: {self.standing}"
+        line = f"round {self.round}: {'' if self.is_proven else 'not '}proved"
         losing = [b for b in self.broken if b.affects != "regret"]
         if losing and not self.is_proven:
             line += f": round {losing[0].round} contradicted {losing[0].constant}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback, Number, Region, State
 from surefoot.regions import ToldDrift
 
-__all__ = ["NOTHING", "Told", "read_context", "read_feedback"]
+__all__ = ["Told", "read_context", "read_feedback"]
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -47,58 +48,45 @@ class Told(NamedTuple):
     def steepness(self) -> float | None:
         """The norm of the longest subgradient; None where none was told."""
         s = self.feedback.constraint_subgradient
-        return None if s is None else max(float(norm(row)) for row in np.atleast_2d(s))
+        size: Number = None if s is None else norm(s)
+        return size if size is None or isinstance(size, float) else float(size.max())
 
 
-NOTHING = Told(Feedback(), is_missing=True)
-"""What is told of a round that nobody measured."""
-
-
-def read_feedback(run: Run, state: State, told: dict[str, Any]) -> Told:
+def read_feedback(run: Run, state: State, told: Mapping[str, Any]) -> Told:
     """Return what was told; refuse what does not fit the run, with nothing changed.
 
     Args:
         run: what is played.
         state: of the algorithm.
-        told: the arguments of :meth:`Controller.tell`; what nobody said anything about is None.
+        told: the arguments of :meth:`Controller.tell`; what nobody said anything about is None, or
+            left out.
     """
-    missing = told["missing"]
-    context = read_context(run, state, told.get("context"), told.get("drift"))
-    if missing is not False:
-        return _read_missing(missing, told, context)
-    within, error, x = told["within"], told["value_error"], state.x
+    get = told.get
+    context = read_context(run, state, get("context"), get("drift"))
+    if get("missing", False) is not False:
+        return _read_missing(told, context)
+    within, error, played, x = get("within"), get("value_error"), get("action"), state.x
     if within is not None:
         _check_announced(run, within)
     if error is not None:
-        error = _read_error(run, error)
-    played = told["action"]
+        _check_certifies(run, "value_error", "allows for one")
+        error = _read_number(error, x, "value_error", 0.0)
     if played is not None:
         played = _read_action(run, state, played)
         x = x if played is None else played
-    cost, gradient = told["cost_value"], told["cost_gradient"]
-    if told["cost"] is not None:
-        cost, gradient = _call(told["cost"], x, "cost", gradient, cost)
-    g, s = told["constraint_value"], told["constraint_subgradient"]
-    if told["constraint"] is not None:
-        g, s = _call(told["constraint"], x, "constraint", g, s)
-    gradient = _read_gradient(run, x, gradient, told["proposal"])
-    g, s, worst = _read_constraint(run, x, g, s)
+    gradient, proposal = _read_first(run, x, get("cost_gradient"), get("proposal"))
+    g, s, worst = _read_constraint(run, x, get("constraint_value"), get("constraint_subgradient"))
+    cost = get("cost_value")
     if cost is not None or run.needs.cost_values:
-        cost = checks.to_number(cost, x, "cost_value")
-        if not math.isfinite(cost):
-            raise InvalidValueError(f"cost_value must be finite, got {cost!r}")
-    first, proposal = (None, gradient) if run.is_filter else (gradient, None)
-    seen = (first, g, s, cost, error, None, played, 0, proposal, within)
-    feedback = Feedback(*seen, context=context)
-    if told["hint"] is None:
-        return Told(feedback, worst)
-    try:
-        hint = _read_array(told["hint"], "hint", x.shape, "that of the action")
-    except InvalidValueError as error:  # a forecast is never worth a round
-        return Told(
-            feedback, worst, ignored=f"{error}: it is ignored, and so is each that is wrong"
-        )
-    return Told(feedback._replace(hint=hint), worst)
+        cost = _read_number(cost, x, "cost_value")
+    hint, ignored = get("hint"), ""
+    if hint is not None:
+        try:
+            hint = _read_array(hint, "hint", x.shape, "that of the action")
+        except InvalidValueError as wrong:  # a forecast is never worth a round
+            hint, ignored = None, f"{wrong}: it is ignored, and so is each that is wrong"
+    seen = (gradient, g, s, cost, error, None, played, 0, proposal, within, None, hint, context)
+    return Told(Feedback(*seen), worst, False, ignored)
 
 
 def read_context(
@@ -130,35 +118,33 @@ def read_context(
     return found
 
 
-def _read_missing(missing: object, told: dict[str, Any], context: Context | None) -> Told:
-    if missing is not True:
-        raise InvalidValueError(f"missing must be True or False, got {missing!r}")
+def _read_missing(told: Mapping[str, Any], context: Context | None) -> Told:
+    if told["missing"] is not True:
+        raise InvalidValueError(f"missing must be True or False, got {told['missing']!r}")
     beside = ("missing", "hint", "context", "drift")
-    measured = (value for name, value in told.items() if name not in beside)
-    if any(value is not None for value in measured):
+    if any(value is not None for name, value in told.items() if name not in beside):
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
-    return NOTHING if context is None else NOTHING._replace(feedback=Feedback(context=context))
+    return Told(Feedback(context=context), is_missing=True)
 
 
 def _check_announced(run: Run, within: object) -> None:
     """Refuse what is no set, and a set that was announced to a rule that certifies nothing."""
     if not isinstance(within, Region) or isinstance(within, type):
         raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
-    if run.certifies is None:
-        raise InvalidValueError(
-            f"within must come with a rule that takes an announced set, got {run.name}"
-        )
+    _check_certifies(run, "within", "takes an announced set")
 
 
-def _read_error(run: Run, error: object) -> float:
-    if run.certifies is None:
-        raise InvalidValueError(
-            f"value_error must come with a rule that allows for one, got {run.name}"
-        )
-    bound = float(checks.to_number(error, run.start, "value_error"))
-    if not 0 <= bound < math.inf:
-        raise InvalidValueError(f"value_error must be finite and at least 0, got {bound!r}")
-    return bound
+def _check_certifies(run: Run, name: str, what: str) -> None:
+    if run.knowledge is None:
+        raise InvalidValueError(f"{name} must come with a rule that {what}, got {run.name}")
+
+
+def _read_number(value: object, x: Array, name: str, least: float = -math.inf) -> float:
+    number = float(checks.to_number(value, x, name))
+    if not (math.isfinite(number) and number >= least):
+        rule = "finite" if least == -math.inf else f"finite and at least {least:g}"
+        raise InvalidValueError(f"{name} must be {rule}, got {number!r}")
+    return number
 
 
 def _read_action(run: Run, state: State, action: object) -> Array | None:
@@ -171,44 +157,24 @@ def _read_action(run: Run, state: State, action: object) -> Array | None:
         )
     if (played == asked).all():
         return None
-    if run.certifies is None:
+    if run.knowledge is None:
         rest(run.algorithm, state, played)  # which says that it cannot
     return played
 
 
-def _call(function: Any, x: Array, name: str, *instead: object) -> tuple[Any, Any]:
-    """Return the value and gradient at the action, from a function of the user's."""
-    checks.function(**{name: function})
-    if any(value is not None for value in instead):
-        raise InvalidValueError(f"{name} must be given alone or as numbers, got both")
-    x = x.copy()
-    x.setflags(write=False)
-    answer = function(x)
-    if not isinstance(answer, tuple) or len(answer) != 2:
-        raise InvalidValueError(f"{name} must give a value and a gradient, got {answer!r}")
-    return answer
-
-
-def _read_gradient(run: Run, x: Array, gradient: object, proposal: object) -> Array | None:
-    """Return what a player is told first: the proposal for a filter; None of costs by value."""
-    name = "cost_gradient"
-    if run.is_filter:
-        if gradient is not None:
-            raise InvalidValueError(
-                f"a filter must be told a proposal, got cost_gradient={gradient!r}"
-            )
-        name, gradient = "proposal", proposal
-    elif proposal is not None:
-        raise InvalidValueError(
-            f"an algorithm must be told a cost_gradient, got proposal={proposal!r}"
-        )
-    elif not run.needs.cost_gradients:
-        if gradient is not None:
-            raise InvalidValueError(
-                f"{run.name} must be told cost_value alone, got cost_gradient={gradient!r}"
-            )
-        return None
-    return _read_array(gradient, name, x.shape, "that of the action")
+def _read_first(
+    run: Run, x: Array, gradient: object, proposal: object
+) -> tuple[Array | None, Array | None]:
+    """Return cost gradient and proposal, of which a player is told one; none of costs by value."""
+    for name, value in (("cost_gradient", gradient), ("proposal", proposal)):
+        if name != run.first and value is not None:
+            wanted = run.first or "cost_value alone"
+            raise InvalidValueError(f"{run.name} must be told {wanted}, got {name}={value!r}")
+    if run.first == "proposal":
+        return None, _read_array(proposal, run.first, x.shape, "that of the action")
+    if not run.first:
+        return None, None
+    return _read_array(gradient, run.first, x.shape, "that of the action"), None
 
 
 def _read_constraint(

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms import Certified, Reaction
 from surefoot.algorithms.compiled import KernelInfo, KernelState, Rule
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
-from surefoot.controller.decide import Decision, announce, at_start, decide, order, resume
+from surefoot.controller.controller import Live
+from surefoot.controller.decide import Decision, at_start, decide, obey
 from surefoot.controller.explanation import Explanation, explain
-from surefoot.controller.feedback import NOTHING, read_context, read_feedback
+from surefoot.controller.feedback import read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, now
-from surefoot.controller.live import Live
 from surefoot.controller.loop import LoopState, Run, check_text
 from surefoot.controller.records import encode_loop, header_of, loop_from, run_from, unreadable
 from surefoot.controller.replaying import read_tail
@@ -26,7 +25,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.plain import PlainTable, decode, encode
-from surefoot.core.types import Array, ArrayLike, Context, Feedback
+from surefoot.core.types import Array, ArrayLike, Feedback
 from surefoot.kernel import compiled
 from surefoot.regions import Anchor
 
@@ -97,7 +96,7 @@ class Fleet(Live):
         ([[0.4], [0.2], [0.0]], False)
     """
 
-    __slots__ = ("_rule",)
+    __slots__ = ()
 
     _now: tuple[Run, FleetState, Position | None]
 
@@ -119,36 +118,20 @@ class Fleet(Live):
         if first.ndim != 2 or not first.size:
             raise InvalidValueError(f"starts.shape must be (n, d), got {first.shape}")
         run = Run.of(player, first[0], on_contradiction=on_contradiction, on_missing=on_missing)
-        self._begin(run, first, on_alarm)
-        places = None
-        if context is not None:
-            places = self._read_contexts(run, self._now[1], context, current=True)
+        if run.needs.apart or run.needs.cost_values:
+            what = "several constraints apart" if run.needs.apart else "costs told by value"
+            raise InvalidValueError(
+                f"a fleet must have one constraint and gradients of costs, got {what}"
+            )
+        self._set_up(run, _first_state(run, first), on_alarm)
+        places = None if context is None else self._read_contexts(context, current=True)
         if journal is not None:
             folder = Path(os.fspath(journal))
             folder.mkdir(parents=True, exist_ok=True)
             journal = folder / FILE
         self._create(journal, rotate, 1)
-        run, state, at = self._now
-        if at is not None:  # a first snapshot has far more than the first line
-            snapshot = len(first) * len(json.dumps(encode_loop(run.begin())))
-            self._now = (run, state, at._replace(least=10 * snapshot))
         if places is not None:
-            self._tell_contexts(places)
-
-    def _begin(self, run: Run, starts: Array, on_alarm: OnAlarm | None) -> None:
-        self._rule = rule = _rule_of(run)
-        n, (size, out) = len(starts), (0, 0) if rule is None else (rule.size, rule.out)
-        loops = [replace(run, start=x.copy()).begin()._replace(regret=None) for x in starts]
-        blocks = np.zeros((n, size))
-        if rule is not None:
-            for i, loop in enumerate(loops):
-                blocks[i] = rule.block_of(loop.state)
-        anchors = (starts.copy(), np.full(n, np.nan), np.zeros(n))
-        numbers = (blocks, np.zeros((n, out)), np.full(n, np.nan))
-        # Before the first reading there is nothing that the kernel could go on from.
-        aside = dict(enumerate(loops)) if rule is None else {}
-        state = FleetState(1, starts.copy(), *numbers, anchors, aside)
-        self._set_up(run, state, on_alarm)
+            self._order("announce", context=places)
 
     @classmethod
     def open(
@@ -161,47 +144,21 @@ class Fleet(Live):
             on_alarm: as for a new fleet.
             given: what could not be stored, as for :meth:`Controller.open`.
         """
-        written, reader = Journal.open(Path(os.fspath(journal)) / FILE, fleet=True)
-        self = cls.__new__(cls)
-        try:
+        with Journal.opening(Path(os.fspath(journal)) / FILE, fleet=True) as (written, reader):
             header, tail = reader.header, read_tail(reader)
             run = run_from(reader, header, given, tail.size)
             try:
-                self._begin(run, np.array(header["fleet"], dtype=np.float64), on_alarm)
-                state = self._now[1]
+                state = _first_state(run, np.array(header["fleet"], dtype=np.float64))
                 for record in (tail.state, *map(reader.parse, tail.after)):
-                    state = self._follow(reader, state, record)
+                    state = _follow(reader, run, state, record)
             except StoreError:
                 raise
             except Exception as error:  # whoever writes a file can put anything into it
                 raise unreadable(reader.name, "records", error) from error
-            self._journal = written
-            self._now = (run, state, reader.position(tail.since, tail.size))
-            self._say_torn(reader.torn)
-        except BaseException:
-            written.close(None)
-            raise
+            self = cls.__new__(cls)
+            at = reader.position(tail.since, tail.size)
+            self._go_on(written, reader, (run, state, at), on_alarm)
         return self
-
-    def _follow(self, reader: Reader, state: FleetState, record: Mapping[str, Any]) -> FleetState:
-        """Return the state after what a line says."""
-        run, kind = self._now[0], record["kind"]
-        if "loops" in record:
-            loops = [loop_from(reader.name, data, run) for data in record["loops"]]
-            actions = np.array([loop.x for loop in loops])
-            aside = dict(enumerate(loops))
-            return state._replace(round=record["round"], actions=actions, aside=aside)
-        if kind == "round":
-            told = {name: decode(record[name]) for name in _TOLD if name in record}
-            state, _ = self._decide(run, state, self._read(run, state, told))
-            recorded = np.array(record["next"])
-            if not np.allclose(recorded, state.actions, rtol=1e-12, atol=1e-12):
-                raise reader.damaged("what it tells leads elsewhere")
-        elif kind == "announce":
-            state, _ = self._announce(run, state, decode(record["context"]))
-        elif kind in _ORDERS:
-            state, _ = self._order(run, state, record)
-        return state
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -225,7 +182,7 @@ class Fleet(Live):
     def explain(self, member: int) -> Explanation:
         """Return why the action of a member may be played."""
         run, state, _ = self._now
-        return explain(run, self._loop(state, self._member(member)))
+        return explain(run, _loop(run, state, self._member(member)))
 
     def tell(
         self,
@@ -249,21 +206,18 @@ class Fleet(Live):
             InvalidValueError: for a wrong call; nothing has changed then.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
-        told = {
-            "cost_gradient": cost_gradient,
-            "proposal": proposal,
-            "constraint_value": constraint_value,
-            "constraint_subgradient": constraint_subgradient,
-            "context": context,
-        }
+        told = locals()
+        del told["self"]
         with self._lock:
             run, state, at = self._now
             self._check_asked()
-            seen = self._read(run, state, told)
-            after, alarms = self._decide(run, state, seen)
+            if context is not None:
+                told["context"] = self._read_contexts(context)
+            seen = _read(run, state, told)
+            after, alarms = _decide(run, state, seen)
             if at is not None:
                 record: PlainTable = {"kind": "round", "round": state.round, "time": now()}
-                record |= {name: encode(part) for name, part in seen.items()}
+                record |= {n: p if n == "context" else encode(p) for n, p in seen.items()}
                 at = self._write_round(record | {"next": after.actions.tolist()})
             self._now = (run, after, at)
         sound(alarms, self.on_alarm)
@@ -275,166 +229,31 @@ class Fleet(Live):
             context: one for each member.
         """
         with self._lock:
-            run, state, _ = self._now
-            self._tell_contexts(self._read_contexts(run, state, context, current=True))
+            self._order("announce", context=self._read_contexts(context, current=True))
 
-    def _tell_contexts(self, places: tuple[Context, ...]) -> None:
+    def _read_contexts(self, contexts: Any, *, current: bool = False) -> list[Any]:
+        """Return contexts in numbers, as plain data, one for each member."""
         run, state, _ = self._now
-        after, alarms = self._announce(run, state, places)
-        self._now = (run, after, self._write("announce", context=encode(places)))
-        self._asked = 0
-        sound(alarms, self.on_alarm)
-
-    def _announce(
-        self, run: Run, state: FleetState, contexts: tuple[Context, ...]
-    ) -> tuple[FleetState, list[Alarm]]:
-        """Return the state in contexts; a member without a certified action goes to its start."""
-        aside, actions, alarms = dict(state.aside), state.actions.copy(), []
-        for i, context in enumerate(contexts):
-            decision = announce(run, self._loop(state, i), context)
-            if decision.error is not None:
-                decision = decision._replace(loop=at_start(run, decision.loop, context))
-            aside[i], actions[i] = decision.loop, decision.loop.x
-            alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
-        return state._replace(aside=aside, actions=freeze(actions)), alarms
-
-    def _read_contexts(
-        self, run: Run, state: FleetState, contexts: Any, *, current: bool = False
-    ) -> tuple[Context, ...]:
-        """Return contexts in numbers, one for each member."""
         n = len(state.actions)
         if not isinstance(contexts, Sequence | np.ndarray) or len(contexts) != n:
             raise InvalidValueError(
                 f"context must be a list of {n}, one for each member, got {contexts!r}"
             )
-        states = (self._loop(state, i).state for i in range(n))
-        found = (
-            read_context(run, one, context, current=current)
-            for one, context in zip(states, contexts, strict=True)
-        )
-        places = tuple(place for place in found if place is not None)
-        if len(places) < n:
+        places = [
+            read_context(run, _loop(run, state, i).state, context, current=current)
+            for i, context in enumerate(contexts)
+        ]
+        if None in places:
             raise InvalidValueError("context must be told for each member or for none, got None")
-        return places
+        return [encode(place) for place in places]
 
     def _header(self, run: Run, state: FleetState) -> PlainTable:
         header = header_of(run, run.begin(), fleet=state.actions.tolist())
-        return header if state.round == 1 else self._snapshot(state) | header
+        return header if state.round == 1 else self._snapshot(run, state) | header
 
-    def _snapshot(self, state: FleetState) -> PlainTable:
-        loops = [encode_loop(self._loop(state, i)) for i in range(len(self))]
+    def _snapshot(self, run: Run, state: FleetState) -> PlainTable:
+        loops = [encode_loop(_loop(run, state, i)) for i in range(len(self))]
         return {"kind": "snapshot", "round": state.round, "loops": loops}
-
-    def _read(self, run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what was told as arrays; refuse what does not fit."""
-        n, d = state.actions.shape
-        needs, first = run.needs, "proposal" if run.is_filter else "cost_gradient"
-        if needs.apart:
-            raise InvalidValueError("a fleet must have one constraint, got several apart")
-        if needs.cost_values:
-            raise InvalidValueError(
-                f"a fleet must be told gradients of costs, got {run.name}, told by value"
-            )
-        shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
-        told, contexts = dict(told), told.get("context")
-        told.pop("context", None)
-        if strangers := [k for k, v in told.items() if v is not None and k not in shapes]:
-            raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
-        seen: dict[str, Any] = {}
-        for name, shape in shapes.items():
-            part = np.array(checks.to_numbers(told.get(name), name, f"an array of shape {shape}"))
-            if part.shape != shape:
-                raise InvalidValueError(f"{name}.shape must be {shape}, got {part.shape}")
-            if name.startswith("constraint"):
-                part = checks.to_exact(part, name)
-            seen[name] = part.astype(np.float64)
-        measured = np.isfinite(seen["constraint_value"])
-        if (np.isinf(seen["constraint_value"])).any():
-            _refuse(np.isinf(seen["constraint_value"]), "constraint_value must be finite or NaN")
-        for name in (first, "constraint_subgradient"):
-            bad = measured & ~np.isfinite(seen[name]).all(axis=1)
-            if bad.any():
-                _refuse(bad, f"{name} must be finite where g was measured")
-        above = measured & (seen["constraint_value"] > 0)
-        flat = above & ~seen["constraint_subgradient"].any(axis=1)
-        if flat.any():
-            _refuse(flat, "constraint_subgradient must not be 0 where constraint_value is positive")
-        if contexts is not None:
-            seen["context"] = self._read_contexts(run, state, contexts)
-        return seen
-
-    # --- deciding --------------------------------------------------------------------------------
-
-    def _decide(
-        self, run: Run, state: FleetState, seen: dict[str, Any]
-    ) -> tuple[FleetState, list[Alarm]]:
-        """Return the next state of all members: pure."""
-        blocks, outs, stepped = self._step_usual(run, state, seen)
-        g, t = seen["constraint_value"], state.round
-        places, bounds, since = (part.copy() for part in state.anchors)
-        fresh = stepped & (np.isnan(bounds) | (places == state.actions).all(axis=1))
-        errors = run.errors
-        places[fresh], since[fresh] = state.actions[fresh], t
-        bounds[fresh] = g[fresh] + errors.value + errors.evaluation
-        actions = state.actions.copy()
-        if stepped.any():
-            actions[stepped] = blocks[stepped, : actions.shape[1]]
-        aside, alarms = dict(state.aside), []
-        for i in np.flatnonzero(~stepped).tolist():
-            decision = _decide_one(run, self._loop(state, i), seen, i)
-            loop = decision.loop
-            alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
-            actions[i] = loop.x
-            aside[i] = loop
-            info: Any = loop.info
-            if self._rule is not None and _is_usual(loop) and isinstance(info, KernelInfo):
-                blocks[i], outs[i] = self._rule.block_of(loop.state), info._out
-                if loop.anchor is not None:
-                    places[i], bounds[i], since[i] = loop.anchor
-                del aside[i]
-        anchors = (places, bounds, since)
-        return FleetState(t + 1, freeze(actions), blocks, outs, g, anchors, aside), alarms
-
-    def _step_usual(
-        self, run: Run, state: FleetState, seen: dict[str, Array]
-    ) -> tuple[Array, Array, Array]:
-        """Step all usual members at once: the one place; return blocks, outs, and who has stepped.
-
-        Who is not measured, contradicts something, or is not the kernel's does not.
-        """
-        n = len(state.actions)
-        stepped, rule, extension = np.zeros(n, dtype=bool), self._rule, compiled()
-        if rule is None or extension is None or run.errors.drift:
-            return state.blocks.copy(), state.outs.copy(), stepped
-        blocks, outs = state.blocks.copy(), np.zeros_like(state.outs)
-        usual = np.isfinite(seen["constraint_value"]) & _keeps_premises(run, state, seen)
-        usual[list(state.aside)] = False
-        status = np.where(usual, 0.0, -1.0)
-        wish = seen["proposal" if run.is_filter else "cost_gradient"].ravel()
-        gradients, proposals = (None, wish) if run.is_filter else (wish, None)
-        s, g = seen["constraint_subgradient"].ravel(), seen["constraint_value"]
-        told = (gradients, g, s, proposals, outs.ravel(), status)
-        if not extension.steps(rule.handle, n, blocks.ravel(), *told):
-            return state.blocks.copy(), state.outs.copy(), stepped
-        stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
-        blocks[~stepped] = state.blocks[~stepped]
-        outs[~stepped] = state.outs[~stepped]
-        return blocks, outs, stepped
-
-    def _loop(self, state: FleetState, i: int) -> LoopState:
-        """Return the loop of a member."""
-        if i in state.aside:
-            return state.aside[i]
-        rule = self._rule
-        assert rule is not None
-        after = KernelState(rule, state.blocks[i].copy())
-        place, bound, since = (part[i] for part in state.anchors)
-        g = float(state.values[i])
-        loop = LoopState(state.round, after, value=None if np.isnan(g) else g)
-        if np.isnan(bound):
-            return loop._replace(state=after.unpack())
-        info: Any = KernelInfo(rule, after, after, Feedback(), state.outs[i], after.x)
-        return loop._replace(info=info, anchor=Anchor(place, float(bound), int(since)))
 
     # --- orders ----------------------------------------------------------------------------------
 
@@ -454,29 +273,16 @@ class Fleet(Live):
         check_text(reason, "reason")
         if not isinstance(members, Iterable):
             raise InvalidValueError(f"members must be a list of them, got {members!r}")
-        what = {"reason": reason, "members": [self._member(i) for i in members]}
+        self._order(kind, reason=reason, members=[self._member(i) for i in members])
+
+    def _order(self, kind: str, **what: object) -> None:
+        """Write an order, or contexts, and have what follows."""
         with self._lock:
             run, state, _ = self._now
-            after, alarms = self._order(run, state, {"kind": kind, **what})
+            after, alarms = _obey(run, state, {"kind": kind, **what})
             self._now = (run, after, self._write(kind, **what))
             self._asked = 0
         sound(alarms, self.on_alarm)
-
-    def _order(
-        self, run: Run, state: FleetState, record: Mapping[str, Any]
-    ) -> tuple[FleetState, list[Alarm]]:
-        """Return the state after an order."""
-        aside, actions, alarms = dict(state.aside), state.actions.copy(), []
-        for i in record["members"]:
-            loop, reason = self._loop(state, i), record["reason"]
-            if record["kind"] == "resume":
-                decision = resume(run, loop, run, reason, fresh=False)
-            else:
-                how: Any = "held" if record["kind"] == "hold" else "retreated"
-                decision = order(run, loop, reason, how, None)
-            aside[i], actions[i] = decision.loop, decision.loop.x
-            alarms += [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
-        return state._replace(aside=aside, actions=freeze(actions)), alarms
 
     def _member(self, i: int) -> int:
         if type(i) not in (int, np.int64) or not 0 <= i < len(self):
@@ -487,8 +293,158 @@ class Fleet(Live):
         return f"<Fleet of {len(self)} {self._now[0].name} in round {self.round}>"
 
 
-_TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient", "context")
-_ORDERS = ("hold", "retreat", "resume")
+_TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
+
+
+def _first_state(run: Run, starts: Array) -> FleetState:
+    """Return the state of members before their first round."""
+    rule, n = _rule_of(run), len(starts)
+    loops = [replace(run, start=x.copy()).begin()._replace(regret=None) for x in starts]
+    blocks: list[Array] = [[] if rule is None else rule.block_of(loop.state) for loop in loops]
+    outs = np.zeros((n, 0 if rule is None else rule.out))
+    anchors = (starts.copy(), np.full(n, np.nan), np.zeros(n))
+    # Before the first reading there is nothing that the kernel could go on from.
+    aside = dict(enumerate(loops)) if rule is None else {}
+    return FleetState(1, starts.copy(), np.array(blocks), outs, np.full(n, np.nan), anchors, aside)
+
+
+def _follow(reader: Reader, run: Run, state: FleetState, record: Mapping[str, Any]) -> FleetState:
+    """Return the state after what a line says."""
+    kind = record["kind"]
+    if "loops" in record:
+        loops = [loop_from(reader.name, data, run) for data in record["loops"]]
+        actions = np.array([loop.x for loop in loops])
+        aside = dict(enumerate(loops))
+        return state._replace(round=record["round"], actions=actions, aside=aside)
+    if kind == "round":
+        told = {name: decode(record[name]) for name in _TOLD if name in record}
+        told["context"] = record.get("context")
+        state, _ = _decide(run, state, _read(run, state, told))
+        recorded = np.array(record["next"])
+        if not np.allclose(recorded, state.actions, rtol=1e-12, atol=1e-12):
+            raise reader.damaged("what it tells leads elsewhere")
+    elif kind in ("announce", "hold", "retreat", "resume"):
+        state, _ = _obey(run, state, record)
+    return state
+
+
+def _read(run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was told as arrays; refuse what does not fit."""
+    n, d = state.actions.shape
+    first = run.first
+    shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
+    known = {*shapes, "context"}
+    if strangers := [k for k, v in told.items() if v is not None and k not in known]:
+        raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
+    seen: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        part = np.array(checks.to_numbers(told.get(name), name, f"an array of shape {shape}"))
+        if part.shape != shape:
+            raise InvalidValueError(f"{name}.shape must be {shape}, got {part.shape}")
+        if name.startswith("constraint"):
+            part = checks.to_exact(part, name)
+        seen[name] = part.astype(np.float64)
+    wish, g, s = seen.values()
+    vague = {first: ~np.isfinite(wish).all(axis=1)}
+    vague["constraint_subgradient"] = ~np.isfinite(s).all(axis=1)
+    bad = {f"{name} must be finite where g was measured": who for name, who in vague.items()}
+    bad["constraint_value must be finite or NaN"] = np.isinf(g)
+    flat = (g > 0) & ~s.any(axis=1)
+    bad["constraint_subgradient must not be 0 where constraint_value is positive"] = flat
+    for rule, members in bad.items():
+        if (members := members & ~np.isnan(g)).any():
+            raise InvalidValueError(f"{rule}, got member {int(members.argmax())}")
+    if told.get("context") is not None:
+        seen["context"] = told["context"]
+    return seen
+
+
+# --- deciding -------------------------------------------------------------------------------------
+
+
+def _decide(run: Run, state: FleetState, seen: dict[str, Any]) -> tuple[FleetState, list[Alarm]]:
+    """Return the next state of all members: pure."""
+    blocks, outs, stepped = _step_usual(run, state, seen)
+    g, t = seen["constraint_value"], state.round
+    places, bounds, since = (part.copy() for part in state.anchors)
+    fresh = stepped & (np.isnan(bounds) | (places == state.actions).all(axis=1))
+    errors = run.errors
+    places[fresh], since[fresh] = state.actions[fresh], t
+    bounds[fresh] = g[fresh] + errors.value + errors.evaluation
+    actions = state.actions.copy()
+    if stepped.any():
+        actions[stepped] = blocks[stepped, : actions.shape[1]]
+    aside, alarms = dict(state.aside), []
+    for i in np.flatnonzero(~stepped).tolist():
+        decision = _decide_one(run, _loop(run, state, i), seen, i)
+        aside[i] = loop = decision.loop
+        alarms += _alarms_of(i, decision)
+        actions[i] = loop.x
+        info: Any = loop.info
+        if _is_usual(loop) and isinstance(info, KernelInfo):
+            blocks[i], outs[i] = info.after.block, info._out
+            if loop.anchor is not None:
+                places[i], bounds[i], since[i] = loop.anchor
+            del aside[i]
+    anchors = (places, bounds, since)
+    return FleetState(t + 1, freeze(actions), blocks, outs, g, anchors, aside), alarms
+
+
+def _step_usual(run: Run, state: FleetState, seen: dict[str, Array]) -> tuple[Array, Array, Array]:
+    """Step all usual members at once: the one place; return blocks, outs, and who has stepped.
+
+    Who is not measured, contradicts something, or is not the kernel's does not.
+    """
+    n = len(state.actions)
+    stepped, rule, extension = np.zeros(n, dtype=bool), _rule_of(run), compiled()
+    if rule is None or extension is None or run.errors.drift:
+        return state.blocks.copy(), state.outs.copy(), stepped
+    blocks, outs = state.blocks.copy(), np.zeros_like(state.outs)
+    usual = np.isfinite(seen["constraint_value"]) & _keeps_premises(run, state, seen)
+    usual[list(state.aside)] = False
+    status = np.where(usual, 0.0, -1.0)
+    wish = seen[run.first].ravel()
+    gradients, proposals = (None, wish) if run.first == "proposal" else (wish, None)
+    s, g = seen["constraint_subgradient"].ravel(), seen["constraint_value"]
+    told = (gradients, g, s, proposals, outs.ravel(), status)
+    if not extension.steps(rule.handle, n, blocks.ravel(), *told):
+        return state.blocks.copy(), state.outs.copy(), stepped
+    stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
+    keep = stepped[:, None]
+    return np.where(keep, blocks, state.blocks), np.where(keep, outs, state.outs), stepped
+
+
+def _loop(run: Run, state: FleetState, i: int) -> LoopState:
+    """Return the loop of a member."""
+    if i in state.aside:
+        return state.aside[i]
+    rule = _rule_of(run)
+    assert rule is not None
+    after = KernelState(rule, state.blocks[i].copy())
+    place, bound, since = (part[i] for part in state.anchors)
+    g = float(state.values[i])
+    loop = LoopState(state.round, after, value=None if np.isnan(g) else g)
+    if np.isnan(bound):
+        return loop._replace(state=after.unpack())
+    info: Any = KernelInfo(rule, after, after, Feedback(), state.outs[i], after.x)
+    return loop._replace(info=info, anchor=Anchor(place, float(bound), int(since)))
+
+
+def _obey(run: Run, state: FleetState, order: Mapping[str, Any]) -> tuple[FleetState, list[Alarm]]:
+    """Return the state after an order to members, or with the contexts of all.
+
+    A member without a certified action in its context goes to its start.
+    """
+    aside, actions, alarms = dict(state.aside), state.actions.copy(), []
+    for i in order.get("members", range(len(actions))):
+        one = {**order, "context": order["context"][i]} if "context" in order else order
+        decision = obey(run, _loop(run, state, i), one)
+        if decision.error is not None:
+            there = at_start(run, decision.loop, decode(one["context"]))
+            decision = decision._replace(loop=there)
+        aside[i], actions[i] = decision.loop, decision.loop.x
+        alarms += _alarms_of(i, decision)
+    return state._replace(aside=aside, actions=freeze(actions)), alarms
 
 
 def _rule_of(run: Run) -> Rule | None:
@@ -504,44 +460,37 @@ def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Arra
     keeps = np.ones(len(state.actions), dtype=bool)
     if run.guarantee is None:
         return keeps
-    g = seen["constraint_value"]
-    if not run.is_filter:
-        gradient = np.linalg.norm(seen["cost_gradient"], axis=1)
-        slope = np.linalg.norm(seen["constraint_subgradient"], axis=1)
-        for premise in run.premises:
-            if premise.quantity in ("cost gradient", "constraint subgradient"):
-                observed, _ = premise.observe(float(state.round), gradient, g, slope)
-                keeps &= ~np.asarray(premise.is_broken_by(observed))
-            else:  # it says which rounds it speaks of
-                keeps &= False
+    wish, g, s = list(seen.values())[:3]
+    sizes = (np.linalg.norm(wish, axis=1), g, np.linalg.norm(s, axis=1))
+    for premise in run.premises:
+        observed, counts = premise.observe(float(state.round), *sizes)
+        if observed is not None:
+            keeps &= ~(np.asarray(counts) & premise.is_broken_by(observed))
     return keeps & (g <= 0)
 
 
 def _decide_one(run: Run, loop: LoopState, seen: dict[str, Any], i: int) -> Decision:
     """Decide the round of a member by itself."""
-    told = nothing = NOTHING
-    if "context" in seen:
-        told = nothing = NOTHING._replace(feedback=Feedback(context=seen["context"][i]))
-    if np.isfinite(seen["constraint_value"][i]):
-        names = ("cost", "constraint", "action", "cost_value", "value_error", "within", "hint")
-        one: dict[str, Any] = dict.fromkeys((*names, "cost_gradient", "proposal"))
-        one |= {name: part[i] for name, part in seen.items()} | {"missing": False}
-        one["constraint_value"] = float(one["constraint_value"])
-        told = read_feedback(run, loop.state, one)
+    told = {name: part[i] for name, part in seen.items()}
+    nothing = {"missing": True, "context": decode(told.pop("context", None))}
+    told["context"] = nothing["context"]
+    if not np.isfinite(told["constraint_value"]):
+        told = nothing
     try:
-        decision = decide(run, loop, told)
+        decision = decide(run, loop, read_feedback(run, loop.state, told))
     except ValueError as error:
         raise InvalidValueError(f"member {i}: {error}") from error
     if decision.error is None:
         return decision
     # Where drift or a context leaves nothing certified, the member goes on without its step.
-    return decide(run, decision.loop, nothing)._replace(alarms=decision.alarms)
+    without = decide(run, decision.loop, read_feedback(run, loop.state, nothing))
+    return without._replace(alarms=decision.alarms)
+
+
+def _alarms_of(i: int, decision: Decision) -> list[Alarm]:
+    return [a._replace(sentence=f"member {i}: {a.sentence}") for a in decision.alarms]
 
 
 def _is_usual(loop: LoopState) -> bool:
     """Return whether a loop has nothing that a row of numbers does not have."""
     return loop.halt is None and not loop.breaches and loop.uncovered is None and not loop.refused
-
-
-def _refuse(bad: Array, rule: str) -> NoReturn:
-    raise InvalidValueError(f"{rule}, got member {int(np.flatnonzero(bad)[0])}")

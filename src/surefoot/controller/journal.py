@@ -262,15 +262,14 @@ def _parse(line: bytes) -> PlainTable | None:
 
 def _open(path: Path) -> BinaryIO:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe is to wait for its other end
-            what = "is a directory" if path.is_dir() else "is no file"
-            raise StoreError(f"journal '{path}' cannot be opened: it cannot be read ({what})")
-        return path.open("rb")
-    except FileNotFoundError as error:
-        raise StoreError(f"journal '{path}' cannot be opened: it does not exist") from error
+        if stat.S_ISREG(path.stat().st_mode):  # to open a pipe is to wait for its other end
+            return path.open("rb")
+        why = f"cannot be read ({'is a directory' if path.is_dir() else 'is no file'})"
+    except FileNotFoundError:
+        why = "does not exist"
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise StoreError(f"journal '{path}' cannot be opened: it cannot be read ({why})") from error
+        why = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+    raise StoreError(f"journal '{path}' cannot be opened: it {why}")
 
 
 def _is_torn(at: int, rest: bytes, durable_every: int) -> bool:
@@ -285,9 +284,7 @@ def _is_torn(at: int, rest: bytes, durable_every: int) -> bool:
     hole = rest.find(b"\0")
     if hole < 0 or lines > 2 * durable_every:
         return False
-    end = hole
-    while end < len(rest) and not rest[end]:
-        end += 1
+    end = len(rest) - len(rest[hole:].lstrip(b"\0"))
     return (at + hole) % _PAGE == 0 or (at + end) % _PAGE == 0 or end == len(rest)
 
 
@@ -393,8 +390,11 @@ class Journal:
         return journal, Position(1, len(line), digest, 0, 0, _SHARE * len(line))
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, fleet: bool = False) -> tuple[Journal, Reader]:
-        """Lock a journal for writing; nothing is written yet.
+    @contextlib.contextmanager
+    def opening(
+        cls, path: str | os.PathLike[str], *, fleet: bool = False
+    ) -> Iterator[tuple[Journal, Reader]]:
+        """Lock a journal for writing; nothing is written yet, and nothing if it cannot go on.
 
         Args:
             path: of its first file.
@@ -418,14 +418,15 @@ class Journal:
             raise StoreError(
                 f"journal '{first}' cannot be opened for writing: {error.strerror}"
             ) from error
+        journal = cls(first, part, file, header["durable_every"], header["rotate"])
         try:
             _lock(file, first)
             if _last_part(first) != part:
                 raise StoreError(f"journal '{first}' is in use: one writer at a time")
+            yield journal, reader
         except BaseException:
-            os.close(file)
+            journal.close(None)
             raise
-        return cls(first, part, file, header["durable_every"], header["rotate"]), reader
 
     def append(
         self, at: Position, records: Sequence[Mapping[str, Any]], *, durable: bool = True
@@ -452,10 +453,10 @@ class Journal:
         self._unsynced += 1
         if durable or self._unsynced >= self.durable_every:
             self._sync(file, at.size)
-        size, total = at.size + len(data), at.rounds + rounds
+        since, least = at.since + len(data), at.least
         if snapshot is not None:
-            return Position(at.part, size, digest, total, 0, _SHARE * snapshot)
-        return Position(at.part, size, digest, total, at.since + len(data), at.least)
+            since, least = 0, _SHARE * snapshot
+        return Position(at.part, at.size + len(data), digest, at.rounds + rounds, since, least)
 
     def is_full(self, at: Position) -> bool:
         """Return whether the next round goes to a new file."""
@@ -502,9 +503,13 @@ class Journal:
         os.close(file.number)
         self._file = None
 
-    def _checked(self) -> _File:
-        """Return the file; raise where this process must not write to it."""
-        if self._file is None:
+    def _file_at(self, at: Position) -> _File:
+        """Return the file of a position; take off what an interrupted call has left beyond it.
+
+        Raise where this process must not write to it.
+        """
+        file = self._file
+        if file is None:
             raise StoreError(f"{self.name} has been closed")
         if self._process != os.getpid():
             raise StoreError(
@@ -512,11 +517,6 @@ class Journal:
             )
         if self._failed is not None:
             raise StoreError(f"{self.name} cannot be written: {self._failed}: open it again")
-        return self._file
-
-    def _file_at(self, at: Position) -> _File:
-        """Return the file of a position; take off what an interrupted call has left beyond it."""
-        file = self._checked()
         size = os.fstat(file.number).st_size
         if size == at.size and file.part == at.part:
             return file
@@ -537,10 +537,8 @@ class Journal:
 
     def _write(self, file: _File, size: int, data: bytes) -> None:
         self._written = size + len(data)
-        left = memoryview(data)
         try:
-            while left:
-                left = left[os.write(file.number, left) :]
+            _write_all(file.number, data)
         except OSError as error:
             self._take_back(file, size, error)
 
@@ -560,14 +558,18 @@ class Journal:
         raise StoreError(f"{self.name} cannot be written: {why}") from error
 
 
+def _write_all(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
+
+
 def _make(draft: Path, line: bytes) -> None:
     """Make a file with its first line, on the disk."""
     with contextlib.suppress(FileNotFoundError):
         draft.unlink()
     with draft.open("xb", buffering=0) as file:
-        left = memoryview(line)
-        while left:
-            left = left[os.write(file.fileno(), left) :]
+        _write_all(file.fileno(), line)
         sync(file.fileno())
 
 

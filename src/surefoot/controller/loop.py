@@ -22,7 +22,7 @@ from surefoot.algorithms.compiled import Compiled
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of, observer_of
-from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import (
     Array,
     ArrayLike,
@@ -75,17 +75,17 @@ class Run:
         run = cls(algorithm, guarantee, checks.to_vector(start, "start"))
         return run.with_policies(**policies)
 
-    def with_policies(self, **policies: str) -> Self:
-        """Return the run with other policies; refuse those that there are not."""
-        for name, policy in policies.items():
+    def with_policies(self, **policies: str | None) -> Self:
+        """Return the run with other policies; None leaves one as it is."""
+        changes: dict[str, Any] = {name: p for name, p in policies.items() if p is not None}
+        for name, policy in changes.items():
             checks.one_of(POLICIES[name], **{name: policy})
-            if policy == "retreat" and self.certifies is None:
+            if policy == "retreat" and self.knowledge is None:
                 raise InvalidValueError(
                     f"{name}='retreat' needs a rule that can start from another action, got "
                     f"{self.name}"
                 )
-        changes: dict[str, Any] = dict(policies)
-        return replace(self, **changes)
+        return replace(self, **changes) if changes else self
 
     def begin(self, t: int = 1) -> LoopState:
         """Return the state before the first round; that of a new player may be a later one."""
@@ -126,25 +126,20 @@ class Run:
         return needs_of(self.algorithm)
 
     @cached_property
-    def is_filter(self) -> bool:
-        """Whether the player is told proposals."""
-        return bool(self.needs.proposals)
-
-    @cached_property
-    def certifies(self) -> Errors | None:
-        """What readings may be wrong by; None from rules that certify nothing."""
-        errors: Errors | None = errors_of(self.algorithm)
-        return errors
+    def first(self) -> str:
+        """What a round is told first: a cost gradient, or a proposal; empty of costs by value."""
+        wish = "cost_gradient" if self.needs.cost_gradients else ""
+        return "proposal" if self.needs.proposals else wish
 
     @cached_property
     def errors(self) -> Errors:
         """What readings may be wrong by; exact where the player says nothing."""
-        return self.certifies or Errors()
+        return errors_of(self.algorithm) or Errors()
 
     @cached_property
     def knowledge(self) -> Knowledge | None:
-        """What is known of g; None where nothing is."""
-        return None if self.certifies is None else self.algorithm.knowledge
+        """What is known of g; None from rules that certify nothing."""
+        return None if errors_of(self.algorithm) is None else self.algorithm.knowledge
 
     def estimate(self, state: State) -> Estimate | None:
         """Return what is known by now of a constant that nobody told; None where all are told."""
@@ -246,12 +241,7 @@ class LoopState(NamedTuple):
 
 
 def check_text(text: object, name: str) -> None:
-    """Raise unless a text can be written to a journal."""
-    if not isinstance(text, str):
-        raise InvalidTypeError(f"{name} must be a str, got {text!r}")
-    if not text.strip():
-        raise InvalidValueError(f"{name} must not be empty, got {text!r}")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidValueError(f"{name} must be text that can be stored, got {text!r}") from error
+    """Raise unless a text can be written to a journal, and shown again."""
+    is_text = isinstance(text, str) and text.strip()
+    if not is_text or any("\ud800" <= letter <= "\udfff" for letter in str(text)):
+        raise InvalidValueError(f"{name} must be words that can be stored, got {text!r}")

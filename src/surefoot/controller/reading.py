@@ -115,6 +115,10 @@ class JournalRound(NamedTuple):
             yield f"then {self.how}, not by the rule"
 
 
+_TOLD = JournalRound._fields[6:12]
+"""What was told, from ``constraint_value`` to ``played``."""
+
+
 @dataclass(slots=True)
 class JournalRecord:
     """What a journal says; its ``str`` is a summary of a few lines.
@@ -208,22 +212,10 @@ class JournalRecord:
         constraints only the values and the largest are listed.
         """
         rows = [
-            {
-                "round": row.round,
-                "g": row.g,
-                "bound": row.bound,
-                "certified_length": row.length,
-                **_entries("action", row.action),
-                **_entries("cost_gradient", row.cost_gradient),
-                **_entries("constraint_value", row.constraint_value),
-                **_entries("constraint_subgradient", row.constraint_subgradient),
-                "cost_value": row.cost_value,
-                **_entries("proposal", row.proposal),
-                **_entries("played", row.played),
-                "how": row.how,
-                "time": row.time,
-                "certificate": None if row.certificate is None else str(row.certificate),
-            }
+            {"round": row.round, "g": row.g, "bound": row.bound, "certified_length": row.length}
+            | {k: v for n in ("action", *_TOLD) for k, v in _entries(n, getattr(row, n)).items()}
+            | {"how": row.how, "time": row.time}
+            | {"certificate": None if row.certificate is None else str(row.certificate)}
             for row in self.rounds
         ]
         first = ("round", "g", "bound", "certified_length")
@@ -418,16 +410,6 @@ def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
         error=line.get("value_error", so_far.errors["value"]),
         time=line["time"],
     )
-
-
-_TOLD = (
-    "constraint_value",
-    "constraint_subgradient",
-    "cost_gradient",
-    "cost_value",
-    "proposal",
-    "played",
-)
 
 
 def _length_of(certificate: Certificate | None) -> float | None:

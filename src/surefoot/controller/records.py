@@ -17,7 +17,7 @@ from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
 from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
-from surefoot.core.types import Array, Certificate
+from surefoot.core.types import Array, Certificate, Feedback
 from surefoot.regions import (
     Anchor,
     AverageLimit,
@@ -26,7 +26,6 @@ from surefoot.regions import (
     Curvature,
     CurvatureRows,
     HullOfLog,
-    Knowledge,
     LipschitzHull,
     RelativeCurvature,
     StandingAnchor,
@@ -42,26 +41,22 @@ __all__ = [
     "run_from",
 ]
 
-OWN: dict[str, type] = {
-    "Anchor": Anchor,
-    "Breach": Breach,
-    "Halt": Halt,
-    "LoopState": LoopState,
-    "StandingAnchor": StandingAnchor,
-    "WayBack": WayBack,
-}
-TOLD = (
-    "cost_gradient",
-    "proposal",
-    "constraint_value",
-    "constraint_subgradient",
-    "cost_value",
-    "value_error",
-    "within",
-    "hint",
-    "context",
-)
+_RECORDS = (Anchor, Breach, Halt, LoopState, StandingAnchor, WayBack)
+OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
+_ELSEWHERE = ("action", "age", "slope_error", "direction")
+TOLD = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
 """What a round may be told, beside the action that was played."""
+_KINDS: dict[type, tuple[str, tuple[str, ...]]] = {
+    ContextHull: ("context", ("G_g", "start_bound")),
+    LipschitzHull: ("hull", ("G_g", "start_bound")),
+    CertifiedLength: ("length", ("G_g",)),
+    Curvature: ("rows", ("beta",)),
+    CurvatureRows: ("rows", ("rows", "beta")),
+    AverageLimit: ("average", ("most",)),
+    RelativeCurvature: ("relative", ("L_0", "L_1")),
+    HullOfLog: ("log", ("G_g",)),
+}
+"""By which inequality knowledge certifies, and the constants in it; nothing for others."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
 
@@ -106,34 +101,16 @@ def facts_of(run: Run) -> PlainTable:
         player = player.base
     if not isinstance(player, Certified) or knowledge is None:
         return facts
-    if player.ramp is not None:
-        facts["ramp"] = list(player.ramp) if isinstance(player.ramp, tuple) else player.ramp
-    facts |= _facts_of_knowledge(knowledge)
+    kind, names = _KINDS.get(type(knowledge), ("other", ()))
+    constants = {name: getattr(knowledge, name) for name in names} | {"ramp": player.ramp}
+    if isinstance(knowledge, AverageLimit):
+        constants["G_g"] = knowledge.knowledge.G_g
+    if isinstance(knowledge, ContextHull):
+        constants["context"] = knowledge.context.facts
+    known = {n: list(c) if isinstance(c, tuple) else c for n, c in constants.items()}
     noise = float(knowledge.noise(len(run.start)))
     domain = encode(player.domain, leave_out=True, name="domain")
-    return facts | {"noise": noise, "domain": domain}
-
-
-def _facts_of_knowledge(knowledge: Knowledge) -> PlainTable:
-    """Return which inequality it certifies by, and the constants in that; nothing for others."""
-    if isinstance(knowledge, ContextHull):
-        hull = {"kind": "context", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
-        return hull | {"context": knowledge.context.facts}
-    if isinstance(knowledge, LipschitzHull):
-        return {"kind": "hull", "G_g": knowledge.G_g, "start_bound": knowledge.start_bound}
-    if isinstance(knowledge, CertifiedLength):
-        return {"kind": "length", "G_g": knowledge.G_g}
-    if isinstance(knowledge, Curvature) and not knowledge.in_contexts:
-        return {"kind": "rows", "beta": knowledge.beta}
-    if isinstance(knowledge, CurvatureRows):
-        beta = knowledge.beta
-        each = list(beta) if isinstance(beta, tuple) else beta
-        return {"kind": "rows", "rows": knowledge.rows, "beta": each}
-    if isinstance(knowledge, AverageLimit):
-        return {"kind": "average", "G_g": knowledge.knowledge.G_g, "most": knowledge.most}
-    if isinstance(knowledge, RelativeCurvature):
-        return {"kind": "relative", "L_0": knowledge.L_0, "L_1": knowledge.L_1}
-    return {"kind": "log", "G_g": knowledge.G_g} if isinstance(knowledge, HullOfLog) else {}
+    return facts | known | {"kind": kind, "noise": noise, "domain": domain}
 
 
 def encode_errors(run: Run) -> dict[str, float | None]:
@@ -159,20 +136,16 @@ def describe_round(loop: LoopState, told: Told, decision: Decision) -> PlainTabl
         return {"kind": "refused", "round": loop.round, "time": now(), "breaches": refused}
     seen = told.feedback
     record: PlainTable = {"kind": "round", "round": loop.round, "time": now()}
-    for name in TOLD:
-        if (value := getattr(seen, name)) is not None:
-            record[name] = encode(value)
-    if seen.action is not None:
-        record["played"] = encode(seen.action)
-    if told.is_missing:
-        record["missing"] = True
-    if decision.how != "stepped":
-        record["how"] = decision.how
-    if decision.why:
-        record["why"] = dict(decision.why)
-    if decision.breaches:
-        record["breaches"] = [encode(b) for b in decision.breaches]
-    return record | next_action(decision.loop)
+    parts = {name: getattr(seen, name) for name in TOLD}
+    record |= {name: encode(part) for name, part in parts.items() if part is not None}
+    more = {
+        "played": encode(seen.action),
+        "missing": told.is_missing,
+        "how": None if decision.how == "stepped" else decision.how,
+        "why": decision.why,
+        "breaches": [encode(b) for b in decision.breaches],
+    }
+    return record | {name: part for name, part in more.items() if part} | next_action(decision.loop)
 
 
 def next_action(loop: LoopState) -> PlainTable:
@@ -275,11 +248,9 @@ def certificate_from(data: object) -> Certificate | None:
 
 def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> Told:
     """Return what a round was told, as it was read when it was told."""
-    told: PlainTable = dict.fromkeys((*TOLD, "cost", "constraint", "action"))
-    told |= {name: decode(record[name]) for name in TOLD if name in record}
-    if "played" in record:
-        told["action"] = decode(record["played"])
-    return read_feedback(run, loop.state, told | {"missing": record.get("missing", False)})
+    told = {name: decode(record[name]) for name in TOLD if name in record}
+    told |= {"action": decode(record.get("played")), "missing": record.get("missing", False)}
+    return read_feedback(run, loop.state, told)
 
 
 def unreadable(name: str, what: str, error: Exception) -> DamagedError:

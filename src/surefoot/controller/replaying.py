@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot import kernel
-from surefoot.controller.decide import announce, decide, order, resume
+from surefoot.controller.decide import decide, obey
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.records import (
@@ -24,12 +24,11 @@ from surefoot.controller.records import (
     told_in,
     unreadable,
 )
-from surefoot.controller.way_back import How
 from surefoot.core.errors import StoreError, SurefootError, first_line
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array
 
-__all__ = ["Difference", "Ending", "Part", "Replay", "read_tail", "replay", "restore"]
+__all__ = ["Difference", "Part", "Replay", "Shadow", "read_tail", "replay", "restore"]
 
 Part: TypeAlias = Literal["action", "row", "update", "certificate", "state"]
 """The next action; anything else of its line; the step itself, which refused what was told; the
@@ -97,28 +96,6 @@ class Replay:
         return f"journal '{self.path}', {self.rounds} rounds: {found}"
 
 
-class Ending(NamedTuple):
-    """Where a journal ends.
-
-    Attributes:
-        run: what is played.
-        first: what it began with.
-        loop: the state after its last line.
-        at: where the next line goes.
-        torn: the bytes of a write that was interrupted.
-        is_rebuilt: whether its last actions were derived again with other last bits.
-        engine: what took its last steps.
-    """
-
-    run: Run
-    first: Run
-    loop: LoopState
-    at: Position
-    torn: int
-    is_rebuilt: bool
-    engine: str
-
-
 class Tail(NamedTuple):
     """What of a journal its end follows from.
 
@@ -157,7 +134,7 @@ def read_tail(reader: Reader) -> Tail:
     return tail
 
 
-def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> Ending:
+def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> Shadow:
     """Read all files of a journal, and derive the state at its end from the last snapshot.
 
     Args:
@@ -171,19 +148,18 @@ def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> E
     tail = read_tail(reader)
     if reader.rounds < at_least:
         raise reader.damaged(f"round {at_least}, which was told, is missing")
-    run = first = run_from(reader, tail.player, given, tail.size)
+    run = run_from(reader, tail.player, given, tail.size)
+    shadow = Shadow(reader, given, run, loop_from(reader.name, tail.state.get("loop"), run), _CLOSE)
     if tail.player is not reader.header:
-        first = run_from(reader, reader.header, given, tail.size)
-    loop = loop_from(reader.name, tail.state.get("loop"), run)
-    shadow = Shadow(reader, given, run, loop, _CLOSE)
+        shadow.first = run_from(reader, reader.header, given, tail.size)
     for line in tail.after:
         difference = shadow.take(reader.parse(line), len(line))
         if difference is not None:
             raise reader.damaged(f"what it tells leads elsewhere ({difference})")
     if shadow.loop.round - 1 != reader.rounds:
         raise reader.damaged(f"its {reader.rounds} rounds end in round {shadow.loop.round - 1}")
-    at = reader.position(tail.since, tail.size)
-    return Ending(shadow.run, first, shadow.loop, at, reader.torn, shadow.is_rebuilt, tail.engine)
+    shadow.at, shadow.engine = reader.position(tail.since, tail.size), tail.engine
+    return shadow
 
 
 class Shadow:
@@ -197,8 +173,14 @@ class Shadow:
         tolerance: how far actions may be apart; the recorded ones stand.
 
     Attributes:
-        is_rebuilt: whether one was.
+        first: what was played first.
+        is_rebuilt: whether actions were derived again with other last bits.
+        at: where the next line goes, after the last.
+        engine: what took the last steps.
     """
+
+    at: Position
+    engine: str
 
     def __init__(
         self,
@@ -208,7 +190,8 @@ class Shadow:
         loop: LoopState,
         tolerance: float = 0.0,
     ) -> None:
-        self.reader, self.given, self.run, self.loop = reader, given, run, loop
+        self.reader, self.given, self.loop = reader, given, loop
+        self.run = self.first = run
         self.tolerance, self.is_rebuilt = tolerance, False
 
     def take(self, record: Mapping[str, Any], size: int) -> Difference | None:
@@ -223,20 +206,16 @@ class Shadow:
 
     def _take(self, record: Mapping[str, Any], size: int) -> Difference | None:
         kind, t = record["kind"], self.loop.round
-        if kind in _PLACED and record["round"] != t:
+        if record.get("round", t) != t:
             return Difference(t, "row", record["round"], t)
         if kind == "round":
             return self._take_round(record)
-        if kind == "announce":
-            self.loop = announce(self.run, self.loop, decode(record["context"])).loop
+        if kind in ("announce", "hold", "retreat", "resume"):
+            run = (
+                run_from(self.reader, record, self.given, size) if "player" in record else self.run
+            )
+            self.run, self.loop = run, obey(self.run, self.loop, record, run).loop
             return self._compare_next(record)
-        if kind in ("hold", "retreat"):
-            how: How = "held" if kind == "hold" else "retreated"
-            decided = order(self.run, self.loop, record["reason"], how, record.get("speed"))
-            self.loop = decided.loop
-            return self._compare_next(record)
-        if kind == "resume":
-            return self._resume(record, size)
         if kind == "refused":
             refused = tuple(decode(b, OWN) for b in record["breaches"])
             self.loop = self.loop._replace(refused=refused)
@@ -261,25 +240,19 @@ class Shadow:
         self.loop = decision.loop
         return self._compare_next(record)
 
-    def _resume(self, record: Mapping[str, Any], size: int) -> Difference | None:
-        before, fresh = self.run, bool(record.get("fresh"))
-        if "player" in record:
-            self.run = run_from(self.reader, record, self.given, size)
-        self.loop = resume(self.run, self.loop, before, record["reason"], fresh=fresh).loop
-        return self._compare_next(record)
-
     def _compare_next(self, record: Mapping[str, Any]) -> Difference | None:
         """Compare the next action and its certificate; what is recorded stands."""
         t, derived = self.loop.round - 1, self.loop.x
         stored: Array = np.array(record["next"], dtype=np.float64)
         certificate = certificate_from(record["certificate"])
         mine = self.loop.with_certificate()
-        same = stored.shape == derived.shape and stored.tobytes() == derived.tobytes()
+        fits, close = stored.shape == derived.shape, self.tolerance
+        same = fits and stored.tobytes() == derived.tobytes()
         if same and mine.certificate == certificate:
             self.loop = mine
             return None
         self.is_rebuilt = True
-        if not same and not self._is_close(stored, derived):
+        if not (same or (fits and close and np.allclose(derived, stored, close, close))):
             return Difference(t, "action", stored, derived)
         if not self.tolerance:
             return Difference(t, "certificate", certificate, mine.certificate)
@@ -287,21 +260,11 @@ class Shadow:
         self.loop = mine._replace(state=state._replace(x=stored), certificate=certificate)
         return None
 
-    def _is_close(self, stored: Array, derived: Array) -> bool:
-        if stored.shape != derived.shape or not self.tolerance:
-            return False
-        apart: Array = np.abs(stored - derived)
-        return bool((apart <= self.tolerance * (1.0 + np.abs(stored))).all())
-
     def _compare_state(self, record: Mapping[str, Any]) -> Difference | None:
         derived = encode_loop(self.loop)
         if self.tolerance or derived == record["loop"]:
             return None
         return Difference(self.loop.round, "state", record["loop"], derived)
-
-
-_PLACED = ("round", "refused", "snapshot", "announce", "hold", "retreat", "resume")
-"""The kinds of records that belong to a round."""
 
 
 def replay(path: str | os.PathLike[str], **given: object) -> Replay:

@@ -11,6 +11,7 @@ import logging
 import math
 import warnings
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 from surefoot import __version__, sets
@@ -30,13 +31,37 @@ LONGEST = 1_000_000
 """Bytes of a request, its end of line not counted."""
 
 _WORDS = 1_000  # characters of a sentence and of an id: an answer is one short line
-_TOLD = ("cost_gradient", "constraint_value", "constraint_subgradient", "proposal")
+_COMMANDS = ("ask", "tell", "announce", "explain", "note", "hold", "retreat", "resume")
+_NO_JSON = ("player", "start")  # what a program in another language has not
 
 Answer: TypeAlias = PlainTable
 
 
 class RequestError(SurefootError, ValueError):
     """A line that is no request of the protocol."""
+
+
+_KINDS: dict[str, type[Exception] | tuple[type[Exception], ...]] = {
+    "request": RequestError,
+    "contradiction": PremiseError,
+    "journal": StoreError,
+    "invalid": (SurefootError, ValueError),
+}
+"""What is refused, by what is raised; anything else is a bug."""
+
+
+def _commands_of(controller: Any) -> dict[str, PlainTable]:
+    """Return what each command takes, and what is meant by what is left out."""
+    commands: dict[str, PlainTable] = {"hello": {}, "status": {}}
+    for name in _COMMANDS:
+        if hasattr(controller, name):
+            taken = signature(getattr(controller, name)).parameters.values()
+            commands[name] = {
+                p.name: None if p.default is p.empty else p.default
+                for p in taken
+                if p.name not in _NO_JSON
+            }
+    return commands
 
 
 class Service:
@@ -57,25 +82,10 @@ class Service:
     """
 
     longest: ClassVar[int] = LONGEST
-    commands: ClassVar[dict[str, PlainTable]] = {
-        "hello": {},
-        "ask": {},
-        "tell": dict.fromkeys(
-            (*_TOLD, "action", "cost_value", "value_error", "within", "hint", "context", "drift")
-        )
-        | {"missing": False},
-        "announce": {"context": None, "drift": None},
-        "explain": {},
-        "note": {"text": None},
-        "status": {},
-        "hold": {"reason": None},
-        "retreat": {"reason": None, "speed": None},
-        "resume": {"reason": "resumed"},
-    }
-    """What each command takes, and what is meant by what is left out."""
 
     def __init__(self, controller: Controller | Fleet) -> None:
         self._controller: Any = controller
+        self.commands = _commands_of(controller)
         self._alarms: list[Alarm] = []
         self._listener, controller.on_alarm = controller.on_alarm, self._hear
 
@@ -92,17 +102,10 @@ class Service:
             if caught:
                 found["warnings"] = [_sentence(w.message) for w in caught]
             return _line(self._with_alarms({"ok": True, **head, **found}))
-        except RequestError as error:
-            return self._refused(head, "request", error)
-        except PremiseError as error:
-            return self._refused(head, "contradiction", error)
-        except StoreError as error:
-            return self._refused(head, "journal", error)
-        except (SurefootError, ValueError) as error:
-            return self._refused(head, "invalid", error)
         except Exception as error:
-            sentence = f"unexpected {type(error).__name__}: {error} (this is a bug)"
-            return self._refused(head, "internal", sentence)
+            kind = next((kind for kind, those in _KINDS.items() if isinstance(error, those)), "")
+            bug = f"unexpected {type(error).__name__}: {error} (this is a bug)"
+            return self._refused(head, kind or "internal", error if kind else bug)
 
     def _hear(self, alarm: Alarm) -> None:
         """Keep an alarm for the answer, and pass it on."""
@@ -113,12 +116,9 @@ class Service:
     def _with_alarms(self, answer: Answer) -> Answer:
         """Return an answer with the alarms that came up since the last one."""
         heard = [
-            {
-                "round": alarm.round,
-                "kind": alarm.kind,
-                "level": logging.getLevelName(alarm.level).lower(),
-                "sentence": _sentence(alarm.sentence),
-            }
+            alarm._asdict()
+            | {"level": logging.getLevelName(alarm.level).lower()}
+            | {"sentence": _sentence(alarm.sentence)}
             for alarm in self._alarms
         ]
         self._alarms.clear()
@@ -185,15 +185,12 @@ class Service:
         }
 
     def _status(self) -> Answer:
-        controller = self._controller
-        why = controller.explain()
+        controller, why = self._controller, self._explain()
         return {
             "player": repr(controller.algorithm),
-            "guarantee": None if controller.guarantee is None else str(controller.guarantee),
             "dimension": int(controller.state.x.shape[-1]),
             "on_contradiction": controller.on_contradiction,
-            "is_proven": bool(why.is_proven),
-            "broken": [b.sentence for b in why.broken],
+            **{name: why[name] for name in ("guarantee", "is_proven", "broken")},
         }
 
 
@@ -213,17 +210,6 @@ class FleetService(Service):
     """
 
     longest: ClassVar[int] = 100 * LONGEST
-    commands: ClassVar[dict[str, PlainTable]] = {
-        "hello": {},
-        "ask": {},
-        "tell": dict.fromkeys((*_TOLD, "context")),
-        "announce": {"context": None},
-        "explain": {"member": None},
-        "status": {},
-        "hold": {"reason": None, "members": None},
-        "retreat": {"reason": None, "members": None},
-        "resume": {"reason": "resumed", "members": None},
-    }
 
     def _tell(self, **told: Any) -> None:
         if isinstance(values := told["constraint_value"], list):  # null where nothing was measured

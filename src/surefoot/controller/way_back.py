@@ -102,11 +102,8 @@ class WayBack(NamedTuple):
         )
 
 
-class Stand(NamedTuple):
-    """The next action where the rule has none, and the reason for it."""
-
-    x: Array
-    certificate: WayBack
+Stand: TypeAlias = tuple[Array, WayBack]
+"""The next action where the rule has none, and the reason for it."""
 
 
 class Spot(NamedTuple):
@@ -139,7 +136,7 @@ class Spot(NamedTuple):
         bound, slack = self.bound, self._slack
         unknown = not bound < math.inf and not self.drift
         if self.anchor is None or unknown or bound <= 0:
-            return Stand(self.x, self._way("held", 0.0, bound))
+            return (self.x, self._way("held", 0.0, bound))
         # Nothing is proved without slack: then the anchor is what is least wrong.
         share = 1.0
         if bound < math.inf and self.convex:
@@ -152,8 +149,8 @@ class Spot(NamedTuple):
         Where drift asks for more than the speed allows, more is taken.
         """
         if self.anchor is None:
-            return Stand(self.x, self._way("held", 0.0, self.bound))
-        far, least = float(norm(self.anchor.x - self.x)), self.held().certificate.share
+            return (self.x, self._way("held", 0.0, self.bound))
+        far, least = float(norm(self.anchor.x - self.x)), self.held()[1].share
         share = 1.0 if speed is None or far <= speed else speed / far
         return self._at(self.anchor, max(share, least))
 
@@ -165,11 +162,11 @@ class Spot(NamedTuple):
     def _at(self, anchor: Anchor, share: float) -> Stand:
         slack = self._slack
         if share == 1.0 or (anchor.x == self.x).all():
-            return Stand(anchor.x, self._way("retreated", 1.0, -slack))
+            return (anchor.x, self._way("retreated", 1.0, -slack))
         below = (1.0 - share) * self.bound - share * slack
         below += _ROUNDED * (abs(self.bound) + abs(slack))
         point = self.x + share * (anchor.x - self.x)
-        return Stand(point, self._way("retreated", share, below))
+        return (point, self._way("retreated", share, below))
 
     def _way(self, how: How, share: float, bound: float) -> WayBack:
         since = 0 if self.anchor is None else int(self.anchor.round)
