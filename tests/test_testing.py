@@ -186,10 +186,7 @@ def test_points_that_are_none_are_refused(points):
         check_constraint(L2Norm(1.0), points)
 
 
-def test_pairs_are_compared_block_by_block(monkeypatch):
-    monkeypatch.setattr("surefoot.testing.PAIRS", 120)  # two rows of sixty at a time
-    check_constraint(FunctionConstraint(square, lambda x: 2 * x), POINTS)
-
+def test_a_slope_that_is_wrong_at_one_point_is_found_there():
     def wrong_at_the_last(x):
         return np.where(np.all(x == POINTS[-1], axis=-1, keepdims=True), -2 * x, 2 * x)
 

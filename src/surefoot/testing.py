@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple, TypeAlias
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -410,13 +411,8 @@ CHECKS: tuple[Check, ...] = (
 
 # ---- constraints and costs
 
-# Pairs are compared in blocks of this many, so that memory does not grow with their number.
-PAIRS = 4_000_000
 # How far on the way to another point a close one is: far above rounding, far below curvature.
 _NEAR = 1e-4
-
-
-Query: TypeAlias = Callable[[Array], tuple[Number, Array]]
 
 
 def check_constraint(
@@ -458,14 +454,33 @@ def check_constraint(
         AssertionError: the subgradient inequality must hold, got g(y) = 0 below
         g(x) + s'(y - x) = 2 by 2 at x = [-1.0, 0.0], y = [1.0, 0.0]
     """
-    X = _read_points(points)
-    domain = _ball_around(X) if domain is None else domain
+    X, domain = _read_points(points, domain)
     oracle = _Oracle(constraint.query, "g", "subgradient", "s", tolerance)
     values, s = oracle.check(X, constraint.subgradient_bound(domain), domain, batch)
     exact = constraint.exact_sigma(None)
     if exact is not None:
-        _check_sigma(X, values, s, *exact, tolerance)
-    _check_geometry(constraint, X, values, tolerance)
+        sigma, epsilon = exact
+        lengths = np.where(values >= -epsilon, np.linalg.norm(s, axis=1), np.inf)
+        i = int(lengths.argmin())
+        must(
+            lengths[i] >= sigma * (1 - tolerance),
+            f"no subgradient where g >= -{epsilon:g} may be shorter than sigma = {sigma:g}, got "
+            f"one of {lengths[i]:g} where g = {values[i]:g} at x = {X[i].tolist()}",
+        )
+    if constraint.interior is not None:
+        point = np.asarray(constraint.interior)
+        g = constraint.value(point)
+        must(g < 0, f"interior must be strictly feasible, got g = {g:g} at {point.tolist()}")
+    if constraint.region is not None:
+        inside = np.asarray(constraint.region.contains(X))[:, 0]
+        # Above 0 where a point is on the wrong side by more than rounding.
+        wrong = np.where(inside, values, -values) - tolerance * (1.0 + abs(values))
+        i = int(wrong.argmax())
+        must(
+            wrong[i] <= 0,
+            f"region must hold the points with g <= 0 alone, got g = {values[i]:g} at a point "
+            f"{'inside' if inside[i] else 'outside'}, x = {X[i].tolist()}",
+        )
 
 
 def check_costs(
@@ -503,44 +518,32 @@ def check_costs(
         >>> from surefoot.problems.costs import Quadratic
         >>> check_costs(Quadratic([[1.0, -2.0]], curvature=3.0), [[0.0, 1.0], [4.0, -1.0]])
     """
-    X = _read_points(points)
-    domain = _ball_around(X) if domain is None else domain
+    X, domain = _read_points(points, domain)
     if rounds is None:
         rounds = np.unique(np.linspace(0, costs.horizon - 1, 20).astype(int)).tolist()
-    for stream, run in _runs(costs):
+    runs = [None] if costs.runs is None else sorted({0, costs.runs - 1})
+    for run, t in product(runs, rounds):
+        stream: Any = costs if run is None else costs.run(run)
         known = isinstance(stream, Costs)
         bound = stream.gradient_bound(domain) if known else None
         modulus = float(stream.strong_convexity) if known else 0.0
-        for t in rounds:
-            where = f" in round {t + 1}" + ("" if run is None else f" of run {run}")
-            query = partial(_query_costs, stream, t)
-            oracle = _Oracle(query, "f", "gradient", "grad", tolerance, modulus, where)
-            oracle.check(X, bound, domain, batch)
+        where = f" in round {t + 1}" + ("" if run is None else f" of run {run}")
+        query = partial(_query_costs, stream, t)
+        oracle = _Oracle(query, "f", "gradient", "grad", tolerance, modulus, where)
+        oracle.check(X, bound, domain, batch)
 
 
 def _query_costs(stream: CostStream, t: int, x: Array) -> tuple[Number, Array]:
     return stream.value(t, x), stream.gradient(t, x)
 
 
-def _runs(costs: CostStream) -> Iterator[tuple[Any, int | None]]:
-    """Return the stream of one run, or of the first and the last of several."""
-    if costs.runs is None:
-        yield costs, None
-    else:
-        for run in sorted({0, costs.runs - 1}):
-            yield costs.run(run), run
-
-
-def _read_points(points: Array) -> Array:
+def _read_points(points: Array, domain: Ball | None) -> tuple[Array, Ball]:
+    """Return the points, and a ball that holds them unless another is given."""
     X = np.asarray(points, dtype=np.float64)
     if X.ndim != 2 or 0 in X.shape or not np.isfinite(X).all():
         raise InvalidValueError(f"points must be finite, of shape (n, d), got shape {X.shape}")
-    return X
-
-
-def _ball_around(X: Array) -> Ball:
-    farthest = float(np.linalg.norm(X, axis=1).max())
-    return Ball(farthest * (1 + 2.0**-40) if farthest > 0 else 1.0)
+    farthest = float(np.linalg.norm(X, axis=1).max()) or 1.0
+    return X, Ball(farthest * (1 + 2.0**-40)) if domain is None else domain
 
 
 class _Oracle(NamedTuple):
@@ -556,7 +559,7 @@ class _Oracle(NamedTuple):
         where: the round and the run.
     """
 
-    query: Query
+    query: Callable[[Array], tuple[Number, Array]]
     value: str
     kind: str
     slope: str
@@ -569,13 +572,25 @@ class _Oracle(NamedTuple):
     ) -> tuple[Array, Array]:
         """Check values and slopes at points, one by one and as a batch; return them."""
         values, slopes = self.one_by_one(X)
-        self.all_pairs(X, values, slopes)
-        self.near_pairs(X, values, slopes)
+        self.compare(X, values, slopes, X, values)
+        # Close by as well, where curvature cannot hide a wrong slope: on the way to the points
+        # where the cut is highest and lowest, so that nothing outside their hull is asked for.
+        rise = slopes @ X.T
+        for j in (rise.argmax(axis=1), rise.argmin(axis=1)):
+            Y = X + _NEAR * (X[j] - X)
+            near = np.array([float(self.query(y)[0]) for y in Y])
+            self.compare(X, values, slopes, Y, near)
         if bound is not None:
-            self.not_longer(X, slopes, bound, domain)
+            lengths = np.linalg.norm(slopes, axis=1) * np.asarray(domain.contains(X))[:, 0]
+            i = int(lengths.argmax())
+            must(
+                lengths[i] <= bound * (1 + 2.0**-40),
+                f"no {self.kind} in the domain may be longer than G_{self.value} = {bound:g}, got "
+                f"one of {lengths[i]:g} at x = {X[i].tolist()}{self.where}",
+            )
         if batch:
             # At a tie a batch may take another of the slopes.
-            self.all_pairs(X, values, self.together(X, values))
+            self.compare(X, values, self.together(X, values), X, values)
         return values, slopes
 
     def one_by_one(self, X: Array) -> tuple[Array, Array]:
@@ -593,55 +608,23 @@ class _Oracle(NamedTuple):
 
     def together(self, X: Array, values: Array) -> Array:
         """Return the slopes of all points as a batch, whose values must be those of its actions."""
-        g, s = self.query(X)
-        for name, shape, wanted in (
-            (self.value, np.shape(g), (len(X), 1)),
-            (self.slope, np.shape(s), X.shape),
+        g, s = map(np.asarray, self.query(X))
+        for name, part, wanted in (
+            (self.value, g, (len(X), 1)),
+            (self.slope, s, X.shape),
         ):
-            sentence = f"{name} of a batch must have shape {wanted}, got {shape}{self.where}"
-            must(shape == wanted, sentence)
-        g = np.asarray(g)[:, 0]
-        apart = abs(values - g) - self.tolerance * (1.0 + abs(values))
+            sentence = f"{name} of a batch must have shape {wanted}, got {part.shape}{self.where}"
+            must(part.shape == wanted, sentence)
+        apart = abs(values - g[:, 0]) - self.tolerance * (1.0 + abs(values))
         i = int(apart.argmax())
         must(
             apart[i] <= 0,
-            f"{self.value} of a batch must be that of its actions one by one, got {g[i]:g} "
+            f"{self.value} of a batch must be that of its actions one by one, got {g[i, 0]:g} "
             f"instead of {values[i]:g} at x = {X[i].tolist()}{self.where}",
         )
-        return np.asarray(s)
+        return s
 
-    def not_longer(self, X: Array, slopes: Array, bound: float, domain: Ball) -> None:
-        """Check that no slope in the domain is longer than declared."""
-        inside = np.asarray(domain.contains(X))[:, 0]
-        lengths = np.where(inside, np.linalg.norm(slopes, axis=1), 0.0)
-        i = int(lengths.argmax())
-        must(
-            lengths[i] <= bound * (1 + 2.0**-40),
-            f"no {self.kind} in the domain may be longer than G_{self.value} = {bound:g}, got one "
-            f"of {lengths[i]:g} at x = {X[i].tolist()}{self.where}",
-        )
-
-    def all_pairs(self, X: Array, values: Array, slopes: Array) -> None:
-        """Check that no value is below the cut of another point."""
-        for part in _split_rows(len(X)):
-            self._compare(X[part], values[part], slopes[part], X, values)
-
-    def near_pairs(self, X: Array, values: Array, slopes: Array) -> None:
-        """Check the same close by, where curvature cannot hide a wrong slope.
-
-        Close by on the way to the points where the cut is highest and lowest, so that nothing
-        outside the hull of the points is asked for.
-        """
-        for part in _split_rows(len(X)):
-            rise = slopes[part] @ X.T
-            for j in (rise.argmax(axis=1), rise.argmin(axis=1)):
-                Y = X[part] + _NEAR * (X[j] - X[part])
-                near = np.array([float(self.query(y)[0]) for y in Y])
-                for i, (y, f) in enumerate(zip(Y, near, strict=True)):
-                    k = slice(part.start + i, part.start + i + 1)
-                    self._compare(X[k], values[k], slopes[k], y[None], np.array([f]))
-
-    def _compare(self, X: Array, values: Array, slopes: Array, Y: Array, others: Array) -> None:
+    def compare(self, X: Array, values: Array, slopes: Array, Y: Array, others: Array) -> None:
         """Compare the values at all Y with the cuts of all X."""
         lengths, squares = np.linalg.norm(slopes, axis=1), np.vecdot(Y, Y)
         farthest = float(np.sqrt(squares.max()))
@@ -661,41 +644,3 @@ class _Oracle(NamedTuple):
             f"{f}(x) + {self.slope}'(y - x){curved} = {cuts[i, j]:g} by "
             f"{cuts[i, j] - others[j]:g} at x = {X[i].tolist()}, y = {Y[j].tolist()}{self.where}",
         )
-
-
-def _split_rows(n: int) -> Iterator[slice]:
-    block = max(1, PAIRS // n)
-    return (slice(low, min(low + block, n)) for low in range(0, n, block))
-
-
-def _check_sigma(
-    X: Array, values: Array, slopes: Array, sigma: float, epsilon: float, tolerance: float
-) -> None:
-    """Check that no subgradient above the level is shorter than declared."""
-    lengths = np.where(values >= -epsilon, np.linalg.norm(slopes, axis=1), np.inf)
-    i = int(lengths.argmin())
-    must(
-        lengths[i] >= sigma * (1 - tolerance),
-        f"no subgradient where g >= -{epsilon:g} may be shorter than sigma = {sigma:g}, got "
-        f"one of {lengths[i]:g} where g = {values[i]:g} at x = {X[i].tolist()}",
-    )
-
-
-def _check_geometry(constraint: Constraint, X: Array, values: Array, tolerance: float) -> None:
-    """Check that the interior point and the region agree with g."""
-    if constraint.interior is not None:
-        point = np.asarray(constraint.interior)
-        g = constraint.value(point)
-        must(g < 0, f"interior must be strictly feasible, got g = {g:g} at {point.tolist()}")
-    region = constraint.region
-    if region is None:
-        return
-    inside = np.asarray(region.contains(X))[:, 0]
-    margin = tolerance * (1.0 + abs(values))
-    wrong = (inside & (values > margin)) | (~inside & (values < -margin))
-    i = int(wrong.argmax())
-    must(
-        not wrong[i],
-        f"region must hold the points with g <= 0 alone, got g = {values[i]:g} at a point "
-        f"{'inside' if inside[i] else 'outside'}, x = {X[i].tolist()}",
-    )

@@ -225,10 +225,11 @@ def test_what_a_trace_measures_is_told_in_a_line_without_its_arrays(trace):
     cost = mean_and_spread(regret.comparator.value[-1])
     assert repr(regret.comparator).endswith(f" after 200 rounds, 200 kept: cost {cost}, exact>")
     said = mean_and_spread(trace.interval_regret(3, 40).upper)
-    wanted = f"<IntervalRegret of 3 runs from round 3 to 40: {said}, exact>"
+    still = "against a path of length 0 ± 0"
+    wanted = f"<DynamicRegret of 3 runs from round 3 to 40 {still}: {said}, exact>"
     assert repr(trace.interval_regret(3, 40)) == wanted
     path = mean_and_spread(dynamic.comparator.length)
-    wanted = f"<DynamicRegret of 3 runs against a path of length {path}: "
+    wanted = f"<DynamicRegret of 3 runs from round 1 to 200 against a path of length {path}: "
     assert repr(dynamic).startswith(wanted)
     assert f"; path of length {path}>" in repr(dynamic.comparator)
     wanted = "<Violations of 3 runs: at most 0 rounds outside, largest g = -"

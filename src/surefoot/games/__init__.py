@@ -1,49 +1,15 @@
 """Games: an algorithm against a problem, with one trace; regret, violations, fitted rates."""
 
-from surefoot.algorithms import Breach, PremiseError, PremiseWarning
-from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
-from surefoot.games.playing import Engine, play
-from surefoot.games.plots import plot, table
-from surefoot.games.rates import Rate, fit_rate
-from surefoot.games.record import Observed, Progress, ViolationMeter, Violations, violations
-from surefoot.games.regret import (
-    DynamicRegret,
-    IntervalRegret,
-    MovingComparator,
-    Regret,
-    best_moving,
-    moving_comparator,
-    path_length,
-    regret_of,
-)
-from surefoot.games.trace import Ledger, Trace
+# ruff: noqa: F401, F403 ("*" exports what a file names in its __all__)
 
-__all__ = [
-    "Breach",
-    "DynamicRegret",
-    "Engine",
-    "IntervalRegret",
-    "Ledger",
-    "MovingComparator",
-    "NetworkTrace",
-    "Observed",
-    "PremiseError",
-    "PremiseWarning",
-    "Progress",
-    "Rate",
-    "Regret",
-    "Trace",
-    "ViolationMeter",
-    "Violations",
-    "best_moving",
-    "fit_rate",
-    "mixing_matrix",
-    "moving_comparator",
-    "path_length",
-    "play",
-    "play_network",
-    "plot",
-    "regret_of",
-    "table",
-    "violations",
-]
+from surefoot.algorithms import Breach, PremiseError, PremiseWarning
+from surefoot.games.network import *
+from surefoot.games.playing import *
+from surefoot.games.plots import *
+from surefoot.games.rates import *
+from surefoot.games.record import *
+from surefoot.games.regret import *
+from surefoot.games.trace import *
+
+# What was imported above, and no submodule.
+__all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")

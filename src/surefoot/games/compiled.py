@@ -12,31 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import (
-    DPP,
-    LBSGD,
-    OGD,
-    PFS,
-    AdaGradOGD,
-    AdaptiveGauge,
-    Certified,
-    DecayingOGD,
-    DoublingPFS,
-    DualAveraging,
-    FrankWolfe,
-    GaugeDescent,
-    Jenatton,
-    Mahdavi,
-    MahdaviLinear,
-    PrimalDual,
-    ScalarDPP,
-    ScheduledPFS,
-    SinhaVaze,
-    StrongSinhaVaze,
-    Tighten,
-    Yuan,
-    YuNeely,
-)
+from surefoot import algorithms as rules
 from surefoot.algorithms.related.gauge import Gauged
 from surefoot.algorithms.related.lagrangian import Multiplying
 from surefoot.core.algorithm import own_domain
@@ -50,31 +26,29 @@ from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Ball, Box
 from surefoot.sets.oracles import RowsGauge
 
-__all__ = ["Description", "describe", "play_compiled"]
-
 # The number of a rule in kernel/c/games.h, and its parameters in the order there.
 _RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
-    PFS: (1, ("eta", "rho")),
-    ScheduledPFS: (2, ("rho", "step_size", "power", "offset", "running", "adagrad")),
-    DoublingPFS: (3, ("eta", "rho")),
-    OGD: (4, ("eta",)),
-    DecayingOGD: (5, ("eta", "fast")),
-    AdaGradOGD: (6, ("eta",)),
-    DualAveraging: (7, ("eta",)),
-    ScalarDPP: (8, ("V", "alpha")),
-    Jenatton: (9, ("eta", "theta", "beta", "decay")),
-    SinhaVaze: (10, ("scale", "rate", "diameter")),
-    StrongSinhaVaze: (11, ("V", "strong_convexity")),
-    FrankWolfe: (12, ("eta", "step_size")),
-    GaugeDescent: (13, ("eta", "strong_convexity", "gauge.inner_radius")),
-    AdaptiveGauge: (14, ("slope", "horizon", "gauge.inner_radius")),
-    DPP: (15, ("V", "alpha")),
-    Mahdavi: (16, ("eta", "delta", "gamma")),
-    MahdaviLinear: (17, ("eta",)),
-    YuNeely: (18, ("gamma", "alpha")),
-    Yuan: (19, ("eta", "theta", "decay")),
-    PrimalDual: (20, ("primal_step", "dual_step", "cap")),
-    LBSGD: (21, ("weight", "beta", "cost_curvature")),
+    rules.PFS: (1, ("eta", "rho")),
+    rules.ScheduledPFS: (2, ("rho", "step_size", "power", "offset", "running", "adagrad")),
+    rules.DoublingPFS: (3, ("eta", "rho")),
+    rules.OGD: (4, ("eta",)),
+    rules.DecayingOGD: (5, ("eta", "fast")),
+    rules.AdaGradOGD: (6, ("eta",)),
+    rules.DualAveraging: (7, ("eta",)),
+    rules.ScalarDPP: (8, ("V", "alpha")),
+    rules.Jenatton: (9, ("eta", "theta", "beta", "decay")),
+    rules.SinhaVaze: (10, ("scale", "rate", "diameter")),
+    rules.StrongSinhaVaze: (11, ("V", "strong_convexity")),
+    rules.FrankWolfe: (12, ("eta", "step_size")),
+    rules.GaugeDescent: (13, ("eta", "strong_convexity", "gauge.inner_radius")),
+    rules.AdaptiveGauge: (14, ("slope", "horizon", "gauge.inner_radius")),
+    rules.DPP: (15, ("V", "alpha")),
+    rules.Mahdavi: (16, ("eta", "delta", "gamma")),
+    rules.MahdaviLinear: (17, ("eta",)),
+    rules.YuNeely: (18, ("gamma", "alpha")),
+    rules.Yuan: (19, ("eta", "theta", "decay")),
+    rules.PrimalDual: (20, ("primal_step", "dual_step", "cap")),
+    rules.LBSGD: (21, ("weight", "beta", "cost_curvature")),
 }
 _COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
 _CONSTRAINTS: dict[type[Any], int] = {
@@ -155,10 +129,10 @@ def describe(
 
 def _player(algorithm: Any, d: int) -> _Player | None:
     """Return an algorithm as C has it; None where it has not."""
-    if type(algorithm) is Certified:
+    if type(algorithm) is rules.Certified:
         return _certified_player(algorithm, d)
     tightening: Any = 0.0
-    if type(algorithm) is Tighten:
+    if type(algorithm) is rules.Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
     domain = own_domain(algorithm)
     if type(algorithm) not in _RULES or type(domain) not in _DOMAINS:
@@ -178,7 +152,7 @@ def _player(algorithm: Any, d: int) -> _Player | None:
     return _Player(code, _DOMAINS[type(domain)], (*limits, faces), numbers, rows)
 
 
-def _certified_player(algorithm: Certified, d: int) -> _Player | None:
+def _certified_player(algorithm: rules.Certified, d: int) -> _Player | None:
     rule = algorithm.compiled.rule(algorithm, np.zeros(d))
     if rule is None:
         return None

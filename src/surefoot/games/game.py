@@ -27,8 +27,6 @@ from surefoot.problems import Problem
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import ArrayCosts
 
-__all__ = ["Directions", "Game", "Oracle", "Played", "Seen"]
-
 
 class Seen(NamedTuple):
     """A round as the game sees it.

@@ -78,8 +78,7 @@ def play(
         Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds of 3 trials,
         largest g = -0.0437; (regret was not computed: call final_regret())
     """
-    _check_problem(problem, player)
-    _check_options(engine, every, watch, callback, seed)
+    _check_options(problem, player, engine, every, watch, callback, seed)
     algorithm, guarantee = unpack(player)
     _check_player(algorithm, guarantee, problem)
     rounds = _horizon(guarantee, problem, horizon)
@@ -88,7 +87,10 @@ def play(
     choice, each_row = Choice(engine, "as asked"), bounds("rows", guarantee)
     if engine == "auto":
         choice = choose(algorithm, problem, rounds, first, each_row=each_row)
-    block_watch = BlockWatch(guarantee, runs, watch, _curvature(guarantee, problem))
+    curvature = None
+    if guarantee is not None and guarantee.constraint_form == "linear":
+        curvature = float(np.max(problem.constraint.row_curvatures(problem.domain)))
+    block_watch = BlockWatch(guarantee, runs, watch, curvature)
     rows = problem.constraint.rows if each_row else 0
     game = Game(
         algorithm,
@@ -104,12 +106,20 @@ def play(
 
 
 def _check_options(
+    problem: object,
+    player: object,
     engine: str,
     every: int | None,
     watch: str,
-    callback: Callable[[Progress], None] | None,
+    callback: object,
     seed: int,
 ) -> None:
+    if not isinstance(problem, Problem):
+        swapped = ": the player comes first" * isinstance(player, Problem)
+        raise InvalidValueError(
+            "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
+            f"got {checks.repr_line(problem)}{swapped}"
+        )
     checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
     checks.one_of(("off", "record", "warn", "raise"), watch=watch)
     if every is not None:
@@ -117,13 +127,6 @@ def _check_options(
     if callback is not None:
         checks.function(callback=callback)
     checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
-
-
-def _curvature(guarantee: Guarantee | None, problem: Problem) -> float | None:
-    """Return the largest curvature of a constraint, where a guarantee is for linear ones."""
-    if guarantee is not None and guarantee.constraint_form == "linear":
-        return float(np.max(problem.constraint.row_curvatures(problem.domain)))
-    return None
 
 
 def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Played]:
@@ -164,35 +167,20 @@ def _quiet() -> np.errstate:
     return np.errstate(invalid="ignore", over="ignore")
 
 
-def _check_problem(problem: object, player: object) -> None:
-    """Raise for what is no problem, and say whether a player was given for it."""
-    if isinstance(problem, Problem):
-        return
-    swapped = isinstance(player, Problem)
-    raise InvalidValueError(
-        "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
-        f"got {checks.repr_line(problem)}{': the player comes first' * swapped}"
-    )
-
-
 def _check_player(algorithm: Player, guarantee: Guarantee | None, problem: Problem) -> None:
     """Raise for a player that cannot learn from costs, and for a claim that was not proved."""
     if needs_of(algorithm).proposals:
         raise InvalidValueError(
             f"player must learn from costs, got the filter {algorithm!r}, which is told proposals"
         )
-    if guarantee is not None:
-        _refuse_changing(guarantee, problem)
-        _refuse_other_ball(algorithm, guarantee, problem)
-
-
-def _refuse_changing(guarantee: Guarantee, problem: Problem) -> None:
-    """Raise for a claim that was not proved: a verdict on it would mean nothing."""
+    if guarantee is None:
+        return
     if not guarantee.changing and isinstance(problem.constraint, ConstraintStream):
         raise InvalidValueError(
             f"{guarantee.name} must have one constraint for all rounds, got a "
             f"{type(problem.constraint).__name__}: play the algorithm without the guarantee"
         )
+    _refuse_other_ball(algorithm, guarantee, problem)
 
 
 def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem) -> None:

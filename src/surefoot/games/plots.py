@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from io import BytesIO
-from itertools import cycle, product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from surefoot.core import display
 from surefoot.core.checks import finite_or_none, one_of
-from surefoot.core.display import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    RESULT_HEAD,
-    RESULT_RIGHT,
-    SKY,
-    VERMILLION,
-    Style,
-    Table,
-    result_cells,
-)
+from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, result_cells
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array
@@ -41,12 +26,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Curve", "Traces", "curve_of", "draw", "draw_one", "final_regret", "plot", "table"]
+__all__ = ["plot", "table"]
 
 Traces: TypeAlias = Trace | Sequence[Trace] | Mapping[str, Trace]
 FilePath: TypeAlias = str | os.PathLike[str]
 
-COLOURS = (BLUE, VERMILLION, GREEN, PINK, ORANGE, SKY, GREY, BLACK)
+_FIRST = (display.BLUE, display.VERMILLION, display.GREEN, display.PINK)
+COLOURS = (*_FIRST, display.ORANGE, display.SKY, display.GREY, display.BLACK)
 _LINES = ("-", "--", "-.", ":")
 _DOTTED = (0, (1, 2))
 DECADES = 30.0
@@ -94,16 +80,12 @@ def labelled(traces: Traces) -> dict[str, Trace]:
         if not isinstance(trace, Trace):
             raise InvalidValueError(f"traces must be what play returns, got {trace!r}")
     names = [trace.player for trace in traces]
-    often = Counter(names)
-    long = [
-        f"{name}, {trace.guarantee.name}" if often[name] > 1 and trace.guarantee else name
-        for name, trace in zip(names, traces, strict=True)
-    ]
-    often, seen = Counter(long), Counter[str]()
+    if len(set(names)) < len(names):
+        names = [f"{t.player}, {t.guarantee.name}" if t.guarantee else t.player for t in traces]
     found = {}
-    for name, trace in zip(long, traces, strict=True):
-        seen[name] += 1
-        found[f"{name} ({seen[name]})" if often[name] > 1 else name] = trace
+    for i, (name, trace) in enumerate(zip(names, traces, strict=True)):
+        again = f" ({names[: i + 1].count(name)})" if names.count(name) > 1 else ""
+        found[f"{name}{again}"] = trace
     return found
 
 
@@ -206,20 +188,20 @@ def _finish(figure: Figure, left: Axes, path: FilePath | None) -> Figure:
 
 def _draw_rounds(left: Axes, middle: Axes, curves: Mapping[str, Curve], bounds: bool) -> None:
     """Draw sums and g over the rounds, with bands over the runs."""
-    for (label, curve), (line, colour) in zip(
-        curves.items(), cycle(product(_LINES, COLOURS)), strict=False
-    ):
+    for ax in (left, middle):
+        ax.set_prop_cycle(color=COLOURS * 4, linestyle=np.repeat(_LINES, len(COLOURS)))
+    for label, curve in curves.items():
         mean, spread = curve.sums.mean(axis=1), curve.sums.std(axis=1)
-        g, extremes = curve.g.mean(axis=1), (curve.g.min(axis=1), curve.peak.max(axis=1))
+        extremes = curve.g.min(axis=1), curve.peak.max(axis=1)
         for ax, values, band in (
+            (middle, curve.g.mean(axis=1), extremes),
             (left, mean, (mean - spread, mean + spread)),
-            (middle, g, extremes),
         ):
-            ax.plot(curve.rounds, values, label=label, lw=1.2, color=colour, ls=line)
+            (line,) = ax.plot(curve.rounds, values, label=label, lw=1.2)
             if curve.g.shape[1] > 1:
-                ax.fill_between(curve.rounds, *band, color=colour, alpha=0.2, lw=0)
+                ax.fill_between(curve.rounds, *band, color=line.get_color(), alpha=0.2, lw=0)
         if bounds and curve.bound is not None:
-            left.plot(curve.rounds, curve.bound, color=colour, ls=_DOTTED, lw=0.9)
+            left.plot(curve.rounds, curve.bound, color=line.get_color(), ls=_DOTTED, lw=0.9)
     _scale(left)
     left.set(xlabel="round", ylabel=" or ".join(sorted({c.word for c in curves.values()})))
     middle.axhline(0, color="#333333", lw=1)
@@ -269,22 +251,16 @@ def _runs(values: Array) -> Array:
 
 
 def _draw_ends(ax: Axes, curves: Mapping[str, Curve], bounds: bool) -> None:
-    for place, (curve, colour) in enumerate(zip(curves.values(), cycle(COLOURS), strict=False)):
+    for place, curve in enumerate(curves.values()):
         if curve.regret is None:
             continue
+        colour = COLOURS[place % len(COLOURS)]
         mean = float(curve.regret.mean())
         spread = float(curve.regret.std()) if curve.regret.size > 1 else None
         ax.errorbar(place, mean, yerr=spread, fmt="o", color=colour, capsize=4)
         if bounds and curve.limit is not None:
             ax.plot([place - 0.3, place + 0.3], [curve.limit] * 2, color=colour, ls=_DOTTED)
-        ax.annotate(
-            f"{curve.outside:,} outside",
-            (place, mean),
-            xytext=(6, 6),
-            textcoords="offset points",
-            fontsize=7,
-            rotation=45,
-        )
+        ax.text(place, mean, f"  {curve.outside:,} outside", fontsize=7, rotation=45)
     _scale(ax)
     ax.set(ylabel="regret at the end", xlim=(-0.6, len(curves) - 0.4))
     ax.set_xticks(range(len(curves)), list(curves), rotation=30, ha="right", fontsize=7)
@@ -302,7 +278,7 @@ def _draw_plane(ax: Axes, trace: Trace) -> None:
     assert trace.actions is not None
     actions = trace.actions.reshape(-1, 2)
     thin = max(1, len(actions) // 3_000)
-    ax.plot(*actions[::thin].T, ".", ms=2, color=BLUE, alpha=0.4)
+    ax.plot(*actions[::thin].T, ".", ms=2, color=display.BLUE, alpha=0.4)
     domain = trace.problem.domain
     centre = np.zeros(2) if domain.centre is None else domain.centre
     span = np.linspace(-1.05, 1.05, 151) * domain.radius
@@ -310,7 +286,7 @@ def _draw_plane(ax: Axes, trace: Trace) -> None:
     points, value = np.column_stack([X.ravel(), Y.ravel()]), trace.problem.benchmark.value
     # After a loop a user's functions are known to take one action, not that they take many.
     G = np.array([float(value(p)) for p in points]) if trace.engine == "loop" else value(points)
-    ax.contour(X, Y, G.reshape(X.shape), levels=[0.0], colors=[VERMILLION], linewidths=1)
+    ax.contour(X, Y, G.reshape(X.shape), levels=[0.0], colors=[display.VERMILLION], linewidths=1)
     if trace.rounds[0] == 1:
         ax.plot(*np.atleast_2d(trace.actions[0]).T, "k+", ms=8)
     ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")

@@ -12,18 +12,7 @@ from surefoot.core.display import mean_and_spread, of_runs
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, Index
 
-__all__ = [
-    "Block",
-    "BlockWatch",
-    "Mode",
-    "Observed",
-    "Progress",
-    "Recorder",
-    "ViolationMeter",
-    "Violations",
-    "block_length",
-    "violations",
-]
+__all__ = ["Observed", "Progress", "ViolationMeter", "Violations", "violations"]
 
 Mode: TypeAlias = Literal["off"] | Policy
 """What a game does when a premise breaks; "off" does not look."""

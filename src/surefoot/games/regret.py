@@ -18,12 +18,10 @@ from surefoot.sets import Ball
 
 __all__ = [
     "DynamicRegret",
-    "IntervalRegret",
     "MovingComparator",
     "Regret",
     "best_moving",
     "moving_comparator",
-    "must_be_feasible",
     "path_length",
     "regret_of",
 ]
@@ -97,49 +95,29 @@ class MovingComparator(NamedTuple):
 
 
 class DynamicRegret(NamedTuple):
-    r"""Regret against comparators that move: :math:`\sum f_t(x_t) - \sum f_t(u_t)`.
-
-    Attributes:
-        upper: regret is never more, of each run.
-        lower: regret is never less; the same where the comparators were given or are exact.
-        comparator: the comparators with the length of their path.
-        bound: what the guarantee says of a path of that length; None where it says nothing.
-    """
-
-    upper: Array
-    lower: Array
-    comparator: MovingComparator
-    bound: Array | None
-
-    def __repr__(self) -> str:
-        path = mean_and_spread(self.comparator.length)
-        ends = format_bracket(self.upper, self.lower)
-        return f"<DynamicRegret{of_runs(self.upper)} against a path of length {path}: {ends}>"
-
-
-class IntervalRegret(NamedTuple):
-    r"""Regret over rounds first to last, against the best fixed action of these rounds.
+    r"""Regret over some rounds against comparators that may move, or one that is fixed.
 
     Attributes:
         first: the first round, counted from 1.
         last: the last round.
-        upper: regret is never more, of each run.
-        lower: regret is never less.
-        action: the best action of the interval.
-        bound: what the guarantee says of an interval of that length; None where it says nothing.
+        upper: :math:`\sum f_t(x_t) - \sum f_t(u_t)` is never more, of each run.
+        lower: it is never less; the same where the comparators were given or are exact.
+        comparator: the comparators with the length of their path.
+        bound: what the guarantee says of such rounds and such a path; None where it says nothing.
     """
 
     first: int
     last: int
     upper: Array
     lower: Array
-    action: Array
+    comparator: MovingComparator
     bound: Array | None
 
     def __repr__(self) -> str:
         when = f"from round {self.first:,} to {self.last:,}"
+        path = f"a path of length {mean_and_spread(self.comparator.length)}"
         ends = format_bracket(self.upper, self.lower)
-        return f"<IntervalRegret{of_runs(self.upper)} {when}: {ends}>"
+        return f"<DynamicRegret{of_runs(self.upper)} {when} against {path}: {ends}>"
 
 
 def path_length(actions: Array) -> Array:

@@ -15,8 +15,6 @@ from surefoot.core.types import Array, Number, Player, State, needs_of
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, block_length
 
-__all__ = ["fields_of", "numbers_of", "play_batch", "play_loop"]
-
 # Numbers in the actions of a group, a megabyte: measured at d = 100, 1,000 and 10,000, a round of a
 # run is cheapest between half and twice of that, and up to twice as dear far from it.
 _NUMBERS = 131_072

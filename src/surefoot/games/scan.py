@@ -14,13 +14,11 @@ from surefoot.core.arrays import is_foreign_array, norm
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Player, State
 from surefoot.games.game import Game, Oracle, Played
-from surefoot.games.record import Block, Recorder
+from surefoot.games.record import Block, Recorder, block_length
 from surefoot.games.rounds import fields_of
 
 if TYPE_CHECKING:
     import jax
-
-__all__ = ["as_tree", "compile_scan"]
 
 Output: TypeAlias = tuple["jax.Array | None", ...]
 """Cost, g, action, both norms and all constraints of each round; None where not wanted."""
@@ -37,7 +35,8 @@ def compile_scan(game: Game) -> Callable[[], Played]:
     """
     jax = need("jax", "jax", "the scan engine")
     runs, costs = game.recorder.runs, game.problem.costs
-    length = _block_length(runs, costs.dimension, costs.horizon)
+    # A power of two, so that few programs are compiled.
+    length = 1 << (min(block_length(runs, costs.dimension), costs.horizon).bit_length() - 1)
     with jax.enable_x64(True):
         # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
         state = as_tree(game.algorithm.init(np.tile(game.start, (runs, 1))))
@@ -51,18 +50,12 @@ def _play(
 ) -> Played:
     """Play the chunks of a game, from the first one."""
     last = game.recorder.horizon
-    finish: Callable[[], None] | None = None
     with need("jax", "jax", "the scan engine").enable_x64(True):
         for first in range(0, last, length):
             chunk = chunk if first == 0 else _chunk(game, first, length)
             sides = _Sides(player, chunk.oracle)
             state, out = compiled.call(sides, state, chunk.skipped, chunk.remaining)
-            # What came out of the block before is taken in while this one is computed.
-            if finish is not None:
-                finish()
-            finish = partial(_hand_over, game.recorder, first, min(first + length, last), out)
-        assert finish is not None
-        finish()
+            _hand_over(game.recorder, first, min(first + length, last), out)
         return Played(np.asarray(state.x), compile_seconds=compiled.seconds)
 
 
@@ -95,16 +88,6 @@ def _chunk(game: Game, first: int, length: int) -> _Chunk:
     costs = streams.rounds(begin, begin + length)
     oracle = game.oracle(costs, begin, begin + length, slice(game.recorder.runs))
     return _Chunk(as_tree(oracle), first - begin, game.recorder.horizon - first)
-
-
-def _block_length(runs: int, dimension: int, available: int) -> int:
-    """Return the rounds per block, a power of two so that few programs are compiled.
-
-    Handing over a block costs as much as a hundred rounds, so it is long: up to 16 MB, but no more
-    than two thousand rounds, because the last block of a game is computed to its end.
-    """
-    longest = min(int(np.clip(2**21 // (runs * (dimension + 4)), 16, 2_048)), available)
-    return 1 << (longest.bit_length() - 1)
 
 
 class _Program(NamedTuple):
@@ -230,20 +213,11 @@ def _as_array(number: T) -> T | np.ndarray:
 # --- what comes out -------------------------------------------------------------------------------
 
 
-# Numbers that are recorded at once. Larger arrays come as fresh pages from the system each time,
-# which costs three times as much as what is done with them.
-_PIECE = 2**15
-
-
 def _hand_over(recorder: Recorder, first: int, stop: int, out: Output) -> None:
-    """Give a compiled block to the recorder, cut into pieces for the cache."""
-    arrays = [None if o is None else np.asarray(o) for o in out]
+    """Give a compiled block to the recorder."""
+    arrays = [None if o is None else np.asarray(o)[: stop - first] for o in out]
     actions, values = arrays.pop(2), arrays.pop()
-    piece = max(_PIECE // recorder.runs, 64)
-    for low in range(first, stop, piece):
-        high = min(low + piece, stop)
-        rows = slice(low - first, high - first)
-        cost, g, gradient, subgradient = (None if o is None else o[rows, :, 0] for o in arrays)
-        mine = None if actions is None else actions[recorder.kept(low, high) + (low - first)]
-        sums = None if values is None else values[rows].sum(axis=0)
-        recorder.add(Block(low, cost, g, mine, gradient, subgradient, sums))
+    cost, g, gradient, subgradient = (None if o is None else o[:, :, 0] for o in arrays)
+    kept = None if actions is None else actions[recorder.kept(first, stop)]
+    sums = None if values is None else values.sum(axis=0)
+    recorder.add(Block(first, cost, g, kept, gradient, subgradient, sums))

@@ -18,7 +18,7 @@ from surefoot.core.types import Array, ArrayLike, CostStream, Player, Region, So
 from surefoot.games.record import Observed, Violations
 from surefoot.games.regret import (
     DynamicRegret,
-    IntervalRegret,
+    MovingComparator,
     Regret,
     best_moving,
     moving_comparator,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = ["Ledger", "Trace", "ledger_of"]
+__all__ = ["Ledger", "Trace"]
 
 
 class Ledger(NamedTuple):
@@ -205,36 +205,24 @@ class Trace:
             >>> bool(trace.dynamic_regret(changes=4).upper >= trace.final_regret())
             True
         """
-        problem, costs = self.problem, self.costs().rounds(0, self.horizon)
-        if path is not None and changes is not None:
-            raise InvalidValueError("dynamic_regret must have either a path or changes, got both")
-        if changes is not None:
-            best = best_moving(
-                costs,
-                problem.benchmark,
-                changes,
-                domain=problem.domain,
-                interior=problem.interior,
-            )
-        elif path is None:
-            raise InvalidValueError(
-                "dynamic_regret must have either a path or changes, got neither"
-            )
+        if (path is None) == (changes is None):
+            got = "neither" if path is None else "both"
+            raise InvalidValueError(f"dynamic_regret must have either a path or changes, got {got}")
+        if path is None:
+            best = self._best_moving(1, self.horizon, 1 if changes is None else changes)
         else:
-            best = moving_comparator(costs, path)
+            best = moving_comparator(self.costs().rounds(0, self.horizon), path)
             if len(best.actions) != self.horizon:
                 raise InvalidValueError(
                     f"path must have a comparator for each of the {self.horizon} rounds, "
                     f"got {len(best.actions)}"
                 )
-            must_be_feasible(problem.benchmark, best.actions)
-        bound = None
-        if self.guarantee is not None:
-            bound = self.guarantee.dynamic_bound(self.horizon, best.length)
-        total = self.total_cost
-        return DynamicRegret(total - best.lower, total - best.value, best, bound)
+            must_be_feasible(self.problem.benchmark, best.actions)
+        known = self.guarantee
+        bound = None if known is None else known.dynamic_bound(self.horizon, best.length)
+        return self._compare(1, self.horizon, best, bound)
 
-    def interval_regret(self, first: int, last: int) -> IntervalRegret:
+    def interval_regret(self, first: int, last: int) -> DynamicRegret:
         """Return the regret over rounds first to last against the best fixed action of these.
 
         Both ends must be known: ``last`` and the round before ``first`` are among those kept.
@@ -247,17 +235,26 @@ class Trace:
             raise InvalidValueError(
                 f"first and last must be rounds from 1 to {self.horizon}, got {first} and {last}"
             )
-        begin, end = (self._cost_until(t) for t in (first - 1, last))
-        best = self.problem.best_after([last - first + 1], self.costs().rounds(first - 1, last))
-        regret = regret_of((end - begin)[None], best)
-        bound = None
-        if self.guarantee is not None:
-            bound = self.guarantee.interval_bound(last - first + 1)
-        return IntervalRegret(first, last, regret.upper[0], regret.lower[0], best.action[0], bound)
+        known = self.guarantee
+        bound = None if known is None else known.interval_bound(last - first + 1)
+        return self._compare(first, last, self._best_moving(first, last, 1), bound)
+
+    def _best_moving(self, first: int, last: int, changes: int | Sequence[int]) -> MovingComparator:
+        costs, problem = self.costs().rounds(first - 1, last), self.problem
+        known = {"domain": problem.domain, "interior": problem.interior}
+        return best_moving(costs, problem.benchmark, changes, **known)
+
+    def _compare(
+        self, first: int, last: int, best: MovingComparator, bound: Array | None
+    ) -> DynamicRegret:
+        cost = self._cost_until(last) - self._cost_until(first - 1)
+        return DynamicRegret(first, last, cost - best.lower, cost - best.value, best, bound)
 
     def _cost_until(self, t: int) -> Array:
         if t == 0:
             return 0.0 * self.total_cost
+        if t == self.horizon:
+            return self.total_cost
         at = int(np.searchsorted(self.rounds, t))
         if at >= len(self.rounds) or self.rounds[at] != t:
             raise InvalidValueError(f"the ends of an interval must be kept rounds, got {t}")

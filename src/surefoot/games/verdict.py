@@ -14,8 +14,6 @@ from surefoot.core.types import Array
 if TYPE_CHECKING:
     from surefoot.games.trace import Trace
 
-__all__ = ["Compared", "Verdict", "checks_of", "judge"]
-
 _WORDS: dict[Measure, str] = {
     "rounds outside": "rounds outside",
     "soft": "sum of g",

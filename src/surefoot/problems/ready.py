@@ -29,7 +29,14 @@ from surefoot.problems.constraints import (
     SpectralNorm,
     max_of,
 )
-from surefoot.problems.costs import Adversarial, Linear, Logistic, LogPortfolio, Quadratic
+from surefoot.problems.costs import (
+    Adversarial,
+    ArrayCosts,
+    Linear,
+    Logistic,
+    LogPortfolio,
+    Quadratic,
+)
 from surefoot.problems.problem import Problem
 from surefoot.sets import Ball
 
@@ -61,14 +68,21 @@ class Draws:
     Args:
         horizon: T.
         trials: the number of runs; None for one run without a run axis.
-        seed: of the problem itself.
         streams: seed of the streams alone.
+        seed: of the problem itself.
+        dimension: entries of an action.
     """
 
     def __init__(
-        self, horizon: int, trials: int | None, streams: Index | None, seed: int = 0
+        self,
+        horizon: int,
+        trials: int | None,
+        streams: Index | None,
+        seed: int = 0,
+        dimension: int = 1,
     ) -> None:
-        self.horizon: int = checks.check_horizon(horizon)
+        self.dimension: int = checks.positive_int(dimension, "dimension")
+        checks.check_horizon(horizon)
         self.lead: tuple[int, ...] = (horizon,)
         if trials is not None:
             self.lead = horizon, checks.positive_int(trials, "trials")
@@ -91,13 +105,14 @@ class Draws:
         each = [draw(np.random.default_rng(seed), self.lead[:1]) for seed in seeds]
         return each[0] if len(self.lead) == 1 else np.stack(each, axis=1)
 
-    def normal(self, dimension: int, part: int = 0) -> Array:
+    def normal(self, part: int = 0) -> Array:
         """Return a normal vector for each round and run."""
-        return self.draw(lambda source, lead: source.normal(size=(*lead, dimension)), part)
+        return self.draw(lambda source, lead: source.normal(size=(*lead, self.dimension)), part)
 
-    def uniform(self, most: float, dimension: int) -> Array:
+    def uniform(self, most: float) -> Array:
         """Return a vector with entries up to a size for each round and run."""
-        return self.draw(lambda source, lead: source.uniform(-most, most, size=(*lead, dimension)))
+        shape = (self.dimension,)
+        return self.draw(lambda source, lead: source.uniform(-most, most, (*lead, *shape)))
 
 
 def random_polytope(
@@ -129,16 +144,15 @@ def random_polytope(
         >>> p.constraint.A.shape, p.constants.origins["sigma"]
         ((9, 3), 'local')
     """
-    checks.positive_int(dimension, "dimension")
+    draws = Draws(horizon, trials, streams, seed, dimension)
     if checks.positive_int(rows, "rows") < 2 * dimension:
         raise InvalidValueError(f"rows must be at least 2 dimension = {2 * dimension}, got {rows}")
-    draws = Draws(horizon, trials, streams, seed)
     cuts = draws.rng.normal(size=(rows - 2 * dimension, dimension))
     cuts /= np.linalg.norm(cuts, axis=1, keepdims=True)
     A = np.vstack([np.eye(dimension), -np.eye(dimension), cuts])
     b = np.append(np.ones(2 * dimension), draws.rng.uniform(0.5, 1.0, len(cuts)))
     name = f"random polytope, d = {dimension}, m = {rows}"
-    return _pull_outwards(Affine(A, b), math.sqrt(dimension), dimension, draws, costs, name)
+    return _pull_outwards(Affine(A, b), math.sqrt(dimension), draws, costs, name)
 
 
 def rotated_box(
@@ -164,14 +178,13 @@ def rotated_box(
         >>> rotated_box(3, horizon=10).constants.origins["sigma"]
         'derived'
     """
-    checks.positive_int(dimension, "dimension")
-    draws = Draws(horizon, trials, streams, seed)
+    draws = Draws(horizon, trials, streams, seed, dimension)
     Q = np.linalg.qr(draws.rng.normal(size=(dimension, dimension)))[0]
     half = draws.rng.uniform(0.5, 1.0, dimension)
     constraint = Affine(np.vstack([Q, -Q]), np.append(half, half))
     radius = float(np.linalg.norm(half)) * (1 + 1e-12)
     name = f"rotated box, d = {dimension}"
-    return _pull_outwards(constraint, radius, dimension, draws, costs, name)
+    return _pull_outwards(constraint, radius, draws, costs, name)
 
 
 def ellipsoid(
@@ -200,16 +213,15 @@ def ellipsoid(
         >>> round((p.constants.G_g / p.constants.sigma) ** 2, 6)  # the condition number
         10.0
     """
-    checks.positive_int(dimension, "dimension")
+    draws = Draws(horizon, trials, streams, seed, dimension)
     if not condition >= 1:
         raise InvalidValueError(f"condition must be at least 1, got {condition!r}")
-    draws = Draws(horizon, trials, streams, seed)
     Q = np.linalg.qr(draws.rng.normal(size=(dimension, dimension)))[0]
     P = Q @ np.diag(np.geomspace(1.0, condition, dimension)) @ Q.T
     name = f"ellipsoid, d = {dimension}, condition {condition:g}"
     radius = 1 + 1e-9  # the eigenvalues of the computed P are those asked for up to rounding
     constraint = EllipsoidNorm(0.5 * (P + P.T))
-    return _pull_outwards(constraint, radius, dimension, draws, costs, name)
+    return _pull_outwards(constraint, radius, draws, costs, name)
 
 
 def spectral_ball(
@@ -238,8 +250,8 @@ def spectral_ball(
     constraint = SpectralNorm(shape, 1.0)
     radius = math.sqrt(min(shape)) * (1 + 1e-12)  # of min(shape) singular values, each at most 1
     name = f"spectral ball, {shape[0]} x {shape[1]}"
-    draws = Draws(horizon, trials, streams, seed)
-    return _pull_outwards(constraint, radius, constraint.dimension, draws, costs, name)
+    draws = Draws(horizon, trials, streams, seed, constraint.dimension)
+    return _pull_outwards(constraint, radius, draws, costs, name)
 
 
 def fair_logistic(
@@ -273,9 +285,8 @@ def fair_logistic(
         >>> float(p.constraint.value(p.start))
         -0.05
     """
-    checks.positive_int(dimension, "dimension")
+    draws = Draws(horizon, trials, streams, seed, dimension)
     checks.positive(radius=radius, tolerance=tolerance)
-    draws = Draws(horizon, trials, streams, seed)
     rng = draws.rng
     leak, truth = rng.normal(size=(2, dimension))
 
@@ -291,31 +302,37 @@ def fair_logistic(
     covariance = (group - group.mean()) @ audit
     row = covariance / np.linalg.norm(covariance)
     group = draws.draw(groups)
-    features = people(group, draws.normal(dimension, part=1))
+    features = people(group, draws.normal(part=1))
     chance = 1 / (1 + np.exp(-4 * (features @ truth) - group))
     uniform = draws.draw(lambda source, lead: source.random(lead), part=2)
     classes = np.where(uniform < chance, 1.0, -1.0)
     constraint = max_of(Affine([row, -row], [tolerance, tolerance]), L2Norm(radius))
-    return Problem.of(
-        Logistic(features, classes),
-        constraint,
-        Ball(radius),
-        np.zeros(dimension),
-        name=f"fair logistic regression, d = {dimension}",
-    )
+    name = f"fair logistic regression, d = {dimension}"
+    return _around_zero(Logistic(features, classes), constraint, radius, name)
+
+
+def _around_zero(
+    costs: ArrayCosts | Adversarial,
+    constraint: Constraint | AffineStream,
+    radius: float,
+    name: str,
+    G_f: float | None = None,
+) -> Problem:
+    """Return a problem in a ball around 0, from 0."""
+    start = np.zeros(costs.dimension)
+    return Problem.of(costs, constraint, Ball(radius), start, G_f=G_f, name=name)
 
 
 def _pull_outwards(
-    constraint: Constraint, radius: float, dimension: int, draws: Draws, costs: str, name: str
+    constraint: Constraint, radius: float, draws: Draws, costs: str, name: str
 ) -> Problem:
     """Return costs that pull towards a point outside, with as much noise: the constraint binds."""
     checks.one_of(("linear", "quadratic"), costs=costs)
-    pull = draws.rng.normal(size=dimension)
+    pull = draws.rng.normal(size=draws.dimension)
     pull *= 2 * radius / np.linalg.norm(pull)
-    noise = draws.normal(dimension) * 2 * radius / math.sqrt(dimension)
+    noise = draws.normal() * 2 * radius / math.sqrt(draws.dimension)
     stream = Linear(-(pull + noise) / radius) if costs == "linear" else Quadratic(pull + noise, 1.0)
-    start = np.zeros(dimension)
-    return Problem.of(stream, constraint, Ball(radius), start, name=f"{name}, {costs} costs")
+    return _around_zero(stream, constraint, radius, f"{name}, {costs} costs")
 
 
 def thin_box(
@@ -345,7 +362,8 @@ def thin_box(
         >>> p.constraint.region.upper
         array([1. , 0.1, 1. ])
     """
-    if checks.positive_int(dimension, "dimension") < 2:
+    draws = Draws(horizon, trials, streams, seed, dimension)
+    if dimension < 2:
         raise InvalidValueError(f"dimension must be at least 2, got {dimension}")
     if not kappa >= 1:
         raise InvalidValueError(f"kappa must be at least 1, got {kappa!r}")
@@ -354,17 +372,10 @@ def thin_box(
     faces = np.eye(dimension)
     constraint = Affine(np.vstack([faces, -faces]), np.append(half, half))
     pull = np.full(dimension, -1 / math.sqrt(dimension))
-    noise = Draws(horizon, trials, streams, seed).normal(dimension)
-    slopes = pull + noise / math.sqrt(dimension)
+    slopes = pull + draws.normal() / math.sqrt(dimension)
     slopes /= np.maximum(np.linalg.norm(slopes, axis=-1, keepdims=True), 1.0)
-    return Problem.of(
-        Linear(slopes),
-        constraint,
-        Ball(float(np.linalg.norm(half)) * (1 + 1e-12)),
-        np.zeros(dimension),
-        G_f=1.0,
-        name=f"thin box, d = {dimension}, kappa {kappa:g}",
-    )
+    radius, name = float(np.linalg.norm(half)), f"thin box, d = {dimension}, kappa {kappa:g}"
+    return _around_zero(Linear(slopes), constraint, radius * (1 + 1e-12), name, G_f=1.0)
 
 
 def portfolio(
@@ -393,11 +404,10 @@ def portfolio(
         >>> portfolio(4, horizon=5).start
         array([0.25, 0.25, 0.25, 0.25])
     """
-    checks.positive_int(dimension, "dimension")
+    draws = Draws(horizon, trials, streams, seed, dimension)
     checks.between(0, 1, spread=spread)
-    draws = Draws(horizon, trials, streams, seed)
     drift = 0.1 * spread * draws.rng.uniform(-1.0, 1.0, dimension)
-    relatives = 1 + drift + 0.9 * spread * draws.uniform(1.0, dimension)
+    relatives = 1 + drift + 0.9 * spread * draws.uniform(1.0)
     return Problem.of(
         LogPortfolio(relatives, cash=0.0),
         SimplexRows(dimension),
@@ -436,9 +446,8 @@ def changing_halfspaces(
         >>> p.constants.slater_margin
         0.2
     """
-    checks.positive_int(dimension, "dimension")
+    draws = Draws(horizon, trials, streams, seed, dimension)
     checks.between(0, 0.3, margin=margin)
-    draws = Draws(horizon, trials, streams, seed)
     directions = draws.rng.normal(size=(dimension + 1, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     # Both numbers of a round in one draw, so that fewer rounds are the first of more.
@@ -446,14 +455,9 @@ def changing_halfspaces(
     limits = margin * (1 + 2 * drawn_limits)
     A = directions[(drawn_rows * (dimension + 1)).astype(int)][:, None]
     pull = 1.5 * directions.mean(axis=0) / np.linalg.norm(directions.mean(axis=0))
-    targets = pull + draws.uniform(0.5, dimension)
-    made = Problem.of(
-        Quadratic(targets, 6.0),
-        AffineStream(A, limits[:, None]),
-        Ball(1.0),
-        np.zeros(dimension),
-        name=f"changing half-spaces, d = {dimension}",
-    )
+    targets = pull + draws.uniform(0.5)
+    name = f"changing half-spaces, d = {dimension}"
+    made = _around_zero(Quadratic(targets, 6.0), AffineStream(A, limits[:, None]), 1.0, name)
     return replace(made, constants=made.constants.with_origin("derived", slater_margin=margin))
 
 
@@ -489,18 +493,12 @@ def crawl(
     """
     checks.above(1.0 - 1e-15, kappa=kappa)
     checks.positive(size=size)
-    checks.positive_int(dimension, "dimension")
+    lead = Draws(horizon, trials, streams, dimension=dimension).lead
     axis = np.zeros(dimension)
     axis[0] = 1.0
-    lead = Draws(horizon, trials, streams).lead
-    return Problem.of(
-        Linear(np.broadcast_to(-size * axis, (*lead, dimension))),
-        max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0)),
-        Ball(1.0),
-        np.zeros(dimension),
-        G_f=size,
-        name=f"crawl, kappa = {kappa:g}",
-    )
+    costs = Linear(np.broadcast_to(-size * axis, (*lead, dimension)))
+    constraint = max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0))
+    return _around_zero(costs, constraint, 1.0, f"crawl, kappa = {kappa:g}", G_f=size)
 
 
 @dataclass(frozen=True)
@@ -586,8 +584,7 @@ def adversarial_cube(
         array([-0., -0., -1., -0., -0.])
     """
     checks.one_of(ADVERSARIES, adversary=adversary)
-    checks.check_horizon(horizon)
-    checks.positive_int(dimension, "dimension")
+    draws = Draws(horizon, trials, streams, seed, dimension)
     checks.positive(size=size, radius=radius)
     constraint = LinfNorm(radius, dimension)
     costs: Linear | Adversarial
@@ -597,16 +594,14 @@ def adversarial_cube(
         def draw(source: Generator, lead: tuple[int, ...]) -> Array:
             return _draw_slopes(adversary, source, lead, dimension, size, phase)
 
-        costs = Linear(Draws(horizon, trials, streams, seed).draw(draw))
+        costs = Linear(draws.draw(draw))
     else:
-        if trials is not None and checks.positive_int(trials, "trials") > 1:
+        if trials is not None and trials > 1:
             raise InvalidValueError(
                 f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
                 f"has no streams, got {trials!r}"
             )
         push = Push(constraint, size, uncut=adversary == "uncut")
         costs = Adversarial(push, horizon, dimension, size)
-    domain = Ball(radius * np.sqrt(dimension))
-    return Problem.of(
-        costs, constraint, domain, np.zeros(dimension), G_f=size, name=f"cube, {adversary}"
-    )
+    reach = radius * np.sqrt(dimension)
+    return _around_zero(costs, constraint, reach, f"cube, {adversary}", G_f=size)

@@ -162,7 +162,7 @@ def test_a_deeper_start_is_pointed_out():
         (
             lambda x: (1 - float(x @ x), -2 * x),
             {"G_g": 4.0},
-            "g is not convex or s no subgradient of it",
+            "g is not convex, it has changed, s is no subgradient of it",
         ),
         (lambda x: (float(x[0]) - 1, np.array([-1.0, 0.0])), {"G_g": 2.0}, "no subgradient of it"),
     ],

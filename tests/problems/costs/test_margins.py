@@ -39,9 +39,7 @@ def test_chunks_of_other_runs_are_refused():
 
 
 def test_ruin_costs_infinitely_much():
-    value, gradient = LogPortfolio([[0.5], [-2.0]]).sum_at(np.ones(1))
-    assert value == np.inf
-    assert gradient.tolist() == [0.0]
+    assert LogPortfolio([[0.5], [-2.0]]).sum_at(np.ones(1))[0] == np.inf
 
 
 def test_numbers_of_the_rounds_must_have_the_shape_of_the_runs():

@@ -201,7 +201,7 @@ def from_log(
     if n > most:
         chosen = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
     few = (points[chosen], values[chosen], None if slopes is None else slopes[chosen])
-    found = _Pairs(*few, contexts[chosen], error, slope_error, math.inf if G_c is None else G_c)
+    found = Pairs(*few, contexts[chosen], error, slope_error, math.inf if G_c is None else G_c)
     for at in range(0, len(chosen), _BLOCK):
         found.compare(slice(at, at + _BLOCK))
     disagreement = found.find_disagreement(chosen)
@@ -260,7 +260,7 @@ class _Largest(NamedTuple):
         return _Largest(float(numbers[i, j]), (first + int(i), int(j)))
 
 
-class _Pairs:
+class Pairs:
     """What all pairs of rounds show."""
 
     def __init__(
@@ -271,7 +271,7 @@ class _Pairs:
         c: np.ndarray,
         value_error: float,
         slope_error: float,
-        G_c: float,
+        G_c: float = math.inf,
     ) -> None:
         self.x, self.g, self.s, self.c = x, g, s, c
         self.value_error, self.slope_error, self.G_c = value_error, slope_error, G_c
@@ -352,7 +352,7 @@ class _Pairs:
         fit = np.linalg.lstsq(known[near], self.g[near], rcond=None)[0]
         return float(np.linalg.norm(fit[1 : 1 + self.x.shape[1]]))
 
-    def find_concave(self, chosen: np.ndarray) -> str | None:
+    def find_concave(self, chosen: np.ndarray, word: str = "round") -> str | None:
         """Return what contradicts the convexity of g, in a sentence."""
         if not self.fall.rows:
             return None
@@ -360,9 +360,9 @@ class _Pairs:
         assert self.s is not None
         tangent = self.g[i] + self.s[i] @ (self.x[j] - self.x[i])
         return (
-            f"g = {self.g[j]:.6g} of round {chosen[j] + 1} is below the tangent of round "
-            f"{chosen[i] + 1}, {tangent:.6g} there: g is not convex, it has changed, or the errors "
-            "are larger"
+            f"g = {self.g[j]:.6g} of {word} {chosen[j] + 1} is below the tangent of {word} "
+            f"{chosen[i] + 1}, {tangent:.6g} there: g is not convex, it has changed, s is no "
+            "subgradient of it, or the errors are larger"
         )
 
 

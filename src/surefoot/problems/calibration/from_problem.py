@@ -17,6 +17,7 @@ from surefoot.core.arrays import to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, CostStream, Number, Region
+from surefoot.problems.calibration.from_log import Pairs
 from surefoot.problems.calibration.offers import Calibration, Conditions, Probe, offers_for
 from surefoot.problems.constraints import (
     Constraint,
@@ -430,15 +431,7 @@ def find_contradiction(probes: Sequence[Probe], constants: Constants, errors: Er
                 f"|s| = {steepest.steepness:.6g} at {steepest.point} exceeds G_g = {G_g:.6g}: "
                 "no step would be safe"
             )
-    for a in probes:
-        for b in probes:
-            way = b.point - a.point
-            below = a.value + float(a.subgradient @ way) - b.value
-            below -= 2 * errors.value + errors.slope * float(np.linalg.norm(way))
-            size = abs(a.value) + abs(b.value) + a.steepness * float(np.linalg.norm(way))
-            if below > 1e-9 * size:
-                return (
-                    f"g = {b.value:.6g} at {b.point} is below the {b.value + below:.6g} that the "
-                    f"subgradient at {a.point} allows: g is not convex or s no subgradient of it"
-                )
-    return None
+    points, values, slopes = (np.array(part) for part in zip(*probes, strict=True))
+    pairs = Pairs(points, values, slopes, points[:, :0], errors.value, errors.slope)
+    pairs.compare(slice(0, len(probes)))
+    return pairs.find_concave(np.arange(len(probes)), "probe")

@@ -112,28 +112,26 @@ def _make_offer(attempt: Callable[[Constants], Entry], constants: Constants, hor
     guesses = estimates_in(constants)
     hoped = attempt(constants)
     sure = attempt(_without(constants, *guesses)) if guesses else hoped
-    if hoped.tuned is None and sure.tuned is None:
+    tuned = sure.tuned or hoped.tuned
+    if tuned is None:
         return Offer(hoped.name, "none", missing=hoped.note)
-    regret_if = _regret(hoped, horizon)
-    without = {n: attempt(_without(constants, n)) for n in guesses}
-    if sure.tuned is not None:
-        offer = _offer(sure.name, "proved", sure.tuned, horizon)
-        if regret_if < offer.regret:
-            counts = [n for n in guesses if _regret(without[n], horizon) > regret_if]
-            offer = offer._replace(regret_if=regret_if, rests_on=tuple(counts) or guesses)
-        return offer
-    assert hoped.tuned is not None
-    needed = [n for n in guesses if without[n].tuned is None]
-    return _offer(hoped.name, "estimated", hoped.tuned, horizon)._replace(
-        regret=math.inf, regret_if=regret_if, rests_on=tuple(needed) or guesses
+    offer = Offer(
+        hoped.name,
+        "estimated" if sure.tuned is None else "proved",
+        tuned,
+        tuned.guarantee.kind,
+        _promise(tuned.guarantee, horizon),
+        _rank(sure, horizon)[1],
+        worth=tuned.guarantee.describe_worth(horizon),
     )
-
-
-def _offer(name: str, standing: Standing, tuned: Tuned[Any], horizon: int) -> Offer:
-    theorem = tuned.guarantee
-    regret, worth = float(theorem.regret_bound(horizon)), theorem.describe_worth(horizon)
-    promise = _promise(theorem, horizon)
-    return Offer(name, standing, tuned, theorem.kind, promise, regret, worth=worth)
+    best = _rank(hoped, horizon)
+    if best >= _rank(sure, horizon):
+        return offer
+    # An estimate counts without which the theorem does not apply; else, with a larger bound.
+    part = int(sure.tuned is not None)
+    ranks = {n: _rank(attempt(_without(constants, n)), horizon) for n in guesses}
+    counts = [n for n, rank in ranks.items() if rank[part] > best[part]]
+    return offer._replace(regret_if=best[1], rests_on=tuple(counts) or guesses)
 
 
 def _without(constants: Constants, *names: str) -> Constants:
@@ -142,9 +140,12 @@ def _without(constants: Constants, *names: str) -> Constants:
     return constants.with_origin("given", **dict.fromkeys(gone)) if gone else constants
 
 
-def _regret(entry: Entry, horizon: int) -> float:
-    """Return the bound of a theorem; inf where it does not apply."""
-    return math.inf if entry.tuned is None else float(entry.tuned.guarantee.regret_bound(horizon))
+def _rank(entry: Entry, horizon: int) -> tuple[bool, float]:
+    """Return whether a theorem does not apply, and its bound on the regret; less is better."""
+    tuned = entry.tuned
+    return tuned is None, math.inf if tuned is None else float(
+        tuned.guarantee.regret_bound(horizon)
+    )
 
 
 def _promise(guarantee: Guarantee, horizon: int) -> str:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import is_sparse
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.points import dimension_of, to_dense
 from surefoot.core.types import Array, Region
@@ -16,6 +15,8 @@ from surefoot.problems.constraints.base import Constraint
 from surefoot.sets import Ball
 
 __all__ = ["NoStartError", "Start", "find_start"]
+
+_MOST_ROWS = 2_000  # among which an equality is looked for, pair by pair
 
 
 class Start(NamedTuple):
@@ -176,27 +177,18 @@ class _Cuts:
 def _refuse_equality(constraint: Constraint, x: Array) -> None:
     """Raise if two linear rows are an equality: then no point is strictly feasible."""
     linear = np.flatnonzero(constraint.row_curvatures() == 0)
-    if not len(linear):
+    if not 0 < len(linear) <= _MOST_ROWS:
         return
-    values, A = constraint.query_all(x)
-    values, A = values[linear], A[linear]
-    squares = A.multiply(A) if is_sparse(A) else A * A
-    lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
-    offsets = (A @ x - values) / lengths
-    # One random number for each unit row and its offset: opposite rows have opposite ones, which
-    # sorting finds.
-    direction = np.random.default_rng(0).standard_normal(len(x) + 1)
-    keys = (A @ direction[:-1]) / lengths + direction[-1] * offsets
-    near = 1e-12 * float(np.linalg.norm(direction)) * (1 + abs(offsets))
-    order = np.argsort(keys)
-    places = np.minimum(np.searchsorted(keys[order], -keys - near), len(order) - 1)
-    others = order[places]
-    for i in np.flatnonzero(abs(keys + keys[others]) <= near):
-        one, other = to_dense(A[[i, others[i]]]) / lengths[[i, others[i]], None]
-        if abs(one + other).max() <= 1e-12:
-            pair = linear[sorted((i, others[i]))]
+    values, slopes = constraint.query_all(x)
+    A = to_dense(slopes[linear])
+    planes = np.column_stack([A, A @ x - values[linear]]) / np.linalg.norm(A, axis=1, keepdims=True)
+    near = 1e-12 * (1 + abs(planes[:, -1]))
+    for i, plane in enumerate(planes):
+        same = (abs(planes[:i] + plane).max(axis=1) <= near[:i]).nonzero()[0]
+        if len(same):
             raise NoStartError(
-                f"rows {pair[0]} and {pair[1]} are an equality written as two inequalities, so no "
-                "point is strictly feasible: solve it for one variable and substitute that, or "
-                "keep one row and let a free variable, such as cash, take its slack"
+                f"rows {linear[same[0]]} and {linear[i]} are an equality written as two "
+                "inequalities, so no point is strictly feasible: solve it for one variable and "
+                "substitute that, or keep one row and let a free variable, such as cash, take its "
+                "slack"
             )

@@ -8,13 +8,12 @@ from typing import Self, final
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import convert_like, find_largest, is_one_run, namespace, take_rows
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, instance_of, replace_unchecked, vector
 from surefoot.core.types import Array, Index, Number
 from surefoot.problems.constraints.affine import Affine, row_errors
-from surefoot.problems.constraints.base import Constraint, HasRowsOf, point
-from surefoot.problems.constraints.combine import shift
+from surefoot.problems.constraints.base import Constraint, HasRowsOf
+from surefoot.problems.constraints.combine import Shifted, shift
 from surefoot.sets import Ball
 
 __all__ = ["AffineStream", "ConstraintStream", "Drifting"]
@@ -60,12 +59,18 @@ class ConstraintStream(Declared, ABC, kw_only=False):
         return np.full(self.rows, np.inf)
 
     @abstractmethod
+    def at(self, t: Index) -> Constraint:
+        """Return the constraint of round t."""
+
+    @final
     def query(self, t: Index, x: Array) -> tuple[Number, Array]:
         """Return the value of round t's constraint and one subgradient, both at x."""
+        return self.at(t).query(x)
 
-    @abstractmethod
+    @final
     def query_all(self, t: Index, x: Array) -> tuple[Array, Array]:
         """Return all m constraints of round t separately."""
+        return self.at(t).query_all(x)
 
     @abstractmethod
     def rounds(self, start: int, stop: int) -> Self:
@@ -108,19 +113,11 @@ class Drifting(HasRowsOf, ConstraintStream, kw_only=False):
         """Return the row errors of the constraint shifted by the largest offset."""
         return shift(self.constraint, float(np.abs(self.offsets).max())).row_errors(domain)
 
-    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
-        """Return the constraint's value plus the round's offset, and its subgradient."""
-        g, s = self.constraint.query(x)
-        return g + self._offset(t), s
-
-    def query_all(self, t: Index, x: Array) -> tuple[Array, Array]:
-        """Return every row's value plus the round's offset, and the subgradients."""
-        g, s = self.constraint.query_all(x)
-        return g + self._offset(t), s
-
-    def _offset(self, t: Index) -> Number:
+    def at(self, t: Index) -> Shifted:
+        """Return the constraint with the offset of round t."""
         offset = self.offsets[t]
-        return float(offset) if isinstance(self.offsets, np.ndarray) else offset
+        rho = float(offset) if isinstance(self.offsets, np.ndarray) else offset
+        return replace_unchecked(Shifted(self.constraint, 0.0), rho=rho)
 
     def rounds(self, start: int, stop: int) -> Drifting:
         """Return the stream of the rounds from start to stop - 1."""
@@ -129,6 +126,9 @@ class Drifting(HasRowsOf, ConstraintStream, kw_only=False):
     def worst(self) -> Constraint:
         """Return the constraint at its tightest."""
         return shift(self.constraint, float(self.offsets.max()))
+
+
+_SOME_ROWS = Affine([[1.0]], [0.0])
 
 
 @final
@@ -198,22 +198,9 @@ class AffineStream(ConstraintStream, kw_only=False):
         """Return the largest error over all rounds, for each row."""
         return row_errors(self.row_slopes(domain), abs(self.b).max(axis=0), domain, self.dimension)
 
-    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
-        """Return value and subgradient of the largest row of round t."""
-        x = point(x, self.dimension)
-        A, values = self._values(t, x)
-        value, index = find_largest(values)
-        return value, take_rows(A, index)
-
-    def query_all(self, t: Index, x: Array) -> tuple[Array, Array]:
-        """Return all rows of round t."""
-        x = point(x, self.dimension)
-        A, values = self._values(t, x)
-        return values, A if is_one_run(x) else namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
-
-    def _values(self, t: Index, x: Array) -> tuple[Array, Array]:
-        A, b = convert_like(self.A[t], x), convert_like(self.b[t], x)
-        return A, (A @ x if is_one_run(x) else x @ A.T) - b
+    def at(self, t: Index) -> Affine:
+        """Return the rows of round t."""
+        return replace_unchecked(_SOME_ROWS, A=self.A[t], b=self.b[t])
 
     def rounds(self, start: int, stop: int) -> AffineStream:
         """Return the stream of the rounds from start to stop - 1."""

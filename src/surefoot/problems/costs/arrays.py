@@ -72,13 +72,27 @@ class ArrayCosts(Costs, Declared, kw_only=False):
         super().__post_init__()
         _freeze(self)
 
-    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
-        """Return value and gradient together; override this where they share work."""
-        return self.value(t, x), self.gradient(t, x)
-
     @abstractmethod
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
+        """Return the cost of round t at x, and a (sub)gradient there."""
+
+    @final
+    def value(self, t: Index, x: Array) -> Number:
+        """Return the cost of round t at x."""
+        return self.query(t, x)[0]
+
+    @final
+    def gradient(self, t: Index, x: Array) -> Array:
+        """Return a (sub)gradient of the cost of round t at x."""
+        return self.query(t, x)[1]
+
+    @final
     def sum_at(self, x: Array) -> tuple[float, Array]:
         """Return the sum of all costs at one action and a subgradient, for a stream of one run."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # All rounds at once, as if each were a run.
+            values, slopes = self.query(slice(None), np.broadcast_to(x, self._leading.shape))
+        return float(values.sum()), slopes.sum(axis=0)
 
     @property
     def _leading(self) -> Array:
@@ -171,20 +185,11 @@ class Linear(ArrayCosts, kw_only=False):
 
     slopes: Array
 
-    def value(self, t: Index, x: Array) -> Number:
-        r"""Return :math:`c_t^\top x`."""
-        return dot(x, convert_like(self.slopes[t], x))
-
-    def gradient(self, t: Index, x: Array) -> Array:
-        r"""Return :math:`c_t`, repeated for each run."""
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
+        r"""Return :math:`c_t^\top x` and :math:`c_t`, repeated for each run."""
         c = convert_like(self.slopes[t], x)
         # A shared slope still has to be an array per run, so that feedback has one shape.
-        return c if c.ndim == x.ndim else c + 0.0 * x
-
-    def sum_at(self, x: Array) -> tuple[float, Array]:
-        """Return the sum over all rounds, and its gradient."""
-        total = self.slopes.sum(axis=0)
-        return float(total @ x), total
+        return dot(x, c), c if c.ndim == x.ndim else c + 0.0 * x
 
     def value_bound(self, domain: Ball) -> float:
         r"""Bound the values over a ball by :math:`\max_t\|c_t\|` times its reach."""
@@ -222,25 +227,10 @@ class Quadratic(ArrayCosts, kw_only=False):
                 f"curvature must be one number, got shape {self.curvature.shape}"
             )
 
-    def value(self, t: Index, x: Array) -> Number:
-        r"""Return :math:`\tfrac{h}{2}\|x - v_t\|^2`."""
-        away = x - convert_like(self.targets[t], x)
-        return 0.5 * self.curvature * dot(away, away)
-
-    def gradient(self, t: Index, x: Array) -> Array:
-        r"""Return :math:`h(x - v_t)`."""
-        return self.curvature * (x - convert_like(self.targets[t], x))
-
     def query(self, t: Index, x: Array) -> tuple[Number, Array]:
-        """Return value and gradient from one difference."""
+        r"""Return :math:`\tfrac{h}{2}\|x - v_t\|^2` and :math:`h(x - v_t)`."""
         away = x - convert_like(self.targets[t], x)
         return 0.5 * self.curvature * dot(away, away), self.curvature * away
-
-    def sum_at(self, x: Array) -> tuple[float, Array]:
-        """Return the sum over all rounds, and its gradient."""
-        away = x - self.targets
-        value = 0.5 * self.curvature * np.vecdot(away, away).sum()
-        return float(value), self.curvature * away.sum(axis=0)
 
     def value_bound(self, domain: Ball) -> float:
         r"""Return the largest value on a ball, :math:`\tfrac h2(\max_t\|v_t - c\| + R)^2`."""
@@ -279,27 +269,16 @@ class LogPortfolio(ArrayCosts, kw_only=False):
     returns: Array
     cash: Number = nonnegative(default=1.0)
 
-    def value(self, t: Index, x: Array) -> Number:
-        """Return minus the logarithm of the round's growth."""
-        growth = self.cash + dot(x, convert_like(self.returns[t], x))
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
+        """Return minus the logarithm of the round's growth, and minus the returns divided by it."""
+        r = convert_like(self.returns[t], x)
+        growth = self.cash + dot(x, r if r.ndim == x.ndim else r + 0.0 * x)
         if isinstance(growth, float) and not growth > 0:
             raise InvalidValueError(
                 f"wealth must stay above 0 for its logarithm, got a growth of {growth:g} "
                 f"in round {t + 1}"
             )
-        return -log(growth)
-
-    def gradient(self, t: Index, x: Array) -> Array:
-        """Return minus the returns divided by the growth."""
-        r = convert_like(self.returns[t], x)
-        return -r / (self.cash + dot(x, r if r.ndim == x.ndim else r + 0.0 * x))
-
-    def sum_at(self, x: Array) -> tuple[float, Array]:
-        """Return the sum over all rounds, and its gradient."""
-        growth = self.cash + self.returns @ x
-        if not (growth > 0).all():
-            return np.inf, np.zeros_like(x)
-        return -float(np.log(growth).sum()), -(1 / growth) @ self.returns
+        return -log(where(growth > 0, growth, 0.0 * growth)), -r / growth
 
     def gradient_bound(self, domain: Ball) -> float | None:
         r"""Return :math:`\max_t \|r_t\|/(c + \min_x r_t^\top x)` on the ball; None if infinite."""
@@ -334,33 +313,17 @@ class ScoredCosts(ArrayCosts, kw_only=False):
         return float(np.linalg.norm(self.features, axis=-1).max())
 
     @final
-    def value(self, t: Index, x: Array) -> Number:
-        """Return the loss of round t at x."""
-        features, target = self._round(t, x)
-        return self.loss(dot(x, features), target)
-
-    @final
-    def gradient(self, t: Index, x: Array) -> Array:
-        """Return the slope of the loss times the features."""
-        features, target = self._round(t, x)
-        return self.slope(dot(x, features), target) * features
-
-    @final
-    def sum_at(self, x: Array) -> tuple[float, Array]:
-        """Return the sum over all rounds, and a subgradient of it."""
-        scores = self.features @ x
-        value = float(np.sum(self.loss(scores, self.targets)))
-        return value, self.slope(scores, self.targets) @ self.features
-
-    def _round(self, t: Index, x: Array) -> tuple[Array, Number]:
-        """Return features and target of a round in the shapes that match x."""
+    def query(self, t: Index, x: Array) -> tuple[Number, Array]:
+        """Return the loss of round t at x, and the slope of the loss times the features."""
         features, target = convert_like(self.features[t], x), convert_like(self.targets[t], x)
         if x.ndim == 1:
-            one = float(target) if isinstance(x, np.ndarray) else namespace(x).asarray(target)
-            return features, one
-        if features.ndim == 1:  # one stream for all runs
-            return features + 0.0 * x, target + 0.0 * x[:, :1]
-        return features, target[:, None]
+            target = float(target) if isinstance(x, np.ndarray) else namespace(x).asarray(target)
+        elif features.ndim == 1:  # one stream for all runs
+            features, target = features + 0.0 * x, target + 0.0 * x[:, :1]
+        else:
+            target = target[:, None]
+        score = dot(x, features)
+        return self.loss(score, target), self.slope(score, target) * features
 
 
 @final
