@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ from benchmarks.timing import Effort, Spread, Work, spread, take_turns
 from surefoot import Ball, Feedback, Problem
 from surefoot.games import Progress, Rate, fit_rate
 from surefoot.problems.constraints import LinfNorm
-from surefoot.problems.costs import Live, Quadratic
+from surefoot.problems.costs import FromChunks, Quadratic
 
 LONG, CHUNK = 100_000_000, 50_000
 """Rounds of the long game, and how many arrive at once."""
@@ -151,12 +151,11 @@ def _batch(problem: Problem) -> Work:
 def long_game(rounds: int, chunk: int) -> Long:
     """Play the paper's toy by the scan engine, its targets drawn one chunk at a time."""
 
-    def arriving() -> Iterator[Quadratic]:
-        rng = np.random.default_rng(0)
-        for _ in range(rounds // chunk):
-            yield Quadratic(rng.uniform(-1, 0, (chunk, 2)), 6.0)
+    def draw(start: int, stop: int) -> Quadratic:
+        rng = np.random.default_rng(start)
+        return Quadratic(rng.uniform(-1, 0, (stop - start, 2)), 6.0)
 
-    costs = Live(arriving(), horizon=rounds, dimension=2, bound=6 * (1 + math.sqrt(2)))
+    costs = FromChunks(draw, horizon=rounds, dimension=2, bound=6 * (1 + math.sqrt(2)))
     problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), np.zeros(2))
     wanted = iter(np.geomspace(rounds / 100, rounds, 9).astype(int).tolist())
     found, next_look, begun = Long([], [], []), next(wanted), [0, 0.0]

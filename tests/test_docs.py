@@ -549,9 +549,9 @@ COSTS = [
         NONE,
     ),
     KnownCosts(
-        "`Live`",
-        costs.Live(lambda: iter([costs.Linear(A)]), horizon=5, dimension=D, bound=3.5),
-        Says("as they arrive", A[2] @ X),
+        "`FromChunks`",
+        costs.FromChunks(lambda a, b: costs.Linear(A[a:b]), horizon=5, dimension=D, bound=3.5),
+        Says("a few rounds at a time", A[2] @ X),
         Says("`bound`", 3.5),
         NONE,
     ),

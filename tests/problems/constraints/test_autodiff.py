@@ -102,7 +102,7 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="bound must be a finite number > 0, got -1"):
         JaxConstraint(jnp.sum, bound=-1)
     strict = pytest.importorskip("array_api_strict")
-    with pytest.raises(TypeError, match="a constraint by JAX must be given NumPy or JAX actions"):
+    with pytest.raises(TypeError, match="a function of JAX must be given NumPy or JAX actions"):
         JaxConstraint(jnp.sum).query(strict.asarray([1.0]))
 
 

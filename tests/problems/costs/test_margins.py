@@ -1,9 +1,9 @@
-"""Slices of slices, chunks that are skipped, and shapes that nearly fit."""
+"""Slices of slices, and shapes that nearly fit."""
 
 import numpy as np
 import pytest
 
-from surefoot.problems.costs import Absolute, FromFunctions, Linear, Live, LogPortfolio
+from surefoot.problems.costs import Absolute, FromChunks, FromFunctions, Linear, LogPortfolio
 
 X = np.zeros(1)
 
@@ -15,26 +15,9 @@ def test_a_slice_of_a_slice_counts_from_the_first_round():
     assert costs.rounds(2, 8).rounds(1, 3).value(0, X) == 3.0
 
 
-def chunks(count, size=2):
-    return (Linear([[float(k * size + i)] for i in range(size)]) for k in range(count))
-
-
-def test_a_round_may_be_asked_for_twice():
-    costs = Live(chunks(3), horizon=6, dimension=1)
-    assert costs.gradient(0, X) == costs.gradient(0, X) == 0.0
-    assert costs.gradient(3, X) == costs.gradient(3, X) == 3.0
-
-
-def test_chunks_that_are_skipped_are_let_go():
-    costs = Live(chunks(5), horizon=10, dimension=1)
-    assert costs.gradient(0, X) == 0.0
-    assert costs.gradient(7, X) == 7.0
-    assert costs.gradient(9, X) == 9.0
-
-
 def test_chunks_of_other_runs_are_refused():
-    costs = Live((Linear(np.ones((2, 3, 1))) for _ in range(2)), horizon=4, dimension=1)
-    with pytest.raises(ValueError, match="runs None, got 1 and 3 at round 1"):
+    costs = FromChunks(lambda a, b: Linear(np.ones((b - a, 3, 1))), horizon=4, dimension=1)
+    with pytest.raises(ValueError, match="runs None, got 1, 1 and 3"):
         costs.gradient(0, X)
 
 

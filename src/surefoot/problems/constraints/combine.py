@@ -16,7 +16,7 @@ from surefoot.core.parameters import Declared, instance_of, number
 from surefoot.core.points import dimension_of, to_dense
 from surefoot.core.types import Array, Number, Region
 from surefoot.problems.constraints.affine import Affine, SparseAffine
-from surefoot.problems.constraints.base import Constraint, Wrapper
+from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.norms import L1Norm, L2Norm, LinfNorm, NuclearNorm, SpectralNorm
 from surefoot.problems.constraints.quadratic import EllipsoidNorm, QuadraticForm
 from surefoot.sets import Ball, Intersection
@@ -24,40 +24,11 @@ from surefoot.sets import Ball, Intersection
 __all__ = ["MaxOf", "PeekingError", "PlayedOnly", "Shifted", "max_of", "shift"]
 
 
-class MaxOf(Constraint, Declared, kw_only=False):
-    """The largest of several constraints; made by ``max_of``.
+class Combined(Constraint):
+    """A constraint made of others, its parts, whose rows it has in order."""
 
-    Sigma is the local one: where parts meet, a convex combination of gradients may be short.
-    """
-
+    __slots__ = ()
     parts: tuple[Constraint, ...]
-
-    def __post_init__(self) -> None:
-        if not self.parts:
-            raise InvalidValueError("max_of must be given at least one constraint, got none")
-        given: tuple[object, ...] = self.parts
-        strangers = [part for part in given if not isinstance(part, Constraint)]
-        if strangers:
-            how = ": FunctionConstraint(g, subgradient) takes it" * callable(strangers[0])
-            raise InvalidValueError(
-                f"max_of must be given constraints, got {describe(strangers[0])}{how}"
-            )
-        lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
-        if len(lengths) > 1:
-            raise InvalidValueError(
-                "max_of must be given constraints of one dimension, "
-                f"got {' and '.join(map(str, sorted(lengths)))}"
-            )
-
-    def query(self, x: Array) -> tuple[Number, Array]:
-        """Return value and subgradient of the largest part; of equal parts, the first."""
-        value, subgradient = self.parts[0].query(x)
-        for part in self.parts[1:]:
-            g, s = part.query(x)
-            # A NaN is larger than anything: a part that is not known must not be passed over.
-            larger = (g > value) | (g != g)
-            value, subgradient = where(larger, g, value), where(larger, s, subgradient)
-        return value, subgradient
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Return the constraints of all parts, in order, with the rows of each part separate."""
@@ -75,8 +46,8 @@ class MaxOf(Constraint, Declared, kw_only=False):
     def interior(self) -> Array | None:
         """The strictly feasible point of a part with the most overall slack, if there is one."""
         points = [p for part in self.parts if (p := part.interior) is not None]
-        best = min(points, key=self.value, default=None)
-        return best if best is not None and self.value(best) < 0 else None
+        worst = [max(float(part.value(p)) for part in self.parts) for p in points]
+        return points[int(np.argmin(worst))] if min(worst, default=0.0) < 0 else None
 
     @property
     def rows(self) -> int:
@@ -127,6 +98,42 @@ class MaxOf(Constraint, Declared, kw_only=False):
         )
 
 
+class MaxOf(Combined, Declared, kw_only=False):
+    """The largest of several constraints; made by ``max_of``.
+
+    Sigma is the local one: where parts meet, a convex combination of gradients may be short.
+    """
+
+    parts: tuple[Constraint, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InvalidValueError("max_of must be given at least one constraint, got none")
+        given: tuple[object, ...] = self.parts
+        strangers = [part for part in given if not isinstance(part, Constraint)]
+        if strangers:
+            how = ": FunctionConstraint(g, subgradient) takes it" * callable(strangers[0])
+            raise InvalidValueError(
+                f"max_of must be given constraints, got {describe(strangers[0])}{how}"
+            )
+        lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
+        if len(lengths) > 1:
+            raise InvalidValueError(
+                "max_of must be given constraints of one dimension, "
+                f"got {' and '.join(map(str, sorted(lengths)))}"
+            )
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        """Return value and subgradient of the largest part; of equal parts, the first."""
+        value, subgradient = self.parts[0].query(x)
+        for part in self.parts[1:]:
+            g, s = part.query(x)
+            # A NaN is larger than anything: a part that is not known must not be passed over.
+            larger = (g > value) | (g != g)
+            value, subgradient = where(larger, g, value), where(larger, s, subgradient)
+        return value, subgradient
+
+
 def _largest(bounds: Iterable[float | None]) -> float | None:
     """Return the largest of the parts' bounds, if all are known."""
     known = list(bounds)
@@ -146,11 +153,16 @@ def max_of(*constraints: Constraint) -> MaxOf:
     return MaxOf(constraints)
 
 
-class Shifted(Wrapper, Declared, kw_only=False):
+class Shifted(Combined, Declared, kw_only=False):
     r"""The constraint :math:`g(x) + \rho \le 0`; build it with ``shift``."""
 
     constraint: Constraint = instance_of(Constraint)
     rho: Number = number()
+
+    @property
+    def parts(self) -> tuple[Constraint, ...]:  # type: ignore[override]
+        """The constraint that is shifted."""
+        return (self.constraint,)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the shifted value and the unchanged subgradient."""
@@ -279,7 +291,7 @@ def _line(x: Array) -> str:
 
 
 @final
-class PlayedOnly(Wrapper):
+class PlayedOnly(Combined):
     """A constraint that refuses to be asked anywhere but at the action just played.
 
     Put it into a problem, and give it to an algorithm that holds its own oracle: a game of the
@@ -298,12 +310,13 @@ class PlayedOnly(Wrapper):
         played, [0.25 0.  ], and was asked at [0.5 0. ]
     """
 
-    __slots__ = ("_played", "constraint")
+    __slots__ = ("_played", "constraint", "parts")
 
     def __init__(self, constraint: Constraint) -> None:
         if not isinstance(constraint, Constraint):
             raise InvalidValueError(f"constraint must be a Constraint, got {constraint!r}")
         self.constraint: Constraint = constraint
+        self.parts: tuple[Constraint, ...] = (constraint,)
         self._played: Array | None = None
 
     def allow(self, x: Array) -> None:
@@ -332,3 +345,7 @@ class PlayedOnly(Wrapper):
         """Return the constraint's answer, if x is the action played."""
         self._refuse_elsewhere(x)
         return self.constraint.query_all(x)
+
+    def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
+        """Return the sigma of the constraint."""
+        return self.constraint.exact_sigma(epsilon)

@@ -19,6 +19,8 @@ from surefoot.sets import Ball
 
 __all__ = ["FunctionConstraint", "JaxConstraint"]
 
+_PURPOSE = "a function by automatic differentiation"
+
 
 class _StatedBounds(Constraint):
     """A constraint that knows about itself what its user says, and nothing of its shape."""
@@ -109,38 +111,42 @@ class JaxConstraint(_StatedBounds, Declared, kw_only=False):
     error: float | None = nonnegative(default=None)
 
     def __post_init__(self) -> None:
-        need("jax", "jax", "a constraint by automatic differentiation")
+        need("jax", "jax", _PURPOSE)
         super().__post_init__()
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value and the derivative, compiled, in float64; JAX actions stay in JAX."""
-        if not isinstance(x, np.ndarray):
-            if type(x).__module__.split(".")[0] not in ("jax", "jaxlib"):
-                raise InvalidTypeError(
-                    f"a constraint by JAX must be given NumPy or JAX actions, got {type(x)!r}"
-                )
-            return _differentiate(self.function, x.ndim > 1)(x)  # type: ignore[no-any-return]
-        jax = need("jax", "jax", "a constraint by automatic differentiation")
-        with jax.enable_x64(True):
-            value, s = _differentiate(self.function, x.ndim > 1)(jax.numpy.asarray(x))
-        if x.ndim > 1:
-            return np.array(value), np.array(s)
-        s = np.array(s)
-        if not np.isfinite(s).all():
+        value, s = query_jax(self.function, x)
+        if isinstance(value, float) and not np.isfinite(s).all():
             raise InvalidValueError(
                 f"the derivative of function must be finite, got {s!r} at x = {x!r}: where it has "
                 "none, as a root at 0, choose a subgradient with jax.numpy.where"
             )
-        return float(value), s
+        return value, s
+
+
+def query_jax(function: Callable[..., Number], x: Array, *data: Array) -> tuple[Number, Array]:
+    """Return the value of a function of an action and data, and its derivative in the action."""
+    jax = need("jax", "jax", _PURPOSE)
+    compiled = _differentiate(function, x.ndim > 1, len(data))
+    if not isinstance(x, np.ndarray):
+        if type(x).__module__.split(".")[0] not in ("jax", "jaxlib"):
+            raise InvalidTypeError(
+                f"a function of JAX must be given NumPy or JAX actions, got {type(x)!r}"
+            )
+        return compiled(x, *data)  # type: ignore[no-any-return]
+    with jax.enable_x64(True):
+        value, s = compiled(*map(jax.numpy.asarray, (x, *data)))
+    return np.array(value) if x.ndim > 1 else float(value), np.array(s)
 
 
 # Compiled code hangs on the function object, so it is kept from one query to the next.
 @lru_cache(maxsize=256)
-def _differentiate(function: Callable[[Array], Number], batch: bool) -> Any:
-    jax = need("jax", "jax", "a constraint by automatic differentiation")
+def _differentiate(function: Callable[..., Number], batch: bool, data: int) -> Any:
+    jax = need("jax", "jax", _PURPOSE)
 
-    def one(x: Array) -> Number:
-        value = function(x)
+    def one(x: Array, *rest: Array) -> Number:
+        value = function(x, *rest)
         if shape := checks.shape_of(value):
             raise InvalidValueError(
                 f"function(x) must be one number, got an array of shape {shape}"
@@ -151,8 +157,8 @@ def _differentiate(function: Callable[[Array], Number], batch: bool) -> Any:
     if not batch:
         return jax.jit(query)
 
-    def all_of(x: Array) -> tuple[Array, Array]:
-        value, s = jax.vmap(query)(x)
+    def all_of(x: Array, *rest: Array) -> tuple[Array, Array]:
+        value, s = jax.vmap(query, in_axes=(0, *[None] * data))(x, *rest)
         return namespace(value).reshape(value, (-1, 1)), s
 
     return jax.jit(all_of)

@@ -10,9 +10,10 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, instance_of, replace_unchecked, vector
+from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Index, Number
 from surefoot.problems.constraints.affine import Affine, row_errors
-from surefoot.problems.constraints.base import Constraint, HasRowsOf
+from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.combine import Shifted, shift
 from surefoot.sets import Ball
 
@@ -82,7 +83,7 @@ class ConstraintStream(Declared, ABC, kw_only=False):
 
 
 @final
-class Drifting(HasRowsOf, ConstraintStream, kw_only=False):
+class Drifting(ConstraintStream, kw_only=False):
     """One constraint that tightens and loosens: :math:`g_t(x) = g(x) + o_t`.
 
     Args:
@@ -103,6 +104,24 @@ class Drifting(HasRowsOf, ConstraintStream, kw_only=False):
     def horizon(self) -> int:
         """The number of rounds."""
         return int(self.offsets.shape[0])
+
+    @property
+    def dimension(self) -> int | None:
+        """The dimension of the constraint; None where it knows none."""
+        return dimension_of(self.constraint)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the constraint."""
+        return self.constraint.rows
+
+    def row_slopes(self, domain: Ball) -> Array:
+        """Return the row slopes of the constraint."""
+        return self.constraint.row_slopes(domain)
+
+    def row_curvatures(self, domain: Ball | None = None) -> Array:
+        """Return the row curvatures of the constraint."""
+        return self.constraint.row_curvatures(domain)
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """Return the constraint's own bound plus the largest offset, up or down."""

@@ -6,7 +6,6 @@ The losses of learning see the action through a score, the inner product with a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -127,15 +126,6 @@ class ArrayCosts(Costs, Declared, kw_only=False):
         if self.runs is None:
             return self
         return replace_unchecked(self, **{n: vars(self)[n][:, index] for n in self.series})
-
-    @classmethod
-    @final
-    def join(cls, parts: Sequence[Self]) -> Self:
-        """Return several streams as one, one after the other in time."""
-        if len(parts) == 1:
-            return parts[0]
-        joined = {n: np.concatenate([vars(p)[n] for p in parts]) for n in cls.series}
-        return replace_unchecked(parts[0], **joined)
 
 
 def _freeze(stream: ArrayCosts) -> None:

@@ -1,24 +1,26 @@
-"""Costs that are asked for while they are played: functions, an adversary, a source of chunks."""
+"""Costs that are asked for while they are played: functions, an adversary, chunks of rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Self, final
 
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import dot, is_one_run, namespace
+from surefoot.core.arrays import dot, namespace
 from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared, count, function, nonnegative, positive, rounds
 from surefoot.core.types import Array, Index, Number
+from surefoot.problems.constraints.functions import query_jax
 from surefoot.problems.costs.arrays import ArrayCosts, Costs, Linear
 from surefoot.sets import Ball
 
-__all__ = ["Adversarial", "FromFunctions", "Live", "from_jax"]
+__all__ = ["Adversarial", "FromChunks", "FromFunctions", "from_jax"]
 
 
 class _SharedCosts(Costs):
@@ -123,24 +125,13 @@ def from_jax(
         lengths = [len(a) for a in arrays]
         raise InvalidValueError(f"data must be arrays of one length, got lengths {lengths}")
 
-    def by_axes(function: Callable[..., Array]) -> dict[int, Callable[..., Array]]:
-        runs = jax.vmap(function, in_axes=(0, *[None] * len(arrays)))
-        return {1: jax.jit(function), 2: jax.jit(runs)}
-
-    values, slopes = by_axes(loss), by_axes(jax.grad(loss))
-
-    def call(functions: dict[int, Callable[..., Array]], t: Index, x: Array) -> Array:
+    def query(t: Index, x: Array) -> tuple[Number, Array]:
         xp = np if namespace(x) is np else jax.numpy
-        with jax.enable_x64(True):
-            return xp.array(functions[x.ndim](x, *(xp.asarray(a)[t] for a in arrays)))
-
-    def value_of(t: Index, x: Array) -> Number:
-        value = call(values, t, x)
-        return value if is_one_run(x) else value[:, None]
+        return query_jax(loss, x, *(xp.asarray(a)[t] for a in arrays))
 
     return FromFunctions(
-        value_of=value_of,
-        gradient_of=lambda t, x: call(slopes, t, x),
+        value_of=lambda t, x: query(t, x)[0],
+        gradient_of=lambda t, x: query(t, x)[1],
         horizon=len(arrays[0]),
         dimension=dimension,
         bound=bound,
@@ -181,16 +172,14 @@ class Adversarial(_SharedCosts, Declared, kw_only=False):
 
 
 @final
-class Live(Costs):
-    """Costs from an iterator of chunks, each a stream of the next few rounds.
+class FromChunks(Costs, Declared, kw_only=False):
+    """Costs from a function that returns a few rounds at a time.
 
-    Only the rounds now being played are held, so memory does not grow with the horizon. Rounds
-    are asked for in order; the past is gone, unless the source is a function that starts the
-    chunks again.
+    Only the rounds now being played are held, so memory does not grow with the horizon.
 
     Args:
-        source: an iterable of streams held as arrays (``Quadratic``, ``Logistic``, ...), all of
-            one kind, or a function that returns a fresh one each time.
+        chunk_of: from a first round (from 0) and the one after the last to their stream, held as
+            arrays (``Quadratic``, ``Logistic``, ...). Engines ask in order; regret asks again.
         horizon: number of rounds.
         dimension: length of an action.
         bound: upper bound on the gradients' norm, if you know one.
@@ -198,75 +187,30 @@ class Live(Costs):
 
     Example:
         >>> from surefoot.problems.costs import Linear
-        >>> minutes = (Linear([[1.0, float(k)], [2.0, float(k)]]) for k in range(1_000_000))
-        >>> costs = Live(minutes, horizon=2_000_000, dimension=2)
-        >>> costs.gradient(0, np.zeros(2)), costs.gradient(3, np.zeros(2))
-        (array([1., 0.]), array([2., 1.]))
+        >>> prices = np.arange(20.0).reshape(10, 2)  # or np.load(..., mmap_mode="r")
+        >>> costs = FromChunks(lambda a, b: Linear(prices[a:b]), horizon=10, dimension=2)
+        >>> costs.gradient(3, np.zeros(2))
+        array([6., 7.])
     """
 
-    def __init__(
-        self,
-        source: Iterable[ArrayCosts] | Callable[[], Iterable[ArrayCosts]],
-        *,
-        horizon: int,
-        dimension: int,
-        bound: float | None = None,
-        runs: int | None = None,
-    ) -> None:
-        if not callable(source) and not isinstance(source, Iterable):
-            raise InvalidValueError(f"source must be an iterable or a function, got {source!r}")
-        if bound is not None:
-            checks.positive(bound=bound)
-        self.horizon: int = checks.check_horizon(horizon)
-        self.dimension = dimension
-        self.runs = runs
-        self._bound = bound
-        self._source = source
-        self._chunks: Iterator[ArrayCosts] | None = None
-        self._start = 0
-        self._held: ArrayCosts | None = None
+    chunk_of: Callable[[int, int], ArrayCosts] = function()
+    horizon: int = rounds()
+    dimension: int = count()
+    bound: float | None = positive(default=None)
+    runs: int | None = count(default=None)
 
     def rounds(self, start: int, stop: int) -> ArrayCosts:
-        """Return the rounds from start to stop - 1; everything before them is dropped."""
-        if self._chunks is None or start < self._start:
-            self._restart(start)
-        parts = [] if self._held is None else [self._held]
-        held = self._start + sum(p.horizon for p in parts)
-        while held < stop:
-            chunk = next(self._chunks, None)  # type: ignore[arg-type]
-            if chunk is None:
-                raise InvalidValueError(
-                    f"source must have {self.horizon} rounds, the horizon, got {held} in all"
-                )
-            if not isinstance(chunk, ArrayCosts):
-                raise invalid("source", "an iterator of costs", chunk)
-            if chunk.dimension != self.dimension or chunk.runs != self.runs:
-                raise InvalidValueError(
-                    f"source must give chunks with dimension {self.dimension} and runs "
-                    f"{self.runs}, got {chunk.dimension} and {chunk.runs} at round {held + 1}"
-                )
-            held += chunk.horizon
-            if held > start:
-                parts.append(chunk)
-            else:
-                parts = []
-                self._start = held
-        whole = type(parts[0]).join(parts)
-        low = max(start, self._start)
-        self._held, self._start = whole.rounds(low - self._start, whole.horizon), low
-        return self._held.rounds(start - low, stop - low)
-
-    def _restart(self, start: int) -> None:
-        if callable(self._source):
-            self._chunks = iter(self._source())
-        elif self._chunks is None:
-            self._chunks = iter(self._source)
-        else:
+        """Return the rounds from start to stop - 1."""
+        chunk = self.chunk_of(start, stop)
+        if not isinstance(chunk, ArrayCosts):
+            raise invalid("chunk_of", "a function that returns costs", chunk)
+        found = chunk.horizon, chunk.dimension, chunk.runs
+        if found != (stop - start, self.dimension, self.runs):
             raise InvalidValueError(
-                f"rounds must be asked for in order, got round {start + 1} after round "
-                f"{self._start + 1}: give a function that starts the source anew"
+                f"chunk_of({start}, {stop}) must have {stop - start} rounds, dimension "
+                f"{self.dimension} and runs {self.runs}, got {found[0]}, {found[1]} and {found[2]}"
             )
-        self._start, self._held = 0, None
+        return chunk
 
     def value(self, t: int, x: Array) -> Number:
         """Return the cost of round t at x."""
@@ -277,27 +221,17 @@ class Live(Costs):
         return self.rounds(t, t + 1).gradient(0, x)
 
     def sum_at(self, x: Array) -> tuple[float, Array]:
-        """Return the sum over all rounds, chunk by chunk; needs a source that can restart."""
-        value, gradient, done = 0.0, np.zeros(self.dimension), 0
-        self._restart(0)
-        while done < self.horizon:
-            stop = min(done + 4096, self.horizon)
-            v, g = self.rounds(done, stop).sum_at(x)
-            value, gradient, done = value + v, gradient + g, stop
-        return value, gradient
+        """Return the sum over all rounds, chunk by chunk."""
+        edges = [*range(0, self.horizon, 4096), self.horizon]
+        parts = [self.rounds(*ends).sum_at(x) for ends in pairwise(edges)]
+        return sum(value for value, _ in parts), np.sum([slope for _, slope in parts], axis=0)
 
     def gradient_bound(self, domain: Ball | None = None) -> float | None:
         """Return the bound given."""
-        return self._bound
+        return self.bound
 
-    def run(self, index: Index) -> Live:
+    def run(self, index: Index) -> FromChunks:
         """Return the stream itself if all runs share it, else that of one run."""
-        source = self._source
         if self.runs is None:
             return self
-
-        def chunks() -> Iterator[ArrayCosts]:
-            return (chunk.run(index) for chunk in (source() if callable(source) else source))
-
-        shape = {"horizon": self.horizon, "dimension": self.dimension}
-        return Live(chunks if callable(source) else chunks(), **shape, bound=self._bound)
+        return replace(self, chunk_of=lambda a, b: self.chunk_of(a, b).run(index), runs=None)
