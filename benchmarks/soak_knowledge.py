@@ -187,8 +187,9 @@ def attack_average(rng: np.random.Generator) -> float:
     most = limit.depth * float(10 ** rng.uniform(-1, 0.5))
     size = limit.size * (1 + most / limit.depth)
     reach = float(np.linalg.norm(limit.middle)) + size
-    hull = LipschitzHull(G_g=1.0 + 1e-9, reach=reach, errors=Errors(evaluation=4 * limit.error))
-    player = RegionFilter(knowledge=AverageLimit(knowledge=hull, most=most))
+    errors = Errors(evaluation=4 * limit.error)
+    known = AverageLimit(G_g=1.0 + 1e-9, reach=reach, most=most, errors=errors)
+    player = RegionFilter(knowledge=known)
     state, total, worst = player.init(limit.middle), Fraction(0), -math.inf
     for _ in range(RUN):
         g, s = limit.value(state.x), limit.slope(state.x)

@@ -53,7 +53,9 @@ def test_a_gauge_asked_at_the_centre_answers_nothing_and_no_direction(gauge):
 
 
 def test_a_gauge_needs_its_centre_inside():
-    with pytest.raises(ValueError, match=r"^0 must be inside the set for a gauge, got a limit of"):
+    with pytest.raises(
+        ValueError, match=r"^b must be above 0 for a gauge, so that 0 is inside, got"
+    ):
         gauge_of(Box([0.0, -1.0], [1.0, 1.0]))
 
 

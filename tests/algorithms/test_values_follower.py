@@ -234,7 +234,7 @@ def test_no_slope_is_allowed_for_and_none_is_said_to_be():
     player = follower(value_error=0.01)
     assert name_of(player) == "ValuesFollower"
     assert player.errors.slope == math.inf
-    assert str(player.errors) == "allows for value errors up to 0.01, rounding; slopes only steer"
+    assert str(player.errors) == "allows for values off by up to 0.01, rounding; slopes only steer"
     assert "slope_error" not in ValuesFollower.parameters()
     with pytest.raises(InvalidValueError, match="ValuesFollower has no slope_error"):
         follower(slope_error=0.1)

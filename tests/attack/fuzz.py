@@ -67,7 +67,8 @@ def public() -> dict[str, Callable[..., Any]]:
     names = [name for name in parts if not name.startswith("_") and name not in ELSEWHERE]
     spaces += [importlib.import_module(f"surefoot.{name}") for name in names]
     for module in spaces:
-        for name in getattr(module, "__all__", ()):
+        is_types = module.__name__ == "surefoot.core.types"
+        for name in vars(module) if is_types else getattr(module, "__all__", ()):
             value = getattr(module, name)
             is_class = inspect.isclass(value) and not issubclass(value, BaseException)
             ours = getattr(value, "__module__", "").split(".")[0] == "surefoot"

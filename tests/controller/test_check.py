@@ -79,9 +79,7 @@ NEW = {
     "on any grid": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=Grid(0.05))),
     "relative": RegionFilter(knowledge=RelativeCurvature(L_0=0.0, L_1=1.1, reach=2.0)),
     "a log": RegionFilter(knowledge=LOG),
-    "an average": RegionFilter(
-        knowledge=AverageLimit(knowledge=LipschitzHull(G_g=G_G, domain=BOX), most=0.3)
-    ),
+    "an average": RegionFilter(knowledge=AverageLimit(G_g=G_G, domain=BOX, most=0.3)),
     "a ramp": LeaderFollower(G_g=G_G, domain=BALL, ramp=0.02),
     "ramps": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=1.5), ramp=(0.01, 0.03)),
 }
@@ -90,9 +88,7 @@ WITH_ERRORS = {
     "relative": RegionFilter(
         knowledge=RelativeCurvature(L_0=0.0, L_1=1.1, reach=2.0, errors=NOISY)
     ),
-    "an average": RegionFilter(
-        knowledge=AverageLimit(knowledge=LipschitzHull(G_g=G_G, domain=BOX, errors=NOISY), most=0.3)
-    ),
+    "an average": RegionFilter(knowledge=AverageLimit(G_g=G_G, domain=BOX, errors=NOISY, most=0.3)),
     "a ramp, moving": RegionFilter(
         knowledge=LipschitzHull(G_g=G_G, reach=1.5, start_bound=-0.1, errors=MOVING), ramp=0.02
     ),

@@ -327,7 +327,7 @@ def test_the_error_budget_is_in_the_sentence():
     known = LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(value=0.05, drift=1e-4))
     controller = Controller(RegionFilter(knowledge=known), [0.0, 0.0])
     controller.tell(proposal=[0.0, 0.1], **line(controller.ask()))
-    words = "allows for value errors up to 0.05, drift up to 0.0001 per round, rounding"
+    words = "allows for values off by up to 0.05, a drift of 0.0001 per round, rounding"
     assert words in str(controller.explain())
     assert controller.explain().errors.value == 0.05
 

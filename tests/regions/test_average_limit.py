@@ -11,7 +11,7 @@ from surefoot.algorithms import RegionFilter
 from surefoot.regions import AverageLimit, Errors, LipschitzHull
 from surefoot.sets import Box
 
-HULL = LipschitzHull(G_g=1.0, domain=Ball(3.0))
+HULL = {"G_g": 1.0, "domain": Ball(3.0)}
 
 
 def height(x):
@@ -24,7 +24,7 @@ def height(x):
 
 def test_one_step_by_hand():
     # g(0) = -1/2 leaves 1/2: up to |x| = 1 the sum is at most 0; then nothing is left.
-    player = RegionFilter(knowledge=AverageLimit(knowledge=HULL, most=2.0))
+    player = RegionFilter(knowledge=AverageLimit(**HULL, most=2.0))
     state, xs = player.init(np.zeros(1)), []
     for _ in range(3):
         state, info = player.step(state, Feedback(None, *height(state.x), proposal=np.array([9.0])))
@@ -54,7 +54,7 @@ def attack(rng, known, rounds, d=2, least=-2):
 
 @pytest.mark.parametrize("errors", [Errors(), Errors(value=0.03)])
 def test_the_sum_is_at_most_0_and_no_g_above_the_most(errors):
-    known = AverageLimit(knowledge=LipschitzHull(G_g=1.0, reach=4.0, errors=errors), most=0.4)
+    known = AverageLimit(G_g=1.0, reach=4.0, errors=errors, most=0.4)
     worst, top = attack(np.random.default_rng(1), known, 1_000)
     assert worst <= 0
     assert 0.2 < top <= 0.4
@@ -62,7 +62,7 @@ def test_the_sum_is_at_most_0_and_no_g_above_the_most(errors):
 
 def test_without_the_budget_the_attack_finds_a_violation(monkeypatch):
     monkeypatch.setattr(AverageLimit, "budget", lambda self, memory: 0.4)
-    known = AverageLimit(knowledge=LipschitzHull(G_g=1.0, reach=4.0), most=0.4)
+    known = AverageLimit(G_g=1.0, reach=4.0, most=0.4)
     assert attack(np.random.default_rng(1), known, 200, least=0)[0] > 0
 
 
@@ -80,12 +80,13 @@ def test_prices_that_change_pay_more_than_under_the_limit_of_every_round():
         return paid
 
     # Little where little is paid leaves more for where much is.
-    hull = LipschitzHull(G_g=1.0, domain=Box([0.0, 0.0], [2.0, 2.0]))
-    assert income(AverageLimit(knowledge=hull, most=1.0), 0.7) > 1.1 * income(hull, 0.0)
+    told = {"G_g": 1.0, "domain": Box([0.0, 0.0], [2.0, 2.0])}
+    average, hull = AverageLimit(**told, most=1.0), LipschitzHull(**told)
+    assert income(average, 0.7) > 1.1 * income(hull, 0.0)
 
 
 def test_a_controller_plays_it_and_takes_g_above_0_for_no_contradiction(tmp_path):
-    known = AverageLimit(knowledge=HULL, most=0.5)
+    known = AverageLimit(**HULL, most=0.5)
     path = tmp_path / "budget.jsonl"
     controller = Controller(RegionFilter(knowledge=known), start=[0.0, 0.0], journal=path)
     values = []
@@ -105,18 +106,18 @@ def test_a_controller_plays_it_and_takes_g_above_0_for_no_contradiction(tmp_path
     ("told", "sentence"),
     [
         ({"most": 0.0}, "most must be"),
-        ({"knowledge": 3.0}, "knowledge must be a LipschitzHull"),
-        ({"errors": Errors(drift=0.1)}, "AverageLimit must be of a g that is fixed"),
+        ({"G_g": 0.0}, "G_g must be"),
+        ({"errors": Errors(drift=0.1)}, "drift must be 0 for AverageLimit"),
         ({"convex": False}, "AverageLimit rests on the convexity of g"),
     ],
 )
 def test_bad_input_is_one_sentence(told, sentence):
     with pytest.raises(ValueError, match=sentence):
-        AverageLimit(**{"knowledge": HULL, "most": 1.0, **told})
+        AverageLimit(**{**HULL, "most": 1.0, **told})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("errors", [Errors(), Errors(value=0.03)])
 def test_attacked_for_20_000_rounds_in_all_the_sum_is_at_most_0(errors):
-    known = AverageLimit(knowledge=LipschitzHull(G_g=1.0, reach=4.0, errors=errors), most=0.4)
+    known = AverageLimit(G_g=1.0, reach=4.0, errors=errors, most=0.4)
     assert attack(np.random.default_rng(29), known, 10_000, d=3)[0] <= 0

@@ -267,7 +267,8 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
     memory = see(known, memory, np.zeros(1), -0.3, 2.0)
     memory = known.announce(memory, at(1.0))
     (said,) = known.contradictions(memory, Reading(np.zeros(1), -0.1, None, known.errors))
-    assert "above its bound -0.3 in this context, by rounds 1 and 2" in said
+    assert "above its certified bound -0.3: " in said
+    assert "is wrong (by rounds 1 and 2)" in said
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
         ),
         (
             lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), keep_start=True),
-            "keep_start, and a leader's gradient_bound, must be left out",
+            "keep_start must be False, and a leader's gradient_bound None",
         ),
     ],
 )

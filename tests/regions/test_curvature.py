@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball
 from surefoot.regions import Curvature, CurvatureRows, EmptyRegionError, Errors
-from surefoot.regions.quadratic import draw_along_slope, project_onto_ball
+from surefoot.regions.curvature import draw_along_slope, project_onto_ball
 from surefoot.sets import Box
 
 from ._seen import see, suspects

@@ -298,6 +298,6 @@ def test_under_drift_rows_that_the_action_is_outside_of_are_met_one_after_the_ot
 def test_slopes_whose_error_has_no_end_only_steer():
     assert str(Errors(slope=np.inf)) == "allows for rounding alone; slopes only steer"
     assert str(Errors(value=0.05, slope=np.inf)) == (
-        "allows for value errors up to 0.05, rounding; slopes only steer"
+        "allows for values off by up to 0.05, rounding; slopes only steer"
     )
-    assert str(Errors(slope=0.1)) == "allows for slope errors up to 0.1, rounding"
+    assert str(Errors(slope=0.1)) == "allows for slopes off by up to 0.1, rounding"

@@ -22,7 +22,7 @@ from surefoot.regions import (
     EstimatedCurvature,
     EstimatedHull,
     LipschitzHull,
-    MeanCertificate,
+    LogCertificate,
     Together,
 )
 from surefoot.sets import Box
@@ -96,7 +96,7 @@ def test_steps_by_hand():
     assert state.memory.spent == pytest.approx(spend(seen, 2.0)[0], abs=1e-12)
     assert [type(info.certificate) for _, _, info in seen[:3]] == [
         EstimatedCertificate,
-        MeanCertificate,
+        LogCertificate,
         EstimatedCertificate,
     ]
     estimate = player.knowledge.estimate(state.memory)
@@ -159,12 +159,12 @@ def test_a_return_rests_on_convexity_alone_in_rationals():
         limit, _, seen = attack(rng, 2.0, 30)
         for t, (_, _, info) in enumerate(seen[:-1]):
             why = info.certificate
-            if isinstance(why, MeanCertificate):
+            if isinstance(why, LogCertificate):
                 returns += 1
-                values = [Fraction(seen[i - 1][1]) for i in why.rounds]
+                values = [Fraction(seen[i - 1][1]) for i in why.points]
                 weights = [Fraction(w) for w in why.weights]
                 mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
-                points = [[Fraction(c) for c in seen[i - 1][0]] for i in why.rounds]
+                points = [[Fraction(c) for c in seen[i - 1][0]] for i in why.points]
                 p = [Fraction(c) for c in seen[t + 1][0]]
                 off = 0
                 for k, c in enumerate(p):
@@ -287,7 +287,7 @@ def test_an_action_of_ones_own_is_not_counted():
     seen = Feedback(None, *HAND(own), proposal=np.array([3.0]), action=own)
     state, info = player.step(state, seen)
     assert (state.memory.outside, state.memory.proved) == (0, 4.0)
-    assert isinstance(info.certificate, MeanCertificate)
+    assert isinstance(info.certificate, LogCertificate)
     assert HAND(state.x)[0] <= 0
 
 
@@ -435,9 +435,9 @@ def test_the_promise():
         ({"theta": -2}, "theta must be above 1, got -2"),
         ({"violations": -1}, "violations must be a whole number >= 0, got -1"),
         ({"violations": 1.5}, "violations must be a whole number >= 0, got 1.5"),
-        ({"largest_violation": 0.1}, "largest_violation needs largest_G_g"),
+        ({"largest_violation": 0.1}, "largest_violation must be None without largest_G_g"),
         ({"largest_G_g": 0.0}, "largest_G_g must be a finite number > 0, got 0.0"),
-        ({"errors": Errors(drift=0.1)}, "EstimatedHull must be of a g that is fixed, got a drift"),
+        ({"errors": Errors(drift=0.1)}, "drift must be 0 for EstimatedHull"),
         ({"convex": False}, "EstimatedHull rests on the convexity of g"),
         ({"domain": None}, "domain must be given where G_g is unknown"),
     ],
@@ -450,7 +450,7 @@ def test_bad_parameters_are_refused(told, words):
 @pytest.mark.parametrize(
     ("domain", "x1", "g", "s", "told", "words"),
     [
-        (Ball(1.0), [1.0], -1.0, [1.0], {}, "the start must be inside of the ball that holds"),
+        (Ball(1.0), [1.0], -1.0, [1.0], {}, "the start must be inside of the ball, not on"),
         (Box([-1.0], [1.0]), [0.0], -1.0, [0.0], {}, "nothing bounds G_g from below: give a Ball"),
         (Ball(1.0), [0.0], -1.0, [0.0], {"largest_G_g": 0.5}, "at least what the start proves, 1"),
         (Ball(1.0), [0.0], 0.0, [1.0], {}, "the start must be strictly feasible"),
@@ -469,7 +469,7 @@ def test_other_refusals():
         LeaderFollower.unknown(Ball(1.0), violations=1, gradient_bound=1.0)
     with pytest.raises(ValueError, match="domain must be a Ball that holds the feasible set"):
         EstimatedCurvature(domain=Box([-1.0], [1.0]))
-    with pytest.raises(ValueError, match="EstimatedCurvature must have exact readings"):
+    with pytest.raises(ValueError, match="errors must be those of exact readings"):
         EstimatedCurvature(domain=Ball(1.0), errors=Errors(value=0.1))
     hull = EstimatedHull(domain=Ball(1.0))
     with pytest.raises(ValueError, match="ramp needs a known G_g: the way back"):
@@ -478,7 +478,7 @@ def test_other_refusals():
         Together(rows=(hull, hull))
     player = filter_of(EstimatedHull(domain=Ball(2.0)))
     state = player.update(player.init(np.zeros(1)), Feedback(None, -1.0, np.ones(1)))
-    with pytest.raises(ValueError, match="a round must be told before the next where G_g is"):
+    with pytest.raises(ValueError, match="age must be 0 where G_g is unknown"):
         player.step(state, Feedback(None, -1.0, np.ones(1), action=np.zeros(1), age=1))
 
 

@@ -89,7 +89,7 @@ def test_a_set_that_is_announced_is_kept_too():
 
 def test_an_average_limit_is_kept_on_a_grid_and_in_an_announced_set():
     grid, small = Grid(0.1, BOX), Box([-1.0, -1.0], [0.65, 1.0])
-    known = AverageLimit(knowledge=LipschitzHull(G_g=1.0, domain=grid), most=0.5)
+    known = AverageLimit(G_g=1.0, domain=grid, most=0.5)
     player, total = RegionFilter(knowledge=known), 0.0
     state = player.init(np.zeros(2))
     for _ in range(30):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot.regions import CurvatureRows, EmptyRegionError, Errors, Reading
-from surefoot.regions.nearest import KnownSets
-from surefoot.regions.quadratics import Bounds, project_onto_bounds
+from surefoot.regions.nearest import Bounds, KnownSets, project_onto_bounds
 from surefoot.sets import Ball, Box, L1Ball, Simplex
 
 from ._seen import see

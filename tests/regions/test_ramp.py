@@ -235,7 +235,7 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         (
             0.1,
             Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
-            "ramp needs a LipschitzHull where g drifts",
+            "ramp must be that of a LipschitzHull where g drifts",
         ),
     ],
 )

@@ -105,7 +105,7 @@ def test_an_action_outside_certifies_nothing():
     [
         ({"L_0": -1.0}, "L_0 must be"),
         ({"L_1": 0.0}, "L_1 must be"),
-        ({"errors": Errors(drift=0.1)}, "RelativeCurvature must be of a g that is fixed"),
+        ({"errors": Errors(drift=0.1)}, "drift must be 0 for RelativeCurvature"),
         ({"reach": None}, "reach"),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_start_outside_and_a_set_without_a_projection_are_refused():
         known.init(np.array([-0.5, 0.5]))
     with pytest.raises(ValueError, match="rows must be 2, one per curvature in beta, got 3"):
         CurvatureRows(beta=(1.0, 2.0), rows=3, reach=1.0)
-    with pytest.raises(ValueError, match="constraint_value must have 2 entries"):
+    with pytest.raises(ValueError, match=r"constraint_value.shape must be \(2,\)"):
         seen(CurvatureRows(beta=(1.0, 2.0), reach=1.0), [0.0], [-1.0], [[1.0]])
 
 

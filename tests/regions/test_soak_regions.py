@@ -3,7 +3,7 @@
 import pytest
 from tests._scripts import script
 
-from surefoot.regions import quadratic
+from surefoot.regions import curvature
 
 soak = script("benchmarks/soak_regions.py")
 ALL = len(soak.KINDS) * len(soak.ADVERSARIES)
@@ -30,7 +30,7 @@ def test_without_the_margin_the_same_attack_finds_violations(kind, monkeypatch):
         return any(soak.attack(n, played=40, runs=40).violations for n in numbers)
 
     monkeypatch.setattr(soak, "_error", lambda constraint, ball: 0.0)
-    monkeypatch.setattr(quadratic, "_UNIT", 0.0)
+    monkeypatch.setattr(curvature, "UNIT", 0.0)
     assert violations()
 
 

@@ -27,7 +27,7 @@ def test_a_point_inside_comes_back_itself():
 @pytest.mark.parametrize("centre", [None, [1.0, -1.0]])
 def test_a_point_too_far_for_its_square_is_refused_and_loses_one_run_of_a_batch(centre):
     ball, far = Ball(2.0, centre), np.array([3e200, -4e200])
-    with pytest.raises(ValueError, match="the point to project must have a finite square"):
+    with pytest.raises(ValueError, match="the point to project must be of a finite square"):
         ball.project(far)
     p = ball.project(np.array([far, [7.0, -9.0]]))
     assert np.isnan(p[0]).all()
@@ -109,7 +109,7 @@ def test_a_centre_must_be_a_finite_vector(centre, sentence):
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 def test_a_point_too_far_to_square_is_refused():
-    with pytest.raises(ValueError, match=r"the point to project must have a finite square, got"):
+    with pytest.raises(ValueError, match=r"the point to project must be of a finite square, got"):
         Ball(1.0).project(np.array([1e200, 0.0]))
     np.testing.assert_allclose(Ball(1.0).minimize_linear(np.array([1e200, 0.0])), [-1.0, 0.0])
 

@@ -93,9 +93,9 @@ def test_a_polytope_may_be_a_part():
     ("arguments", "sentence"),
     [
         (([],), "sets must be at least one set, got none"),
-        (([3.0],), "sets must be sets, got 3.0"),
-        (([Ball(1.0)],), "sizes must be given, got a Ball without a dimension of its own"),
-        (([Ball(1.0)], [2, 3]), "sizes must be one for each set, got 2 for 1"),
+        (([3.0],), "sets must have project and contains and minimize_linear, got 3.0"),
+        (([Ball(1.0)],), "sizes must be given for this Ball, got None"),
+        (([Ball(1.0)], [2, 3]), "sizes must be 1, one for each set, got 2"),
         (([Ball(1.0)], [0]), "each of sizes must be a whole number >= 1, got 0"),
         (([Simplex(3)], [2]), "sizes must be 3 for this Simplex, got 2"),
     ],

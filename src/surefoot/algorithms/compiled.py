@@ -28,22 +28,20 @@ from surefoot.core.types import Array, ArrayLike, Feedback, Info
 from surefoot.regions import (
     CertifiedLength,
     Curvature,
+    CurvatureCertificate,
     CurvatureMemory,
     CurvatureRows,
     Errors,
+    HullCertificate,
     HullMemory,
     LengthMemory,
     LipschitzHull,
     Projection,
-    Reading,
-)
-from surefoot.regions.anchor import Anchor
-from surefoot.regions.certificates import (
-    CurvatureCertificate,
-    HullCertificate,
     PullCertificate,
+    Reading,
     StepCertificate,
 )
+from surefoot.regions.anchor import Anchor
 from surefoot.regions.hull import RUNGS, Ladder
 from surefoot.sets import Ball, Box
 

@@ -35,7 +35,7 @@ from surefoot.regions import (
     pull_share,
 )
 from surefoot.regions.checks import check_reach, check_start
-from surefoot.regions.quadratic import curvature_margin
+from surefoot.regions.curvature import curvature_margin
 
 __all__ = ["Measuring", "ValuesAndCurvature", "ValuesAveraging"]
 

@@ -52,7 +52,7 @@ _KINDS: dict[type, tuple[str, tuple[str, ...]]] = {
     CertifiedLength: ("length", ("G_g",)),
     Curvature: ("rows", ("beta",)),
     CurvatureRows: ("rows", ("rows", "beta")),
-    AverageLimit: ("average", ("most",)),
+    AverageLimit: ("average", ("G_g", "most")),
     RelativeCurvature: ("relative", ("L_0", "L_1")),
     HullOfLog: ("log", ("G_g",)),
 }
@@ -103,8 +103,6 @@ def facts_of(run: Run) -> PlainTable:
         return facts
     kind, names = _KINDS.get(type(knowledge), ("other", ()))
     constants = {name: getattr(knowledge, name) for name in names} | {"ramp": player.ramp}
-    if isinstance(knowledge, AverageLimit):
-        constants["G_g"] = knowledge.knowledge.G_g
     if isinstance(knowledge, ContextHull):
         constants["context"] = knowledge.context.facts
     known = {n: list(c) if isinstance(c, tuple) else c for n, c in constants.items()}

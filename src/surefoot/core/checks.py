@@ -224,7 +224,7 @@ def to_rows(value: Array, name: str) -> Array:
     return A
 
 
-def to_symmetric(value: Array, name: str) -> np.ndarray:
+def to_symmetric(value: Array, name: str) -> Array:
     """Return a finite, read-only, square and symmetric matrix."""
     M = _to_frozen(value, name, 2, largest=LARGEST**2)  # of a square form
     if M.shape[0] != M.shape[1]:
@@ -237,8 +237,7 @@ def to_symmetric(value: Array, name: str) -> np.ndarray:
         )
     # The last digits of a computed covariance: x'Mx sees the symmetric part alone, and the
     # gradient must agree with it.
-    mean: np.ndarray = freeze(0.5 * (M + M.T))
-    return mean
+    return freeze(0.5 * (M + M.T))
 
 
 def _to_frozen(value: Array, name: str, ndim: int, largest: float = LARGEST) -> np.ndarray:

@@ -5,16 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = [
-    "DamagedError",
-    "InvalidTypeError",
-    "InvalidValueError",
-    "StoreError",
-    "SurefootError",
-    "first_line",
-    "warn_caller",
-]
-
 
 class SurefootError(Exception):
     """The root of every error that the library raises on purpose.

@@ -7,8 +7,6 @@ from types import ModuleType
 
 from surefoot.core.errors import SurefootError
 
-__all__ = ["MissingExtraError", "need"]
-
 
 class MissingExtraError(SurefootError, ImportError):
     """An optional dependency is not installed."""

@@ -230,7 +230,7 @@ def projectable(*, default: object = MISSING, convex: bool = True) -> Declaratio
 def minimising(*, default: object = MISSING) -> Declaration:
     """Declare a set that minimises linear functions; it need not project."""
     rule = "a set that minimises linear functions"
-    return _object("set", rule, lambda v: _has_methods(v, "minimize_linear", "contains"), default)
+    return _object("set", rule, lambda v: has_methods(v, "minimize_linear", "contains"), default)
 
 
 def algorithm(*, default: object = MISSING) -> Declaration:
@@ -258,7 +258,8 @@ def anything(rule: str = "an object", *, default: object = MISSING) -> Declarati
     return _object("object", rule, lambda _: True, default)
 
 
-def _has_methods(value: object, *names: str) -> bool:
+def has_methods(value: object, *names: str) -> bool:
+    """Return whether an object, which is no class, has methods of these names."""
     return not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names)
 
 
@@ -266,7 +267,7 @@ def _set_instead(value: object) -> str:
     """Return what was given for a set, and the set that is meant where that can be said."""
     if isinstance(value, (int, float)):
         return f"{value!r}: Ball({value!r}) is the ball of that radius"
-    if _has_methods(value, "query", "constants"):
+    if has_methods(value, "query", "constants"):
         return f"the constraint {checks.repr_line(value)}: its region is the set"
     return repr(value)
 

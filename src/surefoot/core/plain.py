@@ -38,20 +38,6 @@ from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
 from surefoot.core.types import Array, Context, Feedback, RuleState
 
-__all__ = [
-    "NotPlainError",
-    "PlainTable",
-    "build",
-    "decode",
-    "describe",
-    "digest",
-    "encode",
-    "json_plain",
-    "known_classes",
-    "one_of",
-    "records_in",
-]
-
 ROOMS = ("sets", "regions", "algorithms")
 """The rooms whose public classes a file may name."""
 

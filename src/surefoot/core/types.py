@@ -21,29 +21,6 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checka
 
 import numpy as np
 
-__all__ = [
-    "Array",
-    "ArrayLike",
-    "Certificate",
-    "Context",
-    "CostStream",
-    "Feedback",
-    "HasArray",
-    "Index",
-    "Info",
-    "Needs",
-    "Number",
-    "Player",
-    "Real",
-    "Region",
-    "RegretObserver",
-    "RuleState",
-    "Solving",
-    "Source",
-    "State",
-    "needs_of",
-]
-
 # Any array that follows the array API (NumPy, JAX, torch, array-api-strict). Naming one of them
 # here would make that one a dependency of every rule.
 Array: TypeAlias = Any

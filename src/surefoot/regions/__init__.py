@@ -4,7 +4,6 @@
 
 from surefoot.regions.anchor import *
 from surefoot.regions.average_limit import *
-from surefoot.regions.certificates import *
 from surefoot.regions.certified_length import *
 from surefoot.regions.context import *
 from surefoot.regions.context_curvature import *

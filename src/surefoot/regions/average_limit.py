@@ -15,17 +15,14 @@ that nobody measured as what was certified; the sum is rounded up.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from surefoot.core.arrays import round_up
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, instance_of, positive
-from surefoot.core.types import Array, Certificate, Feedback
-from surefoot.regions.certificates import HullCertificate
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Certificate
 from surefoot.regions.errors import Errors
-from surefoot.regions.hull import HullMemory, LipschitzHull
-from surefoot.regions.region import Knowledge, Reading, Recertified, Region
+from surefoot.regions.hull import HullCertificate, HullMemory, LipschitzHull
+from surefoot.regions.region import Memory, Reading, Recertified, Region
 
 __all__ = ["AverageCertificate", "AverageLimit", "AverageMemory"]
 
@@ -65,17 +62,18 @@ class AverageMemory(NamedTuple):
     spent: float
 
 
-class AverageLimit(Knowledge):
+class AverageLimit(LipschitzHull):
     """Knowledge for a limit that must hold on the average over the rounds, at any time.
 
     Args:
-        knowledge: what is known of g, where g is at most ``most``; without drift.
         most: m, what no single g may exceed.
-        errors: those of the knowledge, unless given; so is the domain.
+
+    The others are those of :class:`~surefoot.regions.LipschitzHull`, where g is at most m; without
+    drift.
 
     Example:
         >>> import numpy as np
-        >>> known = AverageLimit(knowledge=LipschitzHull(G_g=1.0, reach=4.0), most=1.0)
+        >>> known = AverageLimit(G_g=1.0, reach=4.0, most=1.0)
         >>> x = np.zeros(1)  # g(x) = x - 0.5
         >>> memory = known.observe(known.init(x), Reading(x, -0.5, None, known.errors))
         >>> region = known.region(memory, known.errors)
@@ -85,67 +83,42 @@ class AverageLimit(Knowledge):
         next g is at most -...
     """
 
-    uses_slopes: ClassVar[bool] = False
-    rests_on_convexity: ClassVar[bool] = True
+    allows_drift: ClassVar[bool] = False
 
-    errors: Any = anything("the errors of readings", default=None)
-    knowledge: Any = instance_of(LipschitzHull)
     most: float = positive()
 
-    def __post_init__(self) -> None:
-        known = self.knowledge
-        if isinstance(known, LipschitzHull):  # anything else is refused below
-            own = {"errors": self.errors, "domain": self.domain}
-            for name, theirs in {"errors": known.errors, "domain": known.domain}.items():
-                if own[name] is None:
-                    object.__setattr__(self, name, theirs)
-        super().__post_init__()
-        if self.errors.drifts or self.knowledge.in_contexts:
-            what = "contexts" if self.knowledge.in_contexts else f"a drift of {self.errors.drift!r}"
-            raise InvalidValueError(f"AverageLimit must be of a g that is fixed, got {what}")
-        known = replace(self.knowledge, errors=self.errors, domain=self.domain)
-        object.__setattr__(self, "knowledge", known)
-
-    @property
-    def reach(self) -> float:
-        """The largest norm of a point with g at most m."""
-        return float(self.knowledge.reach)
-
-    @property
-    def constants(self) -> dict[str, float]:
-        """Those of the knowledge."""
-        constants: dict[str, float] = self.knowledge.constants
-        return constants
-
-    def init(self, x1: Array) -> AverageMemory:
+    def init(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
-        return AverageMemory(0.0, self.knowledge.init(x1), 0.0)
+        return AverageMemory(0.0, super().init(x1), 0.0)
 
     def budget(self, memory: AverageMemory) -> float:
         """Return what the rounds so far leave for the next g."""
         return min(self.most, -memory.spent)
 
-    def observe(self, memory: AverageMemory, reading: Reading) -> AverageMemory:
+    def observe(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
-        known, upper = self.knowledge, float(reading.g + reading.errors.value)
-        holds = not memory.rounds or known.holds(reading.x)
-        part = known.observe(memory.part, reading) if holds else known.age(memory.part)
+        upper, part = float(reading.g + reading.errors.value), memory.part
+        inside = not memory.rounds or super().holds(reading.x)
+        part = super().observe(part, reading) if inside else super().age(part)
         if memory.rounds and self.region(memory, reading.errors).contains(reading.x):
             upper = min(upper, self.budget(memory))
         return AverageMemory(memory.rounds + 1.0, part, round_up(memory.spent + upper))
 
-    def age(self, memory: AverageMemory) -> AverageMemory:
+    def age(self, memory: Memory) -> Memory:
         """Return the memory with a round in which nothing was read: its action was certified."""
         spent = round_up(memory.spent + self.budget(memory))
-        return AverageMemory(memory.rounds + 1.0, self.knowledge.age(memory.part), spent)
+        return AverageMemory(memory.rounds + 1.0, super().age(memory.part), spent)
 
-    def region(self, memory: AverageMemory, errors: Errors) -> Region:
+    def holds(self, x: Array) -> bool:
+        """Return True: what is read elsewhere counts for the sum."""
+        return True
+
+    def region(self, memory: Memory, errors: Errors) -> Region:
         """Return what the hull certifies for g less the budget."""
         budget = self.budget(memory)
-        balls: Any
         rounds, *balls = memory.part
         shifted = (b._replace(value=round_up(b.value - budget)) for b in balls)
-        part = self.knowledge.region(HullMemory(rounds, *shifted), errors)
+        part = super().region(HullMemory(rounds, *shifted), errors)
 
         def certify(hull: HullCertificate) -> AverageCertificate:
             bound = budget + hull.bound
@@ -153,20 +126,6 @@ class AverageLimit(Knowledge):
 
         return Recertified(part, certify)
 
-    def contradictions(self, memory: AverageMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what is impossible if the constants of the knowledge are right."""
-        found: tuple[str, ...] = self.knowledge.contradictions(memory.part, reading)
-        return found
-
-    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Any:
-        """Return how much g can rise over a length."""
-        return self.knowledge.rise(s, length, ahead=ahead)
-
-    def noise(self, d: int) -> float:
-        """Return a bound on the error of an observed g, beyond that of its reading."""
-        return float(self.knowledge.noise(d))
-
-    def read(self, x: Array, feedback: Feedback) -> tuple[Any, Any]:
-        """Return value and subgradient of a round; the latter may be missing."""
-        read: tuple[Any, Any] = self.knowledge.read(x, feedback)
-        return read
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
+        """Return what is impossible if the constants are right."""
+        return super().contradictions(memory.part, reading)

@@ -62,6 +62,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from surefoot.core import checks
 from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import (
     dot,
@@ -79,13 +80,18 @@ from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Solving
 from surefoot.core.types import Region as Set
-from surefoot.regions.certificates import StepCertificate
-from surefoot.regions.checks import check_reach, check_start, check_wish
-from surefoot.regions.errors import EmptyRegionError, Errors, is_zero, list_causes
+from surefoot.regions.checks import check_bound, check_rise, check_start, check_wish
+from surefoot.regions.errors import (
+    EmptyRegionError,
+    Errors,
+    describe_errors,
+    is_zero,
+    list_causes,
+)
 from surefoot.regions.region import Knowledge, Reading, Region
 from surefoot.sets import Ball, Box, project_halfspace
 
-__all__ = ["CertifiedLength", "LengthMemory", "LengthRegion"]
+__all__ = ["CertifiedLength", "LengthMemory", "LengthRegion", "StepCertificate"]
 
 _UNIT = 2.0**-53
 
@@ -159,14 +165,10 @@ class CertifiedLength(Knowledge):
         # Steps square lengths far shorter than the reach, and divide by what they get.
         both = (("G_g", self.G_g, self.G_g), ("domain", self.domain, self.reach))
         for name, value, size in both:
-            if (
-                isinstance(size, (float, np.ndarray))
-                and not (np.clip(size, 1e-120, 1e120) == size).all()
-            ):
-                raise InvalidValueError(
-                    f"{name} must be from 1e-120 to 1e120 in size, where squares are floats, "
-                    f"got {value!r}"
-                )
+            is_known = isinstance(size, (float, np.ndarray))
+            if is_known and not (np.clip(size, 1e-120, 1e120) == size).all():
+                rule = "from 1e-120 to 1e120 in size, where squares are floats"
+                raise checks.invalid(name, rule, value)
 
     @cached_property
     def reach(self) -> Number:
@@ -343,31 +345,72 @@ class CertifiedLength(Knowledge):
 
     def contradictions(self, memory: LengthMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading of one run has that is impossible if the constants are right."""
-        x, g, s, errors, age = reading
+        x, _, s, errors, age = reading
         noise, error, _ = self.margins(x.shape[-1])
         t, steepness, G_g = int(memory.rounds) + 1, norm(s), float(self.G_g)
-        found = list(check_reach(t, x, g + errors.value + noise, float(self.reach)))
-        if steepness > G_g * (1 + 1e-12) + errors.slope:
-            found.append(f"round {t}: |s| = {steepness:.6g} exceeds G_g = {G_g:.6g}")
+        found = check_rise(t, reading, G_g, noise, float(self.reach))
         if not memory.rounds:
-            return tuple(found)
+            return found
         slack = self._slack(memory, t - age, errors)
         rho = self.tightening(t, slack)
         limit = G_g * self._distance(memory, x, t - age, rho, errors) - rho + 2 * noise
-        if g - errors.value > limit:
-            why = list_causes(errors, f"G_g = {G_g:.6g} is too small")
-            found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
+        found += check_bound(t, reading, limit, 0.0, f"G_g = {G_g:.6g} is too small")
         after = self.observe(memory, reading)
         cut = max(after.level + after.rho - noise, 0.0) / steepness if steepness > 0 else 0.0
         # Computed distances err by the root of the rounding unit relative to themselves.
         if cut > after.distance * (1 + 1e-7) + error and after.upper > -after.rho:
             words = "G_g, sigma or the start is wrong"
-            found.append(
+            found += (
                 f"round {t}: the cut moves by {cut:.6g}, more than the distance "
                 f"{after.distance:.6g} to the tightened set: "
-                + (words if errors.is_exact else list_causes(errors, words))
+                + (words if errors.is_exact else list_causes(errors, words)),
             )
-        return tuple(found)
+        return found
+
+
+class StepCertificate(NamedTuple):
+    """Why the next action is feasible, with the numbers, all known before it is played.
+
+    Attributes:
+        round: the round that was played.
+        rule: "slack" where the action was inside the tightened set and g rises by at most G_g per
+            unit of length; "contraction" where the half-space brought it back towards that set;
+            "pulled" where errors left too little room and it went towards the anchor; "stayed"
+            where no step above the rounding level was certified and nothing moved.
+        slack: -g at the action played.
+        rho: the tightening of the round.
+        length: r, how far from the drawn-back action is certified.
+        taken: how far from it the next action is, never more than ``length``.
+        bound: the next g is at most this; never above 0.
+        G_g: the constant that the certificate rests on.
+        cut: whether the region changed the action that was wanted.
+        errors: what the certificate allows for.
+    """
+
+    round: int
+    rule: str
+    slack: float
+    rho: float
+    length: float
+    taken: float
+    bound: float
+    G_g: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        step = f"step {self.taken:.3g}" + (", cut" if self.cut else "")
+        why = {
+            "slack": f"slack {self.slack:.3g} and g rises by at most G_g = {self.G_g:g}",
+            "contraction": f"slack {self.slack:.3g} below rho = {self.rho:.3g}, moving back",
+            "pulled": f"slack {self.slack:.3g} leaves too little room, going to the anchor",
+            "stayed": f"no room above rounding at slack {self.slack:.3g}, so nothing moved",
+        }[self.rule]
+        return (
+            f"round {self.round}: {why}{describe_errors(self.errors)}: "
+            f"certified length {max(self.length, 0.0):.3g}, {step}; "
+            f"the next g is at most {self.bound:.3g}"
+        )
 
 
 class LengthRegion(Region):

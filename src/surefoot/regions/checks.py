@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +22,16 @@ BALL_TOO_SMALL = "the ball around the feasible set is too small"
 def check_one_run(x1: Array, domain: Set | None) -> None:
     """Raise unless a start is one NumPy vector, of the domain where there is one."""
     if not isinstance(x1, np.ndarray) or x1.ndim != 1:
-        raise InvalidValueError(f"x1 must be one NumPy vector, got {checks.repr_line(x1)}")
+        raise checks.invalid("x1", "one NumPy vector", x1)
     if domain is not None:
         start_in(domain, x1)
 
 
-def check_start(g: float, upper: float, margin: float) -> None:
+def check_start(g: float, upper: float, margin: float, where: str = "") -> None:
     """Raise unless a start is strictly feasible, by more than the error of g."""
     if not upper + margin < 0.0:
-        raise InvalidValueError(
-            f"the start must be strictly feasible, by more than the error of g, got g(x_1) = {g:g}"
-        )
+        rule = "strictly feasible, by more than the error of g"
+        raise InvalidValueError(f"the start must be {rule}, got g(x_1) = {g:g}{where}")
 
 
 def check_wish(w: Array, x: Array) -> None:
@@ -63,6 +63,48 @@ def check_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]
         f"round {t}: |x| = {size:.6g} and g is at most {upper:.3g}, but no feasible point is "
         f"longer than {reach:.6g}: {BALL_TOO_SMALL}",
     )
+
+
+def check_finite(g: float, s: Array | None) -> None:
+    """Raise unless a reading of one run is finite; the slope may be missing."""
+    if not math.isfinite(g):
+        raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+    if s is not None:
+        checks.refuse_unfinite(s, "constraint_subgradient")
+
+
+def check_rise(t: int, reading: Any, G_g: float, noise: float, reach: float) -> tuple[str, ...]:
+    """Return a sentence if an action is out of reach, and one if its slope is longer than G_g.
+
+    Args:
+        t: the round.
+        reading: what was read in it.
+        G_g: the longest slope.
+        noise: the error of an evaluation.
+        reach: the largest norm of a feasible point.
+    """
+    x, g, s, errors, _ = reading
+    found = check_reach(t, x, g + errors.value + noise, reach)
+    steep = 0.0 if s is None else norm(s)
+    if steep > G_g * (1 + 1e-12) + errors.slope:
+        found += (f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}",)
+    return found
+
+
+def check_bound(t: int, reading: Any, limit: float, noise: float, words: str) -> tuple[str, ...]:
+    """Return a sentence if a value is above a bound; what was allowed for is taken off before.
+
+    Args:
+        t: the round.
+        reading: what was read in it.
+        limit: the bound.
+        noise: what rounding may do.
+        words: the most likely cause.
+    """
+    if not reading.g - reading.errors.value > limit + noise:
+        return ()
+    why = list_causes(reading.errors, words)
+    return (f"round {t}: g = {reading.g:.6g} is above its certified bound {limit:.3g}: {why}",)
 
 
 def check_quadratic(

@@ -45,6 +45,13 @@ def read_numbers(value: Any, name: str, length: int | None = None) -> Array:
     return found
 
 
+def check_context(memory: Any, age: int) -> None:
+    """Raise unless a round can be read: its context was told, and it is read at once."""
+    if memory.context is None or age:
+        what = "contexts know no delay" if memory.context else "its context was not told"
+        raise InvalidValueError(f"round {int(memory.rounds) + 1} cannot be read: {what}")
+
+
 class ContextKind(Declared):
     """What is known of contexts; every method is pure.
 
@@ -98,8 +105,7 @@ class Additive(ContextKind, kw_only=False):
 
     def rise(self, before: Array, after: Array) -> Array:
         """Return the difference."""
-        found: Array = round_up(after - before)[..., 0]
-        return found
+        return round_up(after - before)[..., 0]
 
 
 class LipschitzContext(ContextKind, kw_only=False):
@@ -131,8 +137,7 @@ class LipschitzContext(ContextKind, kw_only=False):
             way = np.maximum(way, 0.0)
         # A sum of m squares, its root and the product err by less than (m + 8) units of 2^-53.
         above = 1.0 + (way.shape[-1] + 8) * 2.0**-52
-        found: Array = above * self.G_c * np.sqrt(np.einsum("...i,...i->...", way, way))
-        return found
+        return above * self.G_c * np.sqrt(np.einsum("...i,...i->...", way, way))
 
 
 class JointContext(LipschitzContext, kw_only=False):
@@ -165,8 +170,7 @@ class ToldDrift(ContextKind):
 
     def rise(self, before: Array, after: Array) -> Array:
         """Return what was told to have drifted in between."""
-        found: Array = round_up(after - before)[..., 0]
-        return found
+        return round_up(after - before)[..., 0]
 
     def fall(self, now: Array, before: Array) -> Array:
         """Return the same: g may have been that much larger before, too."""

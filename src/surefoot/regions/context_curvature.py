@@ -27,11 +27,10 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 from surefoot.core.arrays import round_up
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import instance_of
 from surefoot.core.types import Array, Context
 from surefoot.regions.anchor import Anchor
-from surefoot.regions.context import Additive
+from surefoot.regions.context import Additive, check_context
 from surefoot.regions.curvature import Curvature, CurvatureMemory
 from surefoot.regions.errors import Errors
 from surefoot.regions.region import Memory, Reading, Region
@@ -75,24 +74,14 @@ class ContextCurvature(Curvature):
 
     in_contexts: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
+    allows_drift: ClassVar[bool] = False
 
     context: Any = instance_of(Additive)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.errors.drifts:
-            raise InvalidValueError(
-                f"drift must be 0 where a context is told, got {self.errors.drift!r}"
-            )
 
     def init(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
         part = super().init(x1)
         return MovedMemory(0.0, None, None, part._replace(anchor=part.last))
-
-    def announce(self, memory: Memory, context: Context | None) -> Memory:
-        """Return the memory with the context of the next round; None where it is not known yet."""
-        return memory._replace(context=context)
 
     def _move(self, memory: MovedMemory) -> CurvatureMemory:
         """Return what was read as it is in the context of the next round."""
@@ -112,9 +101,7 @@ class ContextCurvature(Curvature):
 
     def observe(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
-        if memory.context is None or reading.age:
-            what = "contexts know no delay" if memory.context else "its context was not told"
-            raise InvalidValueError(f"round {int(memory.rounds) + 1} cannot be read: {what}")
+        check_context(memory, reading.age)
         part = super().observe(self._move(memory), reading)
         return MovedMemory(part.rounds, memory.context, None, part)
 

@@ -61,13 +61,19 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import norm, round_up
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import instance_of
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Context
-from surefoot.regions.checks import check_one_run, check_reach, check_start, check_wish
-from surefoot.regions.context import ContextKind, ToldDrift
-from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, list_causes
+from surefoot.regions.checks import (
+    check_bound,
+    check_finite,
+    check_one_run,
+    check_rise,
+    check_start,
+    check_wish,
+)
+from surefoot.regions.context import ContextKind, ToldDrift, check_context
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.regions.hull import LipschitzHull
 from surefoot.regions.region import Memory, Reading, Region
 
@@ -200,15 +206,11 @@ class ContextHull(LipschitzHull):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.keep_start:
-            raise InvalidValueError(
-                "keep_start, and a leader's gradient_bound, must be left out where there are "
-                "contexts, got True"
-            )
+            rule = "False, and a leader's gradient_bound None, where there are contexts"
+            raise checks.invalid("keep_start", rule, True)
         if self.errors.drifts:
-            raise InvalidValueError(
-                "drift must be told beside a context, as ToldDrift() or with the context, got "
-                f"drift = {self.errors.drift!r}"
-            )
+            rule = "told beside a context, as ToldDrift() or with the context"
+            raise checks.invalid("drift", rule, self.errors.drift)
 
     def init(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
@@ -218,10 +220,6 @@ class ContextHull(LipschitzHull):
             first = Context(np.zeros(1))
         seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
         return ContextMemory(0.0, None, first, seen)
-
-    def announce(self, memory: Memory, context: Context | None) -> Memory:
-        """Return the memory with the context of the next round; None where it is not known yet."""
-        return memory._replace(context=context)
 
     def age(self, memory: Memory) -> Memory:
         """Return the memory with a round in which nothing was read."""
@@ -233,13 +231,8 @@ class ContextHull(LipschitzHull):
         """Return the memory with a round in which something was read."""
         x, g, s, errors, age = reading
         t, context = memory.rounds + 1.0, memory.context
-        if context is None or age:
-            what = "its context was not told" if context is None else "contexts know no delay"
-            raise InvalidValueError(f"round {int(t)} cannot be read: {what}")
-        if not math.isfinite(g):
-            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-        if s is not None:
-            checks.refuse_unfinite(s, "constraint_subgradient")
+        check_context(memory, age)
+        check_finite(g, s)
         upper = g + errors.value
         if not memory.rounds:
             check_start(g, upper, self._lost(len(x)) * self.G_g)
@@ -266,22 +259,14 @@ class ContextHull(LipschitzHull):
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right."""
-        x, g, s, errors, _ = reading
-        t, noise = int(memory.rounds) + 1, self.noise(len(x))
-        found = list(check_reach(t, x, g + errors.value + noise, float(self.reach)))
-        if s is not None and norm(s) > self.G_g * (1 + 1e-12) + errors.slope:
-            found.append(f"round {t}: |s| = {norm(s):.6g} exceeds G_g = {self.G_g:.6g}")
-        if memory.rounds:
-            region = ContextRegion(self, memory, errors)
-            limit = region.bound(x)
-            if g - errors.value > limit + 4 * noise:
-                rests = " and ".join(str(i) for i in region.certificate(x).rounds)
-                why = list_causes(errors, f"G_g = {self.G_g:.6g} or {self.context!r} is wrong")
-                found.append(
-                    f"round {t}: g = {g:.6g} is above its bound {limit:.3g} in this context, by "
-                    f"rounds {rests}: {why}"
-                )
-        return tuple(found)
+        x, t, noise = reading.x, int(memory.rounds) + 1, self.noise(len(reading.x))
+        found = check_rise(t, reading, self.G_g, noise, float(self.reach))
+        if not memory.rounds:
+            return found
+        region = ContextRegion(self, memory, reading.errors)
+        limit, rests = region.bound(x), " and ".join(map(str, region.certificate(x).rounds))
+        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by rounds {rests})"
+        return found + check_bound(t, reading, limit, 4 * noise, words)
 
 
 class ContextRegion(Region):
@@ -336,8 +321,7 @@ class ContextRegion(Region):
 
     def fall(self, places: Array) -> Array:
         """Return how much larger g may have been in other contexts than in this one."""
-        found: Array = self.knowledge.context.fall(self.place, places)
-        return found
+        return self.knowledge.context.fall(self.place, places)
 
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
         """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
@@ -377,8 +361,7 @@ class ContextRegion(Region):
         weights, offset, far, room = self._ball(w)
         if far <= room + self.rounding:
             return w
-        point: Array = weights @ self.seen.x + (room / far) * offset
-        return point
+        return weights @ self.seen.x + (room / far) * offset
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
@@ -423,14 +406,10 @@ class ContextRegion(Region):
     def explain_empty(self) -> EmptyRegionError:
         """Return the error for a context in which nothing is certified."""
         best = int(self.radii.argmax())
-        point, place = self.centres[best], np.array2string(self.place, separator=", ")
-        return EmptyRegionError(
-            f"round {int(self.round)}: no next action is certified in the context {place}: the "
-            f"smallest bound on g is {self.levels(self.mixes)[best]:.3g}, at "
-            f"{np.array2string(point, separator=', ')}; the start must be feasible in every "
-            "context: give a bound (start_bound)",
-            point,
-        )
+        point, bound = self.centres[best], self.levels(self.mixes)[best]
+        why = EmptyRegionError.of_drift(self.round, point, bound, 0.0)
+        hint = "the start must be feasible in every context: give a bound (start_bound)"
+        return EmptyRegionError(f"{why}; {hint}", point)
 
 
 def _pairs_around(place: Array, places: Array) -> Array:

@@ -42,13 +42,21 @@ drift, v counted once for every round since the reading, it may not, and the nea
 U = 0 is taken. Where there is none, the action is pulled towards the deepest one of the past
 (:mod:`surefoot.regions.anchor`), for which g must be convex; where that is of no help either,
 :class:`surefoot.regions.EmptyRegionError` is raised, and a run of a batch becomes NaN.
+
+An error of the slope bends a region. The bound
+:math:`U(q) = h + s^\top q + \tau\|q\| + \frac\beta2\|q\|^2` is at most
+:math:`h + \frac{\tau\ell}2 + s^\top q + \frac12(\beta + \tau/\ell)\|q\|^2` for any length
+:math:`\ell > 0`, with the same value and slope where :math:`\|q\| = \ell`. So the projection onto
+the ball of the right length is that onto :math:`\{U \le 0\}`, and that onto any other is in it.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -67,19 +75,30 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.points import all_entries, nan_where_invalid, reach_of
+from surefoot.core.points import UNIT, all_entries, nan_where_invalid
 from surefoot.core.types import Array, Number
 from surefoot.regions.anchor import Anchor, pull_share
-from surefoot.regions.certificates import CurvatureCertificate, PullCertificate
 from surefoot.regions.checks import check_quadratic, check_reach, check_start, check_wish
-from surefoot.regions.errors import EmptyRegionError, Errors, is_zero
-from surefoot.regions.nearest import EVERYWHERE, KnownSets
-from surefoot.regions.quadratic import Quadratic, Search, curvature_margin, search_lengths
-from surefoot.regions.quadratics import Bounds
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, is_zero
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets
 from surefoot.regions.region import Knowledge, Projection, Reading, Region, WithinBall
 from surefoot.sets import Ball
 
-__all__ = ["Curvature", "CurvatureMemory", "CurvatureRegion"]
+__all__ = [
+    "Curvature",
+    "CurvatureCertificate",
+    "CurvatureMemory",
+    "CurvatureRegion",
+    "PullCertificate",
+]
+
+
+TRIES = 3
+"""A far point loses digits in the first projection; the second starts where they are not lost."""
+LENGTHS = 8
+"""How many lengths are tried at the most where the slope errs."""
+SHORTEST = 1e-12
+"""A length relative to the reach, at which the error of the slope is below every margin."""
 
 
 class CurvatureMemory(NamedTuple):
@@ -106,7 +125,125 @@ class CurvatureMemory(NamedTuple):
     curvature_seen: Number
 
 
-class Curvature(Knowledge):
+class QuadraticBounds(Knowledge):
+    """Knowledge that bounds g, or each of several constraints, by a quadratic function.
+
+    Attributes:
+        each: what is known of each constraint by itself: those of several are as those of a batch.
+    """
+
+    reach: Number = positive(default=None)
+
+    @property
+    def each(self) -> Any:
+        """What is known of one constraint by itself."""
+        return self
+
+    @abstractmethod
+    def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> Region:
+        """Return what is certified in round t, in the known set or not."""
+
+    def largest(self, numbers: Number) -> Number:
+        """Return the largest of numbers that are one per constraint."""
+        return numbers
+
+    def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+        """Return the memory with a round in which something was read.
+
+        From an action that may be outside nothing is certified: then what was known before is kept.
+        """
+        made = self.remember(memory, reading)
+        outside = (memory.rounds > 0) & (self.largest(made.last.value) > 0)
+        if outside is False:
+            return made
+        kept = memory._replace(rounds=made.rounds, curvature_seen=made.curvature_seen)
+        chosen: CurvatureMemory = _choose(outside, kept, made)
+        return chosen
+
+    def remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+        """Return the memory of a reading, whatever it says."""
+        x, g, s, errors, age = reading
+        t, when = memory.rounds + 1.0, memory.rounds + 1.0 - age
+        upper, slope_error = g + errors.value, memory.slope_error
+        if not errors.is_exact:
+            # What was certified before the round bounds g there as well as the reading does; the
+            # half of the margin that is in it is more than its rounding. Where the action stayed
+            # nothing is rounded. A row's bound belongs to a point at which all rows had bounds of
+            # at most 0.
+            region = self.find_region(memory, when, errors)
+            each = region.base.each
+            bound, stayed = each.bound(x), all_entries(x == region.x)
+            known = (memory.rounds > 0) & (stayed | region.contains(x))
+            before = where(stayed, each.level, minimum(bound, 0.0 * bound))
+            upper = where(known, minimum(upper, before), upper)
+        if slope_error is not None or not is_zero(errors.slope):
+            slope_error = errors.slope + 0.0 * memory.rounds
+        last = Anchor(x, upper, when)
+        made = memory._replace(
+            rounds=t, last=last, low=g - errors.value, s=1.0 * s, slope_error=slope_error
+        )
+        region = self.find_region(made, t + 1.0, errors)
+        noise = region.base.each.noise
+        worst = upper + noise
+        made = self.check_round(memory, reading, made, worst)
+        anchor = memory.anchor
+        if anchor is not None:
+            level = self.largest(anchor.level(when, self.errors.drift))
+            deeper = (memory.rounds == 0) | (self.largest(worst) < level)
+            new = (x, worst, when)
+            anchor = Anchor(*(where(deeper, a, b) for a, b in zip(new, anchor, strict=True)))
+        return made._replace(
+            anchor=anchor,
+            depth=maximum(memory.depth, region.radius),
+            curvature_seen=self.largest(least_curvature(memory, made, noise)),
+        )
+
+    def check_round(
+        self, memory: CurvatureMemory, reading: Reading, made: CurvatureMemory, worst: Number
+    ) -> CurvatureMemory:
+        """Refuse a reading that is not finite, and a start that is not feasible.
+
+        A run of a batch cannot be refused: it becomes NaN, which the game reports.
+        """
+        g, x = reading.g, reading.x
+        if not is_number(g):
+            lost = (memory.rounds == 0) & (worst >= 0) | (abs(g) < math.inf) ^ True
+            return made._replace(last=made.last._replace(x=where(lost, math.nan, x)))
+        if not math.isfinite(g):
+            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+        if not dot(made.s, made.s) < math.inf:
+            checks.refuse_unfinite(to_numpy(reading.s), "constraint_subgradient")
+            raise InvalidValueError("constraint_subgradient must have a finite square")
+        if memory.rounds == 0:
+            check_start(g, worst, 0.0)
+        return made
+
+    def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
+        """Return what is certified in the next round, in the known set where there is one."""
+        return self.find_region(memory, memory.rounds + 1.0, errors).within(self.domain)
+
+    def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading of one run has that is impossible if beta and errors are right."""
+        x, g, _, errors, age = reading
+        t = memory.rounds + 1.0
+        new = self.find_region(self.remember(memory, reading), t - age, errors).base
+        upper = np.reshape(g, np.shape(new.each.noise)) + errors.value + new.each.noise
+        found = check_reach(int(t), x, float(np.max(upper)), float(self.reach))
+        if not memory.rounds:
+            return found
+        old = self.find_region(memory, t - age, errors)
+        if (new.upper > 0 or not self.convex) and not old.contains(x):
+            return found  # on a way outside of the feasible set the curvature may be any
+        length, over = new.each.excess_over(old.base.each)
+        noise = old.base.each.noise + new.each.noise
+        numbers = (np.ravel(column) for column in (g, over, self.each.beta, noise))
+        for i, (value, excess, beta, rounding) in enumerate(zip(*numbers, strict=True)):
+            name = f"g[{i}]" if self.row_count > 1 else "g"
+            found += check_quadratic(int(t), value, length, excess, beta, rounding, errors, name)
+        return found
+
+
+class Curvature(QuadraticBounds):
     r"""Knowledge that g curves upwards by at most :math:`\beta` on the feasible set.
 
     For a twice differentiable g this says that no eigenvalue of its Hessian is above
@@ -136,12 +273,6 @@ class Curvature(Knowledge):
     """
 
     beta: Number = nonnegative()
-    reach: Number = positive(default=None)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reach is None:
-            object.__setattr__(self, "reach", reach_of(self.domain))
 
     @property
     def is_one_run(self) -> bool:  # type: ignore[override]
@@ -158,96 +289,155 @@ class Curvature(Knowledge):
         anchor = here if errors.drifts else None
         return CurvatureMemory(zero, here, zero, 0.0 * x1, slope_error, anchor, zero, zero)
 
-    def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
-        """Return the memory with a round in which something was read.
-
-        From an action that may be outside nothing is certified: then what was known before is kept.
-        """
-        made = self._remember(memory, reading)
-        outside = (memory.rounds > 0) & (made.last.value > 0)
-        if outside is False:
-            return made
-        kept = memory._replace(rounds=made.rounds, curvature_seen=made.curvature_seen)
-        chosen: CurvatureMemory = _choose(outside, kept, made)
-        return chosen
-
-    def _remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
-        """Return the memory of a reading, whatever it says."""
-        x, g, s, errors, age = reading
-        t, when = memory.rounds + 1.0, memory.rounds + 1.0 - age
-        upper, slope_error = g + errors.value, memory.slope_error
-        if not errors.is_exact:
-            # What was certified before the round bounds g there as well as the reading does; the
-            # half of the margin that is in it is more than its rounding. Where the action stayed
-            # nothing is rounded.
-            region = CurvatureRegion(self, memory, when, errors)
-            bound, stayed = region.bound(x), all_entries(x == region.x)
-            known = (memory.rounds > 0) & (stayed | region.contains(x))
-            before = where(stayed, region.level, minimum(bound, 0.0 * bound))
-            upper = where(known, minimum(upper, before), upper)
-        if slope_error is not None or not is_zero(errors.slope):
-            slope_error = errors.slope + 0.0 * g
-        last = Anchor(x, upper, when)
-        made = memory._replace(
-            rounds=t, last=last, low=g - errors.value, s=1.0 * s, slope_error=slope_error
-        )
-        region = CurvatureRegion(self, made, t + 1.0, errors)
-        worst = upper + region.noise
-        if is_number(g):
-            self._check_round(memory, reading, region, worst)
-        else:
-            # A run of a batch cannot be refused: it becomes NaN, which the game reports.
-            lost = (memory.rounds == 0) & (worst >= 0) | (abs(g) < math.inf) ^ True
-            made = made._replace(last=last._replace(x=where(lost, math.nan, x)))
-        anchor = memory.anchor
-        if anchor is not None:
-            deeper = (memory.rounds == 0) | (worst < anchor.level(when, self.errors.drift))
-            new = (x, worst, when)
-            anchor = Anchor(*(where(deeper, a, b) for a, b in zip(new, anchor, strict=True)))
-        return made._replace(
-            anchor=anchor,
-            depth=maximum(memory.depth, region.radius),
-            curvature_seen=least_curvature(memory, made, region.noise),
-        )
-
-    def _check_round(
-        self, memory: CurvatureMemory, reading: Reading, region: CurvatureRegion, worst: float
-    ) -> None:
-        """Refuse a reading of one run that is not finite, and a start that is not feasible."""
-        if not math.isfinite(reading.g):
-            raise InvalidValueError(f"constraint_value must be finite, got {reading.g!r}")
-        if not region.ball.squared < math.inf:
-            checks.refuse_unfinite(to_numpy(reading.s), "constraint_subgradient")
-            raise InvalidValueError("constraint_subgradient must have a finite square")
-        if memory.rounds == 0:
-            check_start(reading.g, worst, 0.0)
+    def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> CurvatureRegion:
+        """Return the ball in round t."""
+        return CurvatureRegion(self, memory, t, errors)
 
     def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return the ball, in the known set where there is one."""
-        region = CurvatureRegion(self, memory, memory.rounds + 1.0, errors)
-        if isinstance(self.domain, Ball):
-            return WithinBall(region, self.domain)
-        return region.within(self.domain)
-
-    def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading of one run has that is impossible if beta and errors are right."""
-        x, g, _, errors, age = reading
-        t = memory.rounds + 1.0
-        new = CurvatureRegion(self, self._remember(memory, reading), t - age, errors)
-        found = check_reach(int(t), x, g + errors.value + new.noise, float(self.reach))
-        if not memory.rounds:
-            return found
-        old = CurvatureRegion(self, memory, t - age, errors)
-        if (new.upper > 0 or not self.convex) and not old.contains(x):
-            return found  # on a way outside of the feasible set the curvature may be any
-        length, over = new.excess_over(old)
-        noise = old.noise + new.noise
-        return found + check_quadratic(int(t), g, length, over, self.beta, noise, errors)
+        if not isinstance(self.domain, Ball):
+            return super().region(memory, errors)
+        return WithinBall(self.find_region(memory, memory.rounds + 1.0, errors), self.domain)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length, from a point within 2M of where s was read."""
         steep = norm(s) + self.errors.slope
         return (steep + self.beta * ((4 if ahead else 2) * self.reach + length)) * length
+
+
+class Quadratic(NamedTuple):
+    """The points where a quadratic bound is at most 0.
+
+    Attributes:
+        x: where the slope was read.
+        level: h, the bound there.
+        s: the slope.
+        squared: the inner product of s with itself.
+        beta: the curvature.
+        margin: e, for rounding: points are sought where the bound is at most -e, and accepted where
+            it is at most -e/2.
+    """
+
+    x: Array
+    level: Number
+    s: Array
+    squared: Number
+    beta: Number
+    margin: Number
+
+    @property
+    def up(self) -> Number:
+        """The bound at x with the margin."""
+        return self.level + self.margin
+
+    def bound(self, point: Array) -> Number:
+        """Return the bound at a point with half of the margin."""
+        v = point - self.x
+        return self.level + 0.5 * self.margin + dot(self.s, v) + 0.5 * self.beta * dot(v, v)
+
+    def holds(self, point: Array) -> Array:
+        """Return whether the computed bound at a point is at most 0."""
+        return self.bound(point) <= 0
+
+    def find_nearest(self, w: Array) -> Projection:
+        """Return the nearest point with its multiplier; x where none passes the check."""
+        v, found, good, first = w - self.x, w, self.holds(w), None
+        for _ in range(TRIES):
+            if good is True or (isinstance(good, np.ndarray) and good.all()):
+                break
+            v, weight = project_onto_ball(v, self.up, self.s, self.squared, self.beta)
+            first = (v, weight) if first is None else first
+            found = where(good, found, self.x + v)
+            good, v = self.holds(found), found - self.x
+        if first is None:
+            return Projection(found, 0.0 * self.level, 0.0 * self.level)
+        point = where(good, found, self.x)
+        return Projection(point, first[1], norm(point - self.x - first[0]))
+
+    def find_cut(self, w: Array) -> Projection:
+        """Return where a step to w ends that is drawn back along the slope, not to the nearest."""
+        good = self.holds(w)
+        q, weight = draw_along_slope(w - self.x, self.up, self.s, sqrt(self.squared), self.beta)
+        point = where(good, w, self.x + q)
+        point = where(self.holds(point), point, self.x)
+        off = norm(point - self.x - q)
+        return Projection(point, where(good, 0.0 * weight, weight), where(good, 0.0 * off, off))
+
+
+Search: TypeAlias = Callable[[Quadratic, Array], Projection]
+
+
+class CurvatureCertificate(NamedTuple):
+    """Why the next action is feasible, with the numbers, all known before it is played.
+
+    Attributes:
+        round: the round that was played.
+        value: g at the action that was played; with errors or drift, the bound on the next g there.
+        slope: the product of the slope there with the step.
+        length: the length of the step.
+        bound: the next g is at most this; never above 0.
+        beta: the curvature that it rests on.
+        cut: whether the region changed the action that was wanted.
+        row: which of several constraints has the largest bound; None where there is one.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    value: float
+    slope: float
+    length: float
+    bound: float
+    beta: float
+    cut: bool = False
+    row: int | None = None
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        name = "g" if self.row is None else f"g[{self.row}]"
+        seen, bent = f"{name} = {self.value:.3g}", 0.5 * self.beta * self.length**2
+        if not self.errors.is_exact:
+            seen = f"the next {name} here is at most {self.value:.3g}{describe_errors(self.errors)}"
+            bent += self.errors.slope * self.length
+        if self.length == 0.0:
+            stays = f"{seen} stays" if self.errors.is_exact else seen
+            return f"round {self.round}: nothing moves, and {stays}"
+        return (
+            f"round {self.round}: {seen}{' was seen' if self.errors.is_exact else ''}, and its "
+            f"curvature is at most {self.beta:g}: {self.value:.3g} + ({self.slope:.3g}) along the "
+            f"slope + {bent:.3g} for the {self.length:.3g} moved; "
+            f"the next {name} is at most {self.bound:.3g}"
+        )
+
+
+class PullCertificate(NamedTuple):
+    """Why a point on the way back to the anchor is feasible: g is convex.
+
+    Attributes:
+        round: the round that was played.
+        anchor_round: the round in which the anchor was read.
+        anchor_value: the bound on the next g at the anchor.
+        value: that at the action that was read last.
+        share: of the way from there to the anchor.
+        bound: the next g is at most this; never above 0.
+        cut: whether something else was wanted.
+        errors: what the bounds allow for.
+    """
+
+    round: int
+    anchor_round: int
+    anchor_value: float
+    value: float
+    share: float
+    bound: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        return (
+            f"round {self.round}: g is at most {self.value:.3g} here and {self.anchor_value:.3g} "
+            f"where round {self.anchor_round} was{describe_errors(self.errors)}, and it is convex: "
+            f"{self.share:.3g} of the way back the next g is at most {self.bound:.3g}"
+        )
 
 
 class CurvatureRegion(Region):
@@ -361,12 +551,12 @@ class CurvatureRegion(Region):
         good = self.holds(found.point)
         if good is True:
             return found
-        back = self.search_nearest(self.x)
+        back = self._search(self.x, Quadratic.find_nearest).point
         near = self.holds(back)
         pull, share = self._pull()
         fine = near | (share <= 1)
         if fine is False:
-            raise self._explain_drift()
+            raise self.explain_empty()
         back = where(near, back, where(fine, pull, number_like(pull, math.nan)))
         return Projection(
             where(good, found.point, back),
@@ -374,21 +564,50 @@ class CurvatureRegion(Region):
             where(good, found.drawn, norm(back - w)),
         )
 
-    def search_nearest(self, w: Array) -> Array:
-        """Return the nearest point by its bound alone; another one where there is none."""
-        return self._search(w, Quadratic.find_nearest).point
-
     def _search(self, w: Array, search: Search) -> Projection:
         """Return what a search finds; x where that is nothing certified."""
         if self.slope_error is None:
-            found: Projection = search(self.ball, w)
-            return found
+            return search(self.ball, w)
         good = self.holds(w)
-        best, sure = search_lengths(self, w, search)
+        best, sure = self._search_lengths(w, search)
         point = where(good, w, where(sure, best.point, self.x))
         drawn = best.drawn + norm(best.point - point)
         weights = where(good, 0.0 * best.weights, best.weights)
         return Projection(point, weights, where(good, 0.0 * drawn, drawn))
+
+    def _search_lengths(self, w: Array, search: Search) -> tuple[Projection, Array]:
+        """Return the best answer of balls in the region, each for the length of the last answer.
+
+        And whether it is certified.
+        """
+        ball = self.ball
+        low, high = nonempty_lengths(ball.up, ball.squared, ball.beta, self.slope_error)
+        length = norm(w - self.x)
+        # At both ends the ball is a point, which no search from an uncertified x gets away from.
+        inside = maximum(minimum(length, 0.5 * high), 2.0 * low)
+        between = sqrt(low * maximum(minimum(high, 4.0 * low), 0.0 * low))
+        inside = where(4.0 * low > high, between, inside)
+        length = where(low > 0, inside, length)
+        shortest = SHORTEST * self.reach + 0.0 * length
+        best, sure = None, False
+        for _ in range(LENGTHS):
+            length = maximum(minimum(maximum(length, low), high), shortest)
+            found = search(self.ball_of(length), w)
+            fine = self.holds(found.point)
+            last, length = length, norm(found.point - self.x)
+            if best is None:
+                best, sure = found, fine
+            else:
+                nearer = norm(found.point - w) <= norm(best.point - w)
+                better = fine & (nearer | (sure ^ True))  # not sure: a bool, or a column of them
+                best = Projection(*(where(better, a, b) for a, b in zip(found, best, strict=True)))
+                sure = sure | fine
+            # Any length is safe; a millionth more of it is not worth another search.
+            is_known = isinstance(length, (float, np.ndarray))
+            if is_known and np.all(abs(length - last) <= 1e-6 * last):
+                break
+        assert best is not None
+        return best, sure
 
     def as_bounds(self) -> Bounds:
         """Return the bound of one NumPy run."""
@@ -409,10 +628,16 @@ class CurvatureRegion(Region):
         share = pull_share(self.ball.up, self.anchor_level)
         return self.x + share * (self.anchor.x - self.x), share
 
-    def _explain_drift(self) -> EmptyRegionError:
-        """Return the error for one run in which neither x nor the anchor is certified."""
-        assert self.anchor is not None
-        here, deepest = self.bound(self.x), self.anchor_level
+    @property
+    def each(self) -> CurvatureRegion:
+        """The region of one constraint by itself."""
+        return self
+
+    def explain_empty(self) -> EmptyRegionError:
+        """Return the error for a round in which neither x nor the anchor is certified."""
+        if self.anchor is None:
+            return super().explain_empty()
+        here, deepest = np.max(self.bound(self.x)), np.max(self.anchor_level)
         point = self.x if here <= deepest else self.anchor.x
         return EmptyRegionError.of_drift(self.round, point, min(here, deepest), self.errors.drift)
 
@@ -504,3 +729,122 @@ def least_curvature(old: CurvatureMemory, new: CurvatureMemory, noise: Number) -
     some = (old.rounds > 0) & (squared > 0)
     found = 2 * maximum(over, 0.0 * over) / where(some, squared, 1.0)
     return where(some, found, 0.0 * found)
+
+
+def curvature_margin(
+    g: Number, size: Number, beta: Number, reach: Number, dimension: int, error: Number
+) -> Number:
+    r"""Return e of :mod:`surefoot.regions.curvature`: what a bound is kept below 0 by.
+
+    Args:
+        g: the value.
+        size: the norm of the slope.
+        beta: the bound on the curvature.
+        reach: M, the largest norm of a feasible point.
+        dimension: n.
+        error: :math:`\delta`, a bound on the error of a computed g beyond rounding.
+
+    Example:
+        >>> curvature_margin(-0.5, 1.0, 1.0, 1.0, 2, 0.0) < 1e-13
+        True
+    """
+    e = 32 * (dimension + 8) * UNIT * (abs(g) + size * reach + beta * reach * reach)
+    return e + 4 * error
+
+
+def project_onto_ball(
+    v: Array, up: Number, s: Array, squared: Number, beta: Number
+) -> tuple[Array, Number]:
+    r"""Project v onto :math:`\{q : h + s^\top q + \frac\beta2\|q\|^2 \le 0\}`, with the multiplier.
+
+    .. math:: q = \frac{v - \lambda s}{1 + \lambda\beta}, \qquad
+              \lambda = \frac{2[U(v)]_+}{\nu(\nu + \|s + \beta v\|)},
+
+    the multiplier in the form that keeps its digits for every :math:`\beta \ge 0`. Where the set
+    is empty, or a point, v itself is returned.
+
+    Args:
+        v: the point, relative to where s was seen.
+        up: h, the value there and a margin.
+        s: the slope.
+        squared: the inner product of s with itself.
+        beta: the curvature.
+
+    Example:
+        >>> q, multiplier = project_onto_ball(
+        ...     np.array([0.0, 4.0]), -1.5, np.array([0.0, 1.0]), 1.0, 1.0
+        ... )
+        >>> q, multiplier  # the ball around (0, -1) of radius 2
+        (array([0., 1.]), 1.5)
+    """
+    over = up + dot(s, v) + 0.5 * beta * dot(v, v)
+    nu = sqrt(maximum(squared - 2 * beta * up, 0.0 * squared))
+    below = nu * (nu + norm(s + beta * v))
+    weight = 2 * maximum(over, 0.0 * over) / where(below > 0, below, math.inf)
+    return (v - weight * s) / (1 + beta * weight), weight
+
+
+def draw_along_slope(
+    w: Array, up: Number, s: Array, size: Number, beta: Number
+) -> tuple[Array, Number]:
+    r"""Draw a step back along the slope until its quadratic bound is at most 0.
+
+    .. math:: q = w - \Big[\frac{s^\top w}{\|s\|} - z\Big]_+\frac{s}{\|s\|}, \qquad
+              z = \frac{-2c}{\|s\| + \sqrt{\|s\|^2 - 2\beta c}}, \quad c = h + \tfrac\beta2 b^2,
+
+    b the part of w across s: what is farther along s than the bound allows is taken off, as a
+    Polyak step does, which it is for :math:`\beta = 0`. There is such a q for every
+    :math:`\|w\| \le \nu/\beta`.
+
+    Args:
+        w: the step.
+        up: h, the value where s was seen and a margin.
+        s: the slope.
+        size: its norm.
+        beta: the curvature.
+
+    Returns:
+        q, and how many times s was taken off.
+
+    Example:
+        >>> draw_along_slope(np.array([0.0, 4.0]), -3.0, np.array([0.0, 2.0]), 2.0, 2.0)
+        (array([0., 1.]), 1.5)
+    """
+    below = where(size > 0, size, 1.0)
+    unit = s / below
+    a = dot(unit, w)
+    c = up + 0.5 * beta * maximum(dot(w, w) - a * a, 0.0 * a)
+    root = size + sqrt(maximum(size * size - 2 * beta * c, 0.0 * c))
+    z = -2 * c / where(root > 0, root, math.inf)
+    off = maximum(a - z, 0.0 * a)
+    return w - off * unit, where(size > 0, off / below, 0.0 * off)
+
+
+def nonempty_lengths(
+    up: Number, squared: Number, beta: Number, tau: Number
+) -> tuple[Number, Number]:
+    r"""Return the least and the largest length whose ball is not empty; they cross where none is.
+
+    It is not empty where :math:`\|s\|^2 \ge 2(\beta + \tau/\ell)(h + \tau\ell/2)`, that is
+    :math:`\beta\tau\ell^2 + (2\beta h + \tau^2 - \|s\|^2)\ell + 2\tau h \le 0`.
+
+    Args:
+        up: h.
+        squared: the inner product of s with itself.
+        beta: the curvature.
+        tau: the error of the slope.
+
+    Example:
+        >>> nonempty_lengths(0.25, 4.0, 1.0, 1.0)
+        (0.21922359359558485, 2.2807764064044154)
+    """
+    a, b, c = beta * tau, 2 * beta * up + tau * tau - squared, 2 * tau * up
+    root = sqrt(maximum(b * b - 4 * a * c, 0.0 * b))
+    # The form of each root that loses no digits.
+    q = 0.5 * (where(b < 0, root - b, 0.0 * root) + where(b < 0, 0.0 * root, -b - root))
+    one = where(a > 0, q / where(a > 0, a, 1.0), math.inf + 0.0 * q)
+    other = where(q == 0, 0.0 * q, c / where(q == 0, 1.0, q))
+    # b < 0: q > 0, `one` is the larger root; else q <= 0 and `other` is, where h < 0.
+    low = where(b < 0, maximum(other, 0.0 + 0.0 * other), 0.0 * other)
+    high = where(b < 0, one, other)
+    return low, where(b * b >= 4 * a * c, high, -1.0 + 0.0 * b)

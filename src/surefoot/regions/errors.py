@@ -90,18 +90,18 @@ class Errors(Declared):
         return replace(self, drift=rounds * self.drift)
 
     def __str__(self) -> str:
-        parts = [
-            f"{name} up to {size:g}{unit}"
-            for name, size, unit in (
-                ("value errors", self.value, ""),
-                ("slope errors", self.slope, ""),
-                ("drift", self.drift, " per round"),
-            )
-            if size and size < math.inf
-        ]
         steer = "; slopes only steer" if np.ndim(self.slope) == 0 and self.slope == math.inf else ""
-        text = ", ".join([*parts, "rounding"] if parts else ["rounding alone"])
-        return f"allows for {text}{steer}"
+        parts = [*self.in_words(), "rounding"] if self.in_words() else ["rounding alone"]
+        return f"allows for {', '.join(parts)}{steer}"
+
+    def in_words(self) -> list[str]:
+        """Return what is allowed for beside rounding, each in a few words."""
+        words = {
+            "values off by up to {:g}": self.value,
+            "slopes off by up to {:g}": self.slope,
+            "a drift of {:g} per round": self.drift,
+        }
+        return [word.format(float(size)) for word, size in words.items() if 0 < size < math.inf]
 
 
 def is_zero(bound: Number) -> bool:
@@ -116,12 +116,7 @@ def describe_errors(errors: Errors) -> str:
         >>> describe_errors(Errors(value=0.05, drift=1e-4))
         ', for values off by up to 0.05 and a drift of 0.0001 per round'
     """
-    words = {
-        "values off by up to {:g}": errors.value,
-        "slopes off by up to {:g}": errors.slope,
-        "a drift of {:g} per round": errors.drift,
-    }
-    parts = [word.format(float(bound)) for word, bound in words.items() if 0 < bound < math.inf]
+    parts = errors.in_words()
     return f", for {' and '.join(parts)}" if parts else ""
 
 
@@ -167,10 +162,9 @@ class EmptyRegionError(SurefootError, ValueError):
     @classmethod
     def of_drift(cls, t: Number, point: Array, bound: Number, drift: Number) -> EmptyRegionError:
         """Return the error for a round after which nothing that was seen is certified any more."""
+        why = f"with a drift of {float(drift):g} per round" if drift else "in the next context"
         return cls(
-            f"round {int(t)}: no next action is certified: "
-            + (f"with a drift of {float(drift):g} per round" if drift else "in the next context")
-            + f" the smallest bound on g is {float(bound):.3g}, at "
-            f"{np.array2string(point, separator=', ')}",
+            f"round {int(t)}: no next action is certified: {why} the smallest bound on g is "
+            f"{float(bound):.3g}, at {np.array2string(point, separator=', ')}",
             point,
         )

@@ -93,7 +93,7 @@ from surefoot.regions.checks import check_reach
 from surefoot.regions.curvature import Curvature, CurvatureMemory
 from surefoot.regions.errors import Errors
 from surefoot.regions.hull import HullMemory, LipschitzHull
-from surefoot.regions.hull_of_log import HullOfLog, LogMemory, LogRegion
+from surefoot.regions.hull_of_log import HullOfLog, LogCertificate, LogMemory, LogRegion
 from surefoot.regions.region import Knowledge, Memory, OnePoint, Reading, Recertified, Region
 from surefoot.sets import Ball
 
@@ -103,7 +103,6 @@ __all__ = [
     "EstimatedCurvature",
     "EstimatedHull",
     "EstimatedMemory",
-    "MeanCertificate",
     "UnknownConstant",
 ]
 
@@ -168,34 +167,6 @@ class EstimatedCertificate(NamedTuple):
         return f"round {self.round}: if {name} <= {self.estimate.used:.3g}, {why}{known}"
 
 
-class MeanCertificate(NamedTuple):
-    """Why the next action is feasible whatever the constant is: it is a mean of actions played.
-
-    Attributes:
-        round: the round that was played.
-        rounds: those of the actions.
-        weights: their weights, which add up to 1.
-        bound: the next g is at most this; never above 0.
-        cut: whether the region changed the action that was wanted.
-        errors: what the bound allows for.
-    """
-
-    round: int
-    rounds: tuple[int, ...]
-    weights: tuple[float, ...]
-    bound: float
-    cut: bool = False
-    errors: Errors = Errors()
-
-    def __str__(self) -> str:
-        each = zip(self.weights, self.rounds, strict=True)
-        parts = " + ".join(f"{weight:.3g} of that of round {t}" for weight, t in each)
-        return (
-            f"round {self.round}: the action is {parts}, and g is convex; "
-            f"the next g is at most {self.bound:.3g}"
-        )
-
-
 class EstimatedMemory(NamedTuple):
     """What was read, and what it proves.
 
@@ -232,30 +203,37 @@ class UnknownConstant(Knowledge):
     violations: int | None = count(0, default=None)
 
     constant: ClassVar[str]
+    allows_drift: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.theta > 1:
             raise checks.invalid("theta", "above 1", self.theta)
-        if self.errors.drifts:
-            raise InvalidValueError(
-                f"{type(self).__name__} must be of a g that is fixed, got a drift of "
-                f"{self.errors.drift!r}"
-            )
+
+    @property
+    def largest(self) -> float | None:
+        """What the constant is at most; None where that is not known."""
+        found: float | None = vars(self)[f"largest_{self.constant}"]
+        return found
 
     @property
     @abstractmethod
-    def largest(self) -> float | None:
-        """What the constant is at most; None where that is not known."""
+    def known(self) -> Any:
+        """What is known if the constant is 1."""
+
+    @property
+    def reach(self) -> float:
+        """The largest norm of a point of the domain."""
+        return float(self.known.reach)
 
     @property
     def constants(self) -> dict[str, float]:
         """What a contradiction may disprove: the largest constant, where there is one."""
         return {} if self.largest is None else {f"largest_{self.constant}": self.largest}
 
-    @abstractmethod
     def with_constant(self, constant: float) -> Any:
         """Return what is known if the constant were this."""
+        return replace_unchecked(self.known, **{self.constant: constant})
 
     @abstractmethod
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
@@ -276,17 +254,14 @@ class UnknownConstant(Knowledge):
     def observe(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
         """Return the memory with a round in which something was read."""
         if reading.age:
-            raise InvalidValueError(
-                f"a round must be told before the next where {self.constant} is unknown, "
-                f"got age = {reading.age!r}"
-            )
-        first, outside, spent = memory.first, memory.outside, memory.spent
+            raise checks.invalid("age", f"0 where {self.constant} is unknown", reading.age)
+        x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
         proved = max(memory.proved, self.prove(memory, reading))
         is_outside = bool(first) and float(reading.g - reading.errors.value) > 0
         if not first:
             self._check_first(proved)
             first = proved
-        elif is_outside and not memory.back and self._was_certified(memory, reading):
+        elif is_outside and not memory.back and self.region(memory, reading.errors).contains(x):
             w = self.excess(memory, reading)
             proved = max(proved, memory.used * (1.0 + w))
             outside, spent = outside + 1, spent + math.log(self.theta) + math.log1p(w)
@@ -317,14 +292,8 @@ class UnknownConstant(Knowledge):
                 "set as the domain, or a start with a slope, got a slope of 0"
             )
         if self.largest is not None and proved > self.largest * (1 + 1e-12):
-            raise InvalidValueError(
-                f"largest_{self.constant} must be at least what the start proves, {proved:.6g}, "
-                f"got {self.largest!r}"
-            )
-
-    def _was_certified(self, memory: EstimatedMemory, reading: Reading) -> bool:
-        """Return whether the action of a reading was one of the rule's own."""
-        return bool(self.region(memory, reading.errors).contains(reading.x))
+            rule = f"at least what the start proves, {proved:.6g}"
+            raise checks.invalid(f"largest_{self.constant}", rule, self.largest)
 
     def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
         """Return what takes the place of the constant in the next round."""
@@ -451,40 +420,25 @@ class EstimatedHull(UnknownConstant):
         super().__post_init__()
         if self.domain is None:
             raise checks.invalid("domain", "given where G_g is unknown", None)
-        if self.largest_violation is not None and self.largest_G_g is None:
-            raise InvalidValueError(
-                "largest_violation needs largest_G_g, which bounds how fast g may rise, "
-                f"got {self.largest_violation!r} alone"
-            )
-
-    @property
-    def largest(self) -> float | None:
-        """What G_g is at most."""
-        return self.largest_G_g
+        violation = self.largest_violation
+        if violation is not None and self.largest_G_g is None:
+            raise checks.invalid("largest_violation", "None without largest_G_g", violation)
 
     @cached_property
-    def _hull(self) -> LipschitzHull:
+    def known(self) -> LipschitzHull:
+        """The hull with G_g = 1."""
         told: dict[str, Any] = {"domain": self.domain, "errors": self.errors}
-        told["keep_start"] = self.restarts
+        told |= {"G_g": 1.0, "keep_start": self.restarts}
         if self.largest_violation is None:
-            return LipschitzHull(G_g=1.0, **told)
+            return LipschitzHull(**told)
         told |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
-        return CappedHull(G_g=1.0, **told)
-
-    @property
-    def reach(self) -> float:
-        """The largest norm of a point of the domain."""
-        return float(self._hull.reach)
-
-    def with_constant(self, constant: float) -> LipschitzHull:
-        """Return the hull with this G_g."""
-        return replace_unchecked(self._hull, G_g=constant)
+        return CappedHull(**told)
 
     def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> HullMemory:
         """Return the part with a reading; where all begins anew, none."""
         part: HullMemory = super()._remember(memory, reading, used)
         if self.restarts and memory.first and used > memory.used:
-            return self._hull.init(part.start.x)._replace(anchor=part.start)
+            return self.known.init(part.start.x)._replace(anchor=part.start)
         return part
 
     def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
@@ -503,10 +457,7 @@ class EstimatedHull(UnknownConstant):
             rounding = 16 * (len(x) + 8) * UNIT * self.reach
             room = 2 * float(self.domain.radius) - float(self.domain.reach(x))
             if not memory.first and not room > rounding:
-                raise InvalidValueError(
-                    "the start must be inside of the ball that holds the feasible set, not on its "
-                    f"sphere, got {x!r}"
-                )
+                raise checks.invalid("the start", "inside of the ball, not on its sphere", x)
             found = max(found, slack / (max(room, 0.0) + rounding))
         return float(found)
 
@@ -525,7 +476,7 @@ class EstimatedHull(UnknownConstant):
             return math.inf
         level = (1.0 - why.share) * why.anchor_value + why.share * why.value
         noise = self.with_constant(memory.used).noise(len(memory.part.last.x))
-        return float(level + self.largest * why.distance) + noise
+        return float(level + self.largest * why.distance + noise)
 
     def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
         """Return means of actions whose values have a mean of at most 0; the start, to restart."""
@@ -564,15 +515,15 @@ class EstimatedHull(UnknownConstant):
         """Return a bound on the error of an observed g, where one is known."""
         if self.largest is None:
             return float(self.errors.evaluation)
-        return self.with_constant(self.largest).noise(d)
+        return float(self.with_constant(self.largest).noise(d))
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Any, Any]:
         """Return value and subgradient of a round; a hull goes without the latter."""
-        return self._hull.read(x, feedback)
+        return self.known.read(x, feedback)
 
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain."""
-        return self._hull.holds(x)
+        return self.known.holds(x)
 
 
 class MeanRegion(LogRegion):
@@ -597,11 +548,10 @@ class MeanRegion(LogRegion):
         made.steepness, made.depth = memory.used, float(-deepest.value / memory.used)
         return made
 
-    def certificate(self, x: Array, cut: bool = False) -> MeanCertificate:  # type: ignore[override]
+    def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
         """Return the weights of the actions in a mean, and what g is at most there."""
         why = super().certificate(x, cut)
-        rounds = tuple(int(self.rounds[i]) for i in why.points)
-        return MeanCertificate(why.round, rounds, why.weights, why.bound, cut, self.errors)
+        return why._replace(points=tuple(int(self.rounds[i]) for i in why.points), of="round")
 
 
 class EstimatedCurvature(UnknownConstant):
@@ -631,27 +581,12 @@ class EstimatedCurvature(UnknownConstant):
         if not isinstance(self.domain, Ball):
             raise checks.invalid("domain", "a Ball that holds the feasible set", self.domain)
         if not self.errors.is_exact:
-            raise InvalidValueError(
-                f"EstimatedCurvature must have exact readings, got {self.errors!r}"
-            )
-
-    @property
-    def largest(self) -> float | None:
-        """What beta is at most."""
-        return self.largest_beta
-
-    @property
-    def reach(self) -> float:
-        """The largest norm of a point of the domain."""
-        return float(self._curvature.reach)
+            raise checks.invalid("errors", "those of exact readings", self.errors)
 
     @cached_property
-    def _curvature(self) -> Curvature:
+    def known(self) -> Curvature:
+        """The curvature of 1."""
         return Curvature(beta=1.0, convex=self.convex, domain=self.domain, errors=self.errors)
-
-    def with_constant(self, constant: float) -> Curvature:
-        """Return the knowledge with this beta."""
-        return replace_unchecked(self._curvature, beta=constant)
 
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return the largest of what the last two readings show and what the ball does."""

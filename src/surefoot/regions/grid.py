@@ -27,8 +27,8 @@ from surefoot.core.parameters import Declared, anything, instance_of
 from surefoot.core.types import Array
 from surefoot.core.types import Region as Set
 from surefoot.regions.errors import EmptyRegionError
-from surefoot.regions.nearest import EVERYWHERE, KnownSets
-from surefoot.regions.region import Projection, Region, Within
+from surefoot.regions.nearest import KnownSets
+from surefoot.regions.region import Around, Region
 from surefoot.sets import Ball, Box
 
 __all__ = ["Grid", "OnGrid"]
@@ -116,7 +116,7 @@ class Grid(Declared, kw_only=False):
         return np.clip(found, *self._ends) * self.step
 
 
-class OnGrid(Within):
+class OnGrid(Around):
     """The grid points of a region.
 
     Args:
@@ -125,13 +125,12 @@ class OnGrid(Within):
     """
 
     def __init__(self, part: Region, grid: Grid) -> None:
-        super().__init__(part, KnownSets(grid))
-        self.whole_part, self.grid = part, grid
+        super().__init__(part)
+        self.grid, self.known = grid, KnownSets(*part.known.sets, grid)
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified and on the grid; what was played stays so."""
-        stays = not self.errors.drift and self.upper <= 0 and bool((w == self.x).all())
-        return bool(self.known.contains(w)) and (stays or bool(self.part.contains(w)))
+        return self.known.contains(w) and (self.stays(w) or bool(self.part.contains(w)))
 
     def nearest(self, w: Array) -> Array:
         """Return the nearest to w of the certified grid points next to the region's nearest.
@@ -141,7 +140,7 @@ class OnGrid(Within):
         """
         if self.contains(w):
             return w
-        near = self.whole_part.nearest(w)
+        near = self.part.nearest(w)
         points = self.grid.around(near, self.x)
         off = points - w
         for i in np.argsort(np.einsum("ij,ij->i", off, off), kind="stable"):
@@ -149,16 +148,6 @@ class OnGrid(Within):
                 return points[i]
         raise EmptyRegionError.of_set(self.grid, near, float(norm(self.grid.project(near) - near)))
 
-    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return the nearest point; it has no multipliers."""
-        point = self.nearest(w)
-        far = norm(point - w)
-        return Projection(point, 0.0 * far, far)
-
-    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return the nearest point."""
-        return self.find_nearest(w)
-
     def within(self, *sets: Set | None) -> Region:
         """Return the grid points that are in further sets."""
-        return OnGrid(self.whole_part.within(*sets), self.grid)
+        return OnGrid(self.part.within(*sets), self.grid)

@@ -41,16 +41,21 @@ from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, number, positive, projectable
-from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, StandingAnchor
-from surefoot.regions.certificates import HullCertificate
-from surefoot.regions.checks import check_one_run, check_reach, check_start
-from surefoot.regions.errors import EmptyRegionError, Errors, list_causes
+from surefoot.regions.checks import (
+    check_bound,
+    check_finite,
+    check_one_run,
+    check_rise,
+    check_start,
+    check_wish,
+)
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, list_causes
 from surefoot.regions.region import Knowledge, Reading, Region
 
-__all__ = ["HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
+__all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
 
 _UNIT = 2.0**-53
 POINT = 1e-300
@@ -148,8 +153,6 @@ class LipschitzHull(Knowledge):
         super().__post_init__()
         if self.start_bound is not None and not self.start_bound < 0:
             raise InvalidValueError(f"start_bound must be below 0, got {self.start_bound!r}")
-        if self.reach is None:
-            object.__setattr__(self, "reach", float(reach_of(self.domain)))
 
     def init(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
@@ -160,10 +163,7 @@ class LipschitzHull(Knowledge):
     def observe(self, memory: HullMemory, reading: Reading) -> HullMemory:
         """Return the memory with a round in which something was read."""
         x, g, s, errors, age = reading
-        if not math.isfinite(g):
-            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
-        if s is not None:
-            checks.refuse_unfinite(s, "constraint_subgradient")
+        check_finite(g, s)
         t = memory.rounds + 1.0
         upper = g + errors.value
         if memory.start.value == math.inf:
@@ -231,20 +231,14 @@ class LipschitzHull(Knowledge):
 
     def contradictions(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if G_g and the errors are right."""
-        x, g, s, errors, age = reading
-        t, steep = int(memory.rounds) + 1, 0.0 if s is None else norm(s)
-        G_g, noise = float(self.G_g), self.noise(len(x))
-        found = list(check_reach(t, x, g + errors.value + noise, float(self.reach)))
-        if steep > G_g * (1 + 1e-12) + errors.slope:
-            found.append(f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}")
+        t, noise = int(memory.rounds) + 1, self.noise(len(reading.x))
+        found = check_rise(t, reading, self.G_g, noise, float(self.reach))
         if memory.start.value == math.inf:
-            return tuple(found)
-        # Whatever was allowed for is taken off before anything is called impossible.
-        limit = self._hull(memory, t - age, errors).bound(x)
-        if g - errors.value > limit + 4 * noise:
-            why = list_causes(errors, f"G_g = {G_g:.6g} is too small")
-            found.append(f"round {t}: g = {g:.6g} is above its certified bound {limit:.3g}: {why}")
-        return (*found, *self.check_subgradient(memory, reading))
+            return found
+        limit = self._hull(memory, t - reading.age, reading.errors).bound(reading.x)
+        words = f"G_g = {self.G_g:.6g} is too small"
+        found += check_bound(t, reading, limit, 4 * noise, words)
+        return found + self.check_subgradient(memory, reading)
 
     def check_subgradient(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
         """Return whether a slope contradicts what was seen at the anchor: G_g is for rounding."""
@@ -290,6 +284,59 @@ class LipschitzHull(Knowledge):
     def _rounding(self, d: int) -> float:
         r"""Return what a point that was moved to the edge may be beyond it: :math:`4(n+8)uM`."""
         return 4 * (d + 8) * _UNIT * float(self.reach)
+
+
+class HullCertificate(NamedTuple):
+    """Why the next action is feasible, with the numbers, all known before it is played.
+
+    Attributes:
+        round: the round that was played.
+        anchor_round: the round in which the anchor was played; 1 is the start.
+        anchor_value: g at the anchor; with errors or drift, the bound on the next g there.
+        value: the same at the action that was played.
+        share: of the action in the centre, (1 - share) anchor + share action.
+        distance: from the centre to the next action.
+        room: how far from the centre is certified; at least the distance.
+        bound: the next g is at most this; never above 0.
+        G_g: the constant that it rests on.
+        cut: whether the region changed the action that was wanted.
+        errors: what the bounds allow for.
+    """
+
+    round: int
+    anchor_round: int
+    anchor_value: float
+    value: float
+    share: float
+    distance: float
+    room: float
+    bound: float
+    G_g: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    @property
+    def seen(self) -> str:
+        """What was measured, and where between two measured actions the centre is, in words."""
+        if not self.errors.is_exact:
+            return (
+                f"g is at most {self.anchor_value:.3g} where round {self.anchor_round} was and "
+                f"{self.value:.3g} here{describe_errors(self.errors)}; "
+                f"from {self.share:.3g} of the way"
+            )
+        if self.share == 1.0:
+            return f"g = {self.value:.3g} now"
+        then = f"g = {self.anchor_value:.3g} in round {self.anchor_round}"
+        if self.share == 0.0:
+            return then
+        return f"{then} and {self.value:.3g} now; from {self.share:.3g} of the way between them"
+
+    def __str__(self) -> str:
+        return (
+            f"round {self.round}: {self.seen}, and g rises by at most G_g = {self.G_g:g} per unit "
+            f"of length: {self.room:.3g} is certified, {self.distance:.3g} was taken; "
+            f"the next g is at most {self.bound:.3g}"
+        )
 
 
 class HullRegion(Region):
@@ -403,10 +450,7 @@ class HullRegion(Region):
         if self.from_start is not None and self.from_start.contains(w):
             return w
         if not far < math.inf:
-            checks.refuse_unfinite(w, "the wanted action")
-            raise InvalidValueError(
-                f"the wanted action must have a finite distance from x, got {far!r}"
-            )
+            check_wish(w, self.x)
         # far > room >= 0; a visit goes to the anchor itself, which must be known again.
         return centre + (room / far) * offset if room > POINT else centre
 

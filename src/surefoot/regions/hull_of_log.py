@@ -45,27 +45,27 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import norm
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import matrix, positive, vector
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Feedback
-from surefoot.regions.checks import check_one_run, check_wish
-from surefoot.regions.errors import Errors, describe_errors, list_causes
+from surefoot.regions.checks import check_bound, check_finite, check_one_run, check_wish
+from surefoot.regions.errors import Errors, describe_errors
 from surefoot.regions.region import Knowledge, Reading, Region
 
 __all__ = ["HullOfLog", "LogCertificate", "LogMemory", "LogRegion"]
 
 
 class LogCertificate(NamedTuple):
-    """Why the next action is feasible: it is a mean of logged points.
+    """Why the next action is feasible: it is a mean of logged points, or of actions played.
 
     Attributes:
         round: the round that was played.
-        points: the numbers of the points in the log, from 0.
+        points: the numbers of the points in the log, from 0; or the rounds of actions.
         weights: their weights, which add up to 1.
         bound: the next g is at most this; never above 0.
         cut: whether the region changed the action that was wanted.
         errors: what the bound allows for.
+        of: what the numbers count.
     """
 
     round: int
@@ -74,14 +74,14 @@ class LogCertificate(NamedTuple):
     bound: float
     cut: bool = False
     errors: Errors = Errors()
+    of: str = "logged point"
 
     def __str__(self) -> str:
         each = zip(self.weights, self.points, strict=True)
-        parts = " + ".join(f"{weight:.3g} of point {i}" for weight, i in each)
+        parts = " + ".join(f"{weight:.3g} of {self.of} {i}" for weight, i in each)
         return (
-            f"round {self.round}: the action is {parts} of the log"
-            f"{describe_errors(self.errors)}, and g is convex; "
-            f"the next g is at most {self.bound:.3g}"
+            f"round {self.round}: the action is {parts}{describe_errors(self.errors)}, and g is "
+            f"convex; the next g is at most {self.bound:.3g}"
         )
 
 
@@ -110,12 +110,13 @@ class HullOfLog(Knowledge):
         >>> region.nearest(np.array([3.0, 0.0]))  # half of the way to where g was 1
         array([1., 0.])
         >>> print(region.certificate(np.array([0.5, 0.0])))
-        round 0: the action is 0.75 of point 0 + 0.25 of point 1 of the log, and g is convex; the
-        next g is at most -0.5
+        round 0: the action is 0.75 of logged point 0 + 0.25 of logged point 1, and g is convex;
+        the next g is at most -0.5
     """
 
     uses_slopes: ClassVar[bool] = False
     reads_slopes: ClassVar[bool] = False
+    allows_drift: ClassVar[bool] = False
     rests_on_convexity: ClassVar[bool] = True
 
     points: Array = matrix()
@@ -124,19 +125,11 @@ class HullOfLog(Knowledge):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.errors.drifts:
-            raise InvalidValueError(
-                f"HullOfLog must be of a g that is fixed, got a drift of {self.errors.drift!r}"
-            )
         if len(self.points) != len(self.values):
-            raise InvalidValueError(
-                f"values must be one per point, got {len(self.values)} for {len(self.points)}"
-            )
+            raise checks.invalid("values", f"{len(self.points)}, one per point", len(self.values))
         if not self.levels.min() <= -self.margin:
-            raise InvalidValueError(
-                "values must show a feasible point, by more than their error, "
-                f"got at least {float(self.values.min()):g}"
-            )
+            least = float(self.values.min())
+            raise checks.invalid("the least of values", "below 0 by more than its error", least)
 
     @property
     def constants(self) -> dict[str, float]:
@@ -191,18 +184,15 @@ class HullOfLog(Knowledge):
         """Return the memory before the first round; a start that is not certified is refused."""
         check_one_run(x1, self.domain)
         if x1.shape != self.points.shape[1:]:
-            raise InvalidValueError(
-                f"x1 must have {self.points.shape[1]} entries, as the log, got {x1!r}"
-            )
+            raise checks.invalid("x1", f"of {self.points.shape[1]} entries, as the log", x1)
         memory = LogMemory(0.0, x1, 0.0)
         if not LogRegion(self, memory, self.errors).contains(x1):
-            raise InvalidValueError(f"the start must be in the hull of the log, got {x1!r}")
+            raise checks.invalid("the start", "in the hull of the log", x1)
         return memory
 
     def observe(self, memory: LogMemory, reading: Reading) -> LogMemory:
         """Return the memory with a round in which something was read: it certifies no more."""
-        if not math.isfinite(reading.g):
-            raise InvalidValueError(f"constraint_value must be finite, got {reading.g!r}")
+        check_finite(reading.g, None)
         return LogMemory(memory.rounds + 1.0, reading.x, reading.g + reading.errors.value)
 
     def region(self, memory: LogMemory, errors: Errors) -> Region:
@@ -217,13 +207,8 @@ class HullOfLog(Knowledge):
         bound = region.certificate(reading.x).bound
         # Without G_g nobody knows what rounding does to g.
         noise = self.noise(0) if self.G_g else 1e-9 * float(np.abs(self.values).max())
-        if reading.g - reading.errors.value <= bound + noise:
-            return ()
-        why = list_causes(self.errors, "a value of the log is wrong")
-        return (
-            f"round {int(memory.rounds) + 1}: g = {reading.g:.6g} is above its certified bound "
-            f"{bound:.3g}: {why}",
-        )
+        words = "a value of the log is wrong"
+        return check_bound(int(memory.rounds) + 1, reading, bound, noise, words)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> float:
         """Return how much g can rise over a length; unknown without G_g."""

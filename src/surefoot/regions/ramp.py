@@ -49,7 +49,7 @@ from surefoot.regions.checks import check_wish
 from surefoot.regions.estimate import UnknownConstant
 from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull
 from surefoot.regions.nearest import EVERYWHERE, KnownSets, draw_back
-from surefoot.regions.region import Knowledge, Projection, Region, Within
+from surefoot.regions.region import Around, Knowledge, Region
 from surefoot.sets import Ball, Box
 
 __all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
@@ -68,9 +68,7 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     if knowledge.in_contexts:
         raise InvalidValueError(f"ramp must be None in contexts, got {ramp!r}: nothing is proved")
     if knowledge.errors.drifts and not isinstance(knowledge, LipschitzHull):
-        raise InvalidValueError(
-            f"ramp needs a LipschitzHull where g drifts, got {checks.repr_line(knowledge)}"
-        )
+        raise checks.invalid("ramp", "that of a LipschitzHull where g drifts", knowledge)
     return float(found[0]) if np.ndim(ramp) == 0 else tuple(found.tolist())
 
 
@@ -150,23 +148,23 @@ def _step_back(x: Array, off: Array, ramp: Any) -> Array:
     return off if ramps <= 1.0 else x + ((1 - 1e-12) / ramps) * (off - x)
 
 
-class Ramped(Within):
+class Ramped(Around):
     """Certified actions that a ramp reaches; where there are none, the one that is nearer to off.
 
     Args:
-        reached: the certified actions that the ramp reaches.
+        part: the certified actions that the ramp reaches.
         back: what is certified by the last action and the one that is always feasible.
         point: the way back.
         ramps: what the ramp reaches.
     """
 
-    def __init__(self, reached: Region, back: Region, point: Array, ramps: KnownSets) -> None:
-        super().__init__(reached, EVERYWHERE)
-        self.reached, self.back, self.point, self.ramps = reached, back, point, ramps
+    def __init__(self, part: Region, back: Region, point: Array, ramps: KnownSets) -> None:
+        super().__init__(part)
+        self.back, self.point, self.ramps = back, point, ramps
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified and reached, or is the way back."""
-        return bool(self.reached.contains(w)) or self._is_way_back(w)
+        return bool(self.part.contains(w)) or self._is_way_back(w)
 
     def _is_way_back(self, w: Array) -> bool:
         return bool((w == self.point).all()) and bool(self.back.contains(w))
@@ -178,12 +176,12 @@ class Ramped(Within):
         leads too far; only where the way back is not in the hull is more looked for.
         """
         check_wish(w, self.x)
-        reached = self.reached
+        reached = self.part
         if reached.contains(w):
             return w
         for known in self.ramps.sets:
             w = known.project(w)
-        near = self.part.nearest(w)
+        near = self.base.nearest(w)
         if reached.contains(near):
             return near
         if reached.contains(self.point):
@@ -193,21 +191,11 @@ class Ramped(Within):
             return self.point
         return reached.nearest(w)
 
-    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return the nearest point; it has no multipliers."""
-        point = self.nearest(w)
-        far = norm(point - w)
-        return Projection(point, 0.0 * far, far)
-
-    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return the nearest point."""
-        return self.find_nearest(w)
-
     def within(self, *sets: Set | None) -> Region:
         """Return the part that is in further sets; the way back is not cut."""
-        return Ramped(self.reached.within(*sets), self.back, self.point, self.ramps)
+        return Ramped(self.part.within(*sets), self.back, self.point, self.ramps)
 
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point is feasible."""
-        kind = self.reached if bool(self.reached.contains(x)) else self.back
+        kind = self.part if bool(self.part.contains(x)) else self.back
         return kind.certificate(x, cut)

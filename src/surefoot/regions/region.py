@@ -31,22 +31,29 @@ from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything, flag, projectable
+from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Certificate, Context, Feedback, Number
 from surefoot.core.types import Region as Set
-from surefoot.regions.certificates import PointCertificate
-from surefoot.regions.errors import EmptyRegionError, Errors
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.regions.nearest import (
     EVERYWHERE,
     HALVINGS,
+    Bounds,
     KnownSets,
     find_certified,
     project_onto_both,
     reflect_in_turn,
 )
-from surefoot.regions.quadratics import Bounds
 from surefoot.sets import Ball
 
-__all__ = ["Knowledge", "OnePoint", "Projection", "Reading", "Recertified", "Region", "Within"]
+__all__ = [
+    "Knowledge",
+    "OnePoint",
+    "PointCertificate",
+    "Projection",
+    "Reading",
+    "Region",
+]
 
 
 # What was read or learnt so far: a named tuple of its owner's own kind.
@@ -84,7 +91,9 @@ class Knowledge(Declared):
         is_one_run: whether a memory is that of one NumPy run; batches are then played run by run.
         uses_slopes: whether certificates rest on slopes; if not, their error may be infinite.
         reads_slopes: whether a round must tell a slope.
-        in_contexts: whether the context of every round must be told before it is played.
+        in_contexts: whether the context of every round must be told before it is played; a memory
+            then has the ``context`` of the next.
+        allows_drift: whether g may drift.
     """
 
     errors: Errors = anything("the errors of readings", default=Errors())
@@ -97,15 +106,18 @@ class Knowledge(Declared):
     uses_slopes: ClassVar[bool] = True
     reads_slopes: ClassVar[bool] = True
     in_contexts: ClassVar[bool] = False
+    allows_drift: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.errors, Errors):
-            raise InvalidValueError(
-                f"errors must be Errors(...), got {checks.repr_line(self.errors)}"
-            )
+            raise checks.invalid("errors", "Errors(...)", self.errors)
+        if vars(self).get("reach", 0.0) is None:
+            object.__setattr__(self, "reach", reach_of(self.domain))
         if self.uses_slopes and isinstance(self.errors.slope, float):
             checks.nonnegative(slope_error=self.errors.slope)
+        if self.errors.drifts and not self.allows_drift:
+            raise checks.invalid("drift", f"0 for {type(self).__name__}", self.errors.drift)
         if self.rests_on_convexity and not self.convex:
             raise InvalidValueError(
                 f"{type(self).__name__} rests on the convexity of g, got convex = False: Curvature "
@@ -126,7 +138,7 @@ class Knowledge(Declared):
 
     def announce(self, memory: Memory, context: Context | None) -> Memory:
         """Return the memory with the context of the next round; None while it is not known."""
-        return memory
+        return memory._replace(context=context) if self.in_contexts else memory
 
     @abstractmethod
     def region(self, memory: Memory, errors: Errors) -> Region:
@@ -207,6 +219,7 @@ class Region:
         from_start: the region that the start certifies with the last action; None where it is not
             kept.
         read_place: the context that the last action was read in; None where there are none.
+        known: the sets that it was cut down to.
     """
 
     round: float
@@ -223,6 +236,7 @@ class Region:
     visit_due: bool = False
     from_start: Region | None = None
     read_place: Array | None = None
+    known: KnownSets = EVERYWHERE
 
     @abstractmethod
     def nearest(self, w: Array) -> Array:
@@ -234,6 +248,10 @@ class Region:
     @abstractmethod
     def contains(self, w: Array) -> Array:
         """Return whether a point is certified."""
+
+    def stays(self, w: Array) -> bool:
+        """Return whether a point is the last action, and certified for having been played."""
+        return not self.errors.drift and self.upper <= 0 and bool((w == self.x).all())
 
     def find_convex_part(self, w: Array) -> Region:
         """Return a convex part of the region that holds its point nearest to w."""
@@ -327,18 +345,15 @@ class Region:
         return EmptyRegionError.of_drift(self.round, self.x, worst, drift)
 
 
-class Within(Region):
-    """The points of a region that are in sets.
+class Around(Region):
+    """Another region, taken as it is but for what a subclass says.
 
     Args:
         part: the region.
-        known: the sets.
     """
 
-    def __init__(self, part: Region, known: KnownSets) -> None:
-        sets = part.known.sets if isinstance(part, Within) else ()
-        self.part: Region = part.part if isinstance(part, Within) else part
-        self.known: KnownSets = KnownSets(*sets, *known.sets) if sets else known
+    def __init__(self, part: Region) -> None:
+        self.part, self.known = part, part.known
         self.round, self.x, self.upper, self.errors = part.round, part.x, part.upper, part.errors
         self.radius, self.depth, self.longest = part.radius, part.depth, part.longest
         self.steepness, self.noise, self.reach = part.steepness, part.noise, part.reach
@@ -351,12 +366,29 @@ class Within(Region):
         return self.part.base
 
     def contains(self, w: Array) -> Array:
-        """Return whether a point is certified and in the sets."""
-        return self.known.contains(w) and bool(self.part.contains(w))
+        """Return whether the region certifies a point."""
+        return self.part.contains(w)
 
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point is feasible: the region's own reason."""
         return self.part.certificate(x, cut)
+
+
+class Within(Around):
+    """The points of a region that are in sets.
+
+    Args:
+        part: the region.
+        known: the sets.
+    """
+
+    def __init__(self, part: Region, known: KnownSets) -> None:
+        super().__init__(part.part if isinstance(part, Within) else part)
+        self.known = KnownSets(*part.known.sets, *known.sets)
+
+    def contains(self, w: Array) -> Array:
+        """Return whether a point is certified and in the sets."""
+        return self.known.contains(w) and bool(self.part.contains(w))
 
     def nearest(self, w: Array) -> Array:
         """Return the point of both nearest to w; always one of both."""
@@ -385,28 +417,12 @@ class Recertified(Within):
     """
 
     def __init__(self, part: Region, certify: Callable[[Any], Certificate]) -> None:
-        super().__init__(part, EVERYWHERE)
-        self.whole_part, self.certify = part, certify
-
-    def nearest(self, w: Array) -> Array:
-        """Return the region's nearest point."""
-        return self.whole_part.nearest(w)
-
-    def cut(self, w: Array) -> Array:
-        """Return where the region cuts a step off."""
-        return self.whole_part.cut(w)
-
-    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return the region's nearest point with its multipliers."""
-        return self.whole_part.find_nearest(w)
-
-    def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return where the region cuts a step off with its multipliers."""
-        return self.whole_part.find_cut(w)
+        Around.__init__(self, part)  # the region stays as it is
+        self.known, self.certify = EVERYWHERE, certify
 
     def within(self, *sets: Set | None) -> Region:
         """Return the part that is in further sets."""
-        return Recertified(self.whole_part.within(*sets), self.certify)
+        return Recertified(self.part.within(*sets), self.certify)
 
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return the other reason."""
@@ -472,6 +488,30 @@ class WithinBall(Within):
         if fine is False:
             raise EmptyRegionError.of_set(self.ball, point, float(norm(there - point)))
         return where(good, point, where(fine, best, 0.0 * best + math.nan))
+
+
+class PointCertificate(NamedTuple):
+    """Why the one action that is left is feasible.
+
+    Attributes:
+        round: the round that was played.
+        reason: in words.
+        bound: the next g is at most this.
+        cut: whether something else was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    reason: str
+    bound: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        return (
+            f"round {self.round}: {self.reason}{describe_errors(self.errors)}; "
+            f"the next g is at most {self.bound:.3g}"
+        )
 
 
 class OnePoint(Region):

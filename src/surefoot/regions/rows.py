@@ -24,19 +24,23 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, count, positive
-from surefoot.core.points import reach_of
+from surefoot.core.parameters import anything, count
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
+from surefoot.regions import nearest
 from surefoot.regions.anchor import Anchor, pull_share
-from surefoot.regions.certificates import CurvatureCertificate, PullCertificate
-from surefoot.regions.checks import check_one_run, check_quadratic, check_reach, check_wish
-from surefoot.regions.curvature import Curvature, CurvatureMemory, CurvatureRegion, least_curvature
+from surefoot.regions.checks import check_one_run, check_start, check_wish
+from surefoot.regions.curvature import (
+    Curvature,
+    CurvatureCertificate,
+    CurvatureMemory,
+    CurvatureRegion,
+    PullCertificate,
+    QuadraticBounds,
+)
 from surefoot.regions.errors import EmptyRegionError, Errors
-from surefoot.regions.nearest import EVERYWHERE, KnownSets, draw_back, take_certified
-from surefoot.regions.quadratics import Bounds, project_onto_bounds
-from surefoot.regions.region import Knowledge, Projection, Reading, Region
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets
+from surefoot.regions.region import Projection, Reading, Region
 from surefoot.sets import Ball
 
 __all__ = ["CurvatureRows", "RowsRegion", "curvature_of"]
@@ -51,7 +55,7 @@ Search = Callable[[Array, KnownSets], tuple[Array, Array]]
 _QUIETLY = np.errstate(over="ignore", invalid="ignore")
 
 
-class CurvatureRows(Knowledge):
+class CurvatureRows(QuadraticBounds):
     r"""Knowledge that each of several constraints curves upwards by at most :math:`\beta_i`.
 
     Args:
@@ -77,7 +81,6 @@ class CurvatureRows(Knowledge):
     """
 
     beta: Any = anything("a finite number >= 0, or one per constraint")
-    reach: Number = positive(default=None)
     rows: int = count(0, default=0)
 
     def __post_init__(self) -> None:
@@ -88,9 +91,7 @@ class CurvatureRows(Knowledge):
                 checks.nonnegative(**{f"beta[{i}]": value})
             object.__setattr__(self, "beta", tuple(beta.tolist()))
             if self.rows not in (0, len(beta)):
-                raise InvalidValueError(
-                    f"rows must be {len(beta)}, one per curvature in beta, got {self.rows!r}"
-                )
+                raise checks.invalid("rows", f"{len(beta)}, one per curvature in beta", self.rows)
             object.__setattr__(self, "rows", len(beta))
         else:
             checks.nonnegative(beta=self.beta)
@@ -98,8 +99,6 @@ class CurvatureRows(Knowledge):
             checks.positive_int(
                 self.rows, "rows", "the number of constraints where beta is one number"
             )
-        if self.reach is None:
-            object.__setattr__(self, "reach", reach_of(self.domain))
 
     @cached_property
     def each(self) -> Curvature:
@@ -125,82 +124,29 @@ class CurvatureRows(Knowledge):
         """Return the values and slopes of a round; one row may be told as one number."""
         return read_rows(x, feedback, self.rows)
 
-    def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
-        """Return the memory with a round in which something was read.
+    def largest(self, numbers: Number) -> float:
+        """Return the largest of numbers that are one per row."""
+        return float(np.max(numbers))
 
-        From an action that may be outside nothing is certified: then what was known before is kept.
-        """
-        made = self._remember(memory, reading)
-        if not memory.rounds or made.last.value.max() <= 0:
-            return made
-        return memory._replace(rounds=made.rounds, curvature_seen=made.curvature_seen)
+    def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> RowsRegion:
+        """Return the intersection of the balls in round t."""
+        return RowsRegion(self, memory, t, errors)
 
-    def _remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+    def remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
         """Return the memory of a reading, whatever it says."""
-        x, g, s, errors, age = reading
-        checks.refuse_unfinite(g, "constraint_value")
-        checks.refuse_unfinite(s, "constraint_subgradient")
-        t, when, g = memory.rounds + 1.0, memory.rounds + 1.0 - age, g[:, None]
-        upper = g + errors.value
-        if memory.rounds and not errors.is_exact:
-            # What was certified before the round bounds g there as well as the reading does. A
-            # row's bound belongs to a point at which all rows had bounds of at most 0.
-            old = RowsRegion(self, memory, when, errors)
-            if (x == old.x).all():
-                upper = np.minimum(upper, old.each.level)  # nothing is rounded
-            elif old.contains(x):
-                upper = np.minimum(upper, np.minimum(old.each.bound(x), 0.0))
-        made = memory._replace(
-            rounds=t,
-            last=Anchor(x, upper, when),
-            low=g - errors.value,
-            s=s.copy(),
-            slope_error=float(errors.slope) or None,
-        )
-        new = CurvatureRegion(self.each, made, t + 1.0, errors)
-        worst = upper + new.noise
+        checks.refuse_unfinite(reading.g, "constraint_value")
+        checks.refuse_unfinite(reading.s, "constraint_subgradient")
+        made = super().remember(memory, reading._replace(g=reading.g[:, None]))
+        return made._replace(slope_error=made.slope_error or None)
+
+    def check_round(
+        self, memory: CurvatureMemory, reading: Reading, made: CurvatureMemory, worst: Number
+    ) -> CurvatureMemory:
+        """Refuse a start that is not feasible."""
         if not memory.rounds and not (worst < 0).all():
             i = int(worst.argmax())
-            raise InvalidValueError(
-                "the start must be strictly feasible, by more than the error of g, "
-                f"got g(x_1) = {float(g[i, 0]):g} in row {i}"
-            )
-        anchor = memory.anchor
-        if anchor is not None:
-            level = anchor.level(when, self.errors.drift)
-            if not memory.rounds or worst.max() < level.max():
-                anchor = Anchor(x, worst, when)
-        return made._replace(
-            anchor=anchor,
-            depth=max(memory.depth, float(new.radius.min())),
-            curvature_seen=float(np.max(least_curvature(memory, made, new.noise))),
-        )
-
-    def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
-        """Return the intersection of the balls, and of the known set."""
-        region = RowsRegion(self, memory, memory.rounds + 1.0, errors)
-        return region.within(self.domain)
-
-    def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if the curvatures and errors are right."""
-        x, g, _, errors, age = reading
-        t = memory.rounds + 1.0
-        new = CurvatureRegion(self.each, self._remember(memory, reading), t - age, errors)
-        upper = float((g[:, None] + errors.value + new.noise).max())
-        found = check_reach(int(t), x, upper, float(self.reach))
-        if not memory.rounds:
-            return found
-        old = RowsRegion(self, memory, t - age, errors)
-        if (np.max(new.upper) > 0 or not self.convex) and not old.contains(x):
-            return found  # on a way outside of the feasible set the curvature may be any
-        length, over = new.excess_over(old.each)
-        noise = old.each.noise + new.noise
-        for i in np.flatnonzero(over > noise):
-            name = f"g[{i}]" if self.rows > 1 else "g"
-            excess, beta, rounding = (float(c[i, 0]) for c in (over, self.each.beta, noise))
-            value = float(g[i])
-            found += check_quadratic(int(t), value, length, excess, beta, rounding, errors, name)
-        return found
+            check_start(float(reading.g[i, 0]), float(worst[i, 0]), 0.0, f" in row {i}")
+        return made
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much each row can rise over a length."""
@@ -298,7 +244,7 @@ class RowsRegion(Region):
             # A far wish loses digits: once more from where they are not lost.
             end = self._settle(self._project(end - self.x, known)[0], known)
         if not self._is_in(end, known):
-            end = take_certified(self, known, end)
+            end = nearest.take_certified(self, known, end)
         return Projection(end, weights, norm(end - self.x - q))
 
     def _is_in(self, point: Array, known: KnownSets) -> bool:
@@ -319,7 +265,7 @@ class RowsRegion(Region):
         bounds = Bounds(up, self.s, beta, np.full(len(up), tau), 0.25 * self.margin)
         bounds = bounds.join(known.bounds(self.x, inwards))
         cut = partial(known.cut, self.x, self.reach, inwards)
-        q, multipliers = project_onto_bounds(v, bounds, cut)
+        q, multipliers = nearest.project_onto_bounds(v, bounds, cut)
         return q, multipliers[: len(up)]
 
     def _cut_by_halfspaces(self, v: Array, known: KnownSets) -> tuple[Array, Array]:
@@ -382,17 +328,13 @@ class RowsRegion(Region):
         if self.anchor is None or (share := self._share()) > 1:
             return None
         point = self.x + share * (self.anchor.x - self.x)
-        if holds(point):
-            return point
-        return draw_back(holds, known, self.anchor.x, point) if holds(self.anchor.x) else None
+        if holds(point) or not holds(self.anchor.x):
+            return point if holds(point) else None
+        return nearest.draw_back(holds, known, self.anchor.x, point)
 
     def explain_empty(self) -> EmptyRegionError:
         """Return the error for a round in which neither x nor the anchor is certified."""
-        drift, anchor = self.knowledge.errors.drift, self.anchor
-        assert anchor is not None
-        here, deepest = self.bounds(self.x).max(), self.each.anchor_level.max()
-        point = self.x if here <= deepest else anchor.x
-        return EmptyRegionError.of_drift(self.round, point, min(here, deepest), drift)
+        return self.each.explain_empty()
 
     def price(self, w: Array, weights: Array) -> float:
         r"""Return what a cut costs: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
@@ -448,9 +390,7 @@ def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
         return np.array([g]), s[None]
     g, s = checks.read_constraints(x, feedback)
     if len(g) != rows:
-        raise InvalidValueError(
-            f"constraint_value must have {rows} entries, one per constraint, got shape {g.shape}"
-        )
+        raise checks.invalid("constraint_value.shape", f"({rows},), one per constraint", g.shape)
     return g, s
 
 

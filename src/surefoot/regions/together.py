@@ -20,13 +20,19 @@ from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import anything
 from surefoot.core.types import Array, Certificate, Feedback
-from surefoot.regions.certificates import PointCertificate
+from surefoot.regions import nearest
 from surefoot.regions.checks import BALL_TOO_SMALL, check_one_run
 from surefoot.regions.errors import EmptyRegionError, Errors
 from surefoot.regions.estimate import UnknownConstant
-from surefoot.regions.nearest import EVERYWHERE, KnownSets, cut_by, find_certified, reflect_in_turn
-from surefoot.regions.quadratics import Bounds, project_onto_bounds
-from surefoot.regions.region import Knowledge, Memory, Projection, Reading, Region
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets
+from surefoot.regions.region import (
+    Knowledge,
+    Memory,
+    PointCertificate,
+    Projection,
+    Reading,
+    Region,
+)
 from surefoot.regions.rows import read_rows
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
@@ -197,11 +203,7 @@ class TogetherRegion(Region):
 
     def contains(self, w: Array) -> bool:
         """Return whether every region certifies a point."""
-        return all(bool(row.contains(w)) for row in self.rows) or self._stays(w)
-
-    def _stays(self, w: Array) -> bool:
-        """Return whether a point is the last action, and certified for having been played."""
-        return not self.errors.drift and self.upper <= 0 and bool((w == self.x).all())
+        return all(bool(row.contains(w)) for row in self.rows) or self.stays(w)
 
     def nearest(self, w: Array) -> Array:
         """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
@@ -211,19 +213,19 @@ class TogetherRegion(Region):
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point; several kinds of regions have no multipliers in common."""
         try:
-            point = find_certified(self, known, w)
+            point = nearest.find_certified(self, known, w)
         except EmptyRegionError:
             # An anchor that one row wants visited may be nothing for the others.
             whole = tuple(row.whole for row in self.rows)
             if all(map(operator.is_, whole, self.rows)):
                 raise
             region = TogetherRegion(whole, self.x, self.round, self.errors)
-            point = find_certified(region, known, w)
+            point = nearest.find_certified(region, known, w)
         return Projection(point, 0.0, norm(point - w))
 
     def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
         """Return a point of all regions and of sets, near the last action."""
-        return reflect_in_turn([row.nearest for row in self.rows], known, holds, self.x)
+        return nearest.reflect_in_turn([row.nearest for row in self.rows], known, holds, self.x)
 
     def seek(self, w: Array, known: KnownSets) -> Array:
         """Return nearly the point of all regions and of sets that is nearest to w."""
@@ -238,10 +240,10 @@ class TogetherRegion(Region):
         def cut(q: Array) -> Bounds:
             found = known.cut(*at, q)
             for row in others:
-                found = found.join(cut_by(row.nearest, *at, q))
+                found = found.join(nearest.cut_by(row.nearest, *at, q))
             return found
 
-        return self.x + project_onto_bounds(w - self.x, bounds, cut, TURNS)[0]
+        return self.x + nearest.project_onto_bounds(w - self.x, bounds, cut, TURNS)[0]
 
     @property
     def insides(self) -> tuple[Array, ...]:
@@ -250,7 +252,7 @@ class TogetherRegion(Region):
 
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point is feasible: the certificate of the row with the largest bound."""
-        if self._stays(x):
+        if self.stays(x):
             reason = "nothing moves, and what was read stays"
             return PointCertificate(int(self.round), reason, self.upper, cut, self.errors)
         return max((row.certificate(x, cut) for row in self.rows), key=lambda c: c.bound)

@@ -18,7 +18,6 @@ from surefoot.core.arrays import (
     to_numpy,
     where,
 )
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, size, vector
 from surefoot.core.points import (
     UNIT,
@@ -102,9 +101,7 @@ class Ball(Centred, ConvexSet, kw_only=False):
                 return x
             if not squared < math.inf:
                 checks.refuse_unfinite(to_numpy(x), "the point to project")
-                raise InvalidValueError(
-                    f"the point to project must have a finite square, got {x!r}"
-                )
+                raise checks.invalid("the point to project", "of a finite square", x)
             p = (self._inner(x) / math.sqrt(squared)) * z
             return p if self.centre is None else self.centre + p
         outside = squared > self.radius * self.radius
@@ -140,7 +137,7 @@ class Ball(Centred, ConvexSet, kw_only=False):
         n = norm(c)
         if isinstance(n, float) and not n < math.inf:
             checks.refuse_unfinite(to_numpy(c), "c")
-            raise InvalidValueError(f"c must have a finite square, got {c!r}")
+            raise checks.invalid("c", "of a finite square", c)
         v = -self._inner(c) * c / where(n > 0, n, 1.0)
         if self.centre is None:
             return v

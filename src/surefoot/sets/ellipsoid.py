@@ -88,9 +88,7 @@ class Ellipsoid(ConvexSet, kw_only=False):
         z = self._offset(x)
         value = self._value(z)
         if isinstance(value, float) and not value < math.inf:
-            raise InvalidValueError(
-                f"the point to project must have a square that stays in float64, got {x!r}"
-            )
+            raise invalid("the point to project", "of a square that stays in float64", x)
         axes, ratios, unit = self._eigen(x)
         y = z @ axes
         # In units of the shortest semi-axis.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, reduce
 from operator import and_
-from typing import Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import namespace, norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared
+from surefoot.core.parameters import Declared, has_methods
 from surefoot.core.points import (
     UNIT,
     check_length,
@@ -35,17 +35,15 @@ _ROWS = 64  # of a polytope that is projected onto row by row; a larger one by i
 _APART = 1e-14  # of the points of the sets when cycles end, as a share of their norm
 
 
-@runtime_checkable
-class Projecting(Protocol):
-    """What an intersection needs of a set."""
-
-    def project(self, x: Array) -> Array:
-        """Return the nearest point of the set."""
-        ...
-
-    def contains(self, x: Array) -> Array:
-        """Return whether x is in the set."""
-        ...
+def check_sets(given: Iterable[Any], *methods: str) -> tuple[Any, ...]:
+    """Return several sets as a tuple; refuse none, and those without one of the methods."""
+    sets = tuple(given)
+    if not sets:
+        raise InvalidValueError("sets must be at least one set, got none")
+    for one in sets:
+        if not has_methods(one, *methods):
+            raise InvalidValueError(f"sets must have {' and '.join(methods)}, got {one!r}")
+    return sets
 
 
 # No slots: the half-spaces of polytopes are kept in the instance.
@@ -71,12 +69,7 @@ class Intersection(Declared, kw_only=False):
     inner: Array
 
     def __post_init__(self) -> None:
-        sets = tuple(self.sets)
-        if not sets:
-            raise InvalidValueError("sets must be at least one set, got none")
-        for one in sets:
-            if isinstance(one, type) or not isinstance(one, Projecting):
-                raise InvalidValueError(f"sets must have project and contains, got {one!r}")
+        sets = check_sets(self.sets, "project", "contains")
         known = {d for one in sets if (d := dimension_of(one)) is not None}
         if len(known) > 1:
             raise InvalidValueError(
@@ -206,27 +199,16 @@ class Product(Declared, kw_only=False):
     sizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        sets = tuple(self.sets)
-        if not sets:
-            raise InvalidValueError("sets must be at least one set, got none")
-        for one in sets:
-            if not isinstance(one, Region):
-                raise InvalidValueError(f"sets must be sets, got {one!r}")
+        sets = check_sets(self.sets, "project", "contains", "minimize_linear")
         object.__setattr__(self, "sets", sets)
         known = [dimension_of(one) for one in sets]
         sizes: list[int | None] = list(self.sizes) or known
-        if None in sizes:
-            name = type(sets[sizes.index(None)]).__name__
-            raise InvalidValueError(
-                f"sizes must be given, got a {name} without a dimension of its own"
-            )
         if len(sizes) != len(sets):
-            raise InvalidValueError(
-                f"sizes must be one for each set, got {len(sizes)} for {len(sets)}"
-            )
+            raise checks.invalid("sizes", f"{len(sets)}, one for each set", len(sizes))
         for one, size, own in zip(sets, sizes, known, strict=True):
-            if own is not None and size != own:
-                raise checks.invalid("sizes", f"{own} for this {type(one).__name__}", size)
+            if size is None or own not in (None, size):
+                rule = f"{own or 'given'} for this {type(one).__name__}"
+                raise checks.invalid("sizes", rule, size)
         whole = tuple(checks.positive_int(size, "each of sizes") for size in sizes)
         object.__setattr__(self, "sizes", whole)
 

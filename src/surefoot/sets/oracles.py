@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import field
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -42,6 +41,7 @@ from surefoot.core.arrays import (
     take_rows,
     where,
 )
+from surefoot.core.checks import to_python_number
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared, function, matrix, positive
@@ -68,8 +68,7 @@ __all__ = [
     "RowsProx",
     "Separation",
     "SetSeparation",
-    "SmoothBall",
-    "SmoothEllipsoid",
+    "SmoothQuadratic",
     "SmoothSet",
     "gauge_of",
     "prox_of",
@@ -126,9 +125,6 @@ class RowsGauge(Declared, kw_only=False):
         rows: the :math:`a_i`, ``(m, d)``: rows of a polytope with 0 inside, divided by their
             limits.
 
-    Attributes:
-        inner_radius: the distance of 0 to the nearest face.
-
     Example:
         >>> gauge = RowsGauge.of_limits([[1.0, 0.0], [0.0, 1.0]], [0.5, 2.0])
         >>> gauge(np.array([1.0, 0.5]))
@@ -137,14 +133,12 @@ class RowsGauge(Declared, kw_only=False):
 
     error: ClassVar[float] = 0.0  # the formula is exact
     rows: Array = matrix()
-    inner_radius: float = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    @property
+    def inner_radius(self) -> Number:
+        """The distance of 0 to the nearest face."""
         xp = namespace(self.rows)
-        longest = xp.max(xp.sum(self.rows * self.rows, axis=-1))
-        inner = 1 / xp.sqrt(longest)
-        object.__setattr__(self, "inner_radius", float(inner) if xp is np else inner)
+        return to_python_number(1 / xp.sqrt(xp.max(xp.sum(self.rows * self.rows, axis=-1))))
 
     @classmethod
     def of_limits(cls, A: Array, b: Array) -> RowsGauge:
@@ -152,9 +146,7 @@ class RowsGauge(Declared, kw_only=False):
         A = checks.to_matrix(A, "A")
         b = checks.to_vector(b, "b", length=len(A))
         if not (b > 0).all():
-            raise InvalidValueError(
-                f"0 must be inside the set for a gauge, got a limit of {b.min():g}"
-            )
+            raise checks.invalid("b", "above 0 for a gauge, so that 0 is inside", b.min())
         return cls(A / b[:, None])
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
@@ -210,9 +202,7 @@ class BisectionGauge(Declared, kw_only=False):
     def __call__(self, w: Array) -> tuple[Number, Array]:
         """Return the inner end of the bisection, and a subgradient."""
         if w.ndim != 1 or not isinstance(w, np.ndarray):
-            raise InvalidValueError(
-                f"a gauge by bisection must be given one NumPy run, got shape {tuple(w.shape)}"
-            )
+            raise checks.invalid("w.shape", "that of one NumPy run", tuple(w.shape))
         if not w.any():
             return 0.0, np.zeros_like(w)
         inner, outer = self._ends(w)
@@ -273,10 +263,8 @@ def gauge_of(region: object) -> Gauge:
         return RowsGauge.of_limits(*rows_of(region))
     if isinstance(region, Gauge):
         return region
-    raise InvalidValueError(
-        "the feasible set must be a Ball around 0, a Box, a Polytope or a Gauge of your own, "
-        f"got {region!r}"
-    )
+    rule = "a Ball around 0, a Box, a Polytope or a Gauge of your own"
+    raise checks.invalid("the feasible set", rule, region)
 
 
 class Linearised(NamedTuple):
@@ -529,10 +517,8 @@ def prox_of(region: object) -> Prox:
         return RowsProx(*rows_of(region))
     if isinstance(region, Prox) and not isinstance(region, type):
         return region
-    raise InvalidValueError(
-        "the feasible set must be a Ball, an Ellipsoid, a Box, a Halfspace, a Polytope or a Prox "
-        f"of your own, got {region!r}"
-    )
+    rule = "a Ball, an Ellipsoid, a Box, a Halfspace, a Polytope or a Prox of your own"
+    raise checks.invalid("the feasible set", rule, region)
 
 
 @runtime_checkable
@@ -674,82 +660,40 @@ class SmoothSet(Protocol):
         ...
 
 
-class SmoothBall(Declared, kw_only=False):
-    r"""The ball as :math:`h(x) = \|x - c\|^2 - R^2`.
+class SmoothQuadratic(Declared, kw_only=False):
+    r"""The set of :math:`h(x) = (x - c)^\top P(x - c) - h_0`, a ball or an ellipsoid.
+
+    Args:
+        P: None for the identity.
+        centre: c, the interior point; 0 unless given.
+        depth: :math:`h_0`, the depth there.
+        curvature: twice the largest eigenvalue of P.
+        reach: the longest half-axis.
 
     Example:
-        >>> SmoothBall(Ball(1.0))(np.array([2.0, 0.0]))
+        >>> smooth_of(Ball(1.0))(np.array([2.0, 0.0]))
         (3.0, array([4., 0.]))
     """
 
-    curvature: ClassVar[float] = 2.0  # of the squared distance
-    ball: Ball
+    P: Array | None
+    centre: Array | None
+    depth: Number
+    curvature: Number
+    reach: Number
 
     @property
-    def depth(self) -> Number:
-        """The squared radius, at the centre."""
-        return self.ball.radius * self.ball.radius
-
-    @property
-    def reach(self) -> Number:
-        """The radius."""
-        return self.ball.radius
-
-    @property
-    def diameter(self) -> float:
-        """Twice the radius."""
-        return self.ball.diameter
-
-    def interior_like(self, x: Array) -> Array:
-        """Return the centre."""
-        centre = self.ball.centre
-        return 0.0 * x if centre is None else convert_like(centre, x)
-
-    def contains(self, x: Array) -> Array:
-        """Return whether the point is in the ball."""
-        return self.ball.contains(x)
-
-    def __call__(self, x: Array) -> tuple[Number, Array]:
-        """Return h and its gradient at x."""
-        z = x - self.interior_like(x)
-        return dot(z, z) - self.ball.radius * self.ball.radius, 2.0 * z
-
-
-class SmoothEllipsoid(Declared, kw_only=False):
-    r"""The ellipsoid as :math:`h(x) = (x - c)^\top P(x - c) - 1`.
-
-    Example:
-        >>> SmoothEllipsoid(Ellipsoid(np.eye(2)))(np.array([2.0, 0.0]))
-        (3.0, array([4., 0.]))
-    """
-
-    depth: ClassVar[float] = 1.0  # at the centre
-    ellipsoid: Ellipsoid
-
-    @property
-    def curvature(self) -> Number:
-        """Twice the largest eigenvalue of P, rounded up by more than it errs by."""
-        return _to_float(2 * self.ellipsoid.curvatures[-1] * (1 + 1e-12))
-
-    @property
-    def reach(self) -> Number:
-        """The longest half-axis, rounded up."""
-        return _to_float((1 + 1e-12) / sqrt(self.ellipsoid.curvatures[0]))
-
-    @property
-    def dimension(self) -> int:
-        """The length of a point."""
-        return self.ellipsoid.dimension
+    def dimension(self) -> int | None:
+        """The length of a point; None where any will do."""
+        return next((len(known) for known in (self.P, self.centre) if known is not None), None)
 
     @property
     def diameter(self) -> Number:
         """Twice the longest half-axis."""
-        return 2 * self.reach
+        return 2.0 * self.reach
 
     def interior_like(self, x: Array) -> Array:
         """Return the centre."""
-        centre = self.ellipsoid.centre
-        return 0.0 * x if centre is None else convert_like(centre, x)
+        return 0.0 * x if self.centre is None else convert_like(self.centre, x)
 
     def contains(self, x: Array) -> Array:
         """Return whether h is at most 0."""
@@ -758,12 +702,8 @@ class SmoothEllipsoid(Declared, kw_only=False):
     def __call__(self, x: Array) -> tuple[Number, Array]:
         """Return h and its gradient at x."""
         z = x - self.interior_like(x)
-        product = z @ convert_like(self.ellipsoid.P, x)
-        return dot(product, z) - 1.0, 2.0 * product
-
-
-def _to_float(number: Number) -> Number:
-    return float(number) if isinstance(number, np.floating) else number
+        product = z if self.P is None else z @ convert_like(self.P, x)
+        return dot(product, z) - self.depth, 2.0 * product
 
 
 def smooth_of(region: object) -> SmoothSet:
@@ -774,11 +714,14 @@ def smooth_of(region: object) -> SmoothSet:
         0.25
     """
     if isinstance(region, Ball):
-        return SmoothBall(region)
+        R = region.radius
+        return SmoothQuadratic(None, region.centre, R * R, 2.0, R)
     if isinstance(region, Ellipsoid):
-        return SmoothEllipsoid(region)
+        # Both rounded up, by more than eigenvalues err by.
+        least, largest = region.curvatures[0], region.curvatures[-1]
+        sizes = (2 * largest * (1 + 1e-12), (1 + 1e-12) / sqrt(least))
+        return SmoothQuadratic(region.P, region.centre, 1.0, *map(to_python_number, sizes))
     if isinstance(region, SmoothSet):
         return region
-    raise InvalidValueError(
-        f"the feasible set must be a Ball, an Ellipsoid or a smooth set of your own, got {region!r}"
-    )
+    rule = "a Ball, an Ellipsoid or a smooth set of your own"
+    raise checks.invalid("the feasible set", rule, region)

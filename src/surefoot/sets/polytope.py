@@ -133,9 +133,11 @@ class Polytope(Declared, kw_only=False):
         violation = self._excess(x) / norms
         unit = float(violation.max())
         right = -violation / unit
-        solved = None if is_sparse(rows) else _solve_dense(rows, right)
-        q, z = _solve_sparse(rows, right) if solved is None else solved
-        return self._certify(x, x + unit * q, np.maximum(z, 0.0) * (unit / norms))
+        found = None if is_sparse(rows) else _solve_dense(rows, right)
+        q, z = _solve_sparse(rows, right) if found is None else found
+        solved = x + unit * q
+        point, residual = self._draw_in(solved), max(0.0, float(self._excess(solved).max()))
+        return Nearest(point, residual, self._distance_bound(x, point, z * (unit / norms)))
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a corner that minimises the inner product with c, a rounding error inside."""
@@ -217,14 +219,9 @@ class Polytope(Declared, kw_only=False):
             return z.copy()
         return z + float((spare / (slack[over] + excess[over])).min()) * (p - z)
 
-    def _certify(self, x: Array, solved: Array, z: Array) -> Nearest:
-        """Return a solver's point made feasible, with what its multipliers prove about it."""
-        point = self._draw_in(solved)
-        residual = max(0.0, float(self._excess(solved).max()))
-        return Nearest(point, residual, self._distance_bound(x, point, z))
-
     def _distance_bound(self, x: Array, p: Array, z: Array) -> float:
         """Return the bound of :meth:`nearest`, rounded up."""
+        z = np.maximum(z, 0.0)
         pull = self.A.T @ z
         size = abs(p) + abs(x) + self._sizes.T @ z
         apart = np.linalg.norm(p - x + pull) + (len(z) + 4) * UNIT * np.linalg.norm(size)
@@ -239,11 +236,7 @@ class Polytope(Declared, kw_only=False):
         m, d = rows.shape
         ones = np.ones((m, 1))
         # max r subject to (rows) x + r <= b: never infeasible, and bounded by a limit on r.
-        table = (
-            sparse.hstack([rows, ones], format="csr")
-            if is_sparse(rows)
-            else np.hstack([rows, ones])
-        )
+        table = sparse.hstack([sparse.csr_array(rows), sparse.csr_array(ones)], format="csr")
         objective = np.append(np.zeros(d), -1.0)
         limits = [(None, None)] * d + [(None, 1.0)]
         centre = np.zeros(d)
