@@ -272,7 +272,7 @@ def cell(number: int) -> CellResult:
         address=f"c{number}",
         spec={"seed": number},
         status="done",
-        facts=Facts.from_plain({}),
+        facts=Facts(),
         arrays={"regret": rng.normal(size=3), "worst": rng.normal(size=3)},
     )
 

@@ -1,8 +1,11 @@
 """Cells as a driver writes them, small."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from surefoot.experiments import CellResult, Facts, Place
+from surefoot.experiments import CellResult, Facts, Place, Results, gather
+from surefoot.experiments.record import from_plain
 
 
 def cell(address, *, trials=3, rounds=(), seed=0, status="done", **facts):
@@ -24,7 +27,7 @@ def cell(address, *, trials=3, rounds=(), seed=0, status="done", **facts):
         spec={"problem": {"name": "toy"}, "seed": seed},
         status=status,
         note="" if status == "done" else "eta must be positive, got -1",
-        facts=Facts.from_plain(facts),
+        facts=from_plain(Facts, facts, "facts"),
         arrays=arrays if status == "done" else {},
         provenance={"seconds": 0.25, "versions": {"numpy": "2"}},
     )
@@ -45,3 +48,13 @@ def assert_same_cell(seen, wanted):
         assert seen.arrays[name].dtype == array.dtype
         assert seen.arrays[name].shape == array.shape
         assert seen.arrays[name].tobytes() == array.tobytes()
+
+
+def rows_of(pairs, plan=None):
+    """The rows of cells with their places, as a file would have them."""
+    pairs = list(pairs)
+    results = Results()
+    results.set_plan([where for where, _ in pairs] if plan is None else plan)
+    for where, one in pairs:
+        results.put(replace(one, address=where.address))
+    return gather(results, "all")

@@ -6,10 +6,11 @@ import pytest
 
 from surefoot import play
 from surefoot.algorithms import Theorem1
+from surefoot.core.plain import json_plain
 from surefoot.experiments import cells as playing
 from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, build_player, build_problem
 from surefoot.experiments.cells import play_cell, play_cells, stream_seed
-from surefoot.experiments.record import ComparatorFacts, Facts
+from surefoot.experiments.record import ComparatorFacts, Facts, from_plain
 from surefoot.games import violations
 
 NAMES = sorted(PROBLEMS)
@@ -48,7 +49,7 @@ def game(spec, **options):
 def done(*args, **kwargs):
     found = play_cell("a", spec(*args, **kwargs))
     assert (found.status, found.note) == ("done", "")
-    json.dumps(found.facts.to_plain(), allow_nan=False)
+    json.dumps(json_plain(found.facts), allow_nan=False)
     return found
 
 
@@ -226,7 +227,8 @@ def test_results_are_plain_data():
     assert {type(v) for v in found.arrays.values()} == {np.ndarray}
     assert all(v.base is None and v.dtype.kind in "if" for v in found.arrays.values())
     assert {f.name for f in fields(found)} >= {"facts", "arrays"}
-    assert Facts.from_plain(json.loads(json.dumps(found.facts.to_plain()))) == found.facts
+    plain = json.loads(json.dumps(json_plain(found.facts)))
+    assert from_plain(Facts, plain, "facts") == found.facts
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Blocks of trials are joined in one place, and files of the first format are read."""
+"""Blocks of trials are joined in one place."""
 
 from dataclasses import replace
 
@@ -17,10 +17,11 @@ from surefoot.experiments.record import (
     Place,
     VerdictFacts,
     axes_of,
+    from_plain,
 )
-from surefoot.experiments.rows import arrange, join_arrays, join_facts
+from surefoot.experiments.rows import join_arrays, join_facts
 
-from ._cells import cell, place
+from ._cells import cell, place, rows_of
 
 FACTS = Facts(
     guarantee=GuaranteeFacts(name="Theorem 1", kind="every round", bounds={"round": 0.0}),
@@ -76,34 +77,32 @@ def test_a_breach_in_trial_40_of_60_is_reported_in_trial_40():
         replace(cell("c1", trials=30), facts=replace(FACTS, breaches=(breach,))),
     ]
     plan = [place("c0"), place("c1", block=1)]
-    (row,) = arrange(plan, zip(plan, cells, strict=True))
+    (row,) = rows_of(zip(plan, cells, strict=True))
     assert row.trials == 60
     assert row.facts.breaches == (breach,)
 
 
 def test_an_error_names_the_fact():
     with pytest.raises(InvalidValueError, match=r"^facts.engine must be a text, got 3$"):
-        Facts.from_plain({"engine": 3})
+        from_plain(Facts, {"engine": 3}, "facts")
 
 
 def test_a_cell_that_was_not_played_has_no_facts():
     where = Place(address="x", problem="p", algorithm="a", horizon=5, block=0)
-    (row,) = arrange([where], [(where, CellResult(address="x", spec={}, status="refused"))])
+    (row,) = rows_of([(where, CellResult(address="x", spec={}, status="refused"))])
     assert row.facts == Facts()
 
 
 def test_a_row_has_the_bounds_of_its_guarantee_and_none_without_one():
     promised = replace(cell("c0"), facts=FACTS)
     where = place("c0")
-    (row,) = arrange([where], [(where, promised)])
+    (row,) = rows_of([(where, promised)])
     assert (row.bound("round"), row.bound("hard")) == (0.0, None)
-    (bare,) = arrange([where], [(where, cell("c0"))])
+    (bare,) = rows_of([(where, cell("c0"))])
     assert bare.bound("round") is bare.regret_bound is bare.regret_exponent is None
 
 
-@pytest.mark.parametrize(
-    ("paths", "kept"), [("longest", [False, True]), ("all", [True, True]), ("none", [False, False])]
-)
+@pytest.mark.parametrize(("paths", "kept"), [("longest", [False, True]), ("all", [True, True])])
 def test_paths_are_kept_of_the_longest_horizon_that_was_finished(tmp_path, paths, kept):
     with Results.write(tmp_path / "results.sqlite") as results:
         plan = [place(f"c{t}", horizon=t) for t in (50, 100, 200)]

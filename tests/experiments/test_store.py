@@ -88,8 +88,7 @@ def test_a_new_file_is_empty(path):
         assert (results.header(), results.notes(), results.places()) == ({}, {}, [])
         assert results.have() == results.damaged() == {}
         assert list(results.cells()) == []
-        with pytest.raises(StoreError, match=r"^results '.*' has no cell c7$"):
-            results.get("c7")
+        assert results.get("c7") is None
 
 
 def test_a_cell_replaces_that_of_its_address_with_all_its_arrays(three):
@@ -125,28 +124,10 @@ def test_numbers_of_numpy_and_floats_that_are_not_finite_become_plain(path):
     assert math.copysign(1.0, seen["d"]) == -1.0
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (
-            {"provenance": {"f": len}},
-            r"^data to be stored must be plain .* got <built-in function len>$",
-        ),
-        ({"spec": {3: "x"}}, "^keys of data to be stored must be texts, got 3$"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused_and_changes_nothing(three, wrong, said):
-    good = {"address": "c1", "spec": {}, "status": "done"}
-    with Results.write(three) as results:
-        with pytest.raises(ValueError, match=said):
-            results.put(CellResult(**(good | wrong)))
-        assert_same_cell(results.get("c1"), cell("c1", seed=1, rounds=(4, 8)))
-
-
-def test_a_note_that_quotes_what_is_no_text_is_kept_as_shown(path):
+def test_a_note_that_quotes_what_is_no_text_is_kept(path):
     with Results.write(path) as results:
         results.put(CellResult(address="c", spec={}, status="failed", note="no file \udcff"))
-        assert results.get("c").note == "no file \\udcff"
+        assert results.get("c").note == "no file \udcff"
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -312,7 +293,7 @@ def forge_cell(path, status=None, arrays=None, **parts):
 @pytest.mark.parametrize(
     ("forged", "why"),
     [
-        ({"status": "splendid"}, "status must be one of done, refused, .* got 'splendid'"),
+        ({"status": "splendid"}, "status must be one of 'done', .* got 'splendid'"),
         ({"spec": []}, r"its content.spec must be a table, got \[\]"),
         ({"provenance": 3}, "its content.provenance must be a table, got 3"),
         ({"provenance": {"seconds": "x"}}, "provenance.seconds must be a number, got 'x'"),

@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 
 from surefoot.experiments import CellResult, Place
-from surefoot.experiments.paper.reproduction import CURVES, claims, is_read_as
+from surefoot.experiments.paper.reproduction import CURVES, is_read_as
+from surefoot.experiments.paper.reproduction import claims as claims_of_rows
 from surefoot.experiments.record import OTHER_CONSTANTS, REPRODUCED
+
+from ..experiments._cells import rows_of
 
 HORIZONS = (2_000, 10_000, 20_000)
 FIRST, SECOND = "paper toy", "paper toy, second streams"
@@ -58,6 +61,10 @@ def experiment(**changed):
             level = more.pop("level", level)
             found.append(cell(problem, label, T, **numbers(level, **more)))
     return found
+
+
+def claims(cells):
+    return claims_of_rows(rows_of(cells))
 
 
 def verdicts(found):

@@ -77,7 +77,7 @@ def test_every_row_of_the_panels_is_played_where_it_is_drawn(spec):
     for _, names in layout.settings:
         for label, _ in names:
             assert {(REGRET, label), (VIOLATION, label)} <= played
-    assert layout.published["regret"]["PFS"] == {"2000": 88.0, "10000": 191.0, "20000": 267.0}
+    assert layout.published["regret"]["PFS"] == {2000: 88.0, 10000: 191.0, 20000: 267.0}
 
 
 @pytest.mark.slow

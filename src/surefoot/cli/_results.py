@@ -76,7 +76,7 @@ def finish(
 
     file, report = outcome.folder / FILE_NAME, report and not outcome.interrupted
     with Results.open(file) as results:
-        rows = gather(results, paths="longest" if report else "none")
+        rows = gather(results)
     page, figures, unmade = make_report(outcome.folder, rows) if report and rows else (None, [], "")
     code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
     code = INTERRUPTED if outcome.interrupted else code
@@ -182,9 +182,10 @@ def rows_as_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _data(row: Row) -> dict[str, Any]:
+    from surefoot.core.plain import json_plain
     from surefoot.experiments.rows import mean_std
 
-    known = row.facts.to_plain()
+    known = json_plain(row.facts)
     data: dict[str, Any] = {
         "problem": row.problem,
         "algorithm": row.algorithm,

@@ -41,7 +41,6 @@ def reproduce(
       surefoot reproduce --out out/reproduction
     """
     from surefoot.experiments.paper import reproduction
-    from surefoot.experiments.record import to_plain
 
     folder = check_output_folder(out)
     with progress() as tell:
@@ -53,7 +52,7 @@ def reproduce(
             json=json,
             again=same_command(ctx),
             shown=lambda rows: verdicts(found.claims),
-            more={"claims": to_plain(found.claims)},
+            more={"claims": found.claims},
         )
     )
 

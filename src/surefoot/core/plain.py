@@ -24,7 +24,7 @@ import importlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -330,11 +330,13 @@ def records_in(value: object) -> dict[str, type]:
 
 
 def json_plain(value: object) -> Data:
-    """Return data as JSON can hold it: numbers that are not finite are null.
+    """Return data as JSON can hold it: numbers that are not finite are null, records tables.
 
     >>> json_plain({"a": (1, float("inf")), "b": None})
     {'a': [1, None], 'b': None}
     """
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, Mapping):
         return {str(key): json_plain(part) for key, part in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):

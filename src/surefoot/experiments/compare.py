@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +26,6 @@ from surefoot.core.checks import finite_or_none
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
 from surefoot.core.optional import MissingExtraError
-from surefoot.core.plain import PlainTable
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
 from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed
 from surefoot.experiments.executors import InProcess
@@ -38,7 +38,7 @@ from surefoot.experiments.record import (
     ProblemTable,
     time_now,
 )
-from surefoot.experiments.rows import Fit, Row, arrange, fit_rates, notes_of
+from surefoot.experiments.rows import Fit, Row, fit_rates, gather, notes_of
 from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import Event, Outcome, Stop, Sweep, missing_extras
 from surefoot.games import Engine, Trace, play
@@ -46,28 +46,20 @@ from surefoot.games.plots import Curve, draw
 from surefoot.problems import Problem
 
 
-class Comparison:
+class Comparison(Results):
     """What players did on the same streams; made by :func:`surefoot.compare`.
+
+    It is the results file of an experiment that has no file: what reads one takes a comparison,
+    too.
 
     Attributes:
         outcome: how many cells were played, were refused or failed.
-        rows: one per player and horizon, as in a results file.
+        rows: one per player and horizon.
     """
 
-    def __init__(
-        self,
-        places: Sequence[Place],
-        cells: Mapping[str, CellResult],
-        header: Mapping[str, Any],
-        outcome: Outcome,
-        replay: Callable[[str, int], Trace],
-    ) -> None:
-        self._places = places
-        self._cells = cells
-        self._header = header
-        self._replay = replay
-        self.outcome = outcome
-        self.rows: list[Row] = arrange(places, self.cells())
+    outcome: Outcome
+    rows: list[Row]
+    _replay: Callable[[str, int], Trace]
 
     def __repr__(self) -> str:
         players = len({row.algorithm for row in self.rows})
@@ -77,7 +69,7 @@ class Comparison:
         bad = f", {failed} cell{'s' * (failed > 1)} failed" if failed else ""
         left = ", interrupted" if self.outcome.interrupted else ""
         return (
-            f"<Comparison of {players} players on {self._places[0].problem!r}: {trials} trials of "
+            f"<Comparison of {players} players on {self.places()[0].problem!r}: {trials} trials of "
             f"{' and '.join(f'{h:,}' for h in horizons)} rounds{bad}{left}>"
         )
 
@@ -134,9 +126,9 @@ class Comparison:
         file.parent.mkdir(parents=True, exist_ok=True)
         with Results.write(file) as results:
             now = time_now()
-            results.set_header(**self._header, created=now, updated=now)
-            results.set_plan(self._places)
-            for cell in self._cells.values():
+            results.set_header(**self.header(), created=now, updated=now)
+            results.set_plan(self.places())
+            for _, cell in self.cells():
                 results.put(cell)
         return file
 
@@ -144,24 +136,12 @@ class Comparison:
         """Save to a folder, make the figures and the page, and return where the page is."""
         from surefoot.experiments.page import write_report
 
-        file = self.save(folder)
-        with Results.open(file) as results:
-            return write_report(results, file.parent, self.rows)[0]
+        return write_report(self, self.save(folder).parent, self.rows)[0]
 
     def export(self, path: str | Path) -> Path:
         """Write a table with one row per trial (.csv, .parquet), or all arrays (.nc)."""
         write(self, Path(path))
         return Path(path)
-
-    def header(self) -> PlainTable:
-        """Return what was compared, as plain data."""
-        return dict(self._header)
-
-    def cells(self) -> Iterator[tuple[Place, CellResult]]:
-        """Yield the cells that were played, in order."""
-        for place in self._places:
-            if place.address in self._cells:
-                yield place, self._cells[place.address]
 
 
 def _by_horizon(row: Row) -> int:
@@ -246,37 +226,35 @@ def compare(
     jobs = list(source.jobs(horizons, engine, every))
     if missing := missing_extras(jobs, engine, source):
         raise MissingExtraError("; ".join(map(str, missing)))
-    cells = dict[str, CellResult]()
 
     def work(chosen: Sequence[tuple[str, CellSpec]]) -> list[CellResult]:
         return [play_cell(address, spec, source) for address, spec in chosen]
 
-    def put(cell: CellResult) -> None:
-        cells[cell.address] = cell
-
-    before = Event(0, len(jobs), 0, sum(job.rounds for _, job in jobs), "")
-    with Stop() as stop, show_progress(progress) as report:
-        sweep = Sweep(put, before, stop, report, work)
-        sweep.play((job for _, job in jobs), InProcess())
-    outcome = sweep.outcome(Path())
-    if outcome.interrupted:
-        told = f"interrupted: {len(cells)} of {len(jobs)} cells were played, the others are missing"
-        warn_caller(told, UserWarning)
-    elif outcome.failed:
-        told = f"{outcome.failed} of {outcome.cells} cells failed: {outcome.notes[0]}"
-        warn_caller(told, UserWarning)
-    header = {
-        "name": _file_name(source.title),
-        "seed": source.seed,
-        "specification": "",
-        "data": {
+    found, places = Comparison(), [place for place, _ in jobs]
+    found.set_plan(places)
+    found.set_header(
+        name=re.sub(r"[^A-Za-z0-9]+", "-", source.title).strip("-")[:64] or "comparison",
+        seed=source.seed,
+        specification="",
+        data={
             "call": f"sf.compare([{', '.join(source.players)}], {source.title})",
             "trials": source.trials,
             "horizons": horizons,
         },
-    }
-    places = [place for place, _ in jobs]
-    return Comparison(places, cells, header, outcome, partial(_replay, source, every))
+    )
+    before = Event(0, len(jobs), 0, sum(job.rounds for _, job in jobs), "")
+    with Stop() as stop, show_progress(progress) as report:
+        sweep = Sweep(found.put, before, stop, report, work)
+        sweep.play((job for _, job in jobs), InProcess())
+    found.outcome, found.rows = sweep.outcome(Path()), gather(found, "all")
+    found._replay = partial(_replay, source, every)
+    if found.outcome.interrupted:
+        told = f"{sweep.now.done} of {len(jobs)} cells were played, the others are missing"
+        warn_caller(f"interrupted: {told}", UserWarning)
+    elif failed := found.outcome.failed:
+        told = f"{failed} of {len(jobs)} cells failed: {found.outcome.notes[0]}"
+        warn_caller(told, UserWarning)
+    return found
 
 
 @contextlib.contextmanager
@@ -484,8 +462,3 @@ def _replay(source: _Source, every: int | None, label: str, horizon: int) -> Tra
         watch="record",
         seed=stream_seed(source.seed, source.named, 0),
     )
-
-
-def _file_name(title: str) -> str:
-    kept = "".join(c if c.isalnum() and c.isascii() else "-" for c in title)
-    return kept.strip("-")[:64] or "comparison"

@@ -7,7 +7,7 @@ against the annotations when they are read. Nothing here needs the code that pla
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -19,7 +19,6 @@ from typing import (
     NamedTuple,
     TypeAlias,
     TypedDict,
-    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -30,13 +29,10 @@ import numpy as np
 
 from surefoot.core.display import Word
 from surefoot.core.errors import DamagedError, InvalidValueError
-from surefoot.core.parameters import field_values
 from surefoot.core.plain import PlainTable
 
 if TYPE_CHECKING:
     from surefoot.experiments.store import Results
-
-R = TypeVar("R")
 
 FILE_NAME = "results.sqlite"
 """What the results file of an experiment is called in its folder."""
@@ -197,8 +193,9 @@ class Facts:
         oracle: calls of each oracle in one trial, as the algorithm declares them, and its rounds.
 
     Example:
+        >>> from surefoot.core.plain import json_plain
         >>> facts = Facts(verdict=VerdictFacts(word="held"), constants={"R": Sourced(2.0, "given")})
-        >>> Facts.from_plain(facts.to_plain()) == facts
+        >>> from_plain(Facts, json_plain(facts), "facts") == facts
         True
     """
 
@@ -212,19 +209,6 @@ class Facts:
     regret_share: float | None = None
     engine: str = ""
     oracle: dict[str, int] = field(default_factory=dict)
-
-    def to_plain(self) -> PlainTable:
-        """Return the facts as the file has them; what is not known is left out."""
-        return {name: value for name, value in to_plain(self).items() if value not in (None, "")}
-
-    @classmethod
-    def from_plain(cls, data: Any) -> Facts:
-        """Return the facts that a file has.
-
-        Raises:
-            InvalidValueError: they are not facts; the sentence names the one that is not.
-        """
-        return from_plain(cls, data, "facts")
 
 
 # --- cells ---------------------------------------------------------------------------------------
@@ -365,136 +349,53 @@ class Claim:
     reason: str = ""
 
 
-class Shown(NamedTuple):
-    """A row by its label, and the name that a figure shows for it."""
-
-    label: str
-    name: str
-
-
-class PanelSetting(NamedTuple):
-    """The rows that stand for a publication's curves in one setting of the constants."""
-
-    name: str
-    rows: tuple[Shown, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panels:
-    """Which rows are which curves of a published figure.
-
-    Attributes:
-        problem: label of the problem of the regret.
-        violation_problem: label of the problem of the violations.
-        settings: for each setting its name, and labels with the names to show for them.
-        published: values by measure, shown name and horizon.
-        every: which rounds a figure of actions shows.
-    """
-
-    problem: str
-    violation_problem: str
-    settings: tuple[PanelSetting, ...] = ()
-    published: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
-    every: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """What a reproduction is about, for the first screen of its page.
-
-    Attributes:
-        paper: authors, title, venue and year.
-        question: what the experiment asks.
-        settings: name and meaning of each setting of the constants.
-        link: where the paper is.
-    """
-
-    paper: str
-    question: str
-    settings: tuple[tuple[str, str], ...] = ()
-    link: str = ""
-
-
 def claims_of(results: Results) -> list[Claim]:
     """Return the claims of a reproduction; of any other experiment there are none.
 
     Raises:
         DamagedError: the note is there and is not a list of claims.
     """
-    return list(_read_note(results, "claims", tuple[Claim, ...]) or ())
-
-
-def panels_of(results: Results) -> Panels | None:
-    """Return the layout of a reproduction's figures; None for any other experiment.
-
-    Raises:
-        DamagedError: the note is there and is not a layout.
-    """
-    return _read_note(results, "panels", Panels)
-
-
-def story_of(results: Results) -> Story | None:
-    """Return what a reproduction is about; None for any other experiment.
-
-    Raises:
-        DamagedError: the note is there and is not a story.
-    """
-    return _read_note(results, "story", Story)
-
-
-def _read_note(results: Results, key: str, kind: type[R]) -> R | None:
-    data = results.notes().get(key)
     try:
-        return None if data is None else from_plain(kind, data, key)
+        return list(from_plain(tuple[Claim, ...], results.notes().get("claims", ()), "claims"))
     except InvalidValueError as error:
-        told = f"the note '{key}' of results '{results.path}' is damaged: {error}"
+        told = f"the note 'claims' of results '{results.path}' is damaged: {error}"
         raise DamagedError(told) from error
 
 
-# --- records as plain data, and back -------------------------------------------------------------
+# --- records from plain data ---------------------------------------------------------------------
 
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
-def to_plain(data: Any) -> Any:
-    """Return records as tables, lists, texts and numbers; a float that is not finite as None.
-
-    Raises:
-        InvalidValueError: something in it is neither.
-    """
-    if isinstance(data, np.generic):
-        data = data.item()
-    if data is None or isinstance(data, str | bool | int):
-        return data
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if is_dataclass(data):
-        return {f.name: to_plain(value) for f, value in field_values(data)}
-    if isinstance(data, Mapping):
-        if strangers := [key for key in data if not isinstance(key, str)]:
-            raise InvalidValueError(
-                f"keys of data to be stored must be texts, got {strangers[0]!r}"
-            )
-        return {key: to_plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [to_plain(value) for value in data]
-    raise InvalidValueError(
-        f"data to be stored must be plain (texts, numbers, lists, dicts), got {data!r}"
-    )
-
-
-def from_plain(kind: type[R], data: object, name: str) -> R:
+def from_plain(kind: Any, data: Any, name: str) -> Any:
     """Return what plain data describe, as an annotation says: a list as a tuple, 1 as 1.0.
 
     Args:
         kind: a dataclass, of which further keys are left out; or another annotation.
-        data: as :func:`to_plain` returns them.
+        data: as :func:`surefoot.core.plain.json_plain` returns them.
         name: what to call the data in an error.
 
     Raises:
         InvalidValueError: a value is missing, or is not what the annotation says.
     """
-    return _read(kind, data, name)  # type: ignore[no-any-return]
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        own = [part for part in parts if part is not NoneType]
+        if any(_fits(part, data) for part in parts) or len(own) > 1:
+            return _read_simple(parts, data, name)
+        return from_plain(own[0], data, name)
+    if origin is Literal:
+        if data in parts and not isinstance(data, bool):
+            return data
+        words = ", ".join(map(repr, parts))
+        raise InvalidValueError(f"{name} must be one of {words}, got {data!r}")
+    if kind is object:
+        return data
+    if issubclass(origin or kind, tuple):
+        return _read_tuple(kind, data, name)
+    if is_dataclass(kind) or issubclass(origin or kind, dict):
+        return _read_table(kind, data, name)
+    return _read_simple((kind,), data, name)
 
 
 @cache
@@ -502,34 +403,11 @@ def _hints(kind: Any) -> PlainTable:
     return get_type_hints(kind)
 
 
-def _read(kind: Any, data: Any, name: str) -> Any:
-    origin, parts = get_origin(kind), get_args(kind)
-    if kind is object:
-        return data
-    if origin in (UnionType, Union):
-        return _read_union(parts, data, name)
-    if origin is Literal:
-        if data in parts and not isinstance(data, bool):
-            return data
-        words = ", ".join(map(repr, parts))
-        raise InvalidValueError(f"{name} must be one of {words}, got {data!r}")
-    if issubclass(origin or kind, tuple):
-        return _read_tuple(kind, data, name)
-    if is_dataclass(kind) or issubclass(origin or kind, dict):
-        return _read_table(kind, data, name)
-    if not _fits(kind, data):
-        raise InvalidValueError(f"{name} must be {_NAMES[kind]}, got {data!r}")
-    return float(data) if kind is float else data
-
-
-def _read_union(kinds: tuple[Any, ...], data: Any, name: str) -> Any:
-    if any(_fits(kind, data) for kind in kinds):
-        return data
-    kinds = tuple(kind for kind in kinds if kind is not NoneType)
-    if len(kinds) == 1:
-        return _read(kinds[0], data, name)
-    words = " or ".join(_NAMES[kind] for kind in kinds)
-    raise InvalidValueError(f"{name} must be {words}, got {data!r}")
+def _read_simple(kinds: Sequence[Any], data: Any, name: str) -> Any:
+    if not any(_fits(kind, data) for kind in kinds):
+        words = " or ".join(_NAMES[kind] for kind in kinds if kind is not NoneType)
+        raise InvalidValueError(f"{name} must be {words}, got {data!r}")
+    return float(data) if kinds == (float,) else data
 
 
 def _fits(kind: Any, data: Any) -> bool:
@@ -547,7 +425,7 @@ def _read_table(kind: Any, data: Any, name: str) -> Any:
     if not isinstance(data, dict):
         raise InvalidValueError(f"{name} must be a table, got {data!r}")
     hints = dict.fromkeys(data, get_args(kind)[1]) if get_args(kind) else _hints(kind)
-    read = {n: _read(h, data[n], f"{name}.{n}") for n, h in hints.items() if n in data}
+    read = {n: from_plain(h, data[n], f"{name}.{n}") for n, h in hints.items() if n in data}
     if not is_dataclass(kind):
         return data | read
     for f in fields(kind):
@@ -561,11 +439,11 @@ def _read_tuple(kind: Any, data: Any, name: str) -> Any:
         raise InvalidValueError(f"{name} must be a list, got {data!r}")
     if get_origin(kind) is tuple and get_args(kind)[-1] is ...:
         part = get_args(kind)[0]
-        return tuple(_read(part, value, f"{name}[{i}]") for i, value in enumerate(data))
+        return tuple(from_plain(part, value, f"{name}[{i}]") for i, value in enumerate(data))
     # The types of a pair, or the fields of a named tuple.
     parts = dict(enumerate(get_args(kind))) or _hints(kind)
     if len(data) != len(parts):
         raise InvalidValueError(f"{name} must be a list of {len(parts)}, got {data!r}")
     values = zip(parts.items(), data, strict=True)
-    read = [_read(part, value, f"{name}.{key}") for (key, part), value in values]
+    read = [from_plain(part, value, f"{name}.{key}") for (key, part), value in values]
     return kind(*read) if isinstance(kind, type) else tuple(read)

@@ -17,14 +17,13 @@ from surefoot.experiments.record import (
     ComparatorFacts,
     Facts,
     GuaranteeFacts,
-    Place,
     Provenance,
     axes_of,
 )
 from surefoot.experiments.store import DamagedCellError, Results
 from surefoot.games.rates import Rate, fit_rate
 
-Paths: TypeAlias = Literal["longest", "all", "none"]
+Paths: TypeAlias = Literal["longest", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,62 +139,32 @@ def gather(results: Results, paths: Paths = "longest") -> list[Row]:
     Args:
         results: the open file.
         paths: which rows keep their paths over the rounds: those of the longest horizon that an
-            algorithm finished on a problem, all, or none.
+            algorithm finished on a problem, or all.
     """
-    plan = results.places()
-    have = results.have()
+    plan, have = results.places(), results.have()
     longest: dict[tuple[str, str], int] = {}
+    numbers: dict[str, int] = {}
     for place in plan:
+        numbers.setdefault(place.algorithm, len(numbers))
         if have.get(place.address) == "done":
             key = place.problem, place.algorithm
             longest[key] = max(place.horizon, longest.get(key, 0))
-
-    def keeps(place: Place) -> bool:
-        if paths == "longest":
-            return place.horizon == longest.get((place.problem, place.algorithm))
-        return paths == "all"
-
     damaged: dict[str, str] = {}
-
-    def read(place: Place) -> CellResult | None:
-        try:
-            cell = results.find(place.address)
-        except StoreError as error:
-            damaged[place.address] = (
-                error.why if isinstance(error, DamagedCellError) else str(error)
-            )
-            return CellResult(address=place.address, spec={}, status="failed", note=str(error))
-        return cell if cell is None or keeps(place) else _without_paths(cell)
-
-    cells = ((place, read(place)) for place in plan)
-    return arrange(plan, ((place, cell) for place, cell in cells if cell is not None), damaged)
-
-
-def arrange(
-    plan: Iterable[Place],
-    cells: Iterable[tuple[Place, CellResult]],
-    damaged: Mapping[str, str] | None = None,
-) -> list[Row]:
-    """Return rows of cells in memory.
-
-    Args:
-        plan: the order of the rows, and which cells there should be.
-        cells: those that there are.
-        damaged: what is wrong with some, by address.
-    """
-    numbers: dict[str, int] = {}
-    blocks: dict[tuple[str, str, int], int] = {}
+    blocks: dict[tuple[str, str, int], list[CellResult | None]] = {}
     for place in plan:
-        numbers.setdefault(place.algorithm, len(numbers))
-        key = place.problem, place.algorithm, place.horizon
-        blocks[key] = blocks.get(key, 0) + 1
-    present: dict[tuple[str, str, int], list[CellResult]] = {key: [] for key in blocks}
-    for place, cell in cells:
-        present[place.problem, place.algorithm, place.horizon].append(cell)
+        try:
+            cell = results.get(place.address)
+        except StoreError as error:
+            why = error.why if isinstance(error, DamagedCellError) else str(error)
+            damaged[place.address] = why
+            cell = CellResult(address=place.address, spec={}, status="failed", note=str(error))
+        keeps = paths == "all" or place.horizon == longest.get((place.problem, place.algorithm))
+        kept = cell if cell is None or keeps else _without_paths(cell)
+        blocks.setdefault((place.problem, place.algorithm, place.horizon), []).append(kept)
     return [
-        _row(key, numbers[key[1]], own, blocks[key], damaged or {})
-        for key, own in present.items()
-        if own
+        _row(key, numbers[key[1]], cells, len(own), damaged)
+        for key, own in blocks.items()
+        if (cells := [cell for cell in own if cell is not None])
     ]
 
 

@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -24,7 +24,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from surefoot.core.errors import DamagedError, InvalidValueError, StoreError, first_line
-from surefoot.core.plain import PlainTable
+from surefoot.core.plain import PlainTable, json_plain
 from surefoot.experiments import record
 
 _ID, _FORMAT = 0x53465253, 4  # "SFRS"
@@ -51,15 +51,8 @@ class DamagedCellError(DamagedError):
         self.why = why
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The places of an experiment."""
-
-    places: tuple[record.Place, ...] = ()
-
-
 class Results:
-    """The results of an experiment, in one file.
+    """The results of an experiment, in one file; in memory where no path is given.
 
     Many may read it while one driver writes.
 
@@ -76,26 +69,32 @@ class Results:
         >>> folder.cleanup()
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, write: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str] = "", *, write: bool = False) -> None:
         self.path: Path = Path(os.fspath(path))
         self._lock: sqlite3.Connection | None = None
-        if self.path.exists() and not self.path.is_file():
+        if path and self.path.exists() and not self.path.is_file():
             raise StoreError(f"{self._name} cannot be opened: it is no file")
         # Where nothing can be written there is no log beside the file, and none can be made.
         still = "" if os.access(self.path.parent, os.W_OK) else "&immutable=1"
-        mode = "rwc" if write else "ro"
+        file = f"{quote(str(self.path.absolute()))}?mode={'rwc' if write else 'ro'}{still}"
         with self._explain_errors("opened"):
-            where = f"file:{quote(str(self.path.absolute()))}?mode={mode}{still}"
             self._connection = sqlite3.connect(
-                where, uri=True, isolation_level=None, timeout=60, check_same_thread=False
+                f"file:{file if path else ':memory:'}",
+                uri=True,
+                isolation_level="IMMEDIATE",
+                timeout=60,
+                check_same_thread=False,
             )
         # A text that is damaged may be none.
         self._connection.text_factory = lambda data: data.decode(errors="replace")
         try:
             if write:
+                self._take_lock()
+            if write or not path:
+                self._make_tables()
+            self._check_kind()
+            if write:
                 self._begin_writing()
-            else:
-                self._check_kind()
         except BaseException:
             self.close()
             raise
@@ -121,15 +120,13 @@ class Results:
             )
         return cls(path, write=True)
 
-    def _begin_writing(self) -> None:
-        self._take_lock()
+    def _make_tables(self) -> None:
         if not self._rows("SELECT 1 FROM sqlite_master"):
-            with self._transaction():
-                for statement in _SCHEMA:
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA application_id = {_ID}")
-                self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
-        self._check_kind()
+            marks = f"PRAGMA application_id = {_ID}", f"PRAGMA user_version = {_FORMAT}"
+            with self._explain_errors("written"):
+                self._connection.executescript(";".join(("BEGIN", *_SCHEMA, *marks, "COMMIT")))
+
+    def _begin_writing(self) -> None:
         # The log keeps readers and the driver out of each other's way, and costs one sync.
         self._rows("PRAGMA journal_mode = WAL")
         self._rows("PRAGMA synchronous = FULL")
@@ -172,7 +169,8 @@ class Results:
     def places(self) -> list[record.Place]:
         """Return the cells of the experiment, in order, whether they are there or not."""
         try:
-            return list(record.from_plain(_Plan, self._documents("plan"), "its plan").places)
+            planned = self._documents("plan").get("places", ())
+            return list(record.from_plain(tuple[record.Place, ...], planned, "its plan.places"))
         except InvalidValueError as error:
             raise self._damaged(error) from error
 
@@ -193,26 +191,14 @@ class Results:
             StoreError: the disk is full, or cannot be written; nothing has changed then.
         """
         row = _encode(cell)
-        with self._transaction():
+        with self._explain_errors("written"), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", row)
 
     def have(self) -> dict[str, record.Status]:
         """Return the status of every cell by address; whether it is whole is not looked at."""
         return {address: status for address, status in self._listed() if status in _STATUSES}
 
-    def get(self, address: str) -> record.CellResult:
-        """Return a cell as it was written.
-
-        Raises:
-            DamagedCellError: it is not what was written.
-            StoreError: it is not in the file.
-        """
-        cell = self.find(address)
-        if cell is None:
-            raise StoreError(f"{self._name} has no cell {address}")
-        return cell
-
-    def find(self, address: str) -> record.CellResult | None:
+    def get(self, address: str) -> record.CellResult | None:
         """Return a cell as it was written; None if it is not in the file.
 
         Raises:
@@ -234,7 +220,7 @@ class Results:
         found = {}
         for address, _ in self._listed():
             try:
-                self.find(address)
+                self.get(address)
             except DamagedCellError as error:
                 found[address] = error.why
         return found
@@ -243,7 +229,7 @@ class Results:
         """Yield the whole cells of the experiment, in order."""
         for place in self.places():
             with contextlib.suppress(DamagedError):  # one that cannot be read hides no other
-                cell = self.find(place.address)
+                cell = self.get(place.address)
                 if cell is not None:
                     yield place, cell
 
@@ -303,18 +289,6 @@ class Results:
                 told = "the disk is full" if code == "SQLITE_FULL" else str(error)
             raise StoreError(f"{self._name} cannot be {what}: {told}") from error
 
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._explain_errors("written"):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._explain_errors("read"):
             return self._connection.execute(query, values).fetchall()
@@ -335,46 +309,24 @@ class Results:
 
     def _set_documents(self, kind: str, values: PlainTable) -> None:
         texts = {key: _json(value) for key, value in values.items()}
-        with self._transaction():
-            for key, text in texts.items():
-                row = (kind, key, text, _digest(kind, key, text))
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", row
-                )
+        rows = [(kind, key, text, _digest(kind, key, text)) for key, text in texts.items()]
+        with self._explain_errors("written"), self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", rows
+            )
 
 
 # --- a cell as a row ------------------------------------------------------------------------------
 
 
 def _encode(cell: record.CellResult) -> tuple[str, str, str, bytes, bytes]:
-    """Return the row of a cell.
-
-    Raises:
-        InvalidValueError: the cell holds something that cannot be stored.
-    """
-    content = _json(
-        {
-            "spec": cell.spec,
-            # A note may quote what is not text: it is stored as it would be shown.
-            "note": cell.note.encode(errors="backslashreplace").decode(),
-            "facts": cell.facts.to_plain(),
-            "provenance": cell.provenance,
-        }
-    )
+    """Return the row of a cell."""
+    parts = {"spec": cell.spec, "note": cell.note, "facts": cell.facts}
     data = BytesIO()
     np.savez(data, **{name: cell.arrays[name] for name in sorted(cell.arrays)})  # type: ignore[arg-type]
+    content = _json(parts | {"provenance": cell.provenance})
     row = (cell.address, str(cell.status), content, data.getvalue())
     return *row, _digest(*row)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """The text of a cell."""
-
-    spec: record.CellSpec
-    note: str
-    facts: record.Facts
-    provenance: record.Provenance
 
 
 def _decode(row: tuple[Any, ...]) -> record.CellResult:
@@ -387,28 +339,20 @@ def _decode(row: tuple[Any, ...]) -> record.CellResult:
     if _digest(*row[:-1]) != digest:
         raise InvalidValueError("it is not what was written")
     try:
-        plain = json.loads(text)
+        content = json.loads(text)
         with np.load(BytesIO(data)) as held:
             arrays = dict(held)
     except (ValueError, RecursionError, OSError, EOFError, BadZipFile) as error:
         raise InvalidValueError(f"it cannot be read: {first_line(error)}") from None
-    content = record.from_plain(_Content, plain, "its content")
-    if status not in _STATUSES:
-        raise InvalidValueError(f"status must be one of {', '.join(_STATUSES)}, got {status!r}")
-    return record.CellResult(
-        address=address,
-        spec=content.spec,
-        status=status,
-        note=content.note,
-        facts=content.facts,
-        arrays=arrays,
-        provenance=content.provenance,
-    )
+    table = record.from_plain(dict[str, object], content, "its content")
+    table |= {"address": address, "status": status, "arrays": {}}
+    cell: record.CellResult = record.from_plain(record.CellResult, table, "its content")
+    return replace(cell, arrays=arrays)
 
 
-def _json(data: Any) -> str:
+def _json(data: object) -> str:
     """Return plain data as JSON, the same text for the same data."""
-    return json.dumps(record.to_plain(data), sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return json.dumps(json_plain(data), sort_keys=True, separators=(",", ":"))
 
 
 def _digest(*parts: Any) -> bytes:

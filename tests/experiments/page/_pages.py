@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.core.plain import json_plain
 from surefoot.experiments import CellResult, Facts, Place, Results
 from surefoot.experiments.page import write_page, write_report
+from surefoot.experiments.record import from_plain
 
 HOSTILE = "<img src=x onerror=alert(1)></script><b>%{x}\u2028&amp;\"'`"
 
@@ -54,8 +56,12 @@ def made_page(
         return write_page(store, folder / "report.html", drawings=drawings)
 
 
+def facts_of(data: Any) -> Facts:
+    return from_plain(Facts, data, "facts")
+
+
 def with_facts(cell: CellResult, **facts: Any) -> CellResult:
-    return dataclasses.replace(cell, facts=Facts.from_plain(cell.facts.to_plain() | facts))
+    return dataclasses.replace(cell, facts=facts_of(json_plain(cell.facts) | facts))
 
 
 def with_arrays(cell: CellResult, **arrays: Any) -> CellResult:
@@ -79,14 +85,14 @@ def hostile_page(sample: Any, folder: Any) -> Any:
         named = dataclasses.replace(
             place, problem=HOSTILE + place.problem, algorithm=HOSTILE + place.algorithm
         )
-        facts = hostile(cell.facts.to_plain())
+        facts = hostile(json_plain(cell.facts))
         # The names of constants and parameters are texts too.
         for group in ("constants", "parameters"):
             facts[group] = {HOSTILE + k: v for k, v in facts.get(group, {}).items()}
         attacked = dataclasses.replace(
             cell,
             note=HOSTILE if cell.note else "",
-            facts=Facts.from_plain(facts),
+            facts=facts_of(facts),
             provenance=hostile(cell.provenance),
         )
         cells.append((named, attacked))
@@ -134,6 +140,6 @@ def large_cells(rows: int) -> Any:
             "horizon": 1000 * (1 + k // 25 % 10),
         }
         place = Place(address=address, block=0, **where)
-        known = Facts.from_plain(facts)
+        known = facts_of(facts)
         cell = CellResult(address=address, spec={}, status="done", facts=known, arrays=arrays)
         yield place, cell

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.experiments import CellResult, Facts, Place, Results, gather
+from surefoot.experiments.record import from_plain
 
 HORIZONS = (2_000, 8_000, 20_000)
 EVERY = 100
@@ -84,7 +85,7 @@ def facts(problem: str, player: Any, horizon: int, share: float) -> Facts:
             "inner_solves": horizon // 4 if label == "DPP" else 0,
         },
     }
-    return Facts.from_plain(plain)
+    return from_plain(Facts, plain, "facts")
 
 
 def arrays(problem: str, player: Any, horizon: int, trials: int, rng: Any) -> dict[str, Any]:

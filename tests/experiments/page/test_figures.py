@@ -23,26 +23,24 @@ from surefoot.experiments.figures import (  # noqa: E402
     cost_figure,
     instant_figure,
     path_figure,
-    rate_figure,
     regret_figure,
     save_figure,
     save_figures,
     violation_figure,
 )
-from surefoot.experiments.figures.paper import paper_figure  # noqa: E402
+from surefoot.experiments.figures.paper import Panels, paper_figure  # noqa: E402
 from surefoot.experiments.figures.plane import paper_actions  # noqa: E402
 from surefoot.experiments.figures.sheet import COLOURS, look_of, paper_style, pick_horizon, thin  # noqa: E402
-from surefoot.experiments.record import Panels, PanelSetting, Shown, Sourced, VerdictFacts  # noqa: E402
+from surefoot.experiments.record import Sourced, VerdictFacts  # noqa: E402
 from surefoot.experiments.rows import (  # noqa: E402
     Row,
     algorithms,
-    fit_rates,
     mean_std,
 )
 
 EVERY_FIGURE = {
     name: getattr(figures, f"{name.removesuffix('s')}_figure")
-    for name in ("regret", "path", "rate", "violation", "instant", "actions", "cost")
+    for name in ("regret", "path", "violation", "instant", "actions", "cost")
 }
 HORIZONS = [2_000, 8_000, 20_000]
 
@@ -197,33 +195,6 @@ def test_what_a_logarithmic_axis_cannot_show_is_said():
     assert both.get_ylim()[0] < -3 < 600 < both.get_ylim()[1]
     assert 0.0 in both.get_yticks()
     assert "not shown" not in title(both)
-    assert title(rate_figure(rows).axes[0]).endswith(
-        "not shown, regret ≤ 0: lucky at 10; cheat at every T"
-    )
-    with pytest.raises(NothingToDraw, match="no mean regret is > 0"):
-        rate_figure([r for r in rows if r.algorithm == "cheat"])
-
-
-def test_rates_are_those_of_the_fits(rows):
-    figure = rate_figure(rows)
-    ax = figure.axes[0]
-    fits = {f.algorithm: f.rate for f in fit_rates(rows) if f.problem == "paper toy"}
-    fitted = lines(ax, "_fit")
-    assert len(fitted) == len(fits) == 5
-    for line, rate in zip(fitted, fits.values(), strict=True):
-        ends = np.array([2_000.0, 20_000.0])
-        np.testing.assert_allclose(line.get_data(), [ends, rate.scale * ends**rate.slope])
-    slope, half = fits["DPP"].slope, (fits["DPP"].high - fits["DPP"].low) / 2
-    assert f"DPP: {slope:.2f} ± {half:.2f} (0.5)" in texts(figure)
-    # A theorem whose premises broke has no exponent to be held against.
-    assert not [t for t in texts(figure) if t.startswith("PFS as plotted") and "(0.5)" in t]
-
-
-def test_a_rate_that_cannot_be_fitted_is_said():
-    rows = made("short", {10: 5.0, 40: 10.0})
-    assert texts(rate_figure(rows)) == ["short: no fit"]
-    with pytest.raises(NothingToDraw, match="two horizons"):
-        rate_figure(rows[:1])
 
 
 def test_regret_against_the_rounds_has_a_band_and_the_bound_of_each_round(rows):
@@ -361,13 +332,13 @@ def test_the_papers_panels_have_published_points_hollow(rows):
     panels = Panels(
         problem="paper toy",
         violation_problem="sparse budget",
+        settings=(),
         published={
-            "regret": {"DPP": {"2000": 45.0, "20000": 142.0}},
-            "soft": {"DPP": {"20000": 37.0}},
+            "regret": {"DPP": {2_000: 45.0, 20_000: 142.0}},
+            "soft": {"DPP": {20_000: 37.0}},
         },
     )
-    setting = PanelSetting("x", (Shown("PFS as plotted", "PFS"), Shown("DPP", "DPP")))
-    figure = paper_figure(rows, panels, setting)
+    figure = paper_figure(rows, panels, {"PFS as plotted": "PFS", "DPP": "DPP"})
     first, second, third = figure.axes
     (points,) = lines(first, "_published")
     np.testing.assert_array_equal(points.get_data(), [[2_000, 20_000], [45.0, 142.0]])
@@ -382,8 +353,8 @@ def test_the_papers_panels_have_published_points_hollow(rows):
     assert texts(figure) == ["PFS", "DPP", "hollow: published", "largest in any trial"]
     plain = paper_figure(
         rows,
-        Panels(problem="paper toy", violation_problem="paper toy"),
-        PanelSetting("x", (Shown("DPP", "DPP"),)),
+        Panels("paper toy", "paper toy", settings=(), published={}),
+        {"DPP": "DPP"},
     )
     assert texts(plain) == ["DPP", "largest in any trial"]
 

@@ -3,18 +3,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from surefoot.core.plain import json_plain
 from surefoot.experiments import CellResult, Facts, Place, StoreError
-from surefoot.experiments.record import BreachFacts, ComparatorFacts
+from surefoot.experiments.record import BreachFacts, ComparatorFacts, from_plain
 from surefoot.experiments.rows import (
     Row,
     algorithms,
-    arrange,
     fit_rates,
     gather,
     mean_std,
     problems,
 )
 from surefoot.games import fit_rate
+
+from .._cells import rows_of
 
 
 def row_of(rows, algorithm, horizon=20_000, problem="paper toy"):
@@ -38,7 +40,7 @@ def made(algorithm, regrets, problem="p", **facts):
             horizon=T,
             trials=len(regret),
             status="done",
-            facts=Facts.from_plain(facts),
+            facts=from_plain(Facts, facts, "facts"),
             arrays={"regret": np.array(regret)},
         )
         for T, regret in regrets.items()
@@ -64,7 +66,7 @@ def test_blocks_are_joined_along_their_trials(rows, sample):
 
 def test_the_gravest_verdict_of_the_blocks_is_the_rows(sample):
     held, other = cells_of(sample, "DPP")
-    plain = other.facts.to_plain()
+    plain = json_plain(other.facts)
     broken = plain | {
         "verdict": {"word": "premise broken", "sentence": "round 9"},
         "breaches": [
@@ -74,7 +76,7 @@ def test_the_gravest_verdict_of_the_blocks_is_the_rows(sample):
         "comparator": {"gap": 0.125, "exact": False},
         "guarantee": plain["guarantee"] | {"regret_bound": 1e9, "bounds": {"soft": 41.0}},
     }
-    facts = Facts.from_plain(broken)
+    facts = from_plain(Facts, broken, "facts")
     early = replace(held.facts, breaches=(BreachFacts(constant="G_g", round=3, trial=2),))
     pairs = [
         (Place(address=a, problem="p", algorithm="a", horizon=20_000, block=b), cell)
@@ -82,7 +84,7 @@ def test_the_gravest_verdict_of_the_blocks_is_the_rows(sample):
             [("x", replace(held, facts=early)), ("y", replace(other, facts=facts))]
         )
     ]
-    (row,) = arrange([place for place, _ in pairs], pairs)
+    (row,) = rows_of(pairs)
     assert row.verdict == "premise broken"
     assert not row.claims
     # Trials are counted over all blocks when they are played; the earlier of two breaches stays.
@@ -111,7 +113,7 @@ def test_a_refused_row_has_a_reason_and_no_numbers(rows):
 def test_cells_that_are_not_there_yet_have_no_row(sample, tmp_path):
     kept = [(p, c) for p, c in sample.cells if p.horizon == 2_000 and p.block == 0]
     plan = [p for p, _ in sample.cells if p.horizon <= 8_000]
-    rows = arrange(plan, kept)
+    rows = rows_of(kept, plan)
     assert {row.horizon for row in rows} == {2_000}
     assert row_of(rows, "DPP", 2_000).note == "1 of 2 blocks of trials"
     assert row_of(rows, "DPP", 2_000).status == "done"
@@ -123,10 +125,10 @@ def test_a_damaged_cell_counts_as_failed_and_hides_no_other(results, sample):
     class Damaged:
         have, places = results.have, results.places
 
-        def find(self, address):
+        def get(self, address):
             if address == lost:
                 raise StoreError("its array 'regret' is not what was written")
-            return results.find(address)
+            return results.get(address)
 
     rows = gather(Damaged())
     row = row_of(rows, "DPP")
@@ -138,7 +140,7 @@ def test_a_damaged_cell_counts_as_failed_and_hides_no_other(results, sample):
 
 @pytest.mark.parametrize(
     ("paths", "with_paths"),
-    [("longest", {20_000}), ("all", {2_000, 8_000, 20_000}), ("none", set())],
+    [("longest", {20_000}), ("all", {2_000, 8_000, 20_000})],
 )
 def test_paths_are_read_of_the_longest_horizon_unless_asked(results, paths, with_paths):
     rows = [row for row in gather(results, paths) if row.algorithm == "OGD"]
@@ -197,4 +199,4 @@ def test_no_rate_comes_with_its_reason(regrets, reason):
 def test_an_unplayed_cell_has_no_fit():
     place = Place(address="x", problem="p", algorithm="a", horizon=5, block=0)
     cell = CellResult(address="x", spec={}, status="set aside", note="it killed its worker twice")
-    assert fit_rates(arrange([place], [(place, cell)])) == []
+    assert fit_rates(rows_of([(place, cell)])) == []

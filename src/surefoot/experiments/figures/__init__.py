@@ -26,7 +26,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.export import write_whole
 from surefoot.experiments.figures.cost import cost_figure
 from surefoot.experiments.figures.plane import action_figure
-from surefoot.experiments.figures.regret import path_figure, rate_figure, regret_figure
+from surefoot.experiments.figures.regret import path_figure, regret_figure
 from surefoot.experiments.figures.sheet import NothingToDraw, in_style
 from surefoot.experiments.figures.violation import instant_figure, violation_figure
 from surefoot.experiments.rows import Row
@@ -42,7 +42,6 @@ __all__ = [
     "cost_figure",
     "instant_figure",
     "path_figure",
-    "rate_figure",
     "regret_figure",
     "save_figure",
     "save_figures",
@@ -52,7 +51,6 @@ __all__ = [
 FIGURES: dict[str, Callable[..., Figure]] = {
     "regret": regret_figure,
     "path": path_figure,
-    "rate": rate_figure,
     "violation": violation_figure,
     "instant": instant_figure,
     "actions": action_figure,

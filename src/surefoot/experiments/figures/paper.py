@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from surefoot.experiments.figures import file_name, save_figure, sheet
 from surefoot.experiments.figures.plane import paper_actions
 from surefoot.experiments.figures.sheet import Handle, Options, in_style, look_of
 from surefoot.experiments.figures.violation import MEASURES, draw_instants
-from surefoot.experiments.record import Panels, PanelSetting
 from surefoot.experiments.rows import Row
 
 if TYPE_CHECKING:
@@ -18,16 +17,33 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class Panels(NamedTuple):
+    """Which rows are which curves of a published figure.
+
+    Attributes:
+        problem: label of the problem of the regret.
+        violation_problem: label of the problem of the violations.
+        settings: for each setting its name, and labels with the names to show for them.
+        published: values by measure, shown name and horizon.
+        every: which rounds a figure of actions shows.
+    """
+
+    problem: str
+    violation_problem: str
+    settings: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    published: Mapping[str, Mapping[str, Mapping[int, float]]]
+    every: int = 1
+
+
 @in_style
-def paper_figure(rows: Sequence[Row], panels: Panels, setting: PanelSetting) -> Figure:
+def paper_figure(rows: Sequence[Row], panels: Panels, names: Mapping[str, str]) -> Figure:
     """Draw Figures 1a, 1b and 1c of the paper side by side, published points beside measured ones.
 
     Args:
         rows: the rows of a reproduction.
         panels: the problems, and the values that were published: hollow markers.
-        setting: which rows are which curves of the paper.
+        names: the labels of the curves' rows, with the names to show for them.
     """
-    names = dict(setting.rows)
 
     def find(problem: str, name: str) -> dict[str, list[Row]]:
         return sheet.select(rows, problem, list(names), lambda r: name in r.arrays, name).groups
@@ -56,9 +72,9 @@ def paper_figure(rows: Sequence[Row], panels: Panels, setting: PanelSetting) -> 
     return figure
 
 
-def _draw_published(ax: Axes, values: Mapping[str, float], row: Row) -> Handle:
+def _draw_published(ax: Axes, values: Mapping[int, float], row: Row) -> Handle:
     look = look_of(row.number)
-    T, read = list(map(int, values)), list(values.values())
+    T, read = list(values), list(values.values())
     style: Options = {"ms": 2 * look.size, "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
     ax.plot(T, read, look.marker, color=look.colour, label="_published", **style)
     return sheet.new_key("none", "hollow: published", marker="o", ms=6, mfc="none", mew=0.8)
@@ -80,11 +96,11 @@ def save_panels(
         Figure 2.
     """
     saved: list[Path] = []
-    for setting in panels.settings:
-        path = Path(folder) / f"paper-{file_name(setting.name)}"
-        saved += save_figure(paper_figure(rows, panels, setting), path, formats)
+    for title, shown in panels.settings:
+        path = Path(folder) / f"paper-{file_name(title)}"
+        saved += save_figure(paper_figure(rows, panels, dict(shown)), path, formats)
         # The paper's Figure 2 has its algorithm and DPP.
-        two = {label: name for label, name in setting.rows if name in ("PFS", "DPP")}
+        two = {label: name for label, name in shown if name in ("PFS", "DPP")}
         if len(two) == 2:
             figure = paper_actions(rows, two, panels.problem, panels.every)
             saved += save_figure(figure, path.with_name(f"{path.name}-actions"), formats)

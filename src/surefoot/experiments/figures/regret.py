@@ -1,15 +1,15 @@
-"""Regret: against the horizon, with bounds or fitted rates, and against the rounds."""
+"""Regret: against the horizon with the theorems' bounds, and against the rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.experiments.figures import sheet
 from surefoot.experiments.figures.sheet import Width, in_style, look_of
-from surefoot.experiments.rows import Fit, Row, fit_rates
+from surefoot.experiments.rows import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,77 +51,6 @@ def regret_figure(
 
 def _has_regret(row: Row) -> bool:
     return "regret" in row.arrays
-
-
-def _name_missing(groups: Mapping[str, Sequence[Row]], means: Mapping[str, np.ndarray]) -> str:
-    """Return which points a logarithmic axis cannot show."""
-    lost = []
-    for label, group in groups.items():
-        at = [row.horizon for row, mean in zip(group, means[label], strict=True) if mean <= 0]
-        if at:
-            which = "every T" if len(at) == len(group) else ", ".join(f"{T:,}" for T in at)
-            lost.append(f"{sheet.text_of(label)} at {which}")
-    return f"not shown, regret ≤ 0: {'; '.join(lost)}" if lost else ""
-
-
-@in_style
-def rate_figure(
-    rows: Sequence[Row],
-    problem: str | None = None,
-    algorithms: Sequence[str] | None = None,
-    *,
-    width: Width = "column",
-) -> Figure:
-    """Draw regret against the horizon, both logarithmic, with fitted lines and their exponents.
-
-    Beside an exponent stands half the length of its 95 % interval, and in brackets the exponent of
-    the theorem, where it claims one.
-    """
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
-
-    choice = sheet.select(rows, problem, algorithms, _has_regret, "regret")
-    groups = {k: g for k, g in choice.groups.items() if len({r.horizon for r in g}) > 1}
-    if not groups:
-        raise sheet.NothingToDraw(f"no algorithm played {choice.problem!r} at two horizons")
-    choice, means = choice._replace(groups=groups), sheet.means_of(groups, "regret")
-    if not any((mean > 0).any() for mean in means.values()):
-        raise sheet.NothingToDraw("no mean regret is > 0: a logarithmic axis can show none")
-    fits = {fit.algorithm: fit for fit in fit_rates(choice.rows)}
-    figure, ((ax,),) = sheet.new_sheet(width)
-    handles = []
-    for label, group in groups.items():
-        words = _describe_rate(group[-1], fits[label])
-        handles.append(sheet.draw_curve(ax, group, "regret", ls="none", label=words))
-        rate, look = fits[label].rate, look_of(group[0].number)
-        if rate is not None:
-            ends = np.array(fits[label].horizons, dtype=np.float64)[[0, -1]]
-            line = rate.scale * ends**rate.slope
-            ax.plot(ends, line, color=look.colour, ls=look.line, label="_fit")
-    ax.set(xscale="log", xlabel="horizon $T$", ylabel="regret")
-    ax.set_yscale("log", nonpositive="clip")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    sheet.add_title(
-        ax,
-        choice.title,
-        "exponent of T ± 95 % interval (that of the theorem)",
-        _name_missing(groups, means),
-    )
-    sheet.add_legend(figure, handles)
-    return figure
-
-
-def _describe_rate(row: Row, fit: Fit) -> str:
-    name = sheet.text_of(row.algorithm)
-    if fit.rate is None:
-        return f"{name}: no fit"
-    half = 0.5 * (fit.rate.high - fit.rate.low)
-    digits = 2 if half >= 0.01 else 3
-    slope = f"{fit.rate.slope:.{digits}f}".replace("-", "−")
-    text = f"{name}: {slope} ± {half:.{digits}f}"
-    exponent = row.regret_exponent
-    return text if exponent is None or not row.claims else f"{text} ({exponent:.3g})"
 
 
 @in_style

@@ -34,7 +34,8 @@ from surefoot.experiments.page.tables import (
     results_table,
     verdict_table,
 )
-from surefoot.experiments.record import Provenance, claims_of, panels_of, story_of
+from surefoot.experiments.paper import reproduction
+from surefoot.experiments.record import Provenance, claims_of
 from surefoot.experiments.rows import Row, fit_rates, gather, problems
 from surefoot.experiments.store import Results
 
@@ -80,9 +81,10 @@ def write_report(
         Where the page is, and where the figures are.
     """
     rows = gather(results) if rows is None else rows
-    panels, *_ = panels_of(results), claims_of(results), story_of(results)  # nothing drawn before
+    claims = claims_of(results)  # nothing is drawn before
     figures, stems = folder / "figures", file_names(problems(rows))
-    jobs = [] if panels is None else [partial(save_panels, rows, panels, figures)]
+    is_paper = bool(claims) and reproduction.REGRET in stems
+    jobs = [partial(save_panels, rows, reproduction.panels(), figures)] if is_paper else []
     for problem, stem in stems.items():
         own = [row for row in rows if row.problem == problem]
         draw = partial(save_figures, own, figures, stems={problem: stem})
@@ -149,7 +151,7 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
     front = _pick_front(groups[0][1], rows) if groups else None
     return {
         "name": header.get("name") or "experiment",
-        "story": story_of(results),
+        "story": reproduction.STORY if claims else None,
         "finding": first,
         "findings": more,
         "front": front,

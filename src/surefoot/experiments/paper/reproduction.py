@@ -28,11 +28,13 @@ from surefoot import kernel
 from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, LeaderFollower
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.checks import finite_or_none
+from surefoot.core.plain import PlainTable
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, build_spec, record, run
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
+from surefoot.experiments.figures.paper import Panels
 from surefoot.experiments.paper import read_data
-from surefoot.experiments.rows import arrange
+from surefoot.experiments.rows import Row, gather
 from surefoot.experiments.store import Results
 
 REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
@@ -79,21 +81,21 @@ class PublishedCurve(NamedTuple):
 
 _FIGURES = read_data("figures")
 
+STORY: PlainTable = _FIGURES["story"]
+"""What the reproduction is about, for the first screen of its page."""
+
 CURVES = tuple(PublishedCurve(**curve) for curve in _FIGURES["curves"])
 """The curves with values to compare."""
 
 _WHAT = {"regret": "regret", "soft": "[sum g]+"}
 
 
-def claims(cells: Iterable[tuple[record.Place, record.CellResult]]) -> list[record.Claim]:
+def claims(rows: Iterable[Row]) -> list[record.Claim]:
     """Return the verdicts on Figures 1a, 1b, 1c and 2, each figure's own first.
 
     Args:
-        cells: the cells of the reproduction.
-
+        rows: of the reproduction.
     """
-    played = list(cells)
-    rows = arrange((place for place, _ in played), played)
     measured = {(r.problem, r.algorithm, r.horizon): r.arrays for r in rows if r.played}
     single = [_on_curve(curve, measured) for curve in CURVES]
     single += _on_instants(measured) + _on_actions(measured)
@@ -297,10 +299,8 @@ def reproduce(
     if outcome.interrupted or outcome.failed or outcome.set_aside:
         return Reproduction(outcome, [], folder)
     with Results.write(folder / record.FILE_NAME) as results:
-        found = claims(results.cells())
+        found = claims(gather(results))
         results.set_note("claims", found)
-        results.set_note("panels", panels())
-        results.set_note("story", story())
     return Reproduction(outcome, found, folder)
 
 
@@ -314,18 +314,12 @@ def specification() -> Spec:
     return build_spec(data)
 
 
-def story() -> record.Story:
-    """Return what the reproduction is about, for the first screen of its page."""
-    return record.from_plain(record.Story, _FIGURES["story"], "story")
-
-
-def panels() -> record.Panels:
+def panels() -> Panels:
     """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
-    published: dict[str, dict[str, object]] = {"regret": {}, "soft": {}}
+    published: dict[str, dict[str, dict[int, float]]] = {"regret": {}, "soft": {}}
     for curve in CURVES:
-        published[curve.measure][curve.name] = {str(T): v for T, v in curve.published.items()}
-    data = _FIGURES["panels"] | {"published": published}
-    return record.from_plain(record.Panels, data, "panels")
+        published[curve.measure][curve.name] = curve.published
+    return Panels(**_FIGURES["panels"], published=published)
 
 
 def _rest(taken: set[tuple[str, str | None]]) -> list[dict[str, Any]]:
