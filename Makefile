@@ -33,28 +33,32 @@ help: ## show this list
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/pip.stamp: | $(BIN)/python
 	$(PIP) --upgrade pip  # which must know --group
+	@touch $@
 
 # What is installed is remembered by a stamp file for each group, renewed when the pins change.
+# Few of the files are ever imported, so the demo compiles those that are, as it goes.
 $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --editable '.[cli,plot]'
+	$(PIP) --no-compile --editable '.[cli,plot]'
 	@$(SAY)
 	@touch $@
 
-$(VENV)/bench.stamp: $(FILES) | $(BIN)/python
+$(VENV)/bench.stamp: $(FILES) | $(VENV)/pip.stamp
 	$(PIP) --editable '.[cli,jax,plot,solve]' --group bench
 	@touch $@
 
-$(VENV)/build.stamp: $(FILES) | $(BIN)/python
+$(VENV)/build.stamp: $(FILES) | $(VENV)/pip.stamp
 	$(PIP) build setuptools
 	@touch $@
 
-$(VENV)/dev.stamp: $(FILES) | $(BIN)/python
+$(VENV)/dev.stamp: $(FILES) | $(VENV)/pip.stamp
 	$(PIP) --editable '.[cli,plot,solve,export,jax,cluster]' --group dev
 	@$(SAY)
 	@touch $@
 
-$(VENV)/docs.stamp: $(FILES) | $(BIN)/python
+$(VENV)/docs.stamp: $(FILES) | $(VENV)/pip.stamp
 	$(PIP) --editable '.[cli]' --group docs
 	@touch $@
 
@@ -83,7 +87,8 @@ $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
 	@echo 'about a minute on two free cores'
-	$(BIN)/surefoot reproduce
+	@# Empty is unset: what is imported is compiled once and not by each process.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/surefoot reproduce
 
 check: lint ## lint, types, import contract, fast tests: before each commit
 	@$(BESIDE) types fast

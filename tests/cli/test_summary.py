@@ -54,8 +54,8 @@ def test_a_run_that_is_not_whole_says_so_by_its_exit_code(tmp_path, capsys, what
         results.put(CellResult(address="c", spec={}, status="refused", note="no"))
     counts = dict.fromkeys(("cells", "done", "skipped", "refused", "failed", "set_aside"), 0)
     made = {"folder": tmp_path, **counts, "seconds": 1.0, "interrupted": False, **what}
-    shown = {"report": False, "json": False, "again": ["surefoot"], "more": {}}
-    ended = finish(Outcome(**made), shown=rows_as_table, **shown)
+    shown = {"report": False, "json": False, "again": ["surefoot"]}
+    ended = finish(Outcome(**made), **shown)
     assert ended == code
     assert "results  " in capsys.readouterr().out
 
@@ -70,8 +70,8 @@ def test_a_report_that_cannot_be_made_is_said_after_the_table(tmp_path, capsys, 
         results.put(CellResult(address="c", spec={}, status="refused", note="no"))
     counts = dict.fromkeys(("cells", "done", "skipped", "refused", "failed", "set_aside"), 0)
     outcome = Outcome(folder=tmp_path, **counts, seconds=1.0, interrupted=False)
-    shown = {"report": True, "json": False, "again": ["surefoot"], "more": {}}
-    assert finish(outcome, shown=rows_as_table, **shown) == 3
+    shown = {"report": True, "json": False, "again": ["surefoot"]}
+    assert finish(outcome, **shown) == 3
     out, err = capsys.readouterr()
     assert "refused" in out
     assert "surefoot: no report: the note 'claims' is damaged" in err

@@ -96,11 +96,10 @@ def test_a_bar_with_cells_and_time_left_and_ctrl_c_that_keeps_what_is_done(desk)
         assert 0 < len(results.have()) < len(results.places()) == 26
 
 
-def test_verdicts_are_coloured_and_a_narrow_terminal_gets_blocks(desk):
-    terminal = Terminal("run", "limits.toml", "--workers", "0", "--no-report", COLUMNS="40")
+def test_verdicts_are_coloured(desk):
+    terminal = Terminal("run", "limits.toml", "--workers", "0", "--no-report", COLUMNS="120")
     assert terminal.end() == 0
-    assert "  PFS.anytime, 40\r\n    regret    " in terminal.text
-    assert "\x1b[32mheld\x1b[0m" in terminal.text
+    assert "\x1b[32mheld" in terminal.text
 
 
 def test_no_color_is_respected(desk):

@@ -23,9 +23,9 @@ from surefoot.experiments import (
     run,
     sweep,
 )
-from surefoot.experiments.cells import play_cells
+from surefoot.experiments.cells import cells_of, play_cells
 from surefoot.experiments.executors import RunError
-from surefoot.experiments.sweep import Sweep, pending
+from surefoot.experiments.sweep import Sweep
 
 HERE = Path(__file__).parent
 
@@ -324,10 +324,11 @@ def test_chunks_are_neighbours_and_bounded(work):
     made = work.spec(horizons=range(50, 150), trials=30, algorithms=players)
     sweeping = Sweep(None, Event(0, 200, 0, 0, ""), None, None, None)
     sweeping._workers = Counting()
-    chunks = list(sweeping._chunks(pending(made, set())))
+    jobs = [job for _, job in cells_of(made)]
+    chunks = list(sweeping._chunks(iter(jobs)))
     assert sum(map(len, chunks)) == 200
     assert max(map(len, chunks)) == 16
-    assert [job for chunk in chunks for job in chunk] == list(pending(made, set()))
+    assert [job for chunk in chunks for job in chunk] == jobs
 
 
 class Mortal(executors.InProcess):

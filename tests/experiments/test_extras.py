@@ -59,11 +59,9 @@ def test_what_is_missing_is_named_with_its_rows_and_nothing_is_played(bare, tmp_
     bare(*SOLVERS)
     spec = parse_spec(POLYTOPE)
     found = missing_extras(cells_of(spec), "auto")
-    assert {row for missing in found for row in missing.rows} == {
-        ("random_polytope", "PFS.anytime"),
-        ("random_polytope", "OGD.fixed"),
-    }
-    assert all("pip install 'surefoot[solve]'" in str(missing) for missing in found)
+    for row in ("PFS.anytime on random_polytope", "OGD.fixed on random_polytope"):
+        assert any(row in missing for missing in found)
+    assert all("pip install 'surefoot[solve]'" in missing for missing in found)
     assert estimate(spec, tmp_path / "out").missing == found
     with pytest.raises(RunError, match="nothing was run: missing optional dependency"):
         run(spec, tmp_path / "out", workers=0)
@@ -74,8 +72,8 @@ def test_a_scan_that_was_asked_for_without_jax_is_told_too(bare):
     bare("jax")
     text = POLYTOPE.replace("trials = 2", 'trials = 2\nengine = "scan"')
     (found,) = missing_extras(cells_of(parse_spec(text)), "scan")
-    assert "the scan engine needs jax" in found.sentence
-    assert len(found.rows) == 4
+    assert "the scan engine needs jax" in found
+    assert found.endswith(" and 1 more)")
 
 
 def test_with_everything_installed_nothing_is_tried(monkeypatch):

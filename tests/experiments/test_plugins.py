@@ -132,7 +132,6 @@ def test_a_file_cannot_import_anything(mine):
     [
         ("x = 1\n", "must have a problem .* or an algorithm .*, got neither"),
         (CODE.replace("streams: int, ", ""), r"mine.depot must have the argument 'streams'"),
-        (CODE.replace("limit: float", "limit: list"), "limit of problem mine.depot must be annot"),
         (CODE.replace("limit", "label"), "must be keywords other than name and label"),
         ("import nowhere_to_be_found\n", "cannot be imported: No module named 'nowhere_to"),
         ("1 / 0\n", "cannot be imported: ZeroDivisionError: division by zero"),

@@ -175,10 +175,6 @@ base.parameters.eta = 1
             'name = "x"\nhorizons = [20001]\n' + TOY + "published = 1\n" + PFS,
             "x.toml:5: .*published: must not be given for more than 20000 rounds, .* for 20001",
         ),
-        (
-            'name = "x"\nhorizons = [100_000_000]\n' + TOY + PFS,
-            r"x.toml:3: problems\[0\]: 100000000 rounds of 30 trials need 48 GB of memory",
-        ),
         (TOP + TOY + "label = ' '\n" + PFS, "x.toml:5: .*label: must be a line of at most"),
         (
             TOP + TOY + 'label = "a\\u001bb"\n' + PFS,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,9 +12,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
 
 import typer
-
-from surefoot.core.display import Table
-from surefoot.core.display import paint as paint_text
 
 if TYPE_CHECKING:
     from surefoot.experiments import Event
@@ -68,32 +63,21 @@ def show(as_json: bool, data: Mapping[str, object], lines: Iterable[str]) -> Non
     say(*lines)
 
 
-def colours() -> bool:
-    """Return whether standard output is a terminal that wants colours (https://no-color.org)."""
-    return (
-        sys.stdout.isatty()
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM", "dumb") != "dumb"
-    )
-
-
 def table(
     head: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Iterable[Sequence[str]],
     *,
     right: Sequence[str] = (),
-    keys: int = 1,
     paint: Mapping[str, str] | None = None,
     indent: int = 0,
 ) -> Iterator[str]:
-    r"""Yield the lines of a table; one block per row where the terminal is too narrow.
+    r"""Yield the lines of a table, folded to the width of a terminal.
 
     Args:
         head: names of the columns.
         rows: their cells.
         right: names of the columns whose cells are set to the right.
-        keys: how many of the first columns head a block.
-        paint: the colour (as ANSI has it) of cells that are this word.
+        paint: the colour of cells that are this word, in a terminal that wants colours.
         indent: spaces before every line.
 
     >>> print("\n".join(table(("name", "T"), [("a", "10"), ("bc", "2000")], right=["T"])))
@@ -101,24 +85,20 @@ def table(
     a       10
     bc    2000
     """
-    paint = paint if paint is not None and colours() else {}
-    made = Table(head, rows, right)
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
-    margin = " " * indent
-    narrow = indent + sum(made.widths) + 2 * (len(head) - 1) > room
-    lines = _blocks(head, rows, keys, paint) if narrow else made.lines(paint)
-    yield from (margin + line for line in lines)
+    from rich import console, padding
+    from rich.table import Table
+    from rich.text import Text
 
-
-def _blocks(
-    head: Sequence[str], rows: Sequence[Sequence[str]], keys: int, paint: Mapping[str, str]
-) -> Iterator[str]:
-    width = max(map(len, head[keys:]), default=0)
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for name in head:
+        made.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        yield ", ".join(cell for cell in row[:keys] if cell)
-        for name, cell in zip(head[keys:], row[keys:], strict=True):
-            if cell:
-                yield f"  {name.ljust(width)}  {paint_text(cell, paint.get(cell))}"
+        made.add_row(*(Text(cell, (paint or {}).get(cell, "")) for cell in row))
+    width = None if sys.stdout.isatty() else 10_000
+    screen = console.Console(file=sys.stdout, width=width)
+    with screen.capture() as caught:
+        screen.print(padding.Padding(made, (0, 0, 0, indent), expand=False))
+    yield from (line.rstrip() for line in caught.get().splitlines())
 
 
 def duration(seconds: float) -> str:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
-import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL, UsageError
+from surefoot.cli._exit import INTERRUPTED, OK, PARTIAL
 from surefoot.cli._output import duration, show, stage, table, warn
 from surefoot.core.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.experiments import Outcome, Row
+    from surefoot.experiments.record import Claim
 
 COLOURS = {
-    **dict.fromkeys(("held", "reproduced"), "32"),
-    **dict.fromkeys(("premise broken", "not checked", "refused", "with other constants"), "33"),
-    "reproduced only with other constants than stated": "33",
-    **dict.fromkeys(("failed", "stopped", "set aside", "not reproduced"), "31"),
+    **dict.fromkeys(("held", "reproduced"), "green"),
+    **dict.fromkeys(("premise broken", "not checked", "refused", "with other constants"), "yellow"),
+    **dict.fromkeys(("failed", "stopped", "set aside", "not reproduced"), "red"),
 }
-"""The colours of verdicts, as ANSI numbers them."""
+"""The colours of verdicts."""
 
 NOTES = 20
 """Notes of what went wrong that are printed."""
@@ -37,26 +36,13 @@ MANY = 60
 _FACTS = ("verdict", "guarantee", "regret_share", "parameters", "constants", "breaches")
 
 
-def check_output_folder(folder: Path) -> Path:
-    """Return the folder if results can be written there; it need not exist yet."""
-    ground = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
-    if not ground.is_dir():
-        raise UsageError(f"'{ground}' is not a folder: give another one with --out")
-    if not os.access(ground, os.W_OK | os.X_OK):
-        raise UsageError(
-            f"'{ground}' cannot be written to: give another folder with --out, or get permission"
-        )
-    return folder
-
-
 def finish(
     outcome: Outcome,
     *,
     report: bool,
     json: bool,
     again: Sequence[str],
-    shown: Callable[[Sequence[Row]], Iterable[str]],
-    more: dict[str, Any],
+    claims: Sequence[Claim] | None = None,
 ) -> int:
     """Make the report and print the results of a run.
 
@@ -65,8 +51,7 @@ def finish(
         report: whether to make figures and page.
         json: whether to print JSON.
         again: the command that continues the run.
-        shown: returns the lines to print.
-        more: further keys of the JSON.
+        claims: of a reproduction, which are printed instead of the rows.
 
     Returns:
         The exit code.
@@ -76,14 +61,15 @@ def finish(
 
     file, report = outcome.folder / FILE_NAME, report and not outcome.interrupted
     with Results.open(file) as results:
-        rows = gather(results)
+        name, rows = results.header().get("name"), gather(results)
     page, figures, unmade = make_report(outcome.folder, rows) if report and rows else (None, [], "")
     code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
     code = INTERRUPTED if outcome.interrupted else code
     counts = asdict(outcome)
     counts["present"] = counts.pop("skipped")
     data = {
-        **more,
+        "name": name,
+        **({} if claims is None else {"claims": claims}),
         **counts,
         "exit_code": code,
         "results": file,
@@ -92,8 +78,9 @@ def finish(
         "again": shlex.join(again) if outcome.interrupted else None,
         "rows": rows_as_data(rows),
     }
+    lines = rows_as_table(rows) if claims is None else verdicts(claims)
     made = [f"figures  {outcome.folder / 'figures'}", f"report   {page}"] if page else []
-    show(json, data, [*shown(rows), "", _counts(outcome, rows), f"results  {file}", *made])
+    show(json, data, [*lines, "", _counts(outcome, rows), f"results  {file}", *made])
     warn(*(f"surefoot: {note}" for note in outcome.notes[:NOTES]))
     if len(outcome.notes) > NOTES:
         warn(f"surefoot: and {len(outcome.notes) - NOTES} more")
@@ -159,9 +146,7 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
         if mine := [row for row in shown if row.problem == problem]:
             yield f"{problem}, {_trials(mine)}"
             cells = [row.cells for row in mine]
-            yield from table(
-                RESULT_HEAD, cells, right=RESULT_RIGHT, keys=2, paint=COLOURS, indent=2
-            )
+            yield from table(RESULT_HEAD, cells, right=RESULT_RIGHT, paint=COLOURS, indent=2)
     if len(shown) < len(rows):
         yield f"{len(shown)} of {len(rows)} rows, the longest horizons; all are in the report"
     if notes := notes_of(shown):
@@ -207,3 +192,33 @@ def _data(row: Row) -> dict[str, Any]:
             "first": int(min((r for r in arrays["first_violation"].tolist() if r), default=0)),
         }
     return data
+
+
+def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
+    """Return the verdict on each figure, and what it shows beside what was measured."""
+    if not claims:
+        yield "no verdict: cells are missing"
+    for figure in dict.fromkeys(claim.figure for claim in claims):
+        # A figure's own verdict comes first.
+        whole, *parts = [claim for claim in claims if claim.figure == figure]
+        horizons = sorted({int(T) for part in parts for T in part.published})
+        values = f"; values at T = {', '.join(map(str, horizons))}" if horizons else ""
+        yield f"Figure {figure}: {whole.verdict}{values}"
+        head = ("shown", "row", "published", "measured", "verdict")
+        rows = list(map(_claim_cells, parts))
+        filled = [i for i in range(len(head)) if any(row[i] for row in rows)]
+        cells = [[row[i] for i in filled] for row in rows]
+        yield from table([head[i] for i in filled], cells, paint=COLOURS, indent=2)
+
+
+def _claim_cells(claim: Claim) -> tuple[str, ...]:
+    from surefoot.experiments.record import OTHER_CONSTANTS
+
+    # The middle verdict is shorter where a table has no room for all of it.
+    verdict = "with other constants" if claim.verdict == OTHER_CONSTANTS else claim.verdict
+    # By horizon: a file has them in the order of the texts.
+    numbers = (
+        ", ".join("-" if values[T] is None else f"{values[T]:.4g}" for T in sorted(values, key=int))
+        for values in (claim.published, claim.measured)
+    )
+    return claim.statement, claim.settings, *numbers, verdict

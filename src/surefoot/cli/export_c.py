@@ -68,12 +68,9 @@ def export_c(
 
 def _write(out: Path, text: str) -> None:
     """Write the header, over one that was written before and over nothing else."""
-    try:
-        if out.exists() and _MARK not in out.read_text(encoding="utf-8", errors="replace"):
-            raise UsageError(f"'{out}' is not a header of this command and is not overwritten")
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"'{out}' cannot be written: {error.strerror}") from error
+    if out.exists() and _MARK not in out.read_text(encoding="utf-8", errors="replace"):
+        raise UsageError(f"'{out}' is not a header of this command and is not overwritten")
+    out.write_text(text, encoding="utf-8")
 
 
 def _name(out: Path | None) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, option, show, table
 
@@ -15,25 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["journal"]
 
-SHOWN = 20
-"""So many rounds are in a table unless others are asked for."""
-
 
 def journal(
     file: Annotated[Path, argument("FILE", "The journal of a controller.")],
-    rounds: Annotated[
-        bool, typer.Option("--table", help=f"Show the rounds; the latest {SHOWN} by default.")
-    ] = False,
-    first: Annotated[int | None, option("N", "The first round to show.", "--from", min=1)] = None,
-    last: Annotated[int | None, option("N", "The last round to show.", "--to", min=1)] = None,
-    latest: Annotated[int | None, option("N", "Show the latest N rounds.", "--last", min=1)] = None,
+    last: Annotated[int | None, option("N", "Show the latest N rounds.", min=1)] = None,
     round_: Annotated[
         int | None, option("N", "Explain the decision of one round.", "--round", min=1)
     ] = None,
     csv: Annotated[Path | None, option("OUT", "Write the rounds as CSV.", "--csv")] = None,
-    parquet: Annotated[
-        Path | None, option("OUT", "Write the rounds as Parquet.", "--parquet")
-    ] = None,
     page: Annotated[
         Path | None, option("OUT", "Write a page with the run drawn, as HTML.", "--page")
     ] = None,
@@ -43,12 +30,12 @@ def journal(
 
     Without an option: a summary with the player, its guarantee and what the data leave of it, the
     number of rounds, the worst g, contradictions and the notes of the operator. The journal may be
-    in use: it is read as it is at this moment, nothing is locked and nothing is written. --from,
-    --to and --last choose the rounds of the table and of the files.
+    in use: it is read as it is at this moment, nothing is locked and nothing is written. --last
+    shows a table of the latest rounds, and chooses those of the files.
 
     Examples:
       surefoot journal machines.jsonl
-      surefoot journal machines.jsonl --table --last 50
+      surefoot journal machines.jsonl --last 50
       surefoot journal machines.jsonl --round 1204
       surefoot journal machines.jsonl --csv rounds.csv --page machines.html
     """
@@ -56,16 +43,14 @@ def journal(
 
     if not file.is_file():
         raise UsageError(f"'{file}' is not a file: give the journal of a controller")
-    if rounds and not any((latest, first, last, csv, parquet)):
-        latest = SHOWN
-    record = read_journal(file, first=first or 1, last=last, latest=latest)
+    record = read_journal(file, latest=last)
     one = None if round_ is None else _round(file, round_, record)
-    files = {"csv": csv, "parquet": parquet, "page": page}
+    files = {"csv": csv, "page": page}
     written = {name: path for name, path in files.items() if path is not None}
     for kind, path in written.items():
         _write(kind, record, path)
     data, lines = _summary(record) | {"written": written}, [] if written else [str(record)]
-    if rounds:
+    if last is not None and not written:
         data["table"], lines = [_data(row) for row in record.rounds], _table(record)
     if one is not None:
         data["round"], lines = _data(one) | {"explanation": str(one)}, list(one.sentences())
@@ -134,14 +119,11 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
 
 
 def _write(kind: str, record: JournalRecord, path: Path) -> None:
-    from surefoot.experiments.export import columns_to_csv, columns_to_parquet
+    from surefoot.experiments.export import columns_to_csv
     from surefoot.experiments.page.journal import JournalPage, write_journal_page
 
     if kind == "csv":
         columns_to_csv(record.columns(), path)
-        return
-    if kind == "parquet":
-        columns_to_parquet(record.columns(), path, {"journal": str(record.path)})
         return
     worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
     outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"

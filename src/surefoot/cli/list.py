@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from surefoot.cli._exit import UsageError
@@ -24,9 +24,7 @@ HORIZON = 10**12
 def list_(
     what: Annotated[
         str | None,
-        argument(
-            "algorithms|problems|literature|NAME", "What to list, or the name of one to describe."
-        ),
+        argument("algorithms|problems|NAME", "What to list, or the name of one to describe."),
     ] = None,
     plugin: Plugins = None,
     json: Json = False,
@@ -36,8 +34,7 @@ def list_(
     For each algorithm and each of its theorems: the feedback needed per round, the promise (on the
     constraint and on the regret), the work per update, where it comes from, and whether its rule is
     that of the source. For each problem: a description; `surefoot calibrate` shows which theorems
-    apply to it. For each work of the paper's bibliography: what runs here. Give the name of one to
-    see its tunings and parameters, or its arguments.
+    apply to it. Give the name of one to see its tunings and parameters, or its arguments.
 
     Examples:
       surefoot list
@@ -45,73 +42,54 @@ def list_(
       surefoot list algorithms
       surefoot list random_polytope --json
     """
-    load_plugins(plugin)
-    found = _select(what)
-    show(json, found, _as_text(found))
-
-
-def _select(what: str | None) -> Facts:
-    """Return what is asked for, as plain data."""
     from surefoot import algorithms
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, YOUR_OWN, unknown
 
+    load_plugins(plugin)
     rules = {**ALGORITHMS_BY_NAME, **{name: vars(algorithms)[name] for name in _ASK_FOR_MORE}}
-    kinds: dict[str, Callable[[], list[Facts]]] = {
-        "algorithms": _algorithms,
-        "problems": lambda: [_problem(name) for name in PROBLEMS if ":" not in name],
-        "literature": _literature,
-    }
-    if what is None:
-        return {kind: make() for kind, make in kinds.items()}
-    if what in kinds:
-        return {what: kinds[what]()}
     if what in rules:
-        return {"algorithm": _algorithm(rules[what])}
-    if what in PROBLEMS:
-        return {"problem": _problem(what)}
-    raise UsageError(unknown("name", what, [*kinds, *PROBLEMS, *rules], YOUR_OWN))
+        one = _algorithm(rules[what])
+        show(json, {"algorithm": one}, _details(one))
+    elif what in PROBLEMS:
+        one = _problem(what)
+        show(json, {"problem": one}, _details(one))
+    elif what in (None, "algorithms", "problems"):
+        found = {"algorithms": _algorithms(), "problems": _problems()}
+        found = found if what is None else {what: found[what]}
+        show(json, found, _tables(found))
+    else:
+        known = ["algorithms", "problems", *PROBLEMS, *rules]
+        raise UsageError(unknown("name", str(what), known, YOUR_OWN))
 
 
 # --- what there is --------------------------------------------------------------------------------
 
 
 def _algorithms() -> list[Facts]:
-    return [*map(_entry, _theorems()), *_of_plugins()]
-
-
-def _entry(entry: Entry) -> Facts:
-    return {
-        "name": entry.name,
-        "algorithm": entry.algorithm,
-        "tuning": entry.tuning,
-        "feedback": entry.feedback,
-        "promise": entry.promise,
-        "work": entry.work,
-        "from": entry.source.work,
-        "rule": entry.source.rule,
-    }
-
-
-def _of_plugins() -> list[Facts]:
     from surefoot.algorithms import feedback_words
     from surefoot.core.types import needs_of
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, loaded
 
-    return [
+    found = [
         {
-            "name": name,
-            "algorithm": name,
-            "tuning": "",
-            "feedback": feedback_words(needs),
-            "promise": "",
-            "work": needs.work,
-            "from": f"plugin {plugin.name}",
-            "rule": "your own",
+            "name": entry.name,
+            "algorithm": entry.algorithm,
+            "tuning": entry.tuning,
+            "feedback": entry.feedback,
+            "promise": entry.promise,
+            "work": entry.work,
+            "from": entry.source.work,
+            "rule": entry.source.rule,
         }
-        for plugin in loaded()
-        for name in plugin.algorithms
-        for needs in [needs_of(ALGORITHMS_BY_NAME[f"{plugin.name}:{name}"])]
+        for entry in _theorems()
     ]
+    for plugin in loaded():
+        for name in plugin.algorithms:
+            needs = needs_of(ALGORITHMS_BY_NAME[f"{plugin.name}:{name}"])
+            own = {"name": name, "algorithm": name, "tuning": "", "promise": ""}
+            own |= {"feedback": feedback_words(needs), "work": needs.work}
+            found.append(own | {"from": f"plugin {plugin.name}", "rule": "your own"})
+    return found
 
 
 def _theorems() -> Iterator[Entry]:
@@ -154,13 +132,10 @@ _SOME: Facts = {
 """Constants that every theorem applies to."""
 
 
-def _literature() -> list[Facts]:
-    from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
+def _problems() -> list[Facts]:
+    from surefoot.experiments.build import PROBLEMS
 
-    return [
-        {"work": cited.work, "here": list(cited.here), "as": cited.standing, "note": cited.note}
-        for cited in (*BIBLIOGRAPHY, *NEIGHBOURS)
-    ]
+    return [_problem(name) for name in PROBLEMS if ":" not in name]
 
 
 def _problem(name: str) -> Facts:
@@ -215,19 +190,16 @@ def _first_line(thing: Any) -> str:
 
 # --- as text --------------------------------------------------------------------------------------
 
-_HEADS = {"algorithms": "algorithm", "problems": "problem", "literature": "work"}
-_HIDDEN = ("algorithm", "tuning")
 
-
-def _as_text(found: Facts) -> Iterator[str]:
+def _tables(found: Mapping[str, Sequence[Facts]]) -> Iterator[str]:
     for i, (kind, things) in enumerate(found.items()):
         yield from ("",) * bool(i)
-        yield from _details(things) if isinstance(things, dict) else _table(_HEADS[kind], things)
+        yield from _table(kind.removesuffix("s"), things)
 
 
 def _table(first: str, things: Sequence[Facts]) -> Iterator[str]:
     """Yield a table with a column for each key; the first has another name."""
-    head = [name for name in things[0] if name not in _HIDDEN]
+    head = [name for name in things[0] if name not in ("algorithm", "tuning")]
     rows = [[_word(thing[name]) for name in head] for thing in things]
     yield from table([first, *head[1:]], rows)
 
@@ -239,10 +211,11 @@ def _details(one: Facts) -> Iterator[str]:
     if tunings := one.get("tunings"):
         yield from ("", *_table("tuning", tunings))
     if arguments := one.get("arguments"):
-        shown = [
-            {"name": a["name"], "default": _default_word(a), "about": a["about"]} for a in arguments
+        rows = [
+            (a["name"], "required" if a["required"] else str(a["default"]).lower(), a["about"])
+            for a in arguments
         ]
-        yield from ("", *_table("argument", shown))
+        yield from ("", *table(("argument", "default", "about"), rows))
     if parameters := one.get("parameters"):
         words = "or with your own parameters" if one["tunings"] else "parameters"
         yield from ("", f"{words}: {_word(parameters)}")
@@ -250,17 +223,10 @@ def _details(one: Facts) -> Iterator[str]:
 
 def _word(value: Any) -> str:
     """Return a value in words: names with their defaults, a list with commas."""
-    return ", ".join(map(_named, value)) if isinstance(value, list) else str(value)
-
-
-def _named(thing: Any) -> str:
-    if isinstance(thing, str):
-        return thing
-    known = not thing["required"] and thing["default"] is not None
-    return f"{thing['name']} = {thing['default']}" if known else str(thing["name"])
-
-
-def _default_word(argument: Facts) -> str:
-    if argument["required"]:
-        return "required"
-    return "none" if argument["default"] is None else str(argument["default"])
+    if not isinstance(value, list):
+        return str(value)
+    known = (one.get("default") for one in value)
+    return ", ".join(
+        one["name"] if default is None else f"{one['name']} = {default}"
+        for one, default in zip(value, known, strict=True)
+    )

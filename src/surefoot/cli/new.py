@@ -54,15 +54,8 @@ def new(
         raise UsageError(f"--plugin must not be given with --like {like}: that one is complete")
     plugins = load_plugins(plugin)
     text = _text(like, name)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UsageError(
-            f"'{path}' exists already and is not overwritten: give another name"
-        ) from None
-    except OSError as error:
-        raise UsageError(f"'{path}' cannot be written: {error.strerror}") from error
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
     following = shlex.join(["surefoot", "run", str(path), *plugins])
     lines = f"wrote {path}; edit it, then run:", f"  {following}"
     show(json, {"path": path, "name": name, "next": following}, lines)

@@ -71,30 +71,16 @@ def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int)
         settings: its arguments, "key=value" each.
         horizon: number of rounds.
     """
-    from surefoot.experiments import SpecError, build_spec
     from surefoot.experiments.build import build_problem
     from surefoot.experiments.cells import stream_seed
+    from surefoot.experiments.specification import Mistakes, read_problem
 
-    arguments = dict(read_pair("--set", pair) for pair in settings or [])
-    try:
-        # A whole specification, so that the mistakes are those that a file would be told.
-        spec = build_spec(
-            {
-                "name": "one",
-                "trials": 1,
-                "horizons": [horizon],
-                "problems": [{"name": name, **arguments}],
-                "algorithms": [{"name": "PFS", "tuning": "anytime"}],
-            }
-        )
-    except SpecError as error:
-        told = [
-            f"{path[2]}: {message}" if path[2:] and path[0] == "problems" else message
-            for path, message, _ in error.mistakes
-        ]
-        raise UsageError("; ".join(dict.fromkeys(told))) from None
-    named = spec.problems[0].plain()
-    return build_problem(named, horizon, 1, stream_seed(spec.seed, named, 0), 0)
+    found, given = Mistakes(), dict(read_pair("--set", pair) for pair in settings or [])
+    row = read_problem({"name": name, **given}, (), horizon, found)
+    if row is None:
+        told = (f"{p[0]}: {m}" if p and p[0] != "name" else m for p, m, _ in found)
+        raise UsageError("; ".join(told))
+    return build_problem(row.plain(), horizon, 1, stream_seed(0, row.plain(), 0), 0)
 
 
 def read_pair(option: str, text: str) -> tuple[str, Any]:

@@ -10,8 +10,7 @@ import typer
 
 from surefoot.cli._exit import OK, PARTIAL, RUNTIME, UsageError
 from surefoot.cli._output import Json, argument, option, show, stage, warn
-from surefoot.cli._results import make_report, rows_as_data, rows_as_table
-from surefoot.cli.reproduce import verdicts
+from surefoot.cli._results import make_report, rows_as_data, rows_as_table, verdicts
 
 if TYPE_CHECKING:
     from surefoot.experiments import Results
@@ -21,7 +20,6 @@ class Format(StrEnum):
     """Formats that results can be exported to."""
 
     csv = "csv"
-    parquet = "parquet"
     netcdf = "netcdf"
 
 
@@ -30,7 +28,7 @@ def report(
     export: Annotated[
         list[Format] | None,
         option(
-            "csv|parquet|netcdf",
+            "csv|netcdf",
             "Also write the results in this format; may be given more than once.",
         ),
     ] = None,
@@ -39,8 +37,8 @@ def report(
     """Make the figures and the page from saved results, and export the results.
 
     Nothing is run: a report shows what is in the results file. Exports are written beside that
-    file: results.csv and results.parquet have one row per trial; results.nc also has the paths over
-    the rounds (open it with xarray).
+    file: results.csv has one row per trial; results.nc also has the paths over the rounds (open it
+    with xarray).
 
     Examples:
       surefoot report out/limits
@@ -90,18 +88,12 @@ def report(
 
 def _find_file(folder: Path) -> Path:
     """Return the results file of a folder, or say what is there instead."""
-    from surefoot.controller import is_journal
     from surefoot.experiments.record import FILE_NAME
 
     file = folder if folder.is_file() else folder / FILE_NAME
     if not file.is_file():
         what = f"has no {FILE_NAME}" if folder.is_dir() else "does not exist"
         raise UsageError(f"'{folder}' {what}: give the folder of a run, such as out/limits")
-    if is_journal(file):
-        raise UsageError(
-            f"'{file}' is the journal of a controller, not the results of a run: "
-            f"`surefoot journal {file}` shows it"
-        )
     return file
 
 

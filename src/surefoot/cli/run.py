@@ -19,7 +19,7 @@ from surefoot.cli._output import (
     stage,
     table,
 )
-from surefoot.cli._results import check_output_folder, finish, rows_as_table
+from surefoot.cli._results import finish
 from surefoot.cli.options import Force, Plugins, Workers, load_plugins
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def run(
 
     load_plugins(plugin)
     described, text = _read(spec)
-    folder = check_output_folder(out if out is not None else Path("out") / described.name)
+    folder = out if out is not None else Path("out") / described.name
     if cluster is not None and workers is not None:
         raise UsageError("--workers is for this machine: a cluster has workers of its own")
     if dry_run:
@@ -90,16 +90,7 @@ def run(
             force=force,
             progress=tell,
         )
-    raise typer.Exit(
-        finish(
-            outcome,
-            report=report,
-            json=json,
-            again=same_command(ctx),
-            shown=rows_as_table,
-            more={"name": described.name},
-        )
-    )
+    raise typer.Exit(finish(outcome, report=report, json=json, again=same_command(ctx)))
 
 
 def _read(path: Path) -> tuple[Spec, str]:
@@ -116,14 +107,13 @@ def _read(path: Path) -> tuple[Spec, str]:
 
 
 def _show_estimate(found: Estimate, name: str, folder: Path, json: bool) -> None:
-    missing = [{"needs": m.sentence, "rows": list(map(list, m.rows))} for m in found.missing]
     time = f"about {duration(found.seconds)}, by what the engines usually take"
     lines = [
         ("cells", f"{found.cells}, {found.present} of them in the file already"),
         ("rounds to play", f"{found.rounds:,}"),
         ("time", time if found.rounds else "none: everything is in the file"),
         ("folder", str(folder)),
-        *(("not installed", str(missing)) for missing in found.missing),
+        *(("not installed", missing) for missing in found.missing),
     ]
-    data = {**asdict(found), "name": name, "folder": folder, "missing": missing}
+    data = {**asdict(found), "name": name, "folder": folder}
     show(json, data, table((name, ""), lines))

@@ -152,24 +152,12 @@ class Table(NamedTuple):
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    @property
-    def widths(self) -> list[int]:
-        """The characters that each column takes."""
-        return [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
-
-    def lines(self, colours: Mapping[str, str] | None = None) -> Iterator[str]:
-        """Yield the lines of the table as text.
-
-        Args:
-            colours: the colour (as ANSI has it) of cells that are this word.
-        """
-        widths = self.widths
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the table as text."""
+        widths = [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
         for row in (self.head, *self.rows):
             cells = zip(self.head, row, widths, strict=True)
-            padded = (
-                paint(c.rjust(w) if name in self.right else c.ljust(w), (colours or {}).get(c))
-                for name, c, w in cells
-            )
+            padded = (c.rjust(w) if name in self.right else c.ljust(w) for name, c, w in cells)
             yield "  ".join(padded).rstrip()
 
     def __repr__(self) -> str:
@@ -205,11 +193,6 @@ class Table(NamedTuple):
         return (
             f"<table><thead><tr>{cells(self.head, 'th')}</tr></thead><tbody>{body}</tbody></table>"
         )
-
-
-def paint(text: str, colour: str | None) -> str:
-    """Return text in a colour, as ANSI has it; None for none."""
-    return text if colour is None else f"\x1b[{colour}m{text}\x1b[0m"
 
 
 _LATEX = {

@@ -7,7 +7,7 @@ folder does not have yet, and :func:`estimate` says how long that would take.
 from surefoot.core.errors import StoreError
 from surefoot.experiments.build import PluginError, load_plugin
 from surefoot.experiments.executors import RunError
-from surefoot.experiments.export import to_csv, to_netcdf, to_parquet, to_xarray
+from surefoot.experiments.export import to_csv, to_xarray
 from surefoot.experiments.record import CellResult, Facts, Place, Status
 from surefoot.experiments.rows import Row, gather, mean_std
 from surefoot.experiments.specification import Spec, SpecError, build_spec
@@ -41,7 +41,5 @@ __all__ = [
     "read_spec",
     "run",
     "to_csv",
-    "to_netcdf",
-    "to_parquet",
     "to_xarray",
 ]

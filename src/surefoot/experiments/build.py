@@ -33,8 +33,8 @@ from dataclasses import is_dataclass, replace
 from functools import partial
 from modulefinder import ModuleFinder
 from pathlib import Path
-from types import ModuleType, NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias, get_type_hints
 
 import numpy as np
 
@@ -87,7 +87,11 @@ class ProblemEntry(NamedTuple):
         hints = get_type_hints(self.make)
         return {
             name: Parameter(
-                name, "any", "", ... if p.default is p.empty else p.default, _reader(hints[name])
+                name,
+                "any",
+                "",
+                ... if p.default is p.empty else p.default,
+                _reader(hints.get(name, object)),
             )
             for name, p in inspect.signature(self.make).parameters.items()
             if name not in (*GIVEN, *self.hidden)
@@ -184,65 +188,43 @@ def check_problem(made: object, title: str, trials: int) -> Problem:
 # --- the paper's toy, on its own streams too ------------------------------------------------------
 
 
-def paper_toy(
-    horizon: int, trials: int, streams: int, block: int, published: int | None = None
-) -> Problem:
-    """Return the paper's toy: quadratic costs around random targets, a square, the best inside.
+def _toy(make: Callable[..., Problem], about: str) -> Callable[..., Problem]:
+    """Return a toy as a specification may name it: on streams of its own, or the published ones."""
+
+    def toy(
+        horizon: int, trials: int, streams: int, block: int, published: int | None = None
+    ) -> Problem:
+        if published is None:
+            return make(horizon, trials, streams=streams)
+        if published not in (0, 1):
+            raise InvalidValueError(f"published must be 0 or 1, got {published}")
+        longest = max(problems.HORIZONS)
+        if horizon > longest:
+            raise InvalidValueError(
+                f"published must not be given for more than {longest} rounds, which its streams "
+                f"have, got {published} for {horizon}"
+            )
+        # One generator draws trial after trial: a later block is what comes after earlier ones.
+        first = BLOCK * block
+        whole = make(horizon, first + trials, published)
+        return replace(whole, costs=whole.costs.run(slice(first, first + trials)))
+
+    toy.__doc__ = f"""Return {about}.
 
     Args:
-        horizon: rounds.
-        trials: runs.
-        streams: seed of the targets, unless the published ones are wanted.
-        block: of how many trials before these.
         published: 0 or 1: the streams of the published regret or violation script, 20,000 rounds.
     """
-    return _toy(problems.paper_toy, horizon, trials, streams, block, published)
+    return toy
 
 
-def binding_toy(
-    horizon: int, trials: int, streams: int, block: int, published: int | None = None
-) -> Problem:
-    """Return the paper's toy with its targets moved: the best action is a corner of the square.
-
-    Args:
-        horizon: rounds.
-        trials: runs.
-        streams: seed of the targets, unless the published ones are wanted.
-        block: of how many trials before these.
-        published: 0 or 1: the streams of the published regret or violation script, 20,000 rounds.
-    """
-    return _toy(problems.binding_toy, horizon, trials, streams, block, published)
-
-
-def _toy(
-    make: Callable[..., Problem],
-    horizon: int,
-    trials: int,
-    streams: int,
-    block: int,
-    published: int | None,
-) -> Problem:
-    if published is None:
-        return make(horizon, trials, streams=streams)
-    if published not in (0, 1):
-        raise InvalidValueError(f"published must be 0 or 1, got {published}")
-    longest = max(problems.HORIZONS)
-    if horizon > longest:
-        raise InvalidValueError(
-            f"published must not be given for more than {longest} rounds, which its streams have, "
-            f"got {published} for {horizon}"
-        )
-    # One generator draws trial after trial: a later block is what comes after the earlier ones.
-    first = BLOCK * block
-    whole = make(horizon, first + trials, published)
-    return replace(whole, costs=whole.costs.run(slice(first, first + trials)))
-
+_PAPER = "the paper's toy: quadratic costs around random targets, a square, the best inside"
+_BINDING = "the paper's toy with its targets moved: the best action is a corner of the square"
 
 PROBLEMS: dict[str, ProblemEntry] = {
     entry.name: entry
     for entry in (
-        ProblemEntry("paper_toy", paper_toy),
-        ProblemEntry("binding_toy", binding_toy),
+        ProblemEntry("paper_toy", _toy(problems.paper_toy, _PAPER)),
+        ProblemEntry("binding_toy", _toy(problems.binding_toy, _BINDING)),
         ProblemEntry("random_polytope", problems.random_polytope),
         ProblemEntry("rotated_box", problems.rotated_box),
         ProblemEntry("ellipsoid", problems.ellipsoid),
@@ -636,32 +618,13 @@ def _returns_problem(value: object) -> bool:
 
 def _check_arguments(make: Any, title: str) -> None:
     """Refuse a problem whose arguments a file cannot give."""
-    arguments, hints = inspect.signature(make).parameters, get_type_hints(make)
+    arguments = inspect.signature(make).parameters
     if missing := [given for given in GIVEN[:3] if given not in arguments]:
         raise PluginError(f"problem {title} must have the argument {missing[0]!r}")
+    keywords = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     for name, argument in arguments.items():
-        if name in GIVEN:
-            continue
-        if name in ("name", "label") or argument.kind not in (
-            argument.KEYWORD_ONLY,
-            argument.POSITIONAL_OR_KEYWORD,
-        ):
+        if name in ("name", "label") or argument.kind not in keywords:
             raise PluginError(
                 f"the arguments of problem {title} must be keywords other than name and label, "
                 f"got {str(argument)!r}"
             )
-        if not _is_plain(hints.get(name)):
-            raise PluginError(
-                f"{name} of problem {title} must be annotated as int, float, bool, str or "
-                f"a Literal of these, got {str(argument)!r}"
-            )
-
-
-def _is_plain(kind: Any) -> bool:
-    """Return whether an annotation stands for what a TOML file has."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return all(isinstance(part, (int, str)) for part in parts)
-    if origin in (Union, UnionType):
-        return all(part is NoneType or _is_plain(part) for part in parts)
-    return kind in (int, float, bool, str)

@@ -139,7 +139,7 @@ class Comparison(Results):
         return write_report(self, self.save(folder).parent, self.rows)[0]
 
     def export(self, path: str | Path) -> Path:
-        """Write a table with one row per trial (.csv, .parquet), or all arrays (.nc)."""
+        """Write a table with one row per trial (.csv), or all arrays (.nc)."""
         write(self, Path(path))
         return Path(path)
 
@@ -225,7 +225,7 @@ def compare(
         checks.positive_int(every, "every")
     jobs = list(source.jobs(horizons, engine, every))
     if missing := missing_extras(jobs, engine, source):
-        raise MissingExtraError("; ".join(map(str, missing)))
+        raise MissingExtraError("; ".join(missing))
 
     def work(chosen: Sequence[tuple[str, CellSpec]]) -> list[CellResult]:
         return [play_cell(address, spec, source) for address, spec in chosen]

@@ -1,4 +1,4 @@
-"""Exports: tidy tables as CSV and Parquet, labelled arrays as xarray and netCDF.
+"""Exports: a tidy table as CSV, labelled arrays as xarray and netCDF.
 
 A table has one row per problem, algorithm, horizon and trial: every number of the trial, and every
 fact of its cell under a dotted name (``constants.G_f``, ``guarantee.regret_bound``). Paths and
@@ -12,7 +12,7 @@ import csv
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -56,15 +56,16 @@ def write_whole(path: PathLike) -> Iterator[Path]:
 
 
 def write(results: Results, path: Path) -> None:
-    """Write results in the format that a path ends in: .csv, .parquet or .nc."""
-    writers: dict[str, Callable[..., None]] = {
-        ".csv": to_csv,
-        ".parquet": to_parquet,
-        ".nc": to_netcdf,
-    }
-    if path.suffix not in writers:
-        raise InvalidValueError(f"path must end in .csv, .parquet or .nc, got '{path}'")
-    writers[path.suffix](results, path)
+    """Write results in the format that a path ends in: .csv or .nc (netCDF 4)."""
+    if path.suffix == ".csv":
+        to_csv(results, path)
+    elif path.suffix == ".nc":
+        need("h5netcdf", "export", "the netCDF export")
+        data = to_xarray(results)
+        with write_whole(path) as draft:
+            data.to_netcdf(draft, engine="h5netcdf")
+    else:
+        raise InvalidValueError(f"path must end in .csv or .nc, got '{path}'")
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -79,12 +80,6 @@ def to_csv(results: Results, path: PathLike) -> None:
     columns_to_csv(_columns(results), path)
 
 
-def to_parquet(results: Results, path: PathLike) -> None:
-    """Write the table as Parquet; a missing value is null."""
-    columns = {name: _as_one_type(values) for name, values in _columns(results).items()}
-    columns_to_parquet(columns, path, results.header())
-
-
 def columns_to_csv(columns: Mapping[str, Sequence[Value]], path: PathLike) -> None:
     """Write columns of equal length as CSV, as :func:`to_csv` writes results."""
     with (
@@ -94,17 +89,6 @@ def columns_to_csv(columns: Mapping[str, Sequence[Value]], path: PathLike) -> No
         writer = csv.writer(file)
         writer.writerow(map(_shown, columns))
         writer.writerows(map(_shown, row) for row in zip(*columns.values(), strict=True))
-
-
-def columns_to_parquet(
-    columns: Mapping[str, Sequence[Value]], path: PathLike, about: Mapping[str, object]
-) -> None:
-    """Write columns of equal length as Parquet, with facts about them in its metadata."""
-    arrow = need("pyarrow", "export", "the Parquet export")
-    parquet = need("pyarrow.parquet", "export", "the Parquet export")
-    table = arrow.table(dict(columns))
-    with write_whole(path) as draft:
-        parquet.write_table(table.replace_schema_metadata({"surefoot": json.dumps(about)}), draft)
 
 
 def _facts(row: Row) -> dict[str, Value]:
@@ -142,7 +126,7 @@ def _columns(results: Results) -> dict[str, list[Value]]:
 
 
 def _as_one_type(values: list[Value]) -> list[Value]:
-    """Return a column as Parquet can hold it: a parameter may be a number here, a word there."""
+    """Return a column of one type: a parameter may be a number here, a word there."""
     kinds = {type(value) for value in values if value is not None}
     kind = float if kinds == {int, float} else str
     return [v if v is None or len(kinds) < 2 else kind(v) for v in values]
@@ -200,14 +184,6 @@ def to_xarray(results: Results, *, paths: bool = True) -> Dataset:
     data = data.assign_coords(places).unstack("row", fill_value=missing)
     order = {"problem": problems(rows), "algorithm": algorithms(rows)}
     return data.sel(order).transpose(*_KEYS, ...).assign_attrs(header)
-
-
-def to_netcdf(results: Results, path: PathLike, *, paths: bool = True) -> None:
-    """Write what :func:`to_xarray` makes as netCDF 4."""
-    need("h5netcdf", "export", "the netCDF export")
-    data = to_xarray(results, paths=paths)
-    with write_whole(path) as draft:
-        data.to_netcdf(draft, engine="h5netcdf")
 
 
 def _keys(row: Row) -> dict[str, str | int]:

@@ -405,7 +405,7 @@ def _hints(kind: Any) -> PlainTable:
 
 def _read_simple(kinds: Sequence[Any], data: Any, name: str) -> Any:
     if not any(_fits(kind, data) for kind in kinds):
-        words = " or ".join(_NAMES[kind] for kind in kinds if kind is not NoneType)
+        words = " or ".join(_NAMES.get(k, f"{k}") for k in kinds if k is not NoneType)
         raise InvalidValueError(f"{name} must be {words}, got {data!r}")
     return float(data) if kinds == (float,) else data
 

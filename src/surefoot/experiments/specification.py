@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -30,7 +30,6 @@ from surefoot.core.parameters import (
 )
 from surefoot.experiments.build import (
     ALGORITHMS_BY_NAME,
-    BLOCK,
     FULL_NAMES,
     PROBLEMS,
     YOUR_OWN,
@@ -130,9 +129,6 @@ def key_text(key: str) -> str:
     """Return a key as TOML writes it, in quotes where it needs them."""
     return key if _BARE.fullmatch(key) else json.dumps(key)
 
-
-LARGEST = 2_000_000_000
-"""Numbers in the streams of a cell: 16 GB of them."""
 
 CHEAP = 1_000_000
 """Numbers of one trial up to which a problem is built at its longest horizon, to be tried."""
@@ -385,7 +381,7 @@ def build_spec(data: Mapping[str, Any], name: str = "specification") -> Spec:
     built = {
         i: row
         for i, table in enumerate(problems)
-        if (row := _read_problem(table, ("problems", i), longest, found)) is not None
+        if (row := read_problem(table, ("problems", i), longest, found)) is not None
     }
     titles = [str(table.get("label", table.get("name"))) for table in problems if table]
     _Checks(top.get("trials", 30), horizons, recording, built, rows, titles, found).check_all()
@@ -407,7 +403,7 @@ def _read_list(top: Mapping[str, object], kind: str, found: Mistakes) -> list[di
     return [dict(table) if isinstance(table, Mapping) else {} for table in tables]
 
 
-def _read_problem(
+def read_problem(
     table: Mapping[str, object], path: KeyPath, longest: int, found: Mistakes
 ) -> ProblemRow | None:
     """Return the row of a problem, built for a trial; None if something is wrong with it."""
@@ -490,13 +486,6 @@ class _Checks:
             self._check_trials(problem.trials, ("problems", i))
             self._check_problem(problem, ("problems", i))
 
-    def _games(self, problem: ProblemRow) -> Iterator[tuple[list[int], int]]:
-        """Yield horizons and trials of each row that plays a problem."""
-        for row in self.rows.values():
-            if row.plays(problem.title):
-                trials = trials_of(self.trials, problem.trials, row.trials)
-                yield row.horizons or self.horizons, trials
-
     def _check_labels(self, kind: str, rows: Mapping[int, ProblemRow | AlgorithmRow]) -> None:
         seen: set[str] = set()
         for i, row in rows.items():
@@ -522,17 +511,14 @@ class _Checks:
 
     def _check_problem(self, problem: ProblemRow, path: KeyPath) -> None:
         """Check what a problem offers to the rows that play it."""
-        games = list(self._games(problem))
-        trials = max((t for _, t in games), default=1)
-        rounds = max((max(horizons) for horizons, _ in games), default=1)
-        costs = problem.sample.costs
-        if isinstance(costs, Adversarial) and trials > 1:
+        games = [
+            trials_of(self.trials, problem.trials, row.trials)
+            for row in self.rows.values()
+            if row.plays(problem.title)
+        ]
+        if isinstance(problem.sample.costs, Adversarial) and max(games, default=1) > 1:
             words = "its costs answer the actions, so all its trials are the same"
             self.found.add(path, f"{words}: set trials = 1 in its table")
-        numbers = rounds * min(trials, BLOCK) * costs.dimension
-        if numbers > LARGEST:
-            words = f"{rounds} rounds of {min(trials, BLOCK)} trials need {8e-9 * numbers:.0f} GB"
-            self.found.add(path, f"{words} of memory; {8e-9 * LARGEST:.0f} are allowed")
 
 
 # --- checking players -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ may die: what it had is played again, and a cell that kills two workers is set a
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
@@ -16,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
@@ -316,31 +318,6 @@ class Stop:
         self.asked = True
 
 
-def pending(spec: Spec, skip: set[str]) -> Iterator[Job]:
-    """Yield what is to be played, each cell once."""
-    seen = set(skip)
-    for _, job in cells_of(spec):
-        if job.address not in seen:
-            seen.add(job.address)
-            yield job
-
-
-def _plan(
-    spec: Spec, results: Results, *, force: bool
-) -> tuple[list[record.Place], dict[str, int], set[str], list[str]]:
-    """Return all places, the rounds of all cells, what need not be played, and what was damaged."""
-    damaged = {} if force else results.damaged()
-    have = {} if force else results.have()
-    places, rounds, notes = list[record.Place](), dict[str, int](), list[str]()
-    for place, job in cells_of(spec):
-        places.append(place)
-        if job.address not in rounds and job.address in damaged:
-            notes.append(f"{job.label}: was damaged, and played again: {damaged[job.address]}")
-        rounds[job.address] = job.rounds
-    skip = {a for a in rounds if have.get(a) in FINISHED and a not in damaged}
-    return places, rounds, skip, notes
-
-
 def run(
     spec: Spec,
     folder: str | Path,
@@ -374,21 +351,27 @@ def run(
         StoreError: the folder is in use by another run, holds other files, or its disk is full.
         RunError: an extra is not installed, a worker has other code, or none can be started.
     """
-    folder = Path(folder)
+    folder, cells = Path(folder), list(cells_of(spec))
     here = cluster is None and executor is None
-    if here and (missing := missing_extras(cells_of(spec), spec.engine)):
-        told = "; ".join(map(str, missing))
-        raise RunError(f"nothing was run: missing optional dependency. {told}")
+    if here and (missing := missing_extras(cells, spec.engine)):
+        raise RunError(f"nothing was run: missing optional dependency. {'; '.join(missing)}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
+    jobs = {job.address: job for _, job in cells}
     with Results.write(folder / record.FILE_NAME) as results, Stop() as stop:
-        places, rounds, skip, notes = _plan(spec, results, force=force)
+        damaged, have = ({}, {}) if force else (results.damaged(), results.have())
+        skip = {a for a in jobs if have.get(a) in FINISHED and a not in damaged}
+        notes = [
+            f"{jobs[a].label}: was damaged, and played again: {why}"
+            for a, why in damaged.items()
+            if a in jobs
+        ]
         created = now = record.time_now()
         with suppress(DamagedError):  # written anew
             created = results.header().get("created", now)
-        results.set_plan(places)
+        results.set_plan([place for place, _ in cells])
         results.set_header(
             name=spec.name,
             seed=spec.seed,
@@ -399,14 +382,15 @@ def run(
             created=created,
             updated=now,
         )
+        rounds = {address: job.rounds for address, job in jobs.items()}
         there = sum(rounds[address] for address in skip)
-        before = Event(len(skip), len(rounds), there, sum(rounds.values()), "")
+        before = Event(len(skip), len(jobs), there, sum(rounds.values()), "")
         sweep = Sweep(results.put, before, stop, progress, _work)
         sweep.report_progress(before)
-        if len(skip) < len(rounds) and not stop.asked:
+        if len(skip) < len(jobs) and not stop.asked:
             where = make_workers(workers, cluster=cluster, executor=executor)
             try:
-                sweep.play(pending(spec, skip), where)
+                sweep.play((job for a, job in jobs.items() if a not in skip), where)
             finally:
                 where.close()
     return sweep.outcome(folder, notes)
@@ -415,32 +399,14 @@ def run(
 # --- what is not installed ------------------------------------------------------------------------
 
 _SOLVERS = ("scipy", "daqp", "qpsolvers", "piqp")
-_TRIED_ROUNDS = 2
-
-
-class Missing(NamedTuple):
-    """An extra that some rows of a specification need and that is not installed.
-
-    Attributes:
-        sentence: what needs it, and how it is installed.
-        rows: labels of problem and algorithm.
-    """
-
-    sentence: str
-    rows: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{algorithm} on {problem}" for problem, algorithm in self.rows[:3])
-        more = f" and {len(self.rows) - 3} more" if len(self.rows) > 3 else ""
-        return f"{self.sentence} ({shown}{more})"
 
 
 def missing_extras(
     cells: Iterable[tuple[record.Place, Job]],
     engine: str,
     parts: Callable[[record.CellSpec], Parts] = make_parts,
-) -> list[Missing]:
-    """Return what is missing to play some cells; empty if nothing is.
+) -> list[str]:
+    """Return what is not installed and needed, each with the rows that need it.
 
     Which parts of a cell need a solver depends on what the problem's set knows of its own geometry
     and on what the algorithm asks of it. So each pair of a problem and an algorithm is tried for
@@ -460,18 +426,19 @@ def missing_extras(
     needed = (*_SOLVERS, "jax") if engine == "scan" else _SOLVERS
     if all(find_spec(name) is not None for name in needed):
         return []
-    pairs: dict[tuple[str, str], Job] = {}
+    tried: set[tuple[str, str]] = set()
+    found: dict[str, list[str]] = {}
     for place, job in cells:
-        pairs.setdefault((place.problem, place.algorithm), job)
-    found: dict[str, list[tuple[str, str]]] = {}
-    for labels, job in pairs.items():
+        pair = place.problem, place.algorithm
         try:
-            _try_two_rounds(job.spec, parts)
+            if pair not in tried:
+                tried.add(pair)
+                _try_two_rounds(job.spec, parts)
         except MissingExtraError as error:
-            found.setdefault(str(error), []).append(labels)
+            found.setdefault(str(error), []).append(f"{place.algorithm} on {place.problem}")
         except Exception:  # what else is wrong is the cell's own, and is told with it
             continue
-    return [Missing(sentence, tuple(rows)) for sentence, rows in found.items()]
+    return [f"{sentence} ({list_some(rows)})" for sentence, rows in found.items()]
 
 
 def _try_two_rounds(spec: record.CellSpec, parts: Callable[[record.CellSpec], Parts]) -> None:
@@ -481,9 +448,15 @@ def _try_two_rounds(spec: record.CellSpec, parts: Callable[[record.CellSpec], Pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem, player, *_ = parts({**spec, "trials": 1})
-        rounds = min(_TRIED_ROUNDS, spec["horizon"])
+        rounds = min(2, spec["horizon"])
         trace = play(player, problem, horizon=rounds, engine="loop", watch="off")
         problem.best_after(np.array([rounds]), trace.costs(), TOLERANCE)
+
+
+def list_some(names: Sequence[str]) -> str:
+    """Return three names, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}"
 
 
 # --- how long it takes ----------------------------------------------------------------------------
@@ -511,7 +484,7 @@ class Estimate:
     present: int
     rounds: int
     seconds: float
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
 
 def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> Estimate:
@@ -529,32 +502,27 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
     if path.exists():
         with Results.open(path) as results:
             have = results.have()
-    cells = {job.address for _, job in cells_of(spec)}
-    done = {address for address in cells if have.get(address) in FINISHED}
-    rounds, seconds = 0, 0.0
-    streams: dict[str, tuple[record.ProblemTable, set[tuple[int, int, int]]]] = {}
-    for job in pending(spec, done):
-        rounds += job.rounds
-        seconds += _usual(job)
-        problem = job.spec["problem"]
-        _, games = streams.setdefault(canonical(problem), (problem, set()))
-        games.add((job.spec["horizon"], job.spec["block"], job.spec["trials"]))
-    for problem, games in streams.values():
-        seconds += sum(T * trials for T, _, trials in games) * _seconds_of_best(problem)
-    seconds /= max(1, cores() if workers is None else workers)
+    cells = list(cells_of(spec))
+    jobs = {job.address: job for _, job in cells}
+    todo = [job for address, job in jobs.items() if have.get(address) not in FINISHED]
+    # A best action is found once for each problem, horizon and block of trials.
+    games = {(canonical(j.spec["problem"]), j.spec["horizon"], j.spec["block"]): j for j in todo}
+    best = sum(job.rounds * _seconds_of_best(problem) for (problem, *_), job in games.items())
+    seconds = (sum(map(_usual, todo)) + best) / max(1, cores() if workers is None else workers)
     return Estimate(
-        cells=len(cells),
-        present=len(done),
-        rounds=rounds,
-        seconds=seconds + (START_SECONDS if rounds and workers != 0 else 0.0),
-        missing=missing_extras(cells_of(spec), spec.engine),
+        cells=len(jobs),
+        present=len(jobs) - len(todo),
+        rounds=sum(job.rounds for job in todo),
+        seconds=seconds + (START_SECONDS if todo and workers != 0 else 0.0),
+        missing=missing_extras(cells, spec.engine),
     )
 
 
-def _seconds_of_best(problem: record.ProblemTable) -> float:
+@cache
+def _seconds_of_best(problem: str) -> float:
     """Return the seconds that a round of a trial adds to finding the best action in hindsight."""
     try:
-        made = build_problem(problem, _TRIED, 1, 0, 0)
+        made = build_problem(json.loads(problem), _TRIED, 1, 0, 0)
         if has_closed_form(made.costs, made.benchmark.region):
             return 0.0
         began = time.perf_counter()

@@ -444,7 +444,7 @@ def test_one_horizon_is_the_longest_that_all_have(rows):
 # --- files ---------------------------------------------------------------------------------------
 
 
-def test_every_figure_there_is_data_for_is_saved_as_pdf_and_png(results, tmp_path, monkeypatch):
+def test_every_figure_there_is_data_for_is_saved_as_pdf_and_svg(results, tmp_path, monkeypatch):
     # What is in the files is the next test's matter: all of them take seconds to render.
     monkeypatch.setattr(
         figures, "render_figure", lambda figure, formats: dict.fromkeys(formats, b"")
@@ -453,7 +453,7 @@ def test_every_figure_there_is_data_for_is_saved_as_pdf_and_png(results, tmp_pat
     stems = [f"paper-toy-{name}" for name in EVERY_FIGURE]
     stems += [f"sparse-budget-{name}" for name in EVERY_FIGURE if name != "actions"]
     assert sorted(p.name for p in paths) == sorted(
-        f"{stem}.{ending}" for stem in stems for ending in ("pdf", "png")
+        f"{stem}.{ending}" for stem in stems for ending in ("pdf", "svg")
     )
     assert sorted((tmp_path / "figures").iterdir()) == sorted(paths)  # and no part of one
 

@@ -26,7 +26,7 @@ PANELS = Panels(
     published={"regret": {"PFS": {2000: 88.0}}},
     every=300,
 )
-PAPER = {f"paper-as-plotted{end}.{kind}" for end in ("", "-actions") for kind in ("pdf", "png")}
+PAPER = {f"paper-as-plotted{end}.{kind}" for end in ("", "-actions") for kind in ("pdf", "svg")}
 
 
 @pytest.fixture
@@ -81,15 +81,15 @@ def test_every_cell_is_read_once_for_figures_panels_and_page(
     assert len(reads) == len(reproduction.places())
     assert page.stat().st_size > 5e4
     names = {path.name for path in drawn}
-    assert names >= PAPER | {"paper-toy-regret.pdf", "sparse-budget-violation.png"}
-    assert len(names) == len(drawn) == len(PAPER) + 3 * 11
+    assert names >= PAPER | {"paper-toy-regret.pdf", "sparse-budget-violation.svg"}
+    assert len(names) == len(drawn) == len(PAPER) + 2 * 11
 
 
 def test_rows_that_were_gathered_are_not_read_again(results, rows, tmp_path, quick, monkeypatch):
     monkeypatch.setattr(Results, "get", None)
     page, drawn = write_report(results, tmp_path, rows)
     assert page.exists()
-    assert len(drawn) == 3 * 11  # no panels: this is no reproduction
+    assert len(drawn) == 2 * 11  # no panels: this is no reproduction
 
 
 def test_claims_come_back_as_they_were_written(reproduction):

@@ -70,7 +70,7 @@ def save_figures(
     rows: Sequence[Row],
     folder: Path | str,
     algorithms: Sequence[str] | None = None,
-    formats: Sequence[str] = ("pdf", "png"),
+    formats: Sequence[str] = ("pdf", "svg"),
     stems: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write every figure for which the rows have data, and return the files.
@@ -94,7 +94,7 @@ def save_figures(
 
 
 def save_figure(
-    figure: Figure, path: Path | str, formats: Sequence[str] = ("pdf", "png")
+    figure: Figure, path: Path | str, formats: Sequence[str] = ("pdf", "svg")
 ) -> list[Path]:
     """Write one figure in several formats, each file whole or not at all.
 
@@ -127,8 +127,9 @@ def render_figure(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
     with warnings.catch_warnings():
         # A label in a script that no font here has is drawn as boxes: no reason to stop.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.draw_without_rendering()
-        figure.set_layout_engine(None)  # found once, good for all formats
+        if engine is not None:
+            engine.execute(figure)  # found once, good for all formats
+        figure.set_layout_engine(None)
         try:
             for ending in formats:
                 buffer = io.BytesIO()

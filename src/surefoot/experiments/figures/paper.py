@@ -81,7 +81,7 @@ def _draw_published(ax: Axes, values: Mapping[int, float], row: Row) -> Handle:
 
 
 def save_panels(
-    rows: Sequence[Row], panels: Panels, folder: Path | str, formats: Sequence[str] = ("pdf", "png")
+    rows: Sequence[Row], panels: Panels, folder: Path | str, formats: Sequence[str] = ("pdf", "svg")
 ) -> list[Path]:
     """Write Figures 1 and 2 of the paper in each setting.
 

@@ -87,8 +87,7 @@ def write_report(
     jobs = [partial(save_panels, rows, reproduction.panels(), figures)] if is_paper else []
     for problem, stem in stems.items():
         own = [row for row in rows if row.problem == problem]
-        draw = partial(save_figures, own, figures, stems={problem: stem})
-        jobs.append(partial(draw, formats=("pdf", "png", "svg")))
+        jobs.append(partial(save_figures, own, figures, stems={problem: stem}))
     with AtOnce() if pools is None or len(stems) <= FEW else pools(len(stems)) as pool:
         futures = [pool.submit(job) for job in jobs]
         drawn = [path for future in futures for path in future.result()]
