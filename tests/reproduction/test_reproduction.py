@@ -9,7 +9,8 @@ from surefoot.core.types import needs_of
 from surefoot.experiments import Results, run
 from surefoot.experiments.build import build_player
 from surefoot.experiments.cells import cells_of
-from surefoot.experiments.paper.reproduction import REGRET, VIOLATION, panels, specification
+from surefoot.experiments.figures.paper import paper_panels
+from surefoot.experiments.paper.reproduction import REGRET, VIOLATION, specification
 from surefoot.experiments.record import claims_of
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
 
@@ -72,7 +73,7 @@ def test_the_settings_of_the_paper_are_played_to_the_digit(spec, setting):
 
 
 def test_every_row_of_the_panels_is_played_where_it_is_drawn(spec):
-    layout = panels()
+    layout = paper_panels()
     played = {(place.problem, place.algorithm) for place, _ in cells_of(spec)}
     for _, names in layout.settings:
         for label, _ in names:

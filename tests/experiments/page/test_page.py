@@ -18,7 +18,7 @@ from surefoot.core.optional import MissingExtraError
 from surefoot.experiments import Facts, Place, Results, Row, gather
 from surefoot.experiments.page import _environment, compact_svg, write_page, write_report
 from surefoot.experiments.page.findings import number, pairs_of, summarise_pairs, word_of
-from surefoot.experiments.paper.reproduction import STORY
+from surefoot.experiments.paper import read_data
 from surefoot.experiments.record import VerdictFacts
 
 from . import _pages as pages
@@ -115,6 +115,7 @@ def row_of(path, table, *words):
 
 @pytest.mark.slow
 def test_every_reference_of_the_page_stays_in_it(drawn, page):
+    paper = read_data("figures")["story"]["link"]
     for document in (page, read(drawn)):
         ids = [a["id"] for _, a in document.elements if "id" in a]
         assert len(ids) == len(set(ids))
@@ -122,7 +123,7 @@ def test_every_reference_of_the_page_stays_in_it(drawn, page):
             assert not any(name.startswith("on") for name in attributes)
             for name in ("src", "href", "action", "data", "poster", "srcset"):
                 target = attributes.get(name, "#verdicts")
-                assert target.startswith(("#", "data:", STORY["link"])), target
+                assert target.startswith(("#", "data:", paper)), target
                 if target.startswith("#"):
                     assert target[1:] in ids
             for name in ("for", "aria-labelledby"):

@@ -14,7 +14,6 @@ from surefoot.experiments import Results, StoreError, figures
 from surefoot.experiments import page as page_module
 from surefoot.experiments.figures.paper import Panels
 from surefoot.experiments.page import write_report
-from surefoot.experiments.paper import reproduction as paper
 from surefoot.experiments.record import claims_of
 
 from . import _pages as pages
@@ -40,7 +39,7 @@ def quick(monkeypatch):
 @pytest.fixture
 def reproduction(sample, tmp_path, monkeypatch):
     """A file with the claims of a reproduction, open."""
-    monkeypatch.setattr(paper, "panels", lambda: PANELS)
+    monkeypatch.setattr(page_module, "paper_panels", lambda: PANELS)
     path = tmp_path / "results.sqlite"
     sample.write(path, notes={"claims": pages.CLAIMS})
     with Results.open(path) as results:

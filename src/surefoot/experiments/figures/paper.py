@@ -10,6 +10,7 @@ from surefoot.experiments.figures import file_name, save_figure, sheet
 from surefoot.experiments.figures.plane import paper_actions
 from surefoot.experiments.figures.sheet import Handle, Options, in_style, look_of
 from surefoot.experiments.figures.violation import MEASURES, draw_instants
+from surefoot.experiments.paper import READ_AT, read_data
 from surefoot.experiments.rows import Row
 
 if TYPE_CHECKING:
@@ -33,6 +34,16 @@ class Panels(NamedTuple):
     settings: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     published: Mapping[str, Mapping[str, Mapping[int, float]]]
     every: int = 1
+
+
+def paper_panels() -> Panels:
+    """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
+    data = read_data("figures")
+    published: dict[str, dict[str, dict[int, float]]] = {"regret": {}, "soft": {}}
+    for curve in data["curves"]:
+        values = zip(READ_AT, curve["values"], strict=True)
+        published[curve["measure"]][curve["name"]] = dict(values)
+    return Panels(**data["panels"], published=published)
 
 
 @in_style

@@ -18,7 +18,7 @@ from surefoot.core.optional import need
 from surefoot.experiments.executors import AtOnce
 from surefoot.experiments.export import write_whole
 from surefoot.experiments.figures import file_names, save_figures
-from surefoot.experiments.figures.paper import save_panels
+from surefoot.experiments.figures.paper import paper_panels, save_panels
 from surefoot.experiments.page.findings import (
     SUMS,
     clean,
@@ -34,7 +34,7 @@ from surefoot.experiments.page.tables import (
     results_table,
     verdict_table,
 )
-from surefoot.experiments.paper import reproduction
+from surefoot.experiments.paper import read_data
 from surefoot.experiments.record import Provenance, claims_of
 from surefoot.experiments.rows import Row, fit_rates, gather, problems
 from surefoot.experiments.store import Results
@@ -83,8 +83,9 @@ def write_report(
     rows = gather(results) if rows is None else rows
     claims = claims_of(results)  # nothing is drawn before
     figures, stems = folder / "figures", file_names(problems(rows))
-    is_paper = bool(claims) and reproduction.REGRET in stems
-    jobs = [partial(save_panels, rows, reproduction.panels(), figures)] if is_paper else []
+    panels = paper_panels()
+    is_paper = bool(claims) and panels.problem in stems
+    jobs = [partial(save_panels, rows, panels, figures)] if is_paper else []
     for problem, stem in stems.items():
         own = [row for row in rows if row.problem == problem]
         jobs.append(partial(save_figures, own, figures, stems={problem: stem}))
@@ -150,7 +151,7 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
     front = _pick_front(groups[0][1], rows) if groups else None
     return {
         "name": header.get("name") or "experiment",
-        "story": reproduction.STORY if claims else None,
+        "story": read_data("figures")["story"] if claims else None,
         "finding": first,
         "findings": more,
         "front": front,

@@ -28,12 +28,10 @@ from surefoot import kernel
 from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, LeaderFollower
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.checks import finite_or_none
-from surefoot.core.plain import PlainTable
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, build_spec, record, run
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
-from surefoot.experiments.figures.paper import Panels
-from surefoot.experiments.paper import read_data
+from surefoot.experiments.paper import READ_AT, read_data
 from surefoot.experiments.rows import Row, gather
 from surefoot.experiments.store import Results
 
@@ -76,15 +74,10 @@ class PublishedCurve(NamedTuple):
     @property
     def published(self) -> dict[int, float]:
         """The values by horizon."""
-        return dict(zip((2_000, 10_000, 20_000), self.values, strict=True))
+        return dict(zip(READ_AT, self.values, strict=True))
 
 
-_FIGURES = read_data("figures")
-
-STORY: PlainTable = _FIGURES["story"]
-"""What the reproduction is about, for the first screen of its page."""
-
-CURVES = tuple(PublishedCurve(**curve) for curve in _FIGURES["curves"])
+CURVES = tuple(PublishedCurve(**curve) for curve in read_data("figures")["curves"])
 """The curves with values to compare."""
 
 _WHAT = {"regret": "regret", "soft": "[sum g]+"}
@@ -312,14 +305,6 @@ def specification() -> Spec:
     data = read_data("reproduction")
     data["algorithms"] += _rest({(row["name"], row.get("tuning")) for row in data["algorithms"]})
     return build_spec(data)
-
-
-def panels() -> Panels:
-    """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
-    published: dict[str, dict[str, dict[int, float]]] = {"regret": {}, "soft": {}}
-    for curve in CURVES:
-        published[curve.measure][curve.name] = curve.published
-    return Panels(**_FIGURES["panels"], published=published)
 
 
 def _rest(taken: set[tuple[str, str | None]]) -> list[dict[str, Any]]:
