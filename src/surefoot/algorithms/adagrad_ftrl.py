@@ -61,7 +61,7 @@ class AdaGradFTRL(Projecting[AdaGradFTRLState]):
     """
 
     state = AdaGradFTRLState
-    source = Source("Duchi, Hazan and Singer, JMLR 2011", "derived here")
+    source: ClassVar[Source] = Source("Duchi, Hazan and Singer, JMLR 2011", "derived here")
 
     domain: Box = instance_of(Box)
 

@@ -23,7 +23,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -318,7 +318,7 @@ class Certified(Algorithm):
         (array([0. , 0.5]), True)
     """
 
-    source = Source("Surefoot", "derived here")
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
 
     proposer: Any = anything("a proposer")
     knowledge: Any = anything("what is known of g")
@@ -511,6 +511,9 @@ def own_point(wish: Wish, x: Array) -> Array:
 # For a type checker, what a name makes may be anything: it is a Certified, not an instance.
 _Made: Any = Algorithm
 
+Parts: TypeAlias = tuple[Any, Any]
+"""The class of a proposer, and that of the knowledge, or the classes that it may be of."""
+
 
 class Name(_Made):  # type: ignore[misc]
     """A name under which pairs are written: calling it makes a :class:`Certified`.
@@ -524,7 +527,7 @@ class Name(_Made):  # type: ignore[misc]
         in_contexts: the class of the knowledge where a ``context`` is given; None for none.
     """
 
-    parts: ClassVar[tuple[Any, Any]]
+    parts: ClassVar[Parts]
     in_contexts: ClassVar[Any] = None
     all_names: ClassVar[list[type[Name]]] = []
 

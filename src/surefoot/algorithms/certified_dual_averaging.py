@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, NameWithKnowledge, Proposer, Wish
+from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, Proposer, Wish
 from surefoot.algorithms.certified_ogd import least_slope
 from surefoot.algorithms.descent import square
 from surefoot.algorithms.guarantee import Premise, Tuned
@@ -155,9 +155,9 @@ class CertifiedDualAveraging(NameWithKnowledge):
         array([0.      , 0.414214])
     """
 
-    needs = Needs(numpy_only=True, one_run=True)  # where g has several rows
-    source = Source("Surefoot", "derived here")
-    parts = (Averaging, (Curvature, CurvatureRows))
+    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
+    parts: ClassVar[Parts] = (Averaging, (Curvature, CurvatureRows))
 
     @classmethod
     @tuning

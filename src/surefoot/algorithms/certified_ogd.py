@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, NameWithKnowledge
+from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.under_errors import under_errors
@@ -59,9 +59,9 @@ class CertifiedOGD(NameWithKnowledge):
         array([0.223607, 0.396424])
     """
 
-    needs = Needs(numpy_only=True, one_run=True)  # where g has several rows
-    source = Source("Surefoot", "derived here")
-    parts = (Descent, (Curvature, CurvatureRows, EstimatedCurvature))
+    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
+    parts: ClassVar[Parts] = (Descent, (Curvature, CurvatureRows, EstimatedCurvature))
 
     @classmethod
     @tuning

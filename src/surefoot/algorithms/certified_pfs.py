@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, Name
+from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.under_errors import tune_by_slope_bound
@@ -57,9 +57,9 @@ class CertifiedPFS(Name):
         array([0.158114, 0.25    ])
     """
 
-    needs = Needs()
-    source = Source("Surefoot", "derived here")
-    parts = (Descent, CertifiedLength)
+    needs: ClassVar[Needs] = Needs()
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
+    parts: ClassVar[Parts] = (Descent, CertifiedLength)
 
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:

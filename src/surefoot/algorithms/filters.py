@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from surefoot.algorithms.certified import Certified, Name, Proposals
+from surefoot.algorithms.certified import Certified, Name, Parts, Proposals
 from surefoot.algorithms.certified_pfs import margin
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import Parameter, parameters_of
@@ -40,10 +40,10 @@ class SafetyFilter(Name):
         array([0. , 0.4])
     """
 
-    needs = Needs(cost_gradients=0, proposals=1)
-    source = Source("Surefoot", "derived here")
+    needs: ClassVar[Needs] = Needs(cost_gradients=0, proposals=1)
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    parts = (Proposals, CertifiedLength)
+    parts: ClassVar[Parts] = (Proposals, CertifiedLength)
 
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
@@ -106,9 +106,9 @@ class RegionFilter(Name):
         (array([0. , 0.5]), True)
     """
 
-    source = Source("Surefoot", "derived here")
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    parts = (Proposals, Knowledge)
+    parts: ClassVar[Parts] = (Proposals, Knowledge)
 
     def __new__(cls, *, knowledge: Knowledge, ramp: Any = None) -> Certified:  # type: ignore[misc]
         """Return the pair."""

@@ -394,10 +394,14 @@ class Tuning:
         listed: bool = True,
         **given: object,
     ) -> None:
-        self.find, self.options, self.is_listed, self.given = find, options, listed, given
+        self.find: Callable[[], Callable[..., Guarantee]] = find
+        self.options: tuple[str, ...] = options
+        self.is_listed: bool = listed
+        self.given: dict[str, object] = given
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.__name__, self.__qualname__ = name, f"{owner.__name__}.{name}"
+        self.__name__: str = name
+        self.__qualname__: str = f"{owner.__name__}.{name}"
 
     def __get__(self, rule: object, owner: type[A]) -> Callable[..., Tuned[A]]:
         self.__doc__ = self.theorem.__doc__

@@ -16,14 +16,14 @@ from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import positive, projectable, size
-from surefoot.core.types import Array, Number, Real, Region
+from surefoot.core.types import Array, Needs, Number, Real, Region
 from surefoot.sets import gauge_of
 
 
 class Projecting(CostsOnly[S]):
     """A rule with a step size that projects onto the feasible set and asks nothing else of it."""
 
-    needs = COSTS_ONLY._replace(projections=1)
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(projections=1)
 
     eta: Real = positive()
     domain: Region = projectable()

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, Name
+from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
 from surefoot.algorithms.under_errors import tune_by_slope_bound, under_errors
@@ -54,9 +54,9 @@ class LeaderFollower(Name):
         array([0.325313, 0.379699])
     """
 
-    needs = Needs(work="K d", numpy_only=True, one_run=True)
-    source = Source("Surefoot", "derived here")
-    parts = (Leader, LipschitzHull)
+    needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
+    parts: ClassVar[Parts] = (Leader, LipschitzHull)
     in_contexts = ContextHull
 
     @classmethod

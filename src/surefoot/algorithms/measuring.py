@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.certified import Certified, NameWithKnowledge, own_point
+from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, own_point
 from surefoot.algorithms.certified_dual_averaging import Averaging
 from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.probing import FromValues
@@ -323,9 +323,9 @@ class ValuesAveraging(NameWithKnowledge):
         array([0.3, 0.4])
     """
 
-    needs = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
-    source = Source("Surefoot", "derived here")
-    parts = (Averaging, (Curvature,))
+    needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
+    parts: ClassVar[Parts] = (Averaging, (Curvature,))
 
     @classmethod
     def fits(cls, algorithm: object) -> bool:

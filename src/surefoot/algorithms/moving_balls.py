@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart, as_floats
-from surefoot.algorithms.certified import Certified, NameWithKnowledge, Proposer, Wish
+from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, Proposer, Wish
 from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.core import checks
@@ -73,9 +73,11 @@ class MovingBalls(NameWithKnowledge):
     Reference: the moving balls of Auslender, Shefi and Teboulle, SIAM J. Optim. 2010, with a step.
     """
 
-    needs = Needs(numpy_only=True, one_run=True)  # where g has several rows
-    source = Source("Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "as recalled")
-    parts = (GradientSteps, (Curvature, CurvatureRows))
+    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
+    source: ClassVar[Source] = Source(
+        "Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "as recalled"
+    )
+    parts: ClassVar[Parts] = (GradientSteps, (Curvature, CurvatureRows))
 
     @classmethod
     @tuning(listed=False, cost_curvature=positive(), least_slope=positive())

@@ -59,7 +59,7 @@ class OGD(Projecting[OGDState]):
     """
 
     state = OGDState
-    source = Source("Zinkevich, ICML 2003")
+    source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
 
     def next_state(self, state: OGDState, grad: Array) -> OGDState:
         return OGDState(self.domain.project(state.x - self.eta * grad))
@@ -126,7 +126,7 @@ class DecayingOGD(Projecting[DecayingOGDState]):
     """
 
     state = DecayingOGDState
-    source = Source("Zinkevich, ICML 2003")
+    source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
     sources: ClassVar[Mapping[str, Source]] = {
         "strongly_convex": Source("Hazan, Agarwal and Kale, Machine Learning 2007")
     }
@@ -216,7 +216,7 @@ class AdaGradOGD(Projecting[AdaGradOGDState]):
     """
 
     state = AdaGradOGDState
-    source = Source("Streeter and McMahan, 2010")
+    source: ClassVar[Source] = Source("Streeter and McMahan, 2010")
 
     def next_state(self, state: AdaGradOGDState, grad: Array) -> AdaGradOGDState:
         x = state.x
@@ -282,7 +282,7 @@ class DualAveraging(Projecting[DualAveragingState]):
     """
 
     state = DualAveragingState
-    source = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
+    source: ClassVar[Source] = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
 
     def first_state(self, x1: Array) -> DualAveragingState:
         return DualAveragingState(x1, x1, 0.0 * x1)

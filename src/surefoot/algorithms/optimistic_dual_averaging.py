@@ -68,7 +68,7 @@ class OptimisticDualAveraging(Projecting[OptimisticDualAveragingState]):
     """
 
     state = OptimisticDualAveragingState
-    source = Source("Rakhlin and Sridharan, COLT 2013", "derived here")
+    source: ClassVar[Source] = Source("Rakhlin and Sridharan, COLT 2013", "derived here")
 
     def first_state(self, x1: Array) -> OptimisticDualAveragingState:
         return OptimisticDualAveragingState(x1, x1, 0.0 * x1, 0.0 * x1, number_like(x1, 0.0))

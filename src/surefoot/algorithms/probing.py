@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, CertifiedState, Name
+from surefoot.algorithms.certified import Certified, CertifiedState, Name, Parts
 from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower
@@ -194,9 +194,11 @@ class ValuesFollower(Name):
         array([0. , 0.5])
     """
 
-    needs = Needs(constraint_subgradients=0, work="K d", numpy_only=True, one_run=True)
-    source = Source("Surefoot", "derived here")
-    parts = LeaderFollower.parts
+    needs: ClassVar[Needs] = Needs(
+        constraint_subgradients=0, work="K d", numpy_only=True, one_run=True
+    )
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
+    parts: ClassVar[Parts] = LeaderFollower.parts
 
     @classmethod
     def fits(cls, algorithm: object) -> bool:

@@ -129,7 +129,7 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
     """
 
     state = ScheduledState
-    source = Source("Surefoot", "derived here")
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
 
     rho: Real = positive()
     step_size: Real = positive()
@@ -505,7 +505,7 @@ class DoublingPFS(OneConstraint[DoublingState]):
     """
 
     state = DoublingState
-    source = Source("Surefoot", "derived here")
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
 
     eta: Real = positive()
     rho: Real = nonnegative()

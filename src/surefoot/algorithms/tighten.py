@@ -42,7 +42,7 @@ class Tighten(Algorithm):
     Mahdavi, Jin and Yang, JMLR 2012.
     """
 
-    source = Source("Hutchinson and Alizadeh, ICML 2025", "derived here")
+    source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025", "derived here")
 
     base: Any = algorithm()
     rho: Real = nonnegative()

@@ -17,7 +17,7 @@ class Wrapper(Algorithm):
         base: the rule.
     """
 
-    source = Source("Surefoot", "derived here")
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     rests_on_convexity: ClassVar[bool] = False
 
     base: Any = algorithm()

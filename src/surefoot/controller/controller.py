@@ -50,7 +50,8 @@ class Live:
     def _set_up(self, run: Run, state: Any, on_alarm: OnAlarm | None) -> None:
         if on_alarm is not None:
             checks.function(on_alarm=on_alarm)
-        self._lock, self._journal, self.on_alarm = threading.RLock(), None, on_alarm
+        self._lock, self._journal = threading.RLock(), None
+        self.on_alarm: OnAlarm | None = on_alarm
         self._asked = 0  # the last round that was asked for
         self._is_hint_named = False  # whether somebody heard of a hint that was none
         self._now = (run, state, None)

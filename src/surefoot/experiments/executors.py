@@ -134,7 +134,7 @@ class Pool(Workers):
     def renew(self) -> None:
         """Start new processes for those that are gone; raise if they cannot start."""
         self.stop()
-        self.executor = self._open(self._width - 1)
+        self.executor: Executor = self._open(self._width - 1)
         try:
             self.submit(os.getpid).result()
         except BrokenExecutor as error:

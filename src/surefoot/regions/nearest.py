@@ -170,7 +170,7 @@ class KnownSets:
     """
 
     def __init__(self, *sets: Any) -> None:
-        self.sets = tuple(known for known in sets if known is not None)
+        self.sets: tuple[Any, ...] = tuple(known for known in sets if known is not None)
         for known in self.sets:
             if not isinstance(known, Set) or isinstance(known, type):
                 raise InvalidValueError(f"within must be a set with a projection, got {known!r}")

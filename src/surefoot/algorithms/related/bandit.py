@@ -50,7 +50,7 @@ class BanditState(NamedTuple):
 class Exploring(Algorithm):
     """A rule on a shrunk set with one-point gradient estimates, which ``next_state`` sees."""
 
-    needs = VALUES_ONLY
+    needs: ClassVar[Needs] = VALUES_ONLY
 
     radius: Real = positive()
     shrink: Real = positive()
@@ -177,7 +177,7 @@ class BanditFrankWolfe(Exploring):
     The rate is theirs; exponents as recalled, constants derived here.
     """
 
-    source = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
+    source: ClassVar[Source] = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
 
     eta: Real = positive()
     step_size: Real = positive()
@@ -271,8 +271,8 @@ class BlockBandit(Exploring):
     optimization", AISTATS 2020. Constants derived here.
     """
 
-    needs = VALUES_ONLY._replace(linear_minimisations=8)
-    source = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
+    needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8)
+    source: ClassVar[Source] = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
 
     eta: Real = positive()
     block: Real = positive()

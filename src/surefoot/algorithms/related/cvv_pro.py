@@ -49,8 +49,8 @@ class CVVPro(EachConstraint[CVVProState]):
     """
 
     state = CVVProState
-    needs = Needs(apart=True, work="m d", numpy_only=True)
-    source = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True)
+    source: ClassVar[Source] = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
 
     alpha: Real = positive()
     radius: Real = positive()

@@ -55,7 +55,7 @@ class DPP(Multiplying[DPPState]):
     """
 
     state = DPPState
-    source = Source("Yu, Neely and Wei, NeurIPS 2017")
+    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
 
     V: Real = positive()
     alpha: Real = positive()
@@ -134,7 +134,7 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
     """
 
     state = ScalarDPPState
-    source = Source("Yu, Neely and Wei, NeurIPS 2017")
+    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
     sources: ClassVar[Mapping[str, Source]] = {
         "changing": Source("Neely and Yu, 2017", "derived here"),
         "windows": Source("Liakopoulos et al., ICML 2019", "as recalled"),

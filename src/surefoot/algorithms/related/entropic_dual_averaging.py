@@ -43,8 +43,8 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
     """
 
     state = EntropicDualAveragingState
-    needs = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
-    source = Source("Kivinen and Warmuth, Information and Computation 1997")
+    needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
+    source: ClassVar[Source] = Source("Kivinen and Warmuth, Information and Computation 1997")
 
     eta: Real = positive()
     domain: Simplex = anything("a Simplex that is not filled")

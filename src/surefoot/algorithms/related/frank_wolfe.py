@@ -55,8 +55,8 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
     """
 
     state = FrankWolfeState
-    needs = COSTS_ONLY._replace(linear_minimisations=1)
-    source = Source("Hazan and Kale, ICML 2012", "as recalled")
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=1)
+    source: ClassVar[Source] = Source("Hazan and Kale, ICML 2012", "as recalled")
     sources: ClassVar[Mapping[str, Source]] = {
         "tuned": Source("Weibel, Gaillard, Koolen and Taylor, 2025", "as recalled")
     }

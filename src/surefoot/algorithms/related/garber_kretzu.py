@@ -71,8 +71,8 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
     """
 
     state = GarberKretzuState
-    needs = COSTS_ONLY._replace(linear_minimisations=2, numpy_only=True)
-    source = Source("Garber and Kretzu, COLT 2022", "derived here")
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=2, numpy_only=True)
+    source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
 
     eta: Real = positive()
     block: Real = positive()
@@ -251,8 +251,8 @@ class PenalisedBlocks(Algorithm):
     constraints", ICML 2024. The rates are theirs; rule and constants are derived here.
     """
 
-    needs = Needs(linear_minimisations=2, numpy_only=True)
-    source = Source("Garber and Kretzu, ICML 2024", "derived here")
+    needs: ClassVar[Needs] = Needs(linear_minimisations=2, numpy_only=True)
+    source: ClassVar[Source] = Source("Garber and Kretzu, ICML 2024", "derived here")
 
     base: GarberKretzu = instance_of(GarberKretzu)
     theta: Real = positive()
@@ -373,8 +373,10 @@ class TrackingBlocks(Mixing):
     """
 
     kind = GarberKretzu
-    needs = COSTS_ONLY._replace(linear_minimisations=2, work="d log T", numpy_only=True)
-    source = Source("Wang et al., AAAI 2024", "derived here")
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(
+        linear_minimisations=2, work="d log T", numpy_only=True
+    )
+    source: ClassVar[Source] = Source("Wang et al., AAAI 2024", "derived here")
 
     def _step_expert(self, expert: GarberKretzu, own: State, gradient: Array) -> Any:
         return expert.update(own, Feedback(gradient))

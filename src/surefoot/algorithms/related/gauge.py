@@ -67,7 +67,7 @@ class Gauged(CostsOnly[S]):
     Its ``next_state`` is told the surrogate gradient.
     """
 
-    needs = COSTS_ONLY._replace(gauges=1)
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1)
 
     gauge: Gauge = anything("the gauge of the feasible set")
     domain: Ball = projectable()
@@ -189,7 +189,7 @@ class GaugeDescent(Gauged[GaugeDescentState]):
     """
 
     state = GaugeDescentState
-    source = Source("Mhammedi, COLT 2022")
+    source: ClassVar[Source] = Source("Mhammedi, COLT 2022")
     sources: ClassVar[Mapping[str, Source]] = {
         "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")
     }
@@ -343,8 +343,8 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     """
 
     state = AdaptiveGaugeState
-    needs = Gauged.needs._replace(work="d log T")
-    source = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
+    needs: ClassVar[Needs] = Gauged.needs._replace(work="d log T")
+    source: ClassVar[Source] = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
 
     slope: Real = positive()
     horizon: int = count()
@@ -480,8 +480,8 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
     """
 
     state = GaugeNewtonState
-    needs = Gauged.needs._replace(work="d^3", numpy_only=True)
-    source = Source("Mhammedi, 2024", "derived here")
+    needs: ClassVar[Needs] = Gauged.needs._replace(work="d^3", numpy_only=True)
+    source: ClassVar[Source] = Source("Mhammedi, 2024", "derived here")
 
     beta: Real = positive()
     reach: Real = positive()

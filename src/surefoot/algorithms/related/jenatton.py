@@ -66,7 +66,7 @@ class Jenatton(OneConstraint[JenattonState]):
     """
 
     state = JenattonState
-    source = Source("Jenatton, Huang and Archambeau, ICML 2016", "as recalled")
+    source: ClassVar[Source] = Source("Jenatton, Huang and Archambeau, ICML 2016", "as recalled")
 
     eta: Real = positive()
     theta: Real = positive()

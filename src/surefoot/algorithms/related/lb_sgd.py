@@ -51,7 +51,7 @@ class LBSGD(EachConstraint[LBSGDState]):
     """
 
     state = LBSGDState
-    source = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
+    source: ClassVar[Source] = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
 
     weight: Real = positive()
     beta: Real = nonnegative()

@@ -66,8 +66,8 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
     """
 
     state = LevyKrauseState
-    needs = COSTS_ONLY._replace(smooth_queries=1)
-    source = Source("Levy and Krause, AISTATS 2019", "derived here")
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(smooth_queries=1)
+    source: ClassVar[Source] = Source("Levy and Krause, AISTATS 2019", "derived here")
 
     smooth: SmoothSet = anything("a smooth set")
     eta: Real = positive()

@@ -73,7 +73,7 @@ class Mahdavi(Multiplying[MahdaviState]):
     """
 
     state = MahdaviState
-    source = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
+    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
 
     eta: Real = positive()
     delta: Real = nonnegative()
@@ -396,7 +396,7 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
     """
 
     state = MahdaviLinearState
-    source = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
+    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
 
     eta: Real = positive()
     domain: Region = projectable()

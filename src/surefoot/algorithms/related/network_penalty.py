@@ -68,9 +68,11 @@ class NetworkPenalty(Algorithm):
     the order (adapt, then combine) and constants are derived here.
     """
 
-    needs = Needs(numpy_only=True, agents=True, work="n^2 d")
+    needs: ClassVar[Needs] = Needs(numpy_only=True, agents=True, work="n^2 d")
 
-    source = Source("Yi et al., IEEE Transactions on Automatic Control 2022", "derived here")
+    source: ClassVar[Source] = Source(
+        "Yi et al., IEEE Transactions on Automatic Control 2022", "derived here"
+    )
 
     alpha: Real = positive()
     gamma: Real = positive()

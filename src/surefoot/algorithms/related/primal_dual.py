@@ -54,7 +54,7 @@ class PrimalDual(Multiplying[PrimalDualState]):
     """
 
     state = PrimalDualState
-    source = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
+    source: ClassVar[Source] = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
 
     primal_step: Real = positive()
     dual_step: Real = positive()

@@ -58,8 +58,8 @@ class RECOO(OneConstraint[RECOOState]):
     """
 
     state = RECOOState
-    needs = Needs(proxes=1, domain="feasible", numpy_only=True)
-    source = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
+    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
+    source: ClassVar[Source] = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
     on_ball: ClassVar[tuple[str, ...]] = ("changing", "changing_strongly_convex")
     sources: ClassVar[Mapping[str, Source]] = dict.fromkeys(
         on_ball, Source("Guo, Liu, Wei and Ying, NeurIPS 2022", "derived here")

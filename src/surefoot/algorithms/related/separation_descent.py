@@ -55,8 +55,8 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     """
 
     state = SeparationDescentState
-    needs = COSTS_ONLY._replace(separations=2, numpy_only=True)
-    source = Source("Garber and Kretzu, COLT 2022", "derived here")
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(separations=2, numpy_only=True)
+    source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
 
     separation: Separation = anything("a separation oracle")
     domain: Ball = projectable()

@@ -67,7 +67,7 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
     """
 
     state = SinhaVazeState
-    source = Source("Sinha and Vaze, NeurIPS 2024")
+    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
 
     scale: Real = positive()
     rate: Real = positive()
@@ -130,7 +130,7 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
     """
 
     state = StrongSinhaVazeState
-    source = Source("Sinha and Vaze, NeurIPS 2024")
+    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
 
     V: Real = positive()
     strong_convexity: Real = positive()

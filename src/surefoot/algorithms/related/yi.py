@@ -62,8 +62,8 @@ class Yi(OneConstraint[YiState]):
     """
 
     state = YiState
-    needs = Needs(proxes=1, domain="feasible", numpy_only=True)
-    source = Source("Yi et al., ICML 2021", "derived here")
+    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
+    source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
 
     prox: Prox = anything("a proximal oracle")
     domain: Ball = projectable()
@@ -196,8 +196,8 @@ class TrackingPenalty(Mixing):
     """
 
     kind = Yi
-    needs = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
-    source = Source("Yi et al., ICML 2021", "derived here")
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
+    source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -58,7 +58,7 @@ class YuNeely(Multiplying[YuNeelyState]):
     """
 
     state = YuNeelyState
-    source = Source("Yu and Neely, JMLR 2020", "as recalled")
+    source: ClassVar[Source] = Source("Yu and Neely, JMLR 2020", "as recalled")
 
     gamma: Real = positive()
     alpha: Real = positive()

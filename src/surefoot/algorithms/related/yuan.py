@@ -68,7 +68,7 @@ class Yuan(EachConstraint[YuanState]):
     """
 
     state = YuanState
-    source = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
+    source: ClassVar[Source] = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
 
     eta: Real = positive()
     theta: Real = positive()
