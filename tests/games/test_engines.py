@@ -12,7 +12,7 @@ from surefoot.core.types import Info
 from surefoot.games import rounds, scan
 from surefoot.problems import ADVERSARIES, Problem, adversarial_cube
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
-from surefoot.problems.costs import Linear, Live, Quadratic
+from surefoot.problems.costs import FromChunks, Linear, Quadratic
 from surefoot.testing import asarray, double_precision, why_missing
 
 from ._compare import assert_same_trace
@@ -218,8 +218,8 @@ def test_any_object_with_init_and_update_can_play(engine):
 def test_costs_that_arrive_while_they_are_played_are_asked_for_once(engine):
     targets = np.random.default_rng(8).normal(size=(50, 2, 3))
     held = Problem.of(Quadratic(targets, 1.0), L2Norm(0.7), Ball(1.0), [0.1, 0.0, 0.0], G_f=6.0)
-    chunks = (Quadratic(targets[k : k + 10], 1.0) for k in range(0, 50, 10))
-    live = replace(held, costs=Live(chunks, horizon=50, dimension=3, runs=2))
+    chunked = FromChunks(held.costs.rounds, horizon=50, dimension=3, runs=2)
+    live = replace(held, costs=chunked)
     player = PFS(eta=0.1, rho=0.05, domain=Ball(1.0))
     assert_same_trace(play(player, live, engine=engine), play(player, held, engine="loop"))
 
