@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms import Tuned
 from surefoot.algorithms.related.bandit import BanditFrankWolfe, BlockBandit
 from surefoot.algorithms.related.cvv_pro import CVVPro
 from surefoot.algorithms.related.dpp import ScalarDPP
@@ -17,7 +18,7 @@ from surefoot.algorithms.related.garber_kretzu import GarberKretzu, PenalisedBlo
 from surefoot.algorithms.related.gauge import AdaptiveGauge, GaugeDescent, GaugeNewton
 from surefoot.algorithms.related.levy_krause import LevyKrause
 from surefoot.algorithms.related.primal_dual import PrimalDual
-from surefoot.algorithms.related.recoo import RECOO
+from surefoot.algorithms.related.recoo import RECOO, RecooTheorem
 from surefoot.algorithms.related.separation_descent import SeparationDescent
 from surefoot.algorithms.related.yi import Yi
 from surefoot.algorithms.related.yu_neely import YuNeely
@@ -92,14 +93,8 @@ def _bandit(toy: Toy) -> Constants:
 
 
 def _recoo(toy: Toy, T: int, *, strong: bool = False, varies: bool = False) -> Any:
-    return RECOO.by_case(
-        _ball(toy),
-        T,
-        prox_of(SQUARE),
-        strong=strong,
-        varies=varies,
-        distance=None if strong else 1 + 0.5**0.5,
-    )
+    theorem = RecooTheorem(_ball(toy), strong, varies, None if strong else 1 + 0.5**0.5)
+    return Tuned.of(RECOO, theorem, prox=prox_of(SQUARE))
 
 
 def _large(T: int, toy: Toy) -> Any:

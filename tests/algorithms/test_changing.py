@@ -64,9 +64,7 @@ SYSTEMS = {
     "Neely and Yu": (lambda T, u: ScalarDPP.changing(KNOWN, T), (-5482, 334, 384)),
     "primal and dual": (lambda T, u: PrimalDual.known_margin(MARGIN, T), (-3050, -86.7, 94)),
     "RECOO": (
-        lambda T, u: RECOO.by_case(
-            KNOWN, T, RECOO.changing(KNOWN, T).algorithm.prox, varies=True, distance=1 + u
-        ),
+        lambda T, u: RECOO.changing(KNOWN, T, distance=1 + u),
         (-2369, -183, 47.6),
     ),
     "velocities": (

@@ -10,13 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import Measure, Premise, Tuned
+from surefoot import regions
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, with_guarantee
-from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, nonnegative, positive, share
-from surefoot.core.types import Array, Feedback, Info, Needs, Number
-from surefoot.regions import Anchor, EmptyRegionError, Errors, OnePoint, Region
 
 __all__ = ["Averaged", "WithProbability"]
 
@@ -46,7 +42,7 @@ class AveragedState(NamedTuple):
     start: Array
     windows: Windows
     low: float
-    high: Anchor
+    high: regions.Anchor
     gradients: Array
     waited: float
     rounds: float
@@ -144,16 +140,16 @@ class Averaged(Wrapper):
         return super().errors
 
     @property
-    def errors(self) -> Errors:
+    def errors(self) -> regions.Errors:
         """What the base allows for, with what no reading of a million rounds errs by.
 
         That is so with the same probability.
         """
         noise = float(self.sigma) * math.sqrt(2 * math.log(2e6 / self.failure))
-        found: Errors = replace(self._base_errors, value=noise)
+        found: regions.Errors = replace(self._base_errors, value=noise)
         return found
 
-    def allowing(self, errors: Errors) -> Self:
+    def allowing(self, errors: regions.Errors) -> Self:
         """Return the same rule for other errors but those of values, which are noise."""
         return super().allowing(replace(errors, value=0.0))
 
@@ -162,7 +158,10 @@ class Averaged(Wrapper):
         base = self.base.init(x1)
         if not isinstance(base.x, np.ndarray) or base.x.ndim != 1:
             raise InvalidValueError("x1 must be the action of one run, got several")
-        windows, nothing = empty_windows(len(base.x), self.longest), Anchor(base.x, math.inf, 0.0)
+        windows, nothing = (
+            empty_windows(len(base.x), self.longest),
+            regions.Anchor(base.x, math.inf, 0.0),
+        )
         zeros = np.zeros_like(base.x)
         return AveragedState(base.x, base, base.x, windows, -math.inf, nothing, zeros, 0.0, 0.0)
 
@@ -230,9 +229,9 @@ class Averaged(Wrapper):
             constraint_subgradient=s,
             value_error=0.5 * abs(high - low),
         )
-        return state._replace(windows=windows, low=low, high=Anchor(x, high, when)), average
+        return state._replace(windows=windows, low=low, high=regions.Anchor(x, high, when)), average
 
-    def _wait(self, state: AveragedState, seen: Feedback) -> Region | None:
+    def _wait(self, state: AveragedState, seen: Feedback) -> regions.Region | None:
         """Return the start, while it is to be measured on, and certified for the next round."""
         g, error = seen.constraint_value, seen.value_error
         is_enough = state.waited >= self.longest or (error or 0.0) <= self.warm * -(g or 0.0)
@@ -243,7 +242,7 @@ class Averaged(Wrapper):
         bound = state.high.level(t + 1.0, drift) if here else math.inf
         if drift and bound > 0.0:
             if g is None:
-                raise EmptyRegionError.of_drift(t, state.start, bound, drift)
+                raise regions.EmptyRegionError.of_drift(t, state.start, bound, drift)
             return None
         low, high = state.low, state.high.value
         known = f"{0.5 * (low + high):.3g} to within {0.5 * abs(high - low):.3g}"
@@ -251,7 +250,7 @@ class Averaged(Wrapper):
             "the action stays, which was certified before it was played; g is "
             f"{known if here else 'not known there'}, and is measured on"
         )
-        return OnePoint(t, state.start, min(bound, 0.0), self._base_errors, reason)
+        return regions.OnePoint(t, state.start, min(bound, 0.0), self._base_errors, reason)
 
     def _stay(self, state: AveragedState) -> AveragedState:
         """Return the state in which the start is played once more."""

@@ -1,7 +1,5 @@
 """Shared by theorems: sums over rounds, the first horizon that is enough, what a start proves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import ClassVar

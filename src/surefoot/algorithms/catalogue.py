@@ -1,7 +1,5 @@
 """Every algorithm with every theorem that tunes it: what it asks for and what it promises."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -5,27 +5,16 @@ In the theorem, :math:`\alpha` is the start's slack, :math:`D_1 = \|x_1 - x^\sta
 norm of the cost gradients up to round t. Both distances are at most ``start_reach``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StrictStart
+from surefoot import regions
 from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.descent import Descent
-from surefoot.algorithms.guarantee import Tuned
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.under_errors import tune_by_slope_bound
-from surefoot.core import checks
-from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants, as_constants, polyak_rate
-from surefoot.core.parameters import flag, parameters_of, positive, rounds
-from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Needs, Number, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import CertifiedLength
-from surefoot.sets import Ball
 
 __all__ = ["CertifiedPFS", "TheoremD", "observed_regret_bound"]
 
@@ -59,14 +48,14 @@ class CertifiedPFS(Name):
 
     needs: ClassVar[Needs] = Needs()
     source: ClassVar[Source] = Source("Surefoot", "derived here")
-    parts: ClassVar[Parts] = (Descent, CertifiedLength)
+    parts: ClassVar[Parts] = (Descent, regions.CertifiedLength)
 
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
         """Return the pair; the radius of the descent is half the diameter of the domain."""
         domain = parameters.get("domain")
         if domain is not None and "radius" not in parameters:
-            parameters_of(CertifiedLength)["domain"].check(domain)
+            parameters_of(regions.CertifiedLength)["domain"].check(domain)
             is_ball = isinstance(domain, Ball)
             parameters["radius"] = domain.radius if is_ball else 0.5 * bounded_diameter(domain)
         return super().pair(**{"decreasing": True} | parameters)
@@ -74,7 +63,7 @@ class CertifiedPFS(Name):
     @classmethod
     @tuning
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[Certified]:
         r"""Tune by Theorem D, :math:`\rho_t = \min(\alpha/2, \sqrt{\alpha G_gR/(4t)})`; no horizon.
 
@@ -86,7 +75,7 @@ class CertifiedPFS(Name):
     @classmethod
     @tuning
     def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Set | None = None
+        cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Certified]:
         r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
         rho = margin(constants) / math.sqrt(checks.check_horizon(horizon))

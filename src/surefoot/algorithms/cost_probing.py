@@ -1,7 +1,5 @@
 """Any certified rule with values of costs alone: differences of two rounds are gradients."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

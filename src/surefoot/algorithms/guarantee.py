@@ -295,11 +295,13 @@ class Summed(Guarantee):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """Upper bounds G_f and G_g, and the horizon if there is one."""
-        return self._and_horizon(
+        """Upper bounds G_f and G_g, the horizon if there is one, and a linear g where one must be."""
+        bounds = self._and_horizon(
             Premise("cost gradient", "G_f", self._G_f),
             Premise("constraint subgradient", "G_g", self._G_g),
         )
+        linear = Premise("curvature", "the curvature of a linear g", 0.0)
+        return (*bounds, linear) if self.constraint_form == "linear" else bounds
 
 
 class NoClaim(PossibleHorizon):
@@ -442,7 +444,8 @@ class Tuning:
             given["horizon"] = horizon
         elif horizon is not None:
             checks.check_horizon(horizon)
-        return Tuned.of(rule, theorem(constants, **given), **rule.from_set(domain))
+        tuned = theorem(constants, **given)
+        return Tuned.of(rule, tuned, **rule.from_set(domain, tuned))
 
 
 def unpack(player: object) -> tuple[Any, Guarantee | None]:

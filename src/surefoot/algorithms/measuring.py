@@ -1,7 +1,5 @@
 """A certified rule that is told values of g and a bound on its curvature: slopes are measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,30 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from surefoot import regions
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, own_point
 from surefoot.algorithms.certified_dual_averaging import Averaging
-from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.probing import FromValues
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import Wrapper
-from surefoot.core import checks
-from surefoot.core.algorithm import tuning
-from surefoot.core.arrays import freeze, norm
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Parameter, parameters_of, positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import (
-    Anchor,
-    Curvature,
-    CurvatureMemory,
-    Errors,
-    OnePoint,
-    Reading,
-    Region,
-    list_causes,
-    pull_share,
-)
 from surefoot.regions.checks import check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 
@@ -64,7 +44,7 @@ class MeasuringState(NamedTuple):
     x: Array
     learner: Any
     rounds: float
-    start: Anchor
+    start: regions.Anchor
     origin: Array
     slope: Array
     error: float
@@ -116,7 +96,7 @@ class Measuring(Wrapper):
     def __post_init__(self) -> None:
         super().__post_init__()
         known: Any = self.knowledge
-        fits = isinstance(self.base, Certified) and isinstance(known, Curvature)
+        fits = isinstance(self.base, Certified) and isinstance(known, regions.Curvature)
         if not fits or known.errors.drift or known.errors.slope:
             raise InvalidValueError(
                 "knowledge must be a Curvature without drift and slope error, which is measured, "
@@ -140,7 +120,7 @@ class Measuring(Wrapper):
         # Zeros with the signs of x: the first probes go towards the origin.
         slope: tuple[Array, ...] = (x, 0.0 * x, float(self.start_slope))
         probe: tuple[Array, ...] = (-1, x, 0.0, 0.0, 0.0, np.zeros_like(x), 0.0)
-        start = Anchor(x, math.inf, 0.0)
+        start = regions.Anchor(x, math.inf, 0.0)
         return MeasuringState._make((x, learner, 0.0, start, *slope, *probe, math.inf))
 
     def step(self, state: MeasuringState, feedback: Feedback) -> tuple[MeasuringState, Info]:
@@ -183,19 +163,21 @@ class Measuring(Wrapper):
         x = freeze(np.array(x))
         return state._replace(x=x, rounds=state.rounds + 1.0, probing=-1, bound=math.inf)
 
-    def _read(self, seen: Feedback) -> Reading:
+    def _read(self, seen: Feedback) -> regions.Reading:
         """Return the value that was read, with what it may be wrong by."""
         g = checks.read_constraint_value(seen.constraint_value, seen.action)
         checks.finite(constraint_value=g)
-        return Reading(seen.action, g, None, self.errors.of_round(seen))
+        return regions.Reading(seen.action, g, None, self.errors.of_round(seen))
 
-    def _first_anchor(self, read: Reading) -> Anchor:
+    def _first_anchor(self, read: regions.Reading) -> regions.Anchor:
         """Return the start, which must have slack for certain."""
         upper = read.g + read.errors.value
         check_start(read.g, upper, self._margin(read.g, len(read.x)))
-        return Anchor(read.x, upper, 1.0)
+        return regions.Anchor(read.x, upper, 1.0)
 
-    def _take_value(self, state: MeasuringState, read: Reading) -> tuple[MeasuringState, bool]:
+    def _take_value(
+        self, state: MeasuringState, read: regions.Reading
+    ) -> tuple[MeasuringState, bool]:
         """Return the state with a value, and whether that has completed a slope."""
         (x, g, _, errors, _), i, n = read, state.probing, len(state.x)
         way = x - state.base
@@ -221,7 +203,9 @@ class Measuring(Wrapper):
         enough = max(self.share * norm(state.slope), 1.5 * self._least_error(state))
         return bool(self._slope_error(state) > enough)
 
-    def _begin_probes(self, state: MeasuringState, seen: Feedback) -> tuple[MeasuringState, Region]:
+    def _begin_probes(
+        self, state: MeasuringState, seen: Feedback
+    ) -> tuple[MeasuringState, regions.Region]:
         """Return the first probe; towards the start where one is not certified: g is convex."""
         base, start, delta = state.base, state.start, self._length(state)
         begun = state._replace(probing=0, length=delta, differences=np.zeros(len(base)), doubts=0.0)
@@ -231,30 +215,34 @@ class Measuring(Wrapper):
         high, margin = state.value + state.noise, self._margin(state.value, len(base))
         steep = self._slope_error(state) + self.knowledge.beta * norm(base - start.x)
         keep = (steep + 0.5 * self.knowledge.beta * delta) * delta + 2 * state.noise + 4 * margin
-        share = min(pull_share(high, start.value, keep), 1.0)
+        share = min(regions.pull_share(high, start.value, keep), 1.0)
         reason = (
             f"g is at most {high:.3g} here and {start.value:.3g} at the start, and it is convex: "
             f"{share:.3g} of the way back its slope can be measured"
         )
         bound = min((1 - share) * high + share * start.value + margin, 0.0)
         back = base + share * (start.x - base)
-        region = OnePoint(state.rounds, back, bound, self.errors, reason)
+        region = regions.OnePoint(state.rounds, back, bound, self.errors, reason)
         return state, region.within(seen.within)
 
-    def _stay(self, state: MeasuringState, region: Region, seen: Feedback) -> Region:
+    def _stay(
+        self, state: MeasuringState, region: regions.Region, seen: Feedback
+    ) -> regions.Region:
         """Return the action alone where nothing was read and its bound is known."""
         if state.bound == math.inf:
             return region
         reason = "nothing was read, and the action stays, which was certified before"
         bound = min(state.bound, 0.0)
-        return OnePoint(state.rounds, state.x, bound, self.errors, reason).within(seen.within)
+        return regions.OnePoint(state.rounds, state.x, bound, self.errors, reason).within(
+            seen.within
+        )
 
-    def _region(self, state: MeasuringState, room: float, seen: Feedback) -> Region:
+    def _region(self, state: MeasuringState, room: float, seen: Feedback) -> regions.Region:
         """Return what is certified around the base, from its value and a slope with its error."""
         known, t, tau = self.knowledge, state.rounds, self._slope_error(state)
-        last = Anchor(state.base, state.value + state.noise + room, t)
-        memory = CurvatureMemory(t, last, last.value, state.slope, tau, None, 0.0, 0.0)
-        region: Region = known.region(memory, replace(known.errors, slope=tau))
+        last = regions.Anchor(state.base, state.value + state.noise + room, t)
+        memory = regions.CurvatureMemory(t, last, last.value, state.slope, tau, None, 0.0, 0.0)
+        region: regions.Region = known.region(memory, replace(known.errors, slope=tau))
         return region.within(seen.within)
 
     def _probe(self, state: MeasuringState, i: int) -> Array:
@@ -291,14 +279,14 @@ class Measuring(Wrapper):
         margin = curvature_margin(g, steep, known.beta, known.reach, n, known.errors.evaluation)
         return float(margin)
 
-    def _contradict(self, t: float, read: Reading, bound: float) -> tuple[str, ...]:
+    def _contradict(self, t: float, read: regions.Reading, bound: float) -> tuple[str, ...]:
         """Return what a value has that is impossible if the constants are right."""
         (x, g, _, errors, _), known = read, self.knowledge
         margin = self._margin(g, len(x))
         sentences = check_reach(int(t), x, g + errors.value + margin, float(known.reach))
         if g - errors.value <= bound + margin:
             return sentences
-        why = list_causes(errors, f"beta = {known.beta:g} is too small")
+        why = regions.list_causes(errors, f"beta = {known.beta:g} is too small")
         sentence = f"round {int(t)}: g = {g:.6g} is above its certified bound {bound:.3g}: {why}"
         return (*sentences, sentence)
 
@@ -325,7 +313,7 @@ class ValuesAveraging(NameWithKnowledge):
 
     needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Surefoot", "derived here")
-    parts: ClassVar[Parts] = (Averaging, (Curvature,))
+    parts: ClassVar[Parts] = (Averaging, (regions.Curvature,))
 
     @classmethod
     def fits(cls, algorithm: object) -> bool:
@@ -347,7 +335,7 @@ class ValuesAveraging(NameWithKnowledge):
     @classmethod
     @tuning(listed=False)
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[Measuring]:
         """Return the rule for the constants of a problem; G_g bounds the slope at the start.
 
@@ -358,8 +346,8 @@ class ValuesAveraging(NameWithKnowledge):
         """
         theorem = ValuesAndCurvature(constants)
         R, beta, G_g = constants.require("R", "beta", "G_g", by=theorem.name)
-        errors = replace(Errors.of(constants), slope=0.0, drift=0.0)
-        known = Curvature(beta=beta, reach=R, domain=domain, errors=errors)
+        errors = replace(regions.Errors.of(constants), slope=0.0, drift=0.0)
+        known = regions.Curvature(beta=beta, reach=R, domain=domain, errors=errors)
         return Tuned(cls.pair(knowledge=known, radius=R, start_slope=G_g), theorem)
 
 

@@ -3,8 +3,6 @@
 Each rule with its regret; :mod:`surefoot.algorithms.inside` has the notation.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple

@@ -7,8 +7,6 @@ tightening. Derived here; not in the paper. Steps are a billionth shorter than a
 rounding.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

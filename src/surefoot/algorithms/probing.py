@@ -1,29 +1,18 @@
 """Leader and follower that are told values of g, and no slopes: differences show the way."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StrictStart
+from surefoot import regions
 from surefoot.algorithms.certified import Certified, CertifiedState, Name, Parts
-from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.under_errors import tune_by_slope_bound
 from surefoot.algorithms.wrapper import Wrapper
-from surefoot.core import checks
-from surefoot.core.algorithm import tuning
-from surefoot.core.arrays import freeze, norm
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Parameter, nonnegative, parameters_of, positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import LipschitzHull, Region
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
 
@@ -95,7 +84,7 @@ class Probing(Wrapper):
         if not (
             isinstance(base, Certified)
             and isinstance(base.proposer, Leader)
-            and isinstance(base.knowledge, LipschitzHull)
+            and isinstance(base.knowledge, regions.LipschitzHull)
         ):
             raise InvalidValueError(f"base must be a LeaderFollower, got {base!r}")
         if self.probe >= 0.5:
@@ -154,7 +143,7 @@ class Probing(Wrapper):
         base = self.base.rest(state.base, x)
         return state._replace(x=base.x, base=base, probing=-1)
 
-    def _doubts(self, leader: LeaderState, region: Region, x: Array, g: float) -> bool:
+    def _doubts(self, leader: LeaderState, region: regions.Region, x: Array, g: float) -> bool:
         """Return whether the leader is out of reach for a reason that no cut tells."""
         r, X, cuts = region.radius, x - leader.start, leader.cuts
         if not (0.0 < r < self.near * region.depth and norm(leader.Z - X) > r):
@@ -164,7 +153,7 @@ class Probing(Wrapper):
         negligible = NEGLIGIBLE * -leader.start_value + 2 * region.errors.value
         return bool(g - known > self.doubt * -g + negligible)
 
-    def _length(self, region: Region) -> float:
+    def _length(self, region: regions.Region) -> float:
         """Return how far a probe goes: further where values err, but never far."""
         r = max(region.radius, 0.0)
         return float(max(self.probe * r, min(8 * region.errors.value / self.G_g, 0.25 * r)))
@@ -223,7 +212,7 @@ class ValuesFollower(Name):
     @classmethod
     @tuning
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[Probing]:
         """Return the rule for costs of any kind; no horizon needed.
 

@@ -55,8 +55,6 @@ begin at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
 Rounding: steps are a billionth shorter than allowed (``SHRINK``).
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from functools import cached_property

@@ -3,8 +3,6 @@
 The paper's Appendix A, corrected. With DPP as its base it is DPP-T.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self

@@ -26,16 +26,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import Premise, Tuned
+from surefoot import regions
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper, with_guarantee
-from surefoot.core import checks
-from surefoot.core.algorithm import rest
-from surefoot.core.arrays import freeze
 from surefoot.core.checks import repr_line
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import matrix, parameters_of, vector
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, needs_of
-from surefoot.regions import Region, Together
 
 __all__ = ["EvenRows", "InOtherUnits", "Stretched"]
 
@@ -182,10 +176,10 @@ class Stretched(Wrapper):
         return own if (x == state.x).all() else self.stretch @ x
 
 
-class AsStretched(Region):
+class AsStretched(regions.Region):
     """One point of a region in other units."""
 
-    def __init__(self, inner: Region, x: Array, z: Array) -> None:
+    def __init__(self, inner: regions.Region, x: Array, z: Array) -> None:
         self.inner, self.x, self.z = inner, x, z
         self.round, self.errors, self.upper = inner.round, inner.errors, inner.upper
         self.visit_due = inner.visit_due
@@ -219,7 +213,7 @@ def _with_reach(algorithm: Any, times: float) -> Any:
     if isinstance(algorithm, Wrapper):
         return replace(algorithm, base=_with_reach(algorithm.base, times))
     known = algorithm.knowledge
-    if isinstance(known, Together):
+    if isinstance(known, regions.Together):
         rows = tuple(replace(row, reach=times * row.reach) for row in known.rows)
         return replace(algorithm, knowledge=replace(known, rows=rows))
     if "reach" not in parameters_of(type(known)):

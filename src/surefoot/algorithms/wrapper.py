@@ -1,7 +1,5 @@
 """What rules share that are made of another rule, their base."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 

@@ -127,8 +127,13 @@ class Algorithm(Declared):
         cls.constructors = tuple(dict.fromkeys([*cls.constructors, *marked]))
 
     @classmethod
-    def from_set(cls, domain: Any) -> dict[str, Any]:
-        """Return the parameters made from the set that a tuning is given: itself, or an oracle."""
+    def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
+        """Return the parameters made from the set that a tuning is given: itself, or an oracle.
+
+        Args:
+            domain: the set.
+            theorem: what the others were chosen by.
+        """
         return {"domain": domain}
 
     @abstractmethod

@@ -10,8 +10,6 @@ most :math:`(2 + \kappa)\delta G_f` per round. The first round explores nothing,
 :math:`G_fD`.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple

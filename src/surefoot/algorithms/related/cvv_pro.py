@@ -1,7 +1,5 @@
 """Velocities instead of projections (CVV-Pro), and their bounds (Kolev et al. 2023)."""
 
-from __future__ import annotations
-
 from typing import ClassVar, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Drift plus penalty with a queue for each constraint, or one for all (Yu, Neely and Wei 2017)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Self

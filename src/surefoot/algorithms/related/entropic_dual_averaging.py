@@ -1,7 +1,5 @@
 """Dual averaging with the entropy on a simplex: exponentiated gradients, and their regret."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar, NamedTuple
 

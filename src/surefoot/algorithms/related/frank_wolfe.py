@@ -1,7 +1,5 @@
 """Online Frank-Wolfe: one linear minimisation per round, and its regret in two forms."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple

@@ -1,9 +1,7 @@
 """Projection-free descent in blocks (Garber and Kretzu): fixed or changing sets, moving optima."""
 
-from __future__ import annotations
-
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -267,15 +265,12 @@ class PenalisedBlocks(Algorithm):
         penalised = gradient + maximum(g, 0.0 * g) / self.theta * s
         return self.base.step(state, Feedback(penalised))
 
-    @classmethod
-    @tuning
-    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune for regret and squared violations O(T^(3/4)), violations O(T^(7/8)).
+    known_horizon = Tuning(lambda: PenalisedBlocksTheorem)
 
-        The set is the simple one that actions stay in, such as the ball around all feasible sets.
-        """
-        theorem = PenalisedBlocksTheorem(constants, horizon, bounded_diameter(domain))
-        return Tuned.of(cls, theorem, base=Tuned.of(GarberKretzu, theorem, domain).algorithm)
+    @classmethod
+    def from_set(cls, domain: Region, theorem: Guarantee) -> dict[str, object]:
+        """Return blocks on the simple set that actions stay in, as a ball around all others."""
+        return {"base": Tuned.of(GarberKretzu, theorem, domain).algorithm}
 
 
 class PenalisedBlocksTheorem(Blocks, Lagrangian):
@@ -384,13 +379,13 @@ class TrackingBlocks(Mixing):
     def _snap(self, x: Array) -> Array:
         return snap_inside(self.domain, x)
 
+    known_horizon = Tuning(lambda: TrackingTheorem)
+
     @classmethod
-    @tuning
-    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune for regret O(T^(3/4) (1 + P)^(1/4)) against optima that move by P."""
-        theorem = TrackingTheorem(constants, horizon, bounded_diameter(domain))
-        experts = tuple(GarberKretzu(domain=domain, **e._asdict()) for e in theorem.experts)
-        return Tuned.of(cls, theorem, experts=experts)
+    def from_set(cls, domain: Region, theorem: "TrackingTheorem") -> dict[str, object]:
+        """Return one rule for each length of a block."""
+        experts = (GarberKretzu(domain=domain, **e._asdict()) for e in theorem.experts)
+        return {"experts": tuple(experts)}
 
 
 class BlockLength(NamedTuple):

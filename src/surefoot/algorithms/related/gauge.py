@@ -19,8 +19,6 @@ not negative. The norm: :math:`|\langle\nabla, x\rangle| \le G_fR` and :math:`\|
 oracle that is off by ``error`` adds at most :math:`G_fR` times that to each round.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
@@ -73,7 +71,7 @@ class Gauged(CostsOnly[S]):
     domain: Ball = projectable()
 
     @classmethod
-    def from_set(cls, domain: object) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
         """Return the gauge of the set."""
         return {"gauge": gauge_of(domain)}
 

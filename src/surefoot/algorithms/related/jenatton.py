@@ -5,8 +5,6 @@ largest absolute value of g on the ball and F the largest difference of a cost t
 not known); g is one constraint, the largest where there are several.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """Shared by Lagrangian methods: multipliers of m constraints; the constants of their theorems."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from typing import ClassVar

@@ -1,9 +1,7 @@
 """LB-SGD: descent on the cost and a logarithmic barrier; a step leaves half of every slack."""
 
-from __future__ import annotations
-
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -84,29 +82,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
         return LBSGDState(freeze(x - where(size > 0, step, 0.0 * step) * d), played + 1.0)
 
-    @classmethod
-    @tuning(weight=positive(), cost_curvature=nonnegative())
-    def barrier(
-        cls,
-        constants: Constants,
-        horizon: int | None = None,
-        domain: Region | None = None,
-        *,
-        weight: float = 0.01,
-        cost_curvature: float = 0.0,
-    ) -> Tuned[Self]:
-        """Tune from the curvature and a strictly feasible start; the barrier weight is a choice.
-
-        Args:
-            constants: the constants of the problem.
-            horizon: not used.
-            domain: not used.
-            weight: b.
-            cost_curvature: the curvature of the costs.
-        """
-        theorem = HalvedSlack(constants)
-        (beta,) = constants.require("beta", by=theorem.name)
-        return Tuned(cls(weight=weight, beta=beta, cost_curvature=cost_curvature), theorem)
+    barrier = Tuning(lambda: HalvedSlack, "weight", "cost_curvature")
 
 
 class HalvedSlack(StrictStart):
@@ -118,12 +94,22 @@ class HalvedSlack(StrictStart):
 
     Args:
         constants: needs beta and start_slack.
+        weight: b, of the barrier, which is a choice.
+        cost_curvature: the curvature of the costs.
     """
 
     name: ClassVar[str] = "LB-SGD (Usmanova, As, Kamgarpour and Krause 2024)"
     constraint_form: ClassVar[ConstraintForm] = "any"
     needed: ClassVar[tuple[str, ...]] = ("beta",)
     horizon = None
+
+    weight: float = positive(default=0.01)
+    cost_curvature: float = nonnegative(default=0.0)
+
+    @property
+    def beta(self) -> float:
+        """The curvature of the constraints."""
+        return self.constants.require("beta", by=self.name)[0]
 
     @property
     def premises(self) -> tuple[Premise, ...]:

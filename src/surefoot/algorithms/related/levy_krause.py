@@ -13,8 +13,6 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 \lambda_tD_0^2`: gradient descent with every squared gradient multiplied by k.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple
 
@@ -74,7 +72,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
     decreasing: bool = flag(default=False)
 
     @classmethod
-    def from_set(cls, domain: object) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
         """Return the smooth function of the set."""
         return {"smooth": smooth_of(domain)}
 

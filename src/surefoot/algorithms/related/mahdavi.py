@@ -6,8 +6,6 @@ absolute value of any one of them on the ball and F the largest difference of a 
 where not known). G_g must bound the subgradients of every constraint, not only of the largest.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple, Self
@@ -483,8 +481,3 @@ class MahdaviLinearBalanced(KnownHorizon, EachRow):
         r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
         F = self._F
         return np.sqrt(2 * (F * as_floats(t) + self.regret_bound(t))) / math.sqrt(self.eta)
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The bounds G_f and G_g, the horizon, and that the constraints are linear."""
-        return (*super().premises, Premise("curvature", "the curvature of a linear g", 0.0))

@@ -1,7 +1,5 @@
 """Exponential weights over experts, on linearised costs, and what the mixture costs."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple

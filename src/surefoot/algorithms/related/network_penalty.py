@@ -7,8 +7,6 @@ agents in all rounds. *Own* regret and violation are the means over agents of
 evaluate every agent's functions at every agent's action.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple, Self
 

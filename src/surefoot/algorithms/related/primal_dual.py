@@ -1,7 +1,5 @@
 """Primal and dual descent for a known margin, and its bounds (Castiglioni et al. 2022)."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple
 

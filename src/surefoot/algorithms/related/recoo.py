@@ -1,10 +1,8 @@
 """Rectified penalties with a proximal step (RECOO): violations O(1) or slow (Guo et al. 2022)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -72,6 +70,19 @@ class RECOO(OneConstraint[RECOOState]):
     growth: Real = nonnegative(default=1.5)
     floor: Real = positive(default=1.0)
 
+    @classmethod
+    def from_set(cls, domain: object, theorem: "RecooTheorem") -> dict[str, object]:
+        """Return the prox of the set, or of the round's constraint in a ball where that changes."""
+        if not theorem.varies:
+            return {"prox": prox_of(domain)}
+        R = theorem.constants.R
+        if domain is not None and not _is_around_zero(domain, R):
+            raise InvalidValueError(
+                f"domain must be a ball around 0 of radius at most R = {R:g}: the step "
+                f"uses no other set than that and its prox, got {checks.describe(domain)}"
+            )
+        return {"prox": LinearProx(), "domain": domain}
+
     def next_state(self, state: RECOOState, gradient: Array, g: Number, s: Array) -> RECOOState:
         x, queue, t = state
         gamma, alpha = t**self.growth, self.alpha * t**self.power
@@ -83,79 +94,13 @@ class RECOO(OneConstraint[RECOOState]):
     def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
         return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
 
-    @classmethod
-    @tuning
-    def fixed(cls, constants: Constants, horizon: int, domain: Region | Prox) -> Tuned[Self]:
-        """Tune for a fixed constraint: regret O(T^(1/2)), violations O(1) in all.
-
-        The bounds of all tunings are for any number of rounds.
-        """
-        return cls.by_case(constants, horizon, prox_of(domain))
-
-    @classmethod
-    @tuning
-    def fixed_strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | Prox
-    ) -> Tuned[Self]:
-        """Tune for a fixed constraint, strongly convex costs: regret O(log T), violations O(1)."""
-        return cls.by_case(constants, horizon, prox_of(domain), strong=True)
-
-    @classmethod
-    @tuning
-    def changing(
-        cls, constants: Constants, horizon: int, domain: Ball | None = None
-    ) -> Tuned[Self]:
-        """Tune for changing constraints, linearised: regret O(T^(1/2)), violations O(T^(3/4)).
-
-        The step uses the round's own constraint and no set but a ball around 0: that of radius R
-        unless a smaller one is given.
-        """
-        return cls.by_case(constants, horizon, LinearProx(), varies=True, domain=domain)
-
-    @classmethod
-    @tuning
-    def changing_strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Ball | None = None
-    ) -> Tuned[Self]:
-        """Tune for changing g, strongly convex f: O(log T), violations O((T log T)^(1/2))."""
-        return cls.by_case(
-            constants, horizon, LinearProx(), strong=True, varies=True, domain=domain
-        )
-
-    @classmethod
-    def by_case(
-        cls,
-        constants: Constants,
-        horizon: int,
-        prox: Prox,
-        *,
-        strong: bool = False,
-        varies: bool = False,
-        distance: float | None = None,
-        domain: Ball | None = None,
-    ) -> Tuned[Self]:
-        """Return the tuning of one case of the theorem; the others are shorter names for it.
-
-        Args:
-            constants: the constants of the problem.
-            horizon: not used: the bounds are for any number of rounds.
-            prox: the oracle for the minimisation.
-            strong: whether the costs are strongly convex.
-            varies: whether the constraint changes from round to round.
-            distance: of any action played to any feasible one; 2R unless a smaller one is known.
-            domain: a ball around 0 that actions stay in, of radius at most R; R unless given.
-        """
-        checks.check_horizon(horizon)
-        theorem = RecooTheorem(constants, strong, varies, distance)
-        if domain is not None and not _is_around_zero(domain, constants.R):
-            raise InvalidValueError(
-                f"domain must be a ball around 0 of radius at most R = {constants.R:g}: the step "
-                f"uses no other set than that and its prox, got {checks.describe(domain)}"
-            )
-        return Tuned.of(cls, theorem, domain, prox=prox)
+    fixed = Tuning(lambda: RecooTheorem, "distance")
+    fixed_strongly_convex = Tuning(lambda: RecooTheorem, "distance", strong=True)
+    changing = Tuning(lambda: RecooTheorem, "distance", varies=True)
+    changing_strongly_convex = Tuning(lambda: RecooTheorem, "distance", strong=True, varies=True)
 
 
-def _is_around_zero(domain: Region, radius: float) -> bool:
+def _is_around_zero(domain: object, radius: float) -> bool:
     """Return whether a set is a ball around 0 of at most some radius."""
     if not isinstance(domain, Ball) or not domain.radius <= radius * (1 + ROUNDING):
         return False

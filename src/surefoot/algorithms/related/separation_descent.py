@@ -1,7 +1,5 @@
 """Descent brought back by separating half-spaces, and its regret (Garber and Kretzu 2022)."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple
 
@@ -65,7 +63,7 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     deep: bool = flag(default=False)
 
     @classmethod
-    def from_set(cls, domain: object) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
         """Return the separation oracle of the set."""
         return {"separation": separation_of(domain)}
 

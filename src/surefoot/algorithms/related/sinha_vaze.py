@@ -4,8 +4,6 @@ One rule for convex costs and one for strongly convex ones, each with its theore
 picks the constraints, and there need not be a Slater point.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple
 

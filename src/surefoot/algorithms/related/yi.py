@@ -3,10 +3,8 @@
 Their bounds need no Slater point.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -71,7 +69,7 @@ class Yi(OneConstraint[YiState]):
     alpha: Real = positive()
 
     @classmethod
-    def from_set(cls, domain: object) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
         """Return the proximal oracle of the set."""
         return {"prox": prox_of(domain)}
 
@@ -214,16 +212,14 @@ class TrackingPenalty(Mixing):
     def _snap(self, x: Array) -> Array:
         return self.domain.project(x)
 
+    known_horizon = Tuning(lambda: TrackingPenaltyTheorem)
+
     @classmethod
-    @tuning
-    def known_horizon(cls, constants: Constants, horizon: int, domain: Region) -> Tuned[Self]:
-        """Tune for regret O((T (1 + P))^(1/2)), optima of path length P; violations O(T^(1/2))."""
-        theorem, prox = TrackingPenaltyTheorem(constants, horizon), prox_of(domain)
-        copies = tuple(
-            Yi(prox=prox, domain=Ball(constants.R), gamma=gamma, alpha=alpha)
-            for gamma, alpha in theorem.experts
-        )
-        return Tuned.of(cls, theorem, experts=copies)
+    def from_set(cls, domain: object, theorem: "TrackingPenaltyTheorem") -> dict[str, object]:
+        """Return one rule for each weight, all with the proximal oracle of the set."""
+        prox, ball = prox_of(domain), Ball(theorem.constants.R)
+        each = (Yi(prox=prox, domain=ball, gamma=c, alpha=a) for c, a in theorem.experts)
+        return {"experts": tuple(each)}
 
 
 class TrackingPenaltyTheorem(MixingTheorem, Lagrangian):

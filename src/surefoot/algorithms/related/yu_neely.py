@@ -1,7 +1,5 @@
 """Queues that look one step ahead, and their O(1) bound for linear constraints (2020)."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple
 
@@ -177,8 +175,3 @@ class YuNeelyTheorem(RowsApart):
         )
         slack = self.constants.start_slack
         return queue + (D_g if slack is None else -slack)
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_f, G_g and the horizon, and that every constraint is linear."""
-        return (*super().premises, Premise("curvature", "the curvature of a linear g", 0.0))

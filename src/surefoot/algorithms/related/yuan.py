@@ -8,8 +8,6 @@ largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m. The co
 differ from round to round, against the best action that is feasible in all rounds.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple
 
