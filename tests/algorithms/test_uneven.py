@@ -185,14 +185,14 @@ def test_a_live_loop_is_journalled_held_and_derived_again(tmp_path):
 def test_the_guarantee_is_that_of_the_base():
     known = Constants(R=1.0, G_f=2.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
     tuned = LeaderFollower.default(known)
-    player = Stretched.of(tuned, np.diag([1.0, 9.0]))
+    player = Stretched.of(tuned, stretch=np.diag([1.0, 9.0]))
     theorem = player.guarantee
     assert isinstance(theorem, InOtherUnits)
     assert theorem.name == "Theorem G (leader and follower), in other units"
     assert theorem.regret_bound(50) == tuned.guarantee.regret_bound(50)
     assert (theorem.regret_exponent, theorem.horizon, theorem.changing) == (0.5, None, False)
     assert theorem.premises == ()
-    assert EvenRows.of(tuned, [1.0, 9.0]).guarantee == theorem
+    assert EvenRows.of(tuned, slopes=[1.0, 9.0]).guarantee == theorem
     with pytest.raises(InvalidValueError, match="the guarantee must be one for every round"):
         InOtherUnits(known, NoClaim(known))
 

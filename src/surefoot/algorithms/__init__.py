@@ -12,12 +12,7 @@ the rule works on or an oracle of it; a tuning describes them only where it asks
 
 # ruff: noqa: I001 (the order is that of the catalogue; "*" and "as" export names)
 
-from surefoot.algorithms.catalogue import Entry as Entry
-from surefoot.algorithms.catalogue import catalogue as catalogue
-from surefoot.algorithms.catalogue import domain_of as domain_of
-from surefoot.algorithms.catalogue import feedback_words as feedback_words
-from surefoot.algorithms.catalogue import source_of as source_of
-from surefoot.algorithms.catalogue import try_tuning as try_tuning
+from surefoot.algorithms.catalogue import *
 from surefoot.algorithms.catalogue import find_algorithms
 
 from surefoot.algorithms.guarantee import *
@@ -25,12 +20,7 @@ from surefoot.algorithms.under_errors import *
 from surefoot.algorithms.unknown import *
 from surefoot.algorithms.observers import *
 
-from surefoot.algorithms.certified import Certified as Certified
-from surefoot.algorithms.certified import Learner as Learner
-from surefoot.algorithms.certified import Proposals as Proposals
-from surefoot.algorithms.certified import Proposer as Proposer
-from surefoot.algorithms.certified import Wish as Wish
-from surefoot.algorithms.certified import name_of as name_of
+from surefoot.algorithms.certified import *
 from surefoot.algorithms.leader import Leader as Leader
 from surefoot.algorithms.policy_leader import *
 from surefoot.algorithms.descent import Descent as Descent

@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot import regions
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, with_guarantee
+from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, start_one_run
 
 __all__ = ["Averaged", "WithProbability"]
 
@@ -85,6 +85,7 @@ class Averaged(Wrapper):
     """
 
     rests_on_convexity: ClassVar[bool] = True
+    is_one_run: ClassVar[bool] = True
 
     sigma: Number = positive()
     failure: float = share(default=0.01)
@@ -108,14 +109,8 @@ class Averaged(Wrapper):
             return
         raise InvalidValueError(f"base must be {rule}")
 
-    @classmethod
-    def of(cls, player: object, *, sigma: float, **options: Any) -> Tuned[Averaged]:
-        """Return a tuned rule with noisy readings, and what is left of its guarantee.
-
-        Args:
-            player: a certified rule with its guarantee (``Tuned``).
-            sigma: of the noise.
-            options: the other arguments of the class.
+    def inherit(self, each: Guarantee) -> Guarantee:
+        """Return what is left of a guarantee where readings are noisy.
 
         Example:
             >>> from surefoot import Constants
@@ -125,14 +120,7 @@ class Averaged(Wrapper):
             Theorem G (leader and follower), with probability 0.99 for any number of rounds
             (every round)
         """
-        algorithm, guarantee = with_guarantee(player)
-        made = cls(base=algorithm, sigma=sigma, **options)
-        return Tuned(made, WithProbability(guarantee.constants, guarantee, made.failure))
-
-    @property
-    def needs(self) -> Needs:  # type: ignore[override]
-        """What the base asks for."""
-        return super().needs._replace(one_run=True)
+        return WithProbability(each.constants, each, self.failure)
 
     @property
     def _base_errors(self) -> Any:
@@ -155,9 +143,7 @@ class Averaged(Wrapper):
 
     def init(self, x1: Array) -> AveragedState:
         """Start at x1."""
-        base = self.base.init(x1)
-        if not isinstance(base.x, np.ndarray) or base.x.ndim != 1:
-            raise InvalidValueError("x1 must be the action of one run, got several")
+        base = start_one_run(self.base, x1)
         windows, nothing = (
             empty_windows(len(base.x), self.longest),
             regions.Anchor(base.x, math.inf, 0.0),

@@ -10,6 +10,8 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Needs, Region, Source, needs_of
 from surefoot.sets import Ball, Intersection
 
+__all__ = ["Entry", "catalogue", "domain_of", "feedback_words", "source_of", "try_tuning"]
+
 
 class Entry(NamedTuple):
     """An algorithm tuned by one of its theorems, for the constants of a problem.

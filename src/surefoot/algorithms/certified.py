@@ -27,26 +27,12 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, is_algorithm
-from surefoot.core.arrays import freeze
-from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import Declared, Parameter, algorithm, anything, flag, parameters_of
-from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Context, Feedback, Info, Needs, Player, Source, needs_of
-from surefoot.core.types import Region as Set
-from surefoot.regions import (
-    Errors,
-    Knowledge,
-    Reading,
-    Region,
-    ToldDrift,
-    check_ramp,
-    keep_anchor,
-    limit_steps,
-)
+from surefoot import regions
+from surefoot.algorithms.toolkit import *
 from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory
+
+__all__ = ["Certified", "Learner", "Proposals", "Proposer", "Wish", "name_of"]
 
 
 class Wish(NamedTuple):
@@ -87,7 +73,7 @@ class Proposer(Declared):
 
     @abstractmethod
     def propose(
-        self, learner: Memory, x: Array, feedback: Feedback, region: Region
+        self, learner: Memory, x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[Memory, Wish]:
         """Return the learner after a round, and its wish for the next.
 
@@ -112,7 +98,7 @@ class Proposer(Declared):
         """Return what the learner makes of a context, in numbers; None unless defined."""
         return None
 
-    def observer(self, knowledge: Knowledge) -> Any:
+    def observer(self, knowledge: regions.Knowledge) -> Any:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
         return None
 
@@ -134,7 +120,7 @@ class Proposals(Proposer):
         return ()
 
     def propose(
-        self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
+        self, learner: tuple[()], x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[tuple[()], Wish]:
         """Return the proposal; the last action where there is none."""
         if feedback.proposal is None:
@@ -197,7 +183,7 @@ class Learner(Proposer):
         return start_learner(self.algorithm, x1, "proposer")
 
     def propose(
-        self, learner: Memory, x: Array, feedback: Feedback, region: Region
+        self, learner: Memory, x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[Memory, Wish]:
         """Return the algorithm after a round, and its next action."""
         if feedback.cost_gradient is None or (
@@ -279,7 +265,7 @@ class Plan(NamedTuple):
     """
 
     wish: Array
-    within: Set | None = None
+    within: Region | None = None
 
 
 class CertifiedState(NamedTuple):
@@ -326,7 +312,7 @@ class Certified(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.knowledge, Knowledge):
+        if not isinstance(self.knowledge, regions.Knowledge):
             raise InvalidValueError(
                 "knowledge must be an object of surefoot.regions, "
                 f"got {checks.repr_line(self.knowledge)}"
@@ -339,14 +325,14 @@ class Certified(Algorithm):
                 f"got {checks.repr_line(self.proposer)}"
             )
         known: Any = self.knowledge
-        told = known.in_contexts and not isinstance(known.context, ToldDrift)
+        told = known.in_contexts and not isinstance(known.context, regions.ToldDrift)
         if self.proposer.in_contexts and not told:
             raise InvalidValueError(
                 f"knowledge must be of contexts for {type(self.proposer).__name__}, "
                 f"got {checks.repr_line(self.knowledge)}"
             )
         if self.ramp is not None:
-            object.__setattr__(self, "ramp", check_ramp(self.ramp, self.knowledge))
+            object.__setattr__(self, "ramp", regions.check_ramp(self.ramp, self.knowledge))
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
@@ -364,18 +350,18 @@ class Certified(Algorithm):
         )
 
     @property
-    def errors(self) -> Errors:
+    def errors(self) -> regions.Errors:
         """What feedback may be wrong by without a wrong certificate."""
-        errors: Errors = self.knowledge.errors
+        errors: regions.Errors = self.knowledge.errors
         return errors
 
     @property
-    def domain(self) -> Set | None:
+    def domain(self) -> Region | None:
         """The set that holds every action; None where none is known."""
-        domain: Set | None = self.knowledge.domain
+        domain: Region | None = self.knowledge.domain
         return domain
 
-    def allowing(self, errors: Errors) -> Certified:
+    def allowing(self, errors: regions.Errors) -> Certified:
         """Return the same rule for other errors."""
         return replace(self, knowledge=replace(self.knowledge, errors=errors))
 
@@ -458,7 +444,7 @@ class Certified(Algorithm):
             memory = knowledge.age(before)
         else:
             g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))
-            reading = Reading(x, g, s, errors, feedback.age)
+            reading = regions.Reading(x, g, s, errors, feedback.age)
             if knowledge.holds(x):
                 memory = knowledge.observe(before, reading)
             elif not before.rounds:
@@ -468,11 +454,11 @@ class Certified(Algorithm):
             suspects = (partial(knowledge.contradictions, before, reading),)
         memory = knowledge.announce(memory, feedback.context)
         if self.ramp is not None:
-            memory = keep_anchor(knowledge, memory, self.ramp)
+            memory = regions.keep_anchor(knowledge, memory, self.ramp)
         region = knowledge.region(memory, errors)
         if self.ramp is not None:
             asked = bool((x == state.x).all())
-            region = limit_steps(knowledge, memory, region, x, self.ramp, asked)
+            region = regions.limit_steps(knowledge, memory, region, x, self.ramp, asked)
         region = region.within(feedback.within)
         learner, wish = self.proposer.propose(state.learner, x, feedback, region)
         point = own_point(wish, x)
@@ -563,7 +549,7 @@ class Name(_Made):  # type: ignore[misc]
             if bound is not None:
                 errors[name] = declared[word].check(bound)
         if errors:
-            parameters["errors"] = Errors(**errors)
+            parameters["errors"] = regions.Errors(**errors)
         parts = cls.parts
         if parameters.get("context") is not None:
             parts = (parts[0], cls.in_contexts)
@@ -591,7 +577,7 @@ class Name(_Made):  # type: ignore[misc]
         both.pop("errors", None)
         if cls.in_contexts is not None:
             both["context"] = parameters_of(cls.in_contexts)["context"]._replace(default=None)
-        kinds = parameters_of(Errors)
+        kinds = parameters_of(regions.Errors)
         return both | {word: kinds[n]._replace(name=word) for n, word in ERRORS.items()}
 
 

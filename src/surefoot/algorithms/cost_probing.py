@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import Wrapper, check_every_round
+from surefoot.algorithms.wrapper import Wrapper, check_every_round, start_one_run
 from surefoot.core.checks import repr_line
 from surefoot.regions import OnePoint
 from surefoot.sets import Box
@@ -93,6 +93,7 @@ class CostProbing(Wrapper):
     """
 
     rests_on_convexity = True
+    is_one_run = True
 
     length: float = positive()
     seed: int = count(0, default=0)
@@ -109,7 +110,7 @@ class CostProbing(Wrapper):
     @property
     def needs(self) -> Needs:  # type: ignore[override]
         """What the base asks for, with values of the cost for its gradients; one run at a time."""
-        return super().needs._replace(cost_gradients=0, cost_values=1, directions=1, one_run=True)
+        return super().needs._replace(cost_gradients=0, cost_values=1, directions=1)
 
     @cached_property
     def _each(self) -> Any:
@@ -133,10 +134,8 @@ class CostProbing(Wrapper):
 
     def init(self, x1: Array) -> CostProbingState:
         """Start at x1; its slack comes with the first feedback."""
-        base = self._each.init(x1)
+        base = start_one_run(self._each, x1)
         x = base.x
-        if not isinstance(x, np.ndarray) or x.ndim != 1:
-            raise InvalidValueError("x1 must be the action of one run, got several")
         return CostProbingState(x, base, np.zeros_like(x), 0, False, False, (), 0.0, math.inf, 0.0)
 
     def step(self, state: CostProbingState, feedback: Feedback) -> tuple[CostProbingState, Info]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, with_guarantee
+from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played
 
 __all__ = ["Delayed", "InTurns"]
 
@@ -81,14 +81,8 @@ class Delayed(Wrapper):
                 f"copies must be True but for a certified rule, got a {type(self.base).__name__}"
             )
 
-    @classmethod
-    def of(cls, player: object, *, delay: int, late: bool = False) -> Tuned[Delayed]:
-        """Return copies of a tuned rule that play in turn, with their guarantee.
-
-        Args:
-            player: a rule with its guarantee for every round (``Tuned``).
-            delay: k.
-            late: whether what is told is late already.
+    def inherit(self, each: Guarantee) -> Guarantee:
+        """Return the guarantee of copies that play in turn.
 
         Example:
             >>> from surefoot import Constants
@@ -97,9 +91,9 @@ class Delayed(Wrapper):
             >>> print(Delayed.of(LeaderFollower.default(c), delay=2).guarantee.name)
             Theorem G (leader and follower), 3 copies in turn
         """
-        algorithm, guarantee = with_guarantee(player)
-        made = cls(base=algorithm, delay=delay, late=late)
-        return Tuned(made, InTurns(guarantee.constants, guarantee, made.delay))
+        if not self.copies:
+            return super().inherit(each)
+        return InTurns(each.constants, each, self.delay)
 
     @cached_property
     def _each(self) -> Any:

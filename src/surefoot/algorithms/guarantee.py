@@ -34,19 +34,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, constructors_of, is_algorithm, is_algorithm_class
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import (
-    Declared,
-    Parameter,
-    count,
-    flag,
-    instance_of,
-    nonnegative,
-    parameters_of,
-    positive,
-    rounds,
-    share,
-    size,
-)
+from surefoot.core.parameters import *
 from surefoot.core.types import Array, Number, Region
 from surefoot.sets import Ball
 
@@ -295,7 +283,7 @@ class Summed(Guarantee):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """Upper bounds G_f and G_g, the horizon if there is one, and a linear g where one must be."""
+        """Upper bounds G_f and G_g, the horizon if there is one, a linear g where one must be."""
         bounds = self._and_horizon(
             Premise("cost gradient", "G_f", self._G_f),
             Premise("constraint subgradient", "G_g", self._G_g),

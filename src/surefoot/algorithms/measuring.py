@@ -13,7 +13,7 @@ from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, o
 from surefoot.algorithms.certified_dual_averaging import Averaging
 from surefoot.algorithms.probing import FromValues
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import Wrapper
+from surefoot.algorithms.wrapper import Wrapper, start_one_run
 from surefoot.regions.checks import check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 
@@ -88,6 +88,7 @@ class Measuring(Wrapper):
     """
 
     rests_on_convexity: ClassVar[bool] = True
+    is_one_run: ClassVar[bool] = True
 
     start_slope: float = positive()
     share: float = positive(default=0.1)
@@ -110,13 +111,11 @@ class Measuring(Wrapper):
     @property
     def needs(self) -> Needs:  # type: ignore[override]
         """What the base asks for, but no slopes; one run at a time."""
-        return super().needs._replace(constraint_subgradients=0, one_run=True)
+        return super().needs._replace(constraint_subgradients=0)
 
     def init(self, x1: Array) -> MeasuringState:
         """Start at x1; its slack comes with the first feedback."""
-        x, _, learner, *_ = self.base.init(x1)
-        if not isinstance(x, np.ndarray) or x.ndim != 1:
-            raise InvalidValueError("x1 must be the action of one run, got several")
+        x, _, learner, *_ = start_one_run(self.base, x1)
         # Zeros with the signs of x: the first probes go towards the origin.
         slope: tuple[Array, ...] = (x, 0.0 * x, float(self.start_slope))
         probe: tuple[Array, ...] = (-1, x, 0.0, 0.0, 0.0, np.zeros_like(x), 0.0)
@@ -301,6 +300,7 @@ class ValuesAveraging(NameWithKnowledge):
     Example:
         >>> import numpy as np
         >>> from surefoot import Feedback
+        >>> from surefoot.regions import Curvature
         >>> known = Curvature(beta=2.0, reach=1.0)
         >>> player = ValuesAveraging(knowledge=known, radius=1.0, start_slope=2.0)
         >>> state = player.init(np.zeros(2))

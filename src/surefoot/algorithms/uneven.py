@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from surefoot import regions
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import FromBase, Wrapper, with_guarantee
+from surefoot.algorithms.wrapper import FromBase, Wrapper
 from surefoot.core.checks import repr_line
 
 __all__ = ["EvenRows", "InOtherUnits", "Stretched"]
@@ -36,6 +36,21 @@ __all__ = ["EvenRows", "InOtherUnits", "Stretched"]
 _UNIT = 2.0**-53
 _MOST = 1e-8
 """Of the share that rounding takes from a point; at a condition of L of about a million."""
+
+
+class OtherUnits(Wrapper):
+    """A rule whose base, its constants and its knowledge are in other units."""
+
+    is_one_run: ClassVar[bool] = True
+
+    @property
+    def knowledge(self) -> None:
+        """Nothing; what the base knows is in other units."""
+        return None
+
+    def inherit(self, each: Guarantee) -> Guarantee:
+        """Return the guarantee of the base, whose constants are those of its units."""
+        return InOtherUnits(each.constants, each)
 
 
 class StretchedState(NamedTuple):
@@ -50,7 +65,7 @@ class StretchedState(NamedTuple):
     base: Any
 
 
-class Stretched(Wrapper):
+class Stretched(OtherUnits):
     r"""A rule that plays :math:`z = Lx`; its constants, sets and errors are those of z.
 
     The base is told :math:`L^{-\top}\nabla_t`, g and :math:`L^{-\top}s_t` at :math:`z_t`, and
@@ -93,23 +108,6 @@ class Stretched(Wrapper):
         if self.errors is None:
             raise InvalidValueError(f"base must be a certified rule, got {repr_line(self.base)}")
         _ = self._each
-
-    @classmethod
-    def of(cls, player: Any, stretch: Array) -> Tuned[Stretched]:
-        """Return a tuned rule, whose constants are those of z, in x with its guarantee."""
-        algorithm, guarantee = with_guarantee(player)
-        made = cls(base=algorithm, stretch=stretch)
-        return Tuned(made, InOtherUnits(guarantee.constants, guarantee))
-
-    @property
-    def needs(self) -> Needs:  # type: ignore[override]
-        """What the base asks for; one run at a time."""
-        return super().needs._replace(one_run=True)
-
-    @property
-    def knowledge(self) -> None:
-        """Nothing; what the base knows is in other units."""
-        return None
 
     @cached_property
     def _inverse(self) -> Array:
@@ -224,7 +222,7 @@ def _with_reach(algorithm: Any, times: float) -> Any:
     return replace(algorithm, knowledge=replace(known, reach=times * known.reach))
 
 
-class EvenRows(Wrapper):
+class EvenRows(OtherUnits):
     r"""A rule for one constraint that sees m rows, each with its own bound on the slopes.
 
     The base is told :math:`\max_i g_i/G_i` and the slope :math:`s_i/G_i` of that row; its
@@ -257,23 +255,11 @@ class EvenRows(Wrapper):
                 f"got {repr_line(self.base)}"
             )
 
-    @classmethod
-    def of(cls, player: Any, slopes: Array) -> Tuned[EvenRows]:
-        """Return a tuned rule, whose constants are those of even rows, with its guarantee."""
-        algorithm, guarantee = with_guarantee(player)
-        made = cls(base=algorithm, slopes=slopes)
-        return Tuned(made, InOtherUnits(guarantee.constants, guarantee))
-
     @property
     def needs(self) -> Needs:  # type: ignore[override]
         """What the base asks for, of every row."""
         needs = super().needs
-        return needs._replace(apart=True, one_run=True, work=f"m {needs.work}")
-
-    @property
-    def knowledge(self) -> None:
-        """Nothing; what the base knows is in other units."""
-        return None
+        return needs._replace(apart=True, work=f"m {needs.work}")
 
     @property
     def rows(self) -> int:

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from surefoot.algorithms.certified import Certified
 from surefoot.algorithms.toolkit import *
 from surefoot.regions import Errors
@@ -17,6 +19,7 @@ class Wrapper(Algorithm):
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     rests_on_convexity: ClassVar[bool] = False
+    is_one_run: ClassVar[bool] = False
 
     base: Any = algorithm()
 
@@ -33,10 +36,29 @@ class Wrapper(Algorithm):
                 "convex = False"
             )
 
+    @classmethod
+    def of(cls, player: object, **options: Any) -> Tuned[Self]:
+        """Return a tuned rule in this one, with what is left of its guarantee.
+
+        Args:
+            player: a rule with its guarantee for every round (``Tuned``).
+            options: the parameters beside the base.
+        """
+        algorithm, guarantee = unpack(player)
+        if guarantee is None:
+            raise InvalidValueError(f"player must have a guarantee (Tuned), got {player!r}")
+        made = cls(base=algorithm, **options)
+        return Tuned(made, made.inherit(guarantee))
+
+    def inherit(self, each: Guarantee) -> Guarantee:
+        """Return what is left of the guarantee of the base."""
+        raise InvalidValueError(f"{type(self).__name__} must have a theorem, got {each}")
+
     @property
     def needs(self) -> Needs:  # type: ignore[override]
         """What the base asks for."""
-        return needs_of(self.base)._replace(numpy_only=True)
+        needs = needs_of(self.base)
+        return needs._replace(numpy_only=True, one_run=needs.one_run or self.is_one_run)
 
     @property
     def errors(self) -> Any:
@@ -90,12 +112,12 @@ def action_played(state: State, feedback: Feedback) -> Array:
     return checks.check_like_action(checks.to_action(feedback.action, "action"), state.x, "action")
 
 
-def with_guarantee(player: object) -> tuple[Any, Guarantee]:
-    """Return the algorithm of a tuned player and its guarantee; refuse one that has none."""
-    algorithm, guarantee = unpack(player)
-    if guarantee is None:
-        raise InvalidValueError(f"player must have a guarantee (Tuned), got {player!r}")
-    return algorithm, guarantee
+def start_one_run(base: Any, x1: Array) -> Any:
+    """Return the first state of a base that plays one run; refuse several."""
+    state = base.init(x1)
+    if not isinstance(state.x, np.ndarray) or state.x.ndim != 1:
+        raise InvalidValueError("x1 must be the action of one run, got several")
+    return state
 
 
 def check_every_round(guarantee: object) -> None:
