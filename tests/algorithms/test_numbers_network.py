@@ -14,6 +14,12 @@ KNOWN = Constants(R=R, G_f=G_f, G_g=G_g, F=F, strong_convexity=mu)
 LOOSE = Constants(R=R, G_f=G_f, G_g=G_g, strong_convexity=mu)
 
 
+def two_agents(rate):
+    """Return the matrix whose second singular value is the rate."""
+    near, far = (1 + rate) / 2, (1 - rate) / 2
+    return [[near, far], [far, near]]
+
+
 def convex(F, rate, c):
     alpha, gamma, a = 3.4 / (sqrt(2) * G_f), 1 / 1.44, rate / (1 - rate)
     table = {"alpha": alpha, "gamma": gamma}
@@ -48,11 +54,11 @@ def strong(F):
 @pytest.mark.parametrize(
     ("theorem", "table"),
     [
-        (NetworkTheorem(KNOWN, 50, 0.3, 0.35), convex(F, 0.3, 0.35)),
-        (NetworkTheorem(LOOSE, 50, 0.8, 0.7), convex(2 * R * G_f, 0.8, 0.7)),
-        (NetworkTheorem(LOOSE, 50, 0.8), convex(2 * R * G_f, 0.8, 0.5)),
-        (NetworkStronglyConvex(KNOWN, 0.3), strong(F)),
-        (NetworkStronglyConvex(LOOSE, 0.3), strong(2 * R * G_f)),
+        (NetworkTheorem(KNOWN, 50, two_agents(0.3), 0.35), convex(F, 0.3, 0.35)),
+        (NetworkTheorem(LOOSE, 50, two_agents(0.8), 0.7), convex(2 * R * G_f, 0.8, 0.7)),
+        (NetworkTheorem(LOOSE, 50, two_agents(0.8)), convex(2 * R * G_f, 0.8, 0.5)),
+        (NetworkStronglyConvex(KNOWN, two_agents(0.3)), strong(F)),
+        (NetworkStronglyConvex(LOOSE, two_agents(0.3)), strong(2 * R * G_f)),
     ],
 )
 def test_the_numbers_of_a_network(theorem, table):
@@ -62,10 +68,10 @@ def test_the_numbers_of_a_network(theorem, table):
 @pytest.mark.parametrize(
     ("rate", "c", "sentence"),
     [
-        (1.0, 0.5, "rate must be below 1, got 1.0"),
+        (1.0, 0.5, "the network must connect all agents in every round: .* got 1"),
         (0.5, 1.0, "c must be strictly between 0 and 1, got 1.0"),
     ],
 )
 def test_a_network_that_does_not_mix_is_refused(rate, c, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
-        NetworkTheorem(KNOWN, 50, rate, c)
+        NetworkTheorem(KNOWN, 50, two_agents(rate), c)

@@ -8,7 +8,7 @@ evaluate every agent's functions at every agent's action.
 """
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,43 @@ from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.toolkit import *
 
 __all__ = ["NetworkPenalty", "NetworkStronglyConvex", "NetworkTheorem"]
+
+
+def read_mixing(name: str, mixing: Array) -> Array:
+    """Return mixing matrices as ``(k, n, n)``, each doubly stochastic and of a rate below 1."""
+    W = np.array(mixing, dtype=np.float64)
+    W = W[None] if W.ndim == 2 else W
+    if W.ndim != 3 or W.shape[1] != W.shape[2] or 0 in W.shape:
+        raise InvalidValueError(f"{name}.shape must be (n, n) or (k, n, n), got {W.shape}")
+    sums = np.concatenate([W.sum(axis=1).ravel(), W.sum(axis=2).ravel()])
+    if not np.isfinite(W).all() or W.min() < 0 or np.abs(sums - 1).max() > 1e-9:
+        raise InvalidValueError(
+            f"{name} must be doubly stochastic: no entry below 0, every row and column adding up "
+            f"to 1, got {W.tolist()!r}"
+        )
+    mixing_rate(W)
+    W.setflags(write=False)
+    return W
+
+
+def mixing_rate(mixing: Array) -> float:
+    r"""Return :math:`\lambda = \max_k\|W_k - \tfrac1n11^\top\|_2`, refused unless below 1.
+
+    Every matrix must mix by itself: the bounds are proved round by round.
+
+    Example:
+        >>> round(mixing_rate(np.array([[[0.75, 0.25], [0.25, 0.75]]])), 6)
+        0.5
+    """
+    n = mixing.shape[-1]
+    mean = np.full((n, n), 1 / n)
+    worst = max(float(np.linalg.norm(W - mean, 2)) for W in mixing)
+    if n > 1 and worst >= 1 - 1e-12:
+        raise InvalidValueError(
+            "the network must connect all agents in every round: the second largest singular "
+            f"value of a mixing matrix must be below 1, got {worst:.6g}"
+        )
+    return worst if n > 1 else 0.0
 
 
 class NetworkState(NamedTuple):
@@ -74,14 +111,9 @@ class NetworkPenalty(Algorithm):
 
     alpha: Real = positive()
     gamma: Real = positive()
-    mixing: Array = anything("a mixing matrix")
+    mixing: Array = declare("array", "doubly stochastic matrices", read_mixing)
     domain: Ball = projectable()
     decay: Real = nonnegative(default=0.5)
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-        object.__setattr__(self, "mixing", _mixing(self.mixing))
-        mixing_rate(self.mixing)
 
     @property
     def agents(self) -> int:
@@ -110,74 +142,8 @@ class NetworkPenalty(Algorithm):
         away = state.x - state.x.mean(axis=0)
         return float(np.sqrt(dot(away, away)).max())
 
-    @classmethod
-    @tuning(listed=False)
-    def trade_off(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Ball | None = None,
-        *,
-        mixing: Array,
-        c: float = 0.5,
-    ) -> Tuned[Self]:
-        """Tune for convex costs: network regret O(T^max(c, 1 - c)), violations O(T^(1 - c/2)).
-
-        Args:
-            constants: those that hold for every agent.
-            horizon: T.
-            domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
-            mixing: W, or several in turn.
-            c: strictly between 0 and 1.
-        """
-        theorem = NetworkTheorem(constants, horizon, mixing_rate(_mixing(mixing)), c)
-        return Tuned.of(cls, theorem, domain, mixing=mixing, decay=c)
-
-    @classmethod
-    @tuning(listed=False)
-    def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Ball | None = None, *, mixing: Array
-    ) -> Tuned[Self]:
-        """Tune for strongly convex costs: own regret O(log T), violations O((T log T)^(1/2))."""
-        checks.check_horizon(horizon)
-        theorem = NetworkStronglyConvex(constants, mixing_rate(_mixing(mixing)))
-        return Tuned.of(cls, theorem, domain, mixing=mixing, decay=1.0)
-
-
-def _mixing(mixing: Array) -> Array:
-    """Return mixing matrices as ``(k, n, n)``, each doubly stochastic."""
-    W = np.array(mixing, dtype=np.float64)
-    W = W[None] if W.ndim == 2 else W
-    if W.ndim != 3 or W.shape[1] != W.shape[2] or 0 in W.shape:
-        raise InvalidValueError(f"mixing.shape must be (n, n) or (k, n, n), got {W.shape}")
-    sums = np.concatenate([W.sum(axis=1).ravel(), W.sum(axis=2).ravel()])
-    if not np.isfinite(W).all() or W.min() < 0 or np.abs(sums - 1).max() > 1e-9:
-        raise InvalidValueError(
-            "mixing must be doubly stochastic: no entry below 0, every row and column adding up "
-            f"to 1, got {W.tolist()!r}"
-        )
-    W.setflags(write=False)
-    return W
-
-
-def mixing_rate(mixing: Array) -> float:
-    r"""Return :math:`\lambda = \max_k\|W_k - \tfrac1n11^\top\|_2`, refused unless below 1.
-
-    Every matrix must mix by itself: the bounds are proved round by round.
-
-    Example:
-        >>> round(mixing_rate(np.array([[[0.75, 0.25], [0.25, 0.75]]])), 6)
-        0.5
-    """
-    n = mixing.shape[-1]
-    mean = np.full((n, n), 1 / n)
-    worst = max(float(np.linalg.norm(W - mean, 2)) for W in mixing)
-    if n > 1 and worst >= 1 - 1e-12:
-        raise InvalidValueError(
-            "the network must connect all agents in every round: the second largest singular "
-            f"value of a mixing matrix must be below 1, got {worst:.6g}"
-        )
-    return worst if n > 1 else 0.0
+    trade_off = Tuning(lambda: NetworkTheorem, "mixing", "c", listed=False)
+    strongly_convex = Tuning(lambda: NetworkStronglyConvex, "mixing", listed=False)
 
 
 class _Network(Lagrangian):
@@ -186,12 +152,7 @@ class _Network(Lagrangian):
     kind: ClassVar[Kind] = "hard"
     changing: ClassVar[bool] = True
 
-    rate: float = nonnegative()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.rate < 1:
-            raise InvalidValueError(f"rate must be below 1, got {self.rate!r}")
+    mixing: Array = declare("array", "doubly stochastic matrices", read_mixing)
 
     @property
     def gamma(self) -> float:
@@ -205,7 +166,8 @@ class _Network(Lagrangian):
     @property
     def _apart(self) -> float:
         r"""The factor :math:`a = \lambda/(1-\lambda)` by which agents differ."""
-        return self.rate / (1 - self.rate)
+        rate = mixing_rate(self.mixing)
+        return rate / (1 - rate)
 
 
 class NetworkTheorem(_Network, KnownHorizon):
@@ -235,16 +197,22 @@ class NetworkTheorem(_Network, KnownHorizon):
     Args:
         constants: needs R, G_f, G_g, of every agent; uses F.
         horizon: T.
-        rate: :math:`\lambda`.
+        mixing: W, or several in turn; they give :math:`\lambda`.
         c: strictly between 0 and 1.
 
     Example:
-        >>> theorem = NetworkTheorem(Constants(R=1.0, G_f=2.0, G_g=1.0), 100, 0.5)
+        >>> W = np.array([[0.75, 0.25], [0.25, 0.75]])
+        >>> theorem = NetworkTheorem(Constants(R=1.0, G_f=2.0, G_g=1.0), 100, W)
         >>> round(theorem.alpha, 6), theorem.gamma
         (0.707107, 0.25)
     """
 
     c: float = share(default=0.5)
+
+    @property
+    def decay(self) -> float:
+        """The power at which steps fall, c."""
+        return self.c
 
     @property
     def name(self) -> str:
@@ -303,10 +271,11 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
 
     Args:
         constants: needs R, G_f, G_g, strong_convexity; uses F.
-        rate: :math:`\lambda`.
+        mixing: W, or several in turn; they give :math:`\lambda`.
     """
 
     name: ClassVar[str] = "Yi et al. 2022, network, strongly convex (own)"
+    decay: ClassVar[float] = 1.0
     regret_exponent: ClassVar[float] = 0.0
     violation_exponent: ClassVar[float] = 0.5
 
