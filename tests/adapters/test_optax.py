@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import Constants
-from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot.algorithms import PremiseWarning, RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
 
@@ -177,6 +177,22 @@ def test_a_start_outside_is_an_error(precision):
     state = tx.init(p)
     with pytest.raises(Exception, match="the start must be strictly feasible"):
         jax.block_until_ready(tx.update(p, state, p, **seen))
+
+
+def test_a_contradiction_is_warned_of_once_and_logged_each_time(precision, caplog):
+    known = Constants(R=1.0, G_g=0.5, start_slack=1.0, evaluation_error=ERROR)  # 2 is the truth
+    tx = optax.chain(optax.sgd(0.2), keep_feasible(SafetyFilter.default(known)))
+    step = step_of(tx)
+
+    def run(p, rounds):
+        state = tx.init(p)
+        for _ in range(rounds):
+            p, state = jax.block_until_ready(step(p, state, 3.0))
+
+    with pytest.warns(PremiseWarning, match="G_g") as warned:
+        run(start(), 6)
+    assert len(warned) == 1
+    assert len(caplog.records) > 1
 
 
 WITH_DRIFT = {

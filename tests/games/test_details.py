@@ -9,7 +9,7 @@ import pytest
 from surefoot import PFS, Ball, Problem, Tuned, play, problems
 from surefoot.algorithms import EveryRound, Guarantee, Premise
 from surefoot.core.types import Array, Info
-from surefoot.games import Regret, playing
+from surefoot.games import Regret
 from surefoot.games.record import Block, BlockWatch, Recorder
 from surefoot.games.verdict import judge
 from surefoot.problems.constraints import Drifting, L2Norm, LinfNorm, PlayedOnly
@@ -115,17 +115,6 @@ def test_a_theorem_about_one_constraint_is_refused_for_one_that_drifts():
     moving = replace(toy, constraint=Drifting(LinfNorm(0.3, 2), np.zeros(20)))
     with pytest.raises(ValueError, match="must have one constraint for all rounds, got a Drifting"):
         play(PFS.tuned(toy.constants, 20), moving)
-
-
-def test_an_error_after_rounds_were_played_is_not_hidden_by_another_engine(monkeypatch):
-    def fails():
-        raise RuntimeError("late")
-
-    toy = problem(20, LinfNorm(0.3, 2))
-    monkeypatch.setattr(playing, "choose", lambda *_, **__: playing.Choice("scan", "a test"))
-    monkeypatch.setattr(playing, "compile_scan", lambda game: fails)
-    with pytest.raises(RuntimeError, match="late"):
-        play(PFS(eta=0.1, rho=0.0, domain=BALL), toy)
 
 
 def test_final_regret_is_the_upper_end_of_its_interval(monkeypatch):

@@ -8,13 +8,10 @@ import pytest
 from tests._own import State, Stepping
 
 from surefoot import OGD, PFS, Ball, kernel, play, problems
-from surefoot.algorithms import ScalarDPP, Tighten
-from surefoot.core.types import Info, Needs
-from surefoot.games import playing
-from surefoot.games.playing import LONG_BATCH, LONG_LOOP, choose
+from surefoot.core.types import Info
+from surefoot.games.playing import choose
 from surefoot.problems.constraints import FunctionConstraint, LinfNorm, PlayedOnly
 from surefoot.problems.costs import Quadratic
-from surefoot.sets import Polytope
 
 PLAYER = PFS(eta=0.02, rho=0.03, domain=Ball(1.0))
 TOY = problems.paper_toy(40, trials=3)
@@ -45,18 +42,6 @@ class Mine:
 
     batches: ClassVar[bool] = True
     base: PFS
-
-
-class Looping(Mine):
-    """A player whose loops depend on data."""
-
-    needs = Needs(numpy_only=True)
-
-
-class ByRows(Mine):
-    """A player that goes through the rows of a constraint in turn."""
-
-    needs = Needs(row_loop=True)
 
 
 class Many(FunctionConstraint):
@@ -115,46 +100,12 @@ def test_functions_of_one_action_are_played_run_by_run():
     np.testing.assert_allclose(both.actions, trace.actions, rtol=1e-12, atol=1e-15)
 
 
-def test_short_games_are_played_by_numpy():
-    assert chosen(rounds=LONG_LOOP - 1, runs=1) == ("loop", "one run of 199,999 rounds")
-    assert chosen(rounds=LONG_BATCH - 1) == ("batch", "3 runs of 14,999 rounds")
+def test_what_the_kernel_does_not_have_is_played_by_numpy():
+    assert chosen(rounds=10**6, runs=1) == ("loop", "one run of 1,000,000 rounds")
+    assert chosen(rounds=10**6) == ("batch", "3 runs of 1,000,000 rounds")
     assert chosen(rounds=1).reason == "3 runs of one round"
-
-
-def test_long_games_of_known_parts_are_compiled():
-    assert chosen(rounds=LONG_LOOP, runs=1).engine == "scan"
-    assert chosen(rounds=LONG_BATCH) == ("scan", "3 runs of 15,000 rounds")
-    tightened = Tighten(base=ScalarDPP(V=2.0, alpha=5.0, domain=Ball(1.0)), rho=0.1)
-    assert chosen(rounds=LONG_BATCH, player=tightened).engine == "scan"
-
-
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        ({"player": Mine(PLAYER)}, "with Mine, which may not compile"),
-        (
-            {"problem": with_constraint(Many(lambda x: x[0], np.sign))},
-            "with Many, which may not compile",
-        ),
-        (
-            {"problem": with_constraint(PlayedOnly(LinfNorm(0.5, 2)))},
-            "with PlayedOnly, which may not compile",
-        ),
-        ({"player": Looping(PLAYER)}, "with Looping, which cannot be compiled"),
-        ({"player": ByRows(PLAYER)}, "with ByRows, which takes long to compile"),
-        ({"runs": 10_001}, "too wide for a compiled scan to be faster"),
-    ],
-)
-def test_long_games_of_other_parts_are_not(given, reason):
-    engine, why = chosen(rounds=10**6, **given)
-    assert engine == "batch"
-    assert why.endswith(reason)
-
-
-def test_without_jax_the_note_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr(playing, "find_spec", lambda name: None)
-    assert chosen(rounds=10**6).engine == "batch"
-    assert chosen(rounds=10**6).reason.endswith("a scan would be faster, but JAX is not installed")
+    assert chosen(rounds=9, player=Mine(PLAYER)).engine == "batch"
+    assert chosen(rounds=9, problem=with_constraint(PlayedOnly(LinfNorm(0.5, 2)))).engine == "batch"
 
 
 def test_the_trace_says_which_engine_it_was_and_why():
@@ -163,32 +114,8 @@ def test_the_trace_says_which_engine_it_was_and_why():
 
 
 @pytest.mark.slow
-def test_a_long_game_is_compiled_unasked_and_leaves_the_trace_of_numpy(monkeypatch):
-    batch = play(PLAYER, TOY)
-    monkeypatch.setattr(playing, "LONG_BATCH", 30)
-    scan = play(PLAYER, TOY)
-    assert scan.engine == "scan"
-    assert scan.engine_note.startswith("scan: 3 runs of 40 rounds, compiled in ")
+def test_a_compiled_game_leaves_the_trace_of_numpy_and_compiles_once():
+    batch, scan = play(PLAYER, TOY), play(PLAYER, TOY, engine="scan")
     assert scan.ledger.compile_seconds > 0
     np.testing.assert_allclose(scan.actions, batch.actions, rtol=0, atol=1e-12)
-    again = play(PLAYER, TOY)
-    assert again.engine_note == "scan: 3 runs of 40 rounds, compiled"
-    assert again.ledger.compile_seconds == 0
-
-
-def test_what_does_not_compile_is_played_by_numpy(monkeypatch):
-    region = Polytope([[1.0, 2.0], [-2.0, 1.0], [0.5, -1.0]], np.full(3, 0.4))
-    player = OGD(eta=0.02, domain=region)  # projects by an active-set method, which branches
-    batch = play(player, TOY)
-    monkeypatch.setattr(playing, "LONG_BATCH", 30)
-    fallen = play(player, TOY)
-    assert fallen.engine_note == "batch: 3 runs of 40 rounds; a scan of it does not compile"
-    np.testing.assert_array_equal(fallen.actions, batch.actions)
-    assert fallen.ledger.compile_seconds == 0
-
-
-def test_an_error_that_is_not_of_the_compilation_is_the_users_to_see(monkeypatch):
-    monkeypatch.setattr(playing, "LONG_BATCH", 30)
-    outside = PFS(eta=0.02, rho=0.03, domain=Ball(0.1, [3.0, 0.0]))
-    with pytest.raises(ValueError, match="x1 must be"):
-        play(outside, TOY)
+    assert play(PLAYER, TOY, engine="scan").ledger.compile_seconds == 0

@@ -215,7 +215,7 @@ def test_any_object_with_init_and_update_can_play(engine):
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
-def test_costs_that_arrive_while_they_are_played_are_asked_for_once(engine):
+def test_costs_in_chunks_play_the_same_game(engine):
     targets = np.random.default_rng(8).normal(size=(50, 2, 3))
     held = Problem.of(Quadratic(targets, 1.0), L2Norm(0.7), Ball(1.0), [0.1, 0.0, 0.0], G_f=6.0)
     chunked = FromChunks(held.costs.rounds, horizon=50, dimension=3, runs=2)

@@ -126,8 +126,6 @@ class Needs(NamedTuple):
         agents: whether it plays for several agents at once, each with a cost and a constraint of
             its own, in :func:`surefoot.games.play_network`.
         proposals: actions that somebody else wants to play next.
-        row_loop: whether it goes through the rows of the constraint in turn, which takes long to
-            compile where they are many.
     """
 
     cost_gradients: int = 1
@@ -148,7 +146,6 @@ class Needs(NamedTuple):
     one_run: bool = False
     agents: bool = False
     proposals: int = 0
-    row_loop: bool = False
 
 
 class Source(NamedTuple):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import is_dataclass
-from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +20,7 @@ from surefoot.games.compiled import describe, play_compiled
 from surefoot.games.game import Directions, Game, Played
 from surefoot.games.record import BlockWatch, Mode, Observed, Progress, Recorder, bounds
 from surefoot.games.rounds import fields_of, play_batch, play_loop
-from surefoot.games.scan import compile_scan
+from surefoot.games.scan import play_scan
 from surefoot.games.trace import Trace, ledger_of
 from surefoot.problems import Problem
 from surefoot.problems.constraints import ConstraintStream
@@ -56,11 +54,10 @@ def play(
             many rules; "loop" plays run by run, round by round, on any backend; "batch" plays all
             runs in one NumPy program; "scan" compiles that with JAX. The traces agree up to
             rounding. "auto" chooses the kernel where it was built and has the game; else the loop
-            for one run and the batch for several; and, if JAX is installed, the scan for games of
-            the library's own parts that are long enough to save seconds (more than 200,000 rounds
-            of one run, 15,000 of several). The trace's ``engine_note`` says which engine played,
-            and why. A run without a next action is an error of the loop; the others tell of it in
-            the trace's ``status``.
+            for one run and the batch for several. A scan takes seconds to compile, and is worth
+            them from 200,000 rounds of one run on, from 15,000 of several. The trace's
+            ``engine_note`` says which engine played, and why. A run without a next action is an
+            error of the loop; the others tell of it in the trace's ``status``.
         start: the first action, if not the problem's; its backend is used by the loop.
         every: store every k-th round, and the last; None stores only the last. Sums, extremes and
             counts always cover all rounds.
@@ -100,7 +97,7 @@ def play(
         Directions(seed, runs, d),
     )
     began = time.perf_counter()
-    choice, played = _run(game, choice, may_change=engine == "auto")
+    played = _run(game, choice.engine)
     seconds = time.perf_counter() - began - (played.compile_seconds or 0.0)
     return _trace(game, guarantee, choice, played, seconds / runs)
 
@@ -129,14 +126,14 @@ def _check_options(
     checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
 
 
-def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Played]:
-    """Play the game; a scan that "auto" chose and that does not compile becomes another engine."""
+def _run(game: Game, engine: str) -> Played:
+    """Play the game by an engine; refuse one that does not have it."""
     name = name_of(game.algorithm)
-    if choice.engine == "batch" and needs_of(game.algorithm).one_run:
+    if engine == "batch" and needs_of(game.algorithm).one_run:
         raise InvalidValueError(
             f"{name} is written for one run, not for a batch: play it with engine='loop' or 'auto'"
         )
-    if choice.engine == "kernel":
+    if engine == "kernel":
         each_row = game.recorder.rows > 0
         if describe(game.algorithm, game.problem, game.start, each_row=each_row) is None:
             raise InvalidValueError(
@@ -144,22 +141,14 @@ def _run(game: Game, choice: Choice, *, may_change: bool) -> tuple[Choice, Playe
                 f"{name}, {type(game.problem.costs).__name__} and "
                 f"{type(game.problem.constraint).__name__}: play it with engine='auto'"
             )
+    engines = {
+        "loop": play_loop,
+        "batch": play_batch,
+        "kernel": play_compiled,
+        "scan": play_scan,
+    }
     with _quiet():
-        if choice.engine == "scan":
-            try:
-                play_scan = compile_scan(game)
-            except Exception:
-                if not may_change:
-                    raise
-                # Not a round has been played. An error that is not JAX's own is raised again.
-                engine = "loop" if game.recorder.runs == 1 else "batch"
-                choice = Choice(engine, f"{choice.reason}; a scan of it does not compile")
-            else:
-                played = play_scan()
-                took = f" in {played.compile_seconds:.2g} s" if played.compile_seconds else ""
-                return choice._replace(reason=f"{choice.reason}, compiled{took}"), played
-        plain = {"loop": play_loop, "batch": play_batch, "kernel": play_compiled}
-        return choice, plain[choice.engine](game)
+        return engines[engine](game)
 
 
 def _quiet() -> np.errstate:
@@ -262,13 +251,6 @@ def _trace(
 
 # --- which engine ---------------------------------------------------------------------------------
 
-# Measured: importing and compiling takes about a second and a half, a round of the loop 15 us, of
-# a batch 80 us, of a scan less than a tenth of either. From these on it pays by a factor of two.
-LONG_LOOP = 200_000
-LONG_BATCH = 15_000
-# Beyond that many numbers a round is arithmetic, at which NumPy is as good.
-_WIDE = 20_000
-
 
 class Choice(NamedTuple):
     """An engine, and the reason for it."""
@@ -280,9 +262,7 @@ class Choice(NamedTuple):
 def choose(
     algorithm: Player, problem: Problem, rounds: int, start: Array, *, each_row: bool = False
 ) -> Choice:
-    """Choose the kernel where it has all parts of the game, else the quickest of the others.
-
-    These are the loop for one run, the batch for several, and the scan where it saves seconds.
+    """Choose the kernel where it has all parts of the game, else the loop or the batch.
 
     Several runs of rules, constraints and costs from outside the library are played in a loop,
     unless these have an attribute ``batches`` that is true.
@@ -295,47 +275,27 @@ def choose(
         each_row: whether the values of all constraints are wanted.
     """
     runs = problem.costs.runs or 1
-    plain, size = ("loop", "one run") if runs == 1 else ("batch", f"{runs:,} runs")
+    size = "one run" if runs == 1 else f"{runs:,} runs"
     size += f" of {rounds:,} rounds" if rounds > 1 else " of one round"
     if describe(algorithm, problem, start, each_row=each_row) is not None:
         return Choice("kernel", size)
-    if runs > 1:
-        parts = (algorithm, problem.constraint, problem.costs)
-        alone = name_of(algorithm) if needs_of(algorithm).one_run else None
-        if alone := alone or _outsider(parts, compiled=False):
-            return Choice("loop", f"{size}, with {alone}, which plays one at a time")
-    if rounds < (LONG_LOOP if runs == 1 else LONG_BATCH):
-        return Choice(plain, size)
-    why_not = _why_not_compiled(algorithm, problem, runs, start)
-    return Choice(plain, f"{size}{why_not}") if why_not else Choice("scan", size)
+    if runs == 1:
+        return Choice("loop", size)
+    alone = name_of(algorithm) if needs_of(algorithm).one_run else None
+    if alone := alone or _outsider((algorithm, problem.constraint, problem.costs)):
+        return Choice("loop", f"{size}, with {alone}, which plays one at a time")
+    return Choice("batch", size)
 
 
-def _why_not_compiled(algorithm: Player, problem: Problem, runs: int, start: Array) -> str:
-    """Return why a long game is not compiled by JAX; nothing if it is."""
-    if runs * problem.costs.dimension > _WIDE:
-        return ", too wide for a compiled scan to be faster"
-    if find_spec("jax") is None:
-        return "; a scan would be faster, but JAX is not installed"
-    if not isinstance(start, (np.ndarray, list, tuple)):
-        return ", from a start that is not NumPy's"
-    needs = needs_of(algorithm)
-    if needs.numpy_only:
-        return f", with {name_of(algorithm)}, which cannot be compiled"
-    if needs.row_loop:
-        return f", with {name_of(algorithm)}, which takes long to compile"
-    outsider = _outsider((algorithm, problem.constraint, problem.costs), compiled=True)
-    return f", with {outsider}, which may not compile" if outsider else ""
-
-
-def _outsider(part: object, *, compiled: bool) -> str | None:
-    """Return the name of what may not compile, or may not take several runs at once, if any."""
+def _outsider(part: object) -> str | None:
+    """Return the name of a function from outside the library, or of what holds one, if any."""
     if part is None or isinstance(part, (bool, int, float, str, np.ndarray, np.generic)):
         return None
     if isinstance(part, tuple):
-        return next(filter(None, (_outsider(p, compiled=compiled) for p in part)), None)
-    if not compiled and getattr(part, "batches", False):
+        return next(filter(None, map(_outsider, part)), None)
+    if getattr(part, "batches", False):
         return None
     ours = getattr(part, "__module__", "").split(".")[0] == __name__.split(".")[0]
-    if ours and is_dataclass(part):
-        return _outsider(tuple(fields_of(part).values()), compiled=compiled)
-    return None if ours and not compiled else getattr(part, "__name__", type(part).__name__)
+    if ours:
+        return _outsider(tuple(fields_of(part).values()))
+    return getattr(part, "__name__", type(part).__name__)

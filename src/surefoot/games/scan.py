@@ -26,36 +26,28 @@ Output: TypeAlias = tuple["jax.Array | None", ...]
 T = TypeVar("T")
 
 
-def compile_scan(game: Game) -> Callable[[], Played]:
-    """Return what plays all runs at once, compiled.
+def play_scan(game: Game) -> Played:
+    """Play all runs at once, compiled.
 
     Rounds go through the compiled program in blocks of one fixed length, with every number an
     argument, so that neither another horizon nor another parameter compiles anew. After the
     horizon an action stays.
     """
     jax = need("jax", "jax", "the scan engine")
-    runs, costs = game.recorder.runs, game.problem.costs
+    recorder, costs = game.recorder, game.problem.costs
     # A power of two, so that few programs are compiled.
-    length = 1 << (min(block_length(runs, costs.dimension), costs.horizon).bit_length() - 1)
+    fitting = min(block_length(recorder.runs, costs.dimension), costs.horizon)
+    length = 1 << (fitting.bit_length() - 1)
     with jax.enable_x64(True):
         # Made by NumPy: each operation of JAX outside the program would be compiled by itself.
-        state = as_tree(game.algorithm.init(np.tile(game.start, (runs, 1))))
-        player, opening = as_tree(game.algorithm), _chunk(game, 0, length)
-        compiled = _compile(game, length, opening, (_Sides(player, opening.oracle), state))
-    return partial(_play, game, length, compiled, opening, player, state)
-
-
-def _play(
-    game: Game, length: int, compiled: _Program, chunk: _Chunk, player: Player, state: State
-) -> Played:
-    """Play the chunks of a game, from the first one."""
-    last = game.recorder.horizon
-    with need("jax", "jax", "the scan engine").enable_x64(True):
-        for first in range(0, last, length):
+        state = as_tree(game.algorithm.init(np.tile(game.start, (recorder.runs, 1))))
+        player, chunk = as_tree(game.algorithm), _chunk(game, 0, length)
+        compiled = _compile(game, length, chunk, (_Sides(player, chunk.oracle), state))
+        for first in range(0, recorder.horizon, length):
             chunk = chunk if first == 0 else _chunk(game, first, length)
             sides = _Sides(player, chunk.oracle)
             state, out = compiled.call(sides, state, chunk.skipped, chunk.remaining)
-            _hand_over(game.recorder, first, min(first + length, last), out)
+            _hand_over(recorder, first, min(first + length, recorder.horizon), out)
         return Played(np.asarray(state.x), compile_seconds=compiled.seconds)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
+from typing import NoReturn
 
 import numpy as np
 
@@ -192,34 +193,26 @@ def _check_parts(costs: object, constraint: object, domain: object) -> None:
     """Raise for parts of another kind, or constraints on actions of another length."""
     known = (Constraint, ConstraintStream)
     if not isinstance(costs, CostStream):
-        swapped = isinstance(costs, known)
-        instead = _instead(
+        _refuse_part(
+            "costs must be a cost stream, as Linear(...) or FromFunctions(...) of "
+            "surefoot.problems.costs",
             costs,
-            (swapped, "it comes after the costs"),
+            (isinstance(costs, known), "it comes after the costs"),
             (callable(costs), "FromFunctions(...) takes functions of round and action"),
             (bool(checks.shape_of(costs)), "Linear(...) takes gradients, Quadratic(...) targets"),
         )
-        raise InvalidValueError(
-            "costs must be a cost stream, as Linear(...) or FromFunctions(...) of "
-            f"surefoot.problems.costs, got {instead}"
-        )
     if not isinstance(constraint, known):
-        instead = _instead(
+        _refuse_part(
+            "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "
+            "two functions",
             constraint,
             (isinstance(constraint, Region), "a constraint has values, as L2Norm and Affine do"),
             (callable(constraint), "FunctionConstraint(g, subgradient) takes it"),
             (bool(checks.shape_of(constraint)), "Affine(A, b) takes rows and limits"),
         )
-        raise InvalidValueError(
-            "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "
-            f"two functions, got {instead}"
-        )
     if not isinstance(domain, Ball):
-        holds = isinstance(domain, Bounded), "its bounding_ball() is one"
-        raise InvalidValueError(
-            "domain must be a Ball that holds the feasible set, as Ball(1.0), "
-            f"got {_instead(domain, holds)}"
-        )
+        rule = "domain must be a Ball that holds the feasible set, as Ball(1.0)"
+        _refuse_part(rule, domain, (isinstance(domain, Bounded), "its bounding_ball() is one"))
     for part, name in ((constraint, "constraint"), (domain, "domain")):
         # A constraint on actions of another length would have constants that are not true.
         wanted = dimension_of(part)
@@ -276,11 +269,12 @@ def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
             return
 
 
-def _instead(value: object, *hints: tuple[bool, str]) -> str:
-    """Return what was given, and the class that takes it where there is one."""
+def _refuse_part(rule: str, value: object, *hints: tuple[bool, str]) -> NoReturn:
+    """Raise with what was given, and the class that takes it where there is one."""
     is_constraint = isinstance(value, (Constraint, ConstraintStream))
     kind = "the constraint " if is_constraint else "the set " * isinstance(value, Region)
-    return kind + checks.describe(value) + next((f": {h}" for fits, h in hints if fits), "")
+    hint = next((f": {said}" for fits, said in hints if fits), "")
+    raise InvalidValueError(f"{rule}, got {kind}{checks.describe(value)}{hint}")
 
 
 def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:

@@ -512,27 +512,17 @@ def test_theorems_for_exact_values_are_not_offered_where_values_err():
     assert "does not allow for value_error = 0.01" in reasons["PFS.anytime"]
 
 
-def test_noise_is_allowed_for_with_a_probability_and_repeats_help():
-    rng = np.random.default_rng(3)
-    exact = Live()
+def test_means_of_readings_with_noise_are_allowed_for_by_their_error():
+    rng, exact, repeats = np.random.default_rng(3), Live(), 25
 
-    def noisy(x):
+    def mean(x):
         g, s = exact(x)
-        return g + 0.1 * rng.normal(), s
+        return g + 0.1 * float(rng.normal(size=repeats).mean()), s
 
-    slacks = []
-    for repeats in (1, 25):
-        found = calibrate(
-            noisy, START, DOMAIN, horizon=100, G_g=2.5, noise=0.1, repeats=repeats, delta=0.01
-        )
-        slacks.append(found.constants.start_slack)
-        assert "with probability 0.99" in found.notes[0]
-    width = 0.1 * math.sqrt(2 * math.log(2 * 9 / 0.01) / 25)
-    assert 0.8 - 2 * width <= slacks[1] <= 0.8
-    assert slacks[0] < slacks[1]
+    width = 0.1 * math.sqrt(2 * math.log(2 * 9 / 0.01) / repeats)
+    found = calibrate(mean, START, DOMAIN, horizon=100, G_g=2.5, value_error=width)
+    assert 0.8 - 2 * width <= found.constants.start_slack <= 0.8
     assert all(g <= 0 for _, g in exact.asked)
-    with pytest.raises(ValueError, match="delta must be strictly between 0 and 1"):
-        calibrate(noisy, START, DOMAIN, horizon=9, noise=0.1, delta=1.0)
 
 
 def test_no_probe_leaves_the_known_box():

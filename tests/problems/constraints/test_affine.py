@@ -90,7 +90,7 @@ def test_bad_rows_are_named(A, b, sentence):
     "x", [np.zeros(3), np.zeros(1), np.zeros((2, 1)), np.zeros((4, 3))], ids=str
 )
 def test_an_action_of_another_length_is_refused(x):
-    sentence = f"x.shape must end in 2, the constraint's dimension, got {x.shape}"
+    sentence = f"x must have 2 entries, got shape {x.shape}"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         G.query(x)
 

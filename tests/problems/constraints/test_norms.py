@@ -128,7 +128,7 @@ def test_bad_numbers_are_named(make, sentence):
 @pytest.mark.parametrize("g", [L2Norm(1.0, CENTRE), LinfNorm(1.0, 3)], ids=["l2", "linf"])
 @pytest.mark.parametrize("x", [np.zeros(2), np.zeros(1), np.zeros((4, 1))], ids=str)
 def test_an_action_of_another_length_is_refused(g, x):
-    sentence = f"x.shape must end in 3, the constraint's dimension, got {x.shape}"
+    sentence = f"x must have 3 entries, got shape {x.shape}"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         g.query(x)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,9 +63,6 @@ def calibrate(
     factor: float = 2.0,
     seed: int = 0,
     within: Region | None = None,
-    noise: float | None = None,
-    repeats: int = 1,
-    delta: float = 0.01,
     **given: float,
 ) -> Calibration:
     r"""Return which guarantees apply, before a single round is played.
@@ -81,9 +77,10 @@ def calibrate(
 
     **Sensors that err.** With ``value_error`` and ``slope_error`` among what is given, the slack of
     the start is what is left of it in the worst case, probes stay where the true g is certainly at
-    most 0, and only theorems that allow for the errors count. With ``noise`` every point is queried
-    ``repeats`` times and the mean counts: all means together err by at most
-    :math:`\sigma\sqrt{2\ln(2n/\delta)/k}` with probability :math:`1 - \delta`, n points, k repeats.
+    most 0, and only theorems that allow for the errors count. Where values have noise of standard
+    deviation :math:`\sigma`, let the function return means of k readings: with probability
+    :math:`1 - \delta` those of n points all err by at most
+    :math:`\sigma\sqrt{2\ln(2n/\delta)/k}`, the ``value_error`` to give.
 
     Args:
         problem: a problem; or a constraint; or a function from an action to g and one subgradient.
@@ -95,9 +92,6 @@ def calibrate(
         factor: the factor for estimates.
         seed: for the directions of the probes.
         within: a box or another set that no probe may leave; the start must be in it.
-        noise: the standard deviation of noise in the values, Gaussian or lighter, independent.
-        repeats: how often each point is queried; the mean counts.
-        delta: the probability with which the noise may exceed what is allowed for.
         given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``; also the
             bounds ``value_error`` and ``slope_error`` on the errors of what is answered.
 
@@ -123,20 +117,18 @@ def calibrate(
     if cost_gradient is not None:
         checks.function(cost_gradient=cost_gradient)
         case = case._replace(gradients=lambda x: [cost_gradient(x)])
-    chance = _allow_for(noise, repeats, delta, probes + 1)
     rounds = case.horizon if horizon is None else horizon
     if rounds is None:
         raise InvalidValueError("horizon must be given where there is no cost stream, got None")
     checks.check_horizon(rounds)
 
-    query = partial(ask, case.query, repeats=repeats)
-    first = query(case.start)
-    known = _add_start(case, first, given, chance)
-    errors = Errors(value=(known.value_error or 0.0) + chance, slope=known.slope_error or 0.0)
+    first = _ask(case.query, case.start)
+    known = _add_start(case, first, given)
+    errors = Errors(value=known.value_error or 0.0, slope=known.slope_error or 0.0)
     radius = certified_radius(first, known, case.domain, errors)
     seen = [first]
     if radius > 0:
-        seen += look_around(query, case.start, radius, probes, seed, within)
+        seen += look_around(case.query, case.start, radius, probes, seed, within)
     elif first.value < 0:
         known = _drop_slack(known)
     if wrong := find_contradiction(seen, known, errors):
@@ -148,10 +140,7 @@ def calibrate(
         offers=offers_for(known, case.conditions(rounds)),
         probes=tuple(seen),
         radius=radius,
-        notes=(
-            *_notes(known, seen, radius, errors, delta if chance else None),
-            *_shape(case, seen),
-        ),
+        notes=(*_notes(known, seen, radius, errors), *_shape(case, seen)),
     )
 
 
@@ -238,17 +227,7 @@ def _stream_gradients(costs: CostStream) -> Callable[[Array], list[Array]]:
     return lambda x: [one.gradient(t, x) for t in rounds]
 
 
-def _allow_for(noise: float | None, repeats: int, delta: float, points: int) -> float:
-    """Return by how much the means at so many points may err; 0 without noise."""
-    checks.positive_int(repeats, "repeats")
-    checks.between(0, 1, delta=delta)
-    if noise is None:
-        return 0.0
-    checks.nonnegative(noise=noise)
-    return float(noise) * math.sqrt(2 * math.log(2 * points / delta) / repeats)
-
-
-def _add_start(case: _Case, first: Probe, given: dict[str, float], chance: float) -> Constants:
+def _add_start(case: _Case, first: Probe, given: dict[str, float]) -> Constants:
     """Add the start to what is given, and what follows from it."""
     known = case.known.with_origin("given", **given) if given else case.known
     if known.F is not None and "G_f" in given and "F" not in given:
@@ -256,7 +235,7 @@ def _add_start(case: _Case, first: Probe, given: dict[str, float], chance: float
     # Rounded up: it bounds a distance from above.
     reach = case.domain.reach(case.start) * (1 + 2.0**-50)
     # The true g may be larger than what was observed by all of its error.
-    return known.complete(reach, value=first.value + (known.value_error or 0.0) + chance)
+    return known.complete(reach, value=first.value + (known.value_error or 0.0))
 
 
 def _add_estimates(
@@ -311,44 +290,25 @@ def _shape(case: _Case, probes: list[Probe]) -> Iterator[str]:
             return
 
 
-def _notes(
-    known: Constants, probes: list[Probe], radius: float, errors: Errors, delta: float | None
-) -> list[str]:
+def _notes(known: Constants, probes: list[Probe], radius: float, errors: Errors) -> Iterator[str]:
     slack = -probes[0].value - errors.value
-    notes = []
-    if delta is not None:
-        notes.append(
-            f"the noise was allowed {errors.value - (known.value_error or 0.0):.3g}: what follows "
-            f"holds with probability {1 - delta:g}"
-        )
     if not slack > 0:
-        notes.append(
+        yield (
             f"the start is not strictly feasible, g = {-slack:.3g}: no probe is safe, and no "
             "theorem that keeps g <= 0 from a start applies"
         )
     elif known.start_slack == 0:
-        notes.append(f"the slack {slack:.3g} of the start is below the rounding of g")
+        yield f"the slack {slack:.3g} of the start is below the rounding of g"
     elif not radius:
-        notes.append(
-            "G_g is not known, so no probe is safe: give an upper bound on the subgradients"
-        )
+        yield "G_g is not known, so no probe is safe: give an upper bound on the subgradients"
     deepest = min(probes, key=lambda probe: probe.value)
     deep = -deepest.value - errors.value
     if deep > slack > 0:
-        notes.append(
-            f"a start at {deepest.point} would have slack {deep:.3g} instead of {slack:.3g}"
-        )
-    return notes
+        yield f"a start at {deepest.point} would have slack {deep:.3g} instead of {slack:.3g}"
 
 
-def ask(query: Callable[[Array], tuple[Number, Array]], point: Array, repeats: int = 1) -> Probe:
-    """Query the constraint and return the mean of the answers; raise if one is not valid."""
-    answers = [_answer(query, point) for _ in range(repeats)]
-    value = math.fsum(probe.value for probe in answers) / repeats
-    return Probe(point, value, np.mean([probe.subgradient for probe in answers], axis=0))
-
-
-def _answer(query: Callable[[Array], tuple[Number, Array]], point: Array) -> Probe:
+def _ask(query: Callable[[Array], tuple[Number, Array]], point: Array) -> Probe:
+    """Query the constraint; raise if the answer is not valid."""
     answer = query(point)
     try:
         value, subgradient = answer
@@ -383,7 +343,7 @@ def certified_radius(start: Probe, constants: Constants, domain: Ball, errors: E
 
 
 def look_around(
-    query: Callable[[Array], Probe],
+    query: Callable[[Array], tuple[Number, Array]],
     start: Array,
     radius: float,
     count: int,
@@ -395,17 +355,10 @@ def look_around(
     What is not in the set is projected onto it, which takes no point farther from the start: that
     is in the set itself, and projections do not expand.
     """
-    rng = np.random.default_rng(seed)
-    found: list[Probe] = []
-    way = np.zeros(len(start))
-    for k in range(count):
-        if k % 2 == 0:
-            way = rng.normal(size=len(start))
-            way /= np.linalg.norm(way)
-        else:
-            way = -way
-        found.append(query(_inside(within, start, start + radius * way)))
-    return found
+    ways = np.random.default_rng(seed).normal(size=((count + 1) // 2, len(start)))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    pairs = np.stack([ways, -ways], axis=1).reshape(-1, len(start))[:count]
+    return [_ask(query, _inside(within, start, start + radius * way)) for way in pairs]
 
 
 def _inside(within: Region | None, start: Array, point: Array) -> Array:

@@ -66,64 +66,49 @@ def read_log(
         slopes: columns of the subgradient, in the order of the actions.
         context: columns of what else g depends on.
     """
-    head, rows = _read_cells(Path(path))
+    head, *rows = _read_cells(Path(path))
     named = {"actions": actions, "g": [] if g is None else [g], "slopes": slopes}
     used = _choose_columns(path, head, named | {"context": context})
-    numbers = {
-        what: np.array([[_number(path, t, head, row, name) for name in names] for t, row in rows])
+    columns = dict(zip(head, zip(*rows, strict=True), strict=True))
+    found = {
+        what: np.column_stack([_read_numbers(path, name, columns[name]) for name in names])
         for what, names in used.items()
         if names
     }
     rest = [name for name in head if not any(name in names for names in used.values())]
     said = [f"{what} {', '.join(names) or 'none'}" for what, names in used.items()]
-    return Log(
-        numbers["actions"],
-        numbers["g"][:, 0],
-        numbers.get("slopes"),
-        numbers.get("context"),
-        "; ".join([*said, *([f"not used {', '.join(rest)}"] if rest else [])]),
-    )
+    said += [f"not used {', '.join(rest)}"] if rest else []
+    s, contexts = found.get("slopes"), found.get("context")
+    return Log(found["actions"], found["g"][:, 0], s, contexts, "; ".join(said))
 
 
 def _choose_columns(
     path: str | Path, head: list[str], named: dict[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """Return the columns of actions, g, slopes and context: those named, else by the header."""
-    used = {what: list(names) for what, names in named.items()}
+    used, has = {what: list(names) for what, names in named.items()}, ", ".join(head)
     taken = [name for names in used.values() for name in names]
     if strangers := [name for name in taken if name not in head]:
-        has = ", ".join(head)
         raise InvalidValueError(f"'{path}' has no column {strangers[0]!r}: it has {has}")
     for what, pattern in _PATTERNS.items():
         free = [name for name in head if name not in taken and pattern.fullmatch(name)]
         used[what] = used[what] or free
-    if not named["slopes"]:
-        used["slopes"] = _sort_slopes(used["actions"], used["slopes"])
-    _check_columns(path, head, used)
-    return used
-
-
-def _sort_slopes(actions: list[str], slopes: list[str]) -> list[str]:
-    """Return the slopes in the order of the actions that end in the same way."""
-    found = [(_PATTERNS["slopes"].fullmatch(name), name) for name in slopes]
-    ends = {end[1]: name for end, name in found if end}
-    order = [_PATTERNS["actions"].fullmatch(name) for name in actions]
-    return [ends.pop(end[1], "") for end in order if end and slopes] + list(ends.values())
-
-
-def _check_columns(path: str | Path, head: list[str], used: dict[str, list[str]]) -> None:
+    if used["slopes"] and not named["slopes"]:  # in the order of the actions that end alike
+        order = [m[1] for name in used["actions"] if (m := _PATTERNS["actions"].fullmatch(name))]
+        ends = {m[1]: m[0] for name in used["slopes"] if (m := _PATTERNS["slopes"].fullmatch(name))}
+        used["slopes"] = [ends.pop(end, "") for end in order] + list(ends.values())
     x, s = used["actions"], used["slopes"]
-    for what, names in (("the action", x), ("g", used["g"])):
-        if not names or (what == "g" and len(names) > 1):
-            has = ", ".join(head)
-            raise InvalidValueError(f"'{path}': name the column of {what}; the file has {has}")
+    if not x or len(used["g"]) != 1:
+        what = "g" if x else "the action"
+        raise InvalidValueError(f"'{path}': name the column of {what}; the file has {has}")
     if s and ("" in s or len(s) != len(x)):
         wrong = f"{', '.join(filter(None, s))} for {', '.join(x)}"
         raise InvalidValueError(f"'{path}' must have a slope per action in its order, got {wrong}")
+    return used
 
 
-def _read_cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the names of the columns, and the cells of each line with its number."""
+def _read_cells(path: Path) -> list[list[str]]:
+    """Return the cells of each line; those of the first one name the columns."""
     data = path.read_bytes()
     try:
         lines = data.decode("utf-8-sig").rstrip().splitlines()
@@ -131,43 +116,38 @@ def _read_cells(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
         at = data.count(b"\n", 0, error.start) + 1
         raise InvalidValueError(f"'{path}', line {at}: it must be UTF-8 text") from None
     divider = max(",;\t", key=lines[0].count) if lines else ","
-    cells: list[list[str]] = []
-    for t, line in enumerate(lines, 1):
-        try:
-            row = [cell.strip() for cell in next(csv.reader([line], delimiter=divider), [])]
-        except csv.Error as error:
-            raise InvalidValueError(f"'{path}', line {t}: {error}") from None
-        if len(row) != len(cells[0] if cells else row):
+    reader = csv.reader(lines, delimiter=divider)
+    try:
+        cells = [[cell.strip() for cell in row] for row in reader]
+    except csv.Error as error:
+        raise InvalidValueError(f"'{path}', line {reader.line_num}: {error}") from None
+    for t, row in enumerate(cells, 1):
+        if len(row) != len(cells[0]):
             wanted = f"{len(cells[0])} columns, got {len(row)}"
             raise InvalidValueError(f"'{path}', line {t}: it must have {wanted}")
-        cells.append(row)
     if len(cells) < 3:
         found = f"{len(cells)} lines"
         raise InvalidValueError(f"'{path}' must have a header and at least 2 rounds, got {found}")
-    head, *rows = cells
-    if (
-        len(set(head)) < len(head)
-        or "" in head
-        or any(_to_float(name) is not None for name in head)
-    ):
+    names = [name for name in cells[0] if name and math.isnan(_to_float(name))]
+    if len(set(names)) < len(cells[0]):
         raise InvalidValueError(f"'{path}', line 1: it must name each column, got {lines[0]!r}")
-    return head, list(enumerate(rows, 2))
+    return cells
 
 
-def _to_float(cell: str) -> float | None:
-    """Return a cell as a number; None where it is none."""
+def _to_float(cell: str) -> float:
+    """Return a cell as a number; NaN where it is none."""
     try:
-        found = float(cell)
+        return float(cell)
     except ValueError:
-        return None
-    return found if math.isfinite(found) else None
+        return math.nan
 
 
-def _number(path: str | Path, line: int, head: list[str], row: list[str], name: str) -> float:
-    """Return a cell as a number; refuse anything else with its line and column."""
-    cell = row[head.index(name)]
-    if (found := _to_float(cell)) is None:
+def _read_numbers(path: str | Path, name: str, cells: Sequence[str]) -> np.ndarray:
+    """Return a column as numbers; refuse anything else with its line."""
+    numbers = np.array([_to_float(cell) for cell in cells])
+    if (wrong := np.flatnonzero(~np.isfinite(numbers))).size:
         raise InvalidValueError(
-            f"'{path}', line {line}, column {name}: it must be a finite number, got {cell!r}"
+            f"'{path}', line {wrong[0] + 2}, column {name}: it must be a finite number, "
+            f"got {cells[wrong[0]]!r}"
         )
-    return found
+    return numbers

@@ -73,13 +73,27 @@ def finite_differences(
     checks.nonnegative(value_error=value_error)
     if beta is not None:
         checks.nonnegative(beta=beta)
-    h = _step(step, value_error, beta)
+    if step is None:
+        if not (beta and value_error):
+            raise InvalidValueError(
+                "step must be given where beta or value_error is not: the best one follows from "
+                "both"
+            )
+        step = math.sqrt(8 * value_error / beta)
+    checks.positive(step=step)
     here = _value(g, point)
-    _refuse_unsafe(point, here, h, value_error, G_g)
+    if G_g is not None:
+        checks.positive(G_g=G_g)
+        room = -(here + value_error) / G_g
+        if step > room:
+            raise InvalidValueError(
+                f"step must be at most {room:.3g}, the slack at x over G_g = {G_g:g}, got "
+                f"{step:g}: a probe could be outside"
+            )
     d = len(point)
     slope, half = np.zeros(d), np.zeros(d)
     for i in range(d):
-        sides = _sides(point, i, h, within, both=beta is None)
+        sides = _sides(point, i, step, within, both=beta is None)
         found = [(t, (_value(g, y) - here) / t) for t, y in sides]
         size = abs(here) + max(abs(t * v) for t, v in found)
         noise = (2 * value_error + 4 * _UNIT * size) / min(abs(t) for t, _ in found)
@@ -90,31 +104,6 @@ def finite_differences(
             ((t, rise),) = found
             slope[i], half[i] = rise - beta * t / 4, beta * abs(t) / 4 + noise
     return Slope(slope, math.nextafter(float(np.linalg.norm(half)) * (1 + d * _UNIT), math.inf))
-
-
-def _step(step: float | None, value_error: float, beta: float | None) -> float:
-    if step is not None:
-        checks.positive(step=step)
-        return float(step)
-    if beta is None or not (beta > 0 and value_error > 0):
-        raise InvalidValueError(
-            "step must be given where beta or value_error is not: the best one follows from both"
-        )
-    return math.sqrt(8 * value_error / beta)
-
-
-def _refuse_unsafe(
-    point: np.ndarray, here: float, h: float, value_error: float, G_g: float | None
-) -> None:
-    if G_g is None:
-        return
-    checks.positive(G_g=G_g)
-    room = -(here + value_error) / G_g
-    if h > room:
-        raise InvalidValueError(
-            f"step must be at most {room:.3g}, the slack at x over G_g = {G_g:g}, got {h:g}: "
-            "a probe could be outside"
-        )
 
 
 def _sides(

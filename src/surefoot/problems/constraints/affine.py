@@ -230,16 +230,17 @@ class Affine(LinearRows, Declared, kw_only=False):
         cosine of :math:`\delta` lose :math:`2|\lambda_i v_i||\lambda_j v_j|\delta` per pair,
         together at most a share of :math:`m\delta`, which is taken off.
         """
-        classes = _orthogonal_classes(self.A)
-        if classes is None:
+        found = _orthogonal_classes(self.A)
+        if found is None:
             return None
+        classes, cosine = found
         norms = self.norms()
         shortest = np.array([norms[members].min() for members in classes])
         depth = min(_depth(self.A[c], self.b[c]) for c in classes)
         if not depth > 0:
             return None
         # Rounded down: a lower bound must survive the rounding of computed norms.
-        lost = len(classes) * _largest_cosine(self.A, classes) + 2.0**-50
+        lost = len(classes) * cosine + 2.0**-50
         sigma = float(1 / np.sqrt((shortest**-2.0).sum())) * (1 - lost)
         return sigma, level_below(depth, epsilon)
 
@@ -373,35 +374,29 @@ def row_errors(norms: Array, b: Array, domain: Ball, terms: int) -> Array:
     return gamma(terms + 2) * (norms * float(domain.reach_from_origin) + abs(b))
 
 
-def _orthogonal_classes(A: Array) -> list[np.ndarray] | None:
-    """Return the indices of parallel rows per class; None if two classes are not orthogonal.
+def _orthogonal_classes(A: Array) -> tuple[list[list[int]], float] | None:
+    """Return the indices of parallel rows per class, and the largest cosine between two classes.
 
-    Parallel and orthogonal up to 1e-12, the rounding of a rotation. Parallel is judged by the
-    part across, not by the cosine, which is 1 - 1e-12 at an angle of 1e-6 already: faces that
-    lean by as much meet at a million times their distance, and their hull nearly holds 0.
+    None if two classes are not orthogonal. Parallel and orthogonal up to 1e-12, the rounding of a
+    rotation. Parallel is judged by the part across, not by the cosine, which is 1 - 1e-12 at an
+    angle of 1e-6 already: faces that lean by as much meet at a million times their distance, and
+    their hull nearly holds 0.
     """
     unit = A / np.linalg.norm(A, axis=1, keepdims=True)
     classes: list[list[int]] = []
+    largest = 0.0
     for i, a in enumerate(unit):
-        for members in classes:
-            cosine = a @ unit[members[0]]
-            if np.linalg.norm(a - cosine * unit[members[0]]) <= 1e-12:
-                members.append(i)
-                break
-            if abs(cosine) > 1e-12:
-                return None
-        else:
-            classes.append([i])
-    return [np.array(members) for members in classes]
-
-
-def _largest_cosine(A: Array, classes: list[np.ndarray]) -> float:
-    """Return how far rows of different classes are from orthogonal."""
-    unit = A / np.linalg.norm(A, axis=1, keepdims=True)
-    cosines = abs(unit @ unit[[members[0] for members in classes]].T)
-    for c, members in enumerate(classes):
-        cosines[members, c] = 0.0
-    return float(cosines.max())
+        heads = unit[[members[0] for members in classes]].reshape(-1, len(a))
+        cosines = heads @ a
+        across = np.linalg.norm(a - cosines[:, None] * heads, axis=1)
+        own = int(across.argmin()) if len(classes) and across.min() <= 1e-12 else len(classes)
+        others = abs(np.delete(cosines, slice(own, own + 1)))
+        largest = max(largest, others.max(initial=0.0))
+        if largest > 1e-12:
+            return None
+        classes += [[]] * (own == len(classes))
+        classes[own] = [*classes[own], i]
+    return classes, float(largest)
 
 
 def _depth(A: Array, b: Array) -> float:

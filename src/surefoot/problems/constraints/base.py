@@ -13,7 +13,7 @@ from surefoot.core.arrays import namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import ArrayFields
-from surefoot.core.points import dimension_of
+from surefoot.core.points import check_length, dimension_of
 from surefoot.core.types import Array, Number, Region
 from surefoot.sets import Ball
 
@@ -219,9 +219,4 @@ def some_entry(**arrays: Array) -> None:
 
 def point(x: Array, dimension: int | None) -> Array:
     """Return an action as float64; refuse one of another length, which might broadcast."""
-    x = checks.to_floats(x)
-    if dimension is not None and x.shape[-1:] != (dimension,):
-        raise InvalidValueError(
-            f"x.shape must end in {dimension}, the constraint's dimension, got {tuple(x.shape)}"
-        )
-    return x
+    return check_length(x, dimension, "x")
