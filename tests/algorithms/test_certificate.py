@@ -84,7 +84,7 @@ def test_a_step_that_the_ball_shortens_counts_that_move_in_full():
     after, info = player.step(state, seen)
     assert after.x == pytest.approx([2.0, 0.0], rel=1e-12)
     assert info.wish == pytest.approx([3.0, 0.0], rel=1e-12)
-    assert ObservedRegret().after(info).moved == pytest.approx(1.0, rel=1e-9)
+    assert ObservedRegret().after(info).cuts == pytest.approx(-0.5, rel=1e-9)
 
 
 # --- the rounding of g, where it is larger than that of a linear one ------------------------------

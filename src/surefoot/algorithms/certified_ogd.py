@@ -118,7 +118,29 @@ class CertifiedOGD(NameWithKnowledge):
         return Tuned(cls.pair(knowledge=knowledge, radius=float(domain.radius)), promise)
 
 
-class TheoremC(StrictStart):
+class ByCurvature(StrictStart):
+    """A theorem on rules that are certified by curvature."""
+
+    needed: ClassVar[tuple[str, ...]] = ("R", "beta")
+
+    @property
+    def rows(self) -> int:
+        """How many constraints there are."""
+        return int(self.constants.rows or 1)
+
+    @property
+    def steepness(self) -> float:
+        r""":math:`\beta/\nu_*`."""
+        (beta,) = self.constants.require("beta", by=self.name)
+        return beta / least_slope(beta, self._slack, self.constants.reach)
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start; G_f only for the regret bound; the horizon if one was used."""
+        return self._and_rest(Premise("start", "the slack counted on", self._slack))
+
+
+class TheoremC(ByCurvature):
     r"""Descent with cuts along the slope: feasible in every round, and the price is a constant.
 
     For :math:`1/\eta_t = \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2R), 2\beta\|\nabla_t\|/\nu_t)`, one
@@ -131,7 +153,7 @@ class TheoremC(StrictStart):
           + \sqrt2R\sqrt{S_T} + 8.2\Big(\frac\beta{\nu_*}\Big)^2R^3L_T .
 
     That is the bound of projected descent and a constant that does not grow with T. With several
-    rows the regret is bounded by what is observed (:class:`ObservedCuts`), not in advance.
+    rows the regret is bounded by what is observed (:class:`ObservedRegret`), not in advance.
 
     Derived here; docs/curvature.md has the proof.
 
@@ -141,13 +163,7 @@ class TheoremC(StrictStart):
     """
 
     name: ClassVar[str] = "Theorem C (certified by curvature)"
-    needed: ClassVar[tuple[str, ...]] = ("R", "beta")
     horizon = None
-
-    @property
-    def rows(self) -> int:
-        """How many constraints there are."""
-        return int(self.constants.rows or 1)
 
     def regret_bound(self, t: Number) -> Array:
         """Return the explicit bound; inf if G_f is unknown or there are several rows."""
@@ -155,20 +171,14 @@ class TheoremC(StrictStart):
         c = self.constants
         if c.G_f is None or self.rows > 1:
             return np.full_like(T, math.inf)
-        R, beta = c.require("R", "beta", by=self.name)
+        R, steep = c.R, self.steepness
         usual = math.sqrt(2) * R * c.G_f * np.sqrt(T)
-        steep = beta / least_slope(beta, self._slack, c.reach)
         return np.maximum(usual, 4 * steep * R**2 * c.G_f) + usual + 8.2 * steep**2 * R**3 * c.G_f
 
     @property
     def regret_exponent(self) -> float | None:
         """The exponent 1/2; None for several rows."""
         return 0.5 if self.rows == 1 else None
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The start; G_f only for the regret bound."""
-        return self._and_rest(Premise("start", "the slack counted on", self._slack))
 
 
 def least_slope(beta: float, slack: float, reach: float) -> float:

@@ -15,7 +15,7 @@ import math
 from typing import Any, NamedTuple
 
 from surefoot.algorithms.certified import Proposer, Wish
-from surefoot.algorithms.observers import ObservedCuts, ObservedRegret
+from surefoot.algorithms.observers import ObservedRegret
 from surefoot.core import checks
 from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
 from surefoot.core.errors import InvalidValueError
@@ -109,13 +109,11 @@ class Descent(Proposer):
         note = DescentNote(size, inverse, wanted, moves, self.radius, found)
         return DescentState(squares, inverse), Wish(found.point, note, wanted=wanted)
 
-    def observer(self, knowledge: Knowledge) -> ObservedCuts | ObservedRegret | None:
+    def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
-        if not self.ratchet:
-            return None
-        if isinstance(knowledge, CertifiedLength):
-            return ObservedRegret() if knowledge.errors.is_exact else None
-        return ObservedCuts() if isinstance(knowledge, (Curvature, CurvatureRows)) else None
+        by_length = isinstance(knowledge, CertifiedLength) and knowledge.errors.is_exact
+        has_bound = by_length or isinstance(knowledge, (Curvature, CurvatureRows))
+        return ObservedRegret() if self.ratchet and has_bound else None
 
 
 def square(grad: Array) -> tuple[Number, Number]:

@@ -9,63 +9,68 @@ import numpy as np
 from surefoot.core.arrays import dot, norm
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Info
+from surefoot.regions import LengthRegion
 
-__all__ = ["LeaderRegret", "ObservedCuts", "ObservedRegret"]
+__all__ = ["LeaderRegret", "ObservedRegret"]
 
 
 class ObservedRegret(NamedTuple):
-    r"""The sums of :func:`observed_regret_bound` over the rounds so far, updated in every round.
+    r"""The sums of Theorem C (i) and Theorem D (i) over the rounds so far, of steps that are cut.
 
-    A round without a certified step, in which nothing moved, is not in the theorem. Leaving it out
-    leaves the proof for the others as it is, with :math:`\rho_t - \rho_{t+1}` taken between
+    .. math::
+        \mathrm{Reg}_T \le \frac{2R^2}{\eta_T} + \frac12\sum_t\eta_t\|\nabla_t\|^2
+        + \sum_t\frac{C_t}{\eta_t} + \frac{D_0}\alpha\Big(\sum_t\rho_t\|\nabla_t\|
+        + 2R\sum_t\frac{\rho_t - \rho_{t+1}}{\eta_t}\Big) .
+
+    By curvature there is no tightening :math:`\rho`, and
+    :math:`C_t = \frac12\|S_t^\top\mu_t\|^2 - \mu_t^\top(g_t + S_tw_t)` for any
+    :math:`\mu_t \ge 0`, with :math:`w_t` the step before the cut, because
+    :math:`s_i^\top(x_t-u) \ge g_i(x_t)` for all feasible u; a point that was drawn nearer, by d,
+    adds :math:`d(4R+d)/2`. By length :math:`C_t` is below 0,
+    :math:`-\frac12(\|y_t-p_t\|^2 + \|p_t-x_{t+1}\|^2)`.
+
+    A round without a certified step, in which nothing moved, is not in the theorems. Leaving it out
+    leaves the proofs for the others as they are, with :math:`\rho_t - \rho_{t+1}` taken between
     neighbours that remain, and it costs at most :math:`\|\nabla_t\|` times the diameter
     :math:`2R`.
 
     Attributes:
         steps: :math:`\sum_t \eta_t\|\nabla_t\|^2`.
-        tightened: :math:`\sum_t \rho_t\|\nabla_t\|`.
-        falls: :math:`\sum_t (\rho_t - \rho_{t+1})/\eta_t`.
-        moved: :math:`\sum_t (\|y_t-p_t\|^2 + \|p_t-x_{t+1}\|^2)/\eta_t`.
+        cuts: :math:`\sum_t C_t/\eta_t`.
+        tightened: what is in brackets.
         stayed: :math:`\sum \|\nabla_t\|` over the rounds in which nothing moved.
         rho: :math:`\rho_t` of the last round in which something moved.
         inverse_eta: the last :math:`1/\eta_t`; 0 before the first gradient.
     """
 
     steps: float = 0.0
+    cuts: float = 0.0
     tightened: float = 0.0
-    falls: float = 0.0
-    moved: float = 0.0
     stayed: float = 0.0
     rho: float = 0.0
     inverse_eta: float = 0.0
 
     def after(self, info: Info) -> ObservedRegret:
-        """Return the sums with one more round.
-
-        Args:
-            info: what the step of a :class:`~surefoot.algorithms.CertifiedPFS` knew.
-        """
-        steps, tightened, falls, moved, stayed, last_rho, last_inverse = self
+        """Return the sums with one more round, from what its step knew."""
         note, region = info.note, info.region
-        size, inverse, rho = note.size, note.inverse_eta, region.base.memory.rho
+        if note is None:
+            return self
+        size, inverse, R = float(note.size), float(note.inverse_eta), float(note.radius)
         if not note.moves:
-            return self._replace(stayed=stayed + size)
-        if not (size > 0 or last_inverse > 0):
-            inverse = 0.0
-        falls = falls + (last_rho - rho) * last_inverse
-        if not inverse > 0:
-            return self._replace(falls=falls, rho=rho)
-        p = region.base.cut_by_half_space(note.wanted)
-        for way in (note.wanted - p, p - info.x):
-            moved = moved + dot(way, way) * inverse
+            return self._replace(stayed=self.stayed + size)
+        rho, tightened = 0.0, self.tightened
+        if isinstance(region.base, LengthRegion):
+            rho = region.base.memory.rho
+            tightened += 2 * R * (self.rho - rho) * self.inverse_eta
+        if not inverse > 0 or not (size > 0 or self.inverse_eta > 0):
+            return self._replace(tightened=tightened, rho=rho)
         return ObservedRegret(
-            steps + size * size / inverse,
+            self.steps + size * size / inverse,
+            self.cuts + _price(note, region, info.x, R) * inverse,
             tightened + rho * size,
-            falls,
-            moved,
-            stayed,
+            self.stayed,
             rho,
-            inverse,
+            max(inverse, self.inverse_eta),
         )
 
     def bound(self, algorithm: Any, state: Any) -> float:
@@ -75,69 +80,21 @@ class ObservedRegret(NamedTuple):
             algorithm: the rule that was played, whose ball the actions are in.
             state: its state after these rounds.
         """
-        if not (self.inverse_eta > 0 or self.stayed > 0):
-            return 0.0
-        R, seen = float(algorithm.proposer.radius), state.memory
-        per_slack = reach_from(algorithm.knowledge.domain, seen.anchor) / seen.slack
-        return float(
-            2 * R**2 * self.inverse_eta
-            + 0.5 * self.steps
-            + per_slack * self.tightened
-            + 2 * R * per_slack * self.falls
-            - 0.5 * self.moved
-            + 2 * R * self.stayed
-        )
+        R, seen, tightened = float(algorithm.proposer.radius), state.memory, 0.0
+        if self.tightened:
+            per_slack = reach_from(algorithm.knowledge.domain, seen.anchor) / seen.slack
+            tightened = per_slack * self.tightened
+        first = 2 * R**2 * self.inverse_eta
+        return float(first + 0.5 * self.steps + self.cuts + tightened + 2 * R * self.stayed)
 
 
-class ObservedCuts(NamedTuple):
-    r"""The sums of Theorem C (ii) over the rounds so far, updated in every round.
-
-    For every :math:`\mu_t \ge 0`, with :math:`w_t` the step before the cut and whatever way
-    :math:`\mu_t` was found,
-
-    .. math::
-        \mathrm{Reg}_T \le \frac{2R^2}{\eta_T} + \frac12\sum_t\eta_t\|\nabla_t\|^2
-        + \sum_t\frac1{\eta_t}\Big(\tfrac12\|S_t^\top\mu_t\|^2 - \mu_t^\top(g_t + S_tw_t)\Big),
-
-    because :math:`s_i^\top(x_t-u) \ge g_i(x_t)` for all feasible u. A point that was drawn nearer,
-    by d, adds :math:`d(4R+d)/(2\eta_t)`, and a round without a step :math:`2R\|\nabla_t\|`.
-
-    Attributes:
-        steps: :math:`\sum_t \eta_t\|\nabla_t\|^2`.
-        cuts: the last sum.
-        drawn: the sum of :math:`d(4R+d)/(2\eta_t)`.
-        stayed: the sum of :math:`2R\|\nabla_t\|` over rounds without a step.
-        inverse_eta: the last :math:`1/\eta_t`.
-    """
-
-    steps: float = 0.0
-    cuts: float = 0.0
-    drawn: float = 0.0
-    stayed: float = 0.0
-    inverse_eta: float = 0.0
-
-    def after(self, info: Info) -> ObservedCuts:
-        """Return the sums with one more round, from what its step knew."""
-        note = info.note
-        if note is None or not note.inverse_eta > 0:
-            return self
-        R, size, inverse = float(note.radius), float(note.size), float(note.inverse_eta)
-        if not note.moves:
-            return self._replace(stayed=self.stayed + 2 * R * size)
-        price = float(info.region.base.price(note.wanted, note.found.weights))
-        d = float(note.found.drawn) + float(norm(info.x - note.found.point))
-        return ObservedCuts(
-            self.steps + size * size / inverse,
-            self.cuts + price * inverse,
-            self.drawn + 0.5 * d * (4 * R + d) * inverse,
-            self.stayed,
-            max(inverse, self.inverse_eta),
-        )
-
-    def bound(self, algorithm: Any, state: Any) -> float:
-        """Return an upper bound on the regret of the rounds so far."""
-        first = 2 * float(algorithm.proposer.radius) ** 2 * self.inverse_eta
-        return first + 0.5 * self.steps + self.cuts + self.drawn + self.stayed
+def _price(note: Any, region: Any, x: Array, R: float) -> float:
+    """Return C: what a cut costs."""
+    if isinstance(region.base, LengthRegion):
+        p = region.base.cut_by_half_space(note.wanted)
+        return -0.5 * float(sum(dot(way, way) for way in (note.wanted - p, p - x)))
+    d = float(note.found.drawn) + float(norm(x - note.found.point))
+    return float(region.base.price(note.wanted, note.found.weights)) + 0.5 * d * (4 * R + d)
 
 
 class LeaderRegret(NamedTuple):
