@@ -133,13 +133,8 @@ def smooth_rows(problem: Problem, curved: float) -> Iterator[Row]:
     c = problem.constants
     yield barrier(problem, curved)
     bound = "curvature of g"
-    for kind, tuning in (
-        (CertifiedDualAveraging, "default"),
-        (CertifiedDualAveraging, "changing"),
-        (CertifiedOGD, "default"),
-    ):
-        player = getattr(kind, tuning)(c)
-        yield played(problem, player, f"**Surefoot, `{kind.__name__}.{tuning}`**", bound)
+    for kind in (CertifiedDualAveraging, CertifiedOGD):
+        yield played(problem, kind.default(c), f"**Surefoot, `{kind.__name__}.default`**", bound)
     slope = "a bound on the slope of g"
     yield played(
         problem, LeaderFollower.default(c), "**Surefoot, `LeaderFollower.default`**", slope

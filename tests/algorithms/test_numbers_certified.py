@@ -377,7 +377,7 @@ def test_the_observed_bound_of_certified_descent():
     assert found == pytest.approx(wanted[-2] + 2 * 1.3 * SIZE[-1], rel=1e-9)
 
 
-@pytest.mark.parametrize("far", [None, 0.05])
+@pytest.mark.parametrize("far", [99.0, 0.05])
 @pytest.mark.parametrize("reach", [1.4, 9.0])  # D = reach + |x_1|, or 2R
 def test_the_observed_bound_of_certified_dual_averaging(far, reach):
     player = CertifiedDualAveraging(knowledge=Curvature(beta=0.8, reach=reach), radius=1.3, far=far)
@@ -397,10 +397,10 @@ def test_the_observed_bound_of_certified_dual_averaging(far, reach):
         bent.append(0.8 * length / np.linalg.norm(limit(one.x)[1] + 0.8 * way))
         Q = bent[t] / 2 * P * (4 * 1.3 + P)
         wanted.append(D**2 / 2 * slow[t] + moves + pruned + Q * slow[t])
-        share = 0.0 if far is None or length <= 0.065 else 1 - 0.065 / length
+        share = 0.0 if length <= far * 1.3 else 1 - far * 1.3 / length
         pruned += share * Q * slow[t]
         theta, kept = theta + share * n * slow[t], (1 - share) * n
-    assert (pruned > 0.1) == (far is not None)
+    assert (pruned > 0.1) == (far < 1)
     assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-9)
     # A fourth point that was drawn nearer by 0.25.
     note = infos[3].note
@@ -408,3 +408,26 @@ def test_the_observed_bound_of_certified_dual_averaging(far, reach):
     found = sums[3].after(drawn).bound(player, states[4])
     assert bent[3] > 0.1
     assert found == pytest.approx(wanted[3] + 2 * 1.3 * (1 + bent[3]) * 0.25 * slow[3], rel=1e-9)
+
+
+def test_the_observed_bound_of_four_far_points_counts_the_lag_behind_the_first():
+    player = CertifiedDualAveraging(knowledge=Curvature(beta=0.8, reach=1.4), radius=1.3)
+    states, _, sums = watch(player)
+    slow, D = inverse_etas(states), min(2 * 1.3, 1.4 + np.linalg.norm(START))
+    kept, p, moves, lag, wanted = np.zeros(2), START, 0.0, 0.0, [0.0]
+    for t, (one, _) in enumerate(pairwise(states)):
+        if t == 0:  # without a gradient
+            continue
+        before = slow[t - 1] or slow[t]
+        y, (g, s) = START - PULLS[: t + 1].sum(axis=0) / slow[t], limit(one.x)
+        centre, radius = one.x - s / 0.8, np.sqrt(s @ s - 1.6 * g) / 0.8
+        off = np.linalg.norm(y - centre)
+        new = y if off <= radius else centre + radius / off * (y - centre)
+        lag += PULLS[t] @ (one.x - p)
+        moves += PULLS[t] @ (p - new) - (new - p) @ (new - p) / 2 * before
+        moves += kept @ (new - p) * before
+        kept, p, P = y - new, new, np.linalg.norm(new - one.x)
+        Q = np.linalg.norm(kept) / radius / 2 * P * (4 * 1.3 + P)  # lambda beta = |n|/radius
+        wanted.append(D**2 / 2 * slow[t] + moves + lag + Q * slow[t])
+    assert abs(lag) > 0.01
+    assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-8)

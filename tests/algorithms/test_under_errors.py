@@ -110,7 +110,7 @@ def test_tunings_take_the_errors_of_the_constants():
         (algorithms.CertifiedPFS.default, TheoremD),
         (algorithms.LeaderFollower.default, object),
         (algorithms.CertifiedOGD.default, TheoremC),
-        (algorithms.CertifiedDualAveraging.changing, object),
+        (algorithms.CertifiedDualAveraging.default, object),
     ):
         player, promise = tuned(NOISY)
         assert player.errors == told

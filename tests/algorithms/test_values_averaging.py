@@ -199,7 +199,7 @@ def test_a_round_without_a_value_is_played_again():
     assert (again.x == state.x).all()
     assert again.probing == 0
     assert info.certificate.bound == state.bound
-    assert again.learner.gradients.tolist() == [2.0, 2.0]
+    assert again.learner.gradients.tolist() == [[2.0, 2.0]]
     # Held somewhere else, the probe is given up, and nothing is said of that place.
     held = player.rest(state, 0.5 * state.x)
     assert held.probing == -1

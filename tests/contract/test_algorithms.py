@@ -74,7 +74,7 @@ CASES = [
     (CertifiedOGD.unknown(Ball(0.75)).algorithm, [0.4]),
     (
         CertifiedDualAveraging(
-            knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0, far=0.5, scale=1.4
+            knowledge=CurvatureRows(beta=1.0, rows=3, reach=1.5), radius=1.0, far=0.5
         ),
         [0.2, 0.4],
     ),

@@ -72,7 +72,7 @@ MOVABLE = {
     "leader and follower": LeaderFollower.default(CONSTANTS),
     "descent": CertifiedOGD(knowledge=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5),
     "averaging": CertifiedDualAveraging(
-        knowledge=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5, scale=1.0
+        knowledge=CurvatureRows(beta=0.1, rows=2, reach=1.5), radius=1.5
     ),
     "two rounds late": Delayed(base=LeaderFollower.default(CONSTANTS).algorithm, delay=2),
     "ahead": Delayed(base=LeaderFollower.default(CONSTANTS).algorithm, delay=2, copies=False),

@@ -100,7 +100,7 @@ WITH_ERRORS = {
     "safety": SafetyFilter(G_g=G_G, domain=BALL, rho=0.05, value_error=0.01),
     "hull": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=1.5, errors=NOISY)),
     "rows": CertifiedOGD(knowledge=ROWS, radius=1.5),
-    "averaging": CertifiedDualAveraging(knowledge=ROWS, radius=1.5, scale=1.0),
+    "averaging": CertifiedDualAveraging(knowledge=ROWS, radius=1.5),
     "leader, moving": LeaderFollower(G_g=G_G, domain=BALL, value_error=0.01, drift=2e-4),
     "hull, moving": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=1.5, errors=MOVING)),
     "leader, start known": LeaderFollower(

@@ -258,13 +258,11 @@ def certified_ogd():
 
 def certified_dual_averaging():
     few, kind = streams("bowl", *FEW), "CertifiedDualAveraging"
-    changing = partial(tuned, kind, "changing")
     strayed = streams("bowl", (2, "exact"), (20, "drift"), strays=True)
     return [
         *of("default", partial(tuned, kind, "default"), streams("bowl", *ALL)),
-        *of("changing", changing, streams("bowl", *SOME)),
         *of("known horizon", partial(tuned, kind, "known_horizon", horizon=200), few),
-        *of("changing", changing, strayed),
+        *of("default", partial(tuned, kind, "default"), strayed),
         *of("rows", partial(averaging, rows), apart() + all_announced()),
         *of("rows, far", partial(averaging, rows, far=0.3), streams("rows", *FEW, rounds=60)),
     ]
@@ -325,7 +323,10 @@ def delayed_rules():
 
 def averaged_rules():
     follower = partial(averaged, partial(tuned, "ValuesFollower", "default"))
-    follows, averages = partial(averaged, leader), partial(averaged, partial(averaging, curvature))
+    follows, averages = (
+        partial(averaged, leader),
+        partial(averaged, partial(averaging, curvature, far=99.0)),
+    )
     quiet, sizes = {"noise": 2e-3}, [(d, "noise") for d in SIZES]
     drifts, slopes = [(2, "drift"), (20, "drift")], [(20, "slope")]
     values = streams("polytope", *sizes[:2], **quiet, values_only=True)

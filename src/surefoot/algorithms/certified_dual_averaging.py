@@ -1,10 +1,10 @@
 r"""Dual averaging that knows the feasible set through curvature bounds, and Theorem K.
 
-In the theorem, :math:`y_t = x_1 - \eta_t\theta_t` is the far point, :math:`n_t = y_t - x_{t+1}`
-what the projection takes off, of which pruning drops the share :math:`c_t`;
-:math:`P_t = \|x_{t+1} - x_t\|`; :math:`\Lambda_t = \sum_i\lambda_i\beta_i` with the multipliers of
-the projection; the rest as in :mod:`surefoot.algorithms.certified_ogd`. docs/curvature.md has the
-proofs.
+In the theorem, :math:`y_t = x_1 - \eta_t\theta_t` is a far point, :math:`p_{t+1}` the certified
+point nearest to it, :math:`n_t = y_t - p_{t+1}` what that takes off, of which pruning drops the
+share :math:`c_t`; :math:`P_t = \|p_{t+1} - x_t\|`; :math:`\Lambda_t = \sum_i\lambda_i\beta_i` with
+the multipliers of the projection; the rest as in :mod:`surefoot.algorithms.certified_ogd`.
+docs/curvature.md has the proofs.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, Proposer, Wish
-from surefoot.algorithms.certified_ogd import least_slope
+from surefoot.algorithms.certified_ogd import ByCurvature
 from surefoot.algorithms.descent import square
 from surefoot.algorithms.guarantee import Premise, Tuned
+from surefoot.algorithms.leader import AT_FIRST
+from surefoot.algorithms.trust import Trust, reweigh
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
-from surefoot.core.arrays import dot, maximum, norm, number_like, sqrt, where
+from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive, rounds
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Source
@@ -32,92 +33,118 @@ from surefoot.regions import Curvature, CurvatureRows, Knowledge, Projection, Re
 __all__ = ["Averaging", "CertifiedDualAveraging", "ObservedAveraging", "TheoremK"]
 
 _ROOT_HALF = math.sqrt(0.5)
+STEPS = (1.0, 0.25, 1.0, 4.0)
+"""The steps of the far points, as multiples of eta; the first of them is never pruned."""
+
+FAR = 0.3
+"""F/R of the others: how far they may be from their certified points."""
+UNPRUNED = 1e9
+"""F/R of one far point that keeps all gradients."""
 
 
 class AveragingState(NamedTuple):
-    """What the next far point needs.
+    """What the next far points need; rows of arrays are one for each.
 
     Attributes:
         start: the first action.
-        gradients: theta, the sum of the cost gradients, less what was pruned.
+        gradients: theta, the sums of the cost gradients, less what was pruned.
+        points: the certified points nearest to the far points.
+        trust: how far each is trusted.
         inverse_eta: 1/eta of the last step; 0 before the first gradient.
         squares: the sum of the squared norms of the cost gradients.
     """
 
     start: Array
     gradients: Array
-    inverse_eta: Number
-    squares: Number
+    points: Array
+    trust: Trust
+    inverse_eta: float
+    squares: float
 
 
 class AveragingNote(NamedTuple):
-    """What the bound on the regret wants to know of a step.
+    """What the bound on the regret wants to know of a step and of its first far point.
 
     Attributes:
         x: the action that was played.
         gradient: the cost gradient.
-        inverse_eta: 1/eta of the step.
-        kept: the way from the last action to the last far point, as pruned.
-        share: the share of the way to this far point that was pruned.
         radius: R.
-        found: the certified action nearest to the far point, with its multipliers.
+        point: the certified point of the last round.
+        inverse_eta: 1/eta of the step.
+        kept: the way from there to the last far point, as pruned.
+        share: the share of the way to this far point that was pruned.
+        found: the certified point nearest to it, with its multipliers.
     """
 
     x: Array
     gradient: Array
-    inverse_eta: Number
+    radius: float
+    point: Array
+    inverse_eta: float
     kept: Array
-    share: Number
-    radius: Number
+    share: float
     found: Projection
 
 
 class Averaging(Proposer):
-    r"""Dual averaging whose far point is projected directly onto what is certainly feasible.
+    r"""Dual averaging: the wish is a mean of the certified points nearest to some far points.
 
     Args:
         radius: R, the radius of a ball that contains the feasible set.
-        scale: c.
-        far: F; None leaves out the pruning.
-        eta: a fixed step instead of :math:`cR/\sqrt{S_t}`.
+        far: F/R for one far point instead of four: how far it may be from its certified point.
+        eta: a fixed step for one far point, which is pruned only if ``far`` is given.
     """
 
     radius: Number = positive()
-    scale: Number = positive(default=_ROOT_HALF)
     far: Number | None = positive(default=None)
     eta: Number | None = positive(default=None)
 
+    is_one_run: ClassVar[bool] = True
+
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """The steps of the far points, as multiples of eta."""
+        return STEPS if self.eta is None and self.far is None else STEPS[:1]
+
     def init(self, x1: Array) -> AveragingState:
         """Start with nothing learnt."""
-        zero = number_like(x1, 0.0)
-        return AveragingState(x1, 0.0 * x1, zero, zero)
+        points = np.tile(x1, (len(self.steps), 1))
+        at_first = AT_FIRST if len(points) > 1 else np.ones(1)
+        return AveragingState(x1, 0.0 * points, points, Trust.first(at_first), 0.0, 0.0)
 
     def propose(
         self, learner: AveragingState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[AveragingState, Wish]:
-        """Return the certified action nearest to the far point."""
-        start, gradients, last, squares = learner
-        grad = 0.0 * x
+        """Return the mean of the certified points nearest to the far points."""
+        start, gradients, points, trust, last, squares = learner
+        grad = np.zeros_like(x)
         if feedback.cost_gradient is not None:
             grad = checks.read_gradient(x, feedback)
-        kept = start - gradients / where(last > 0, last, math.inf) - x
-        gradients, squares = gradients + grad, squares + square(grad)[0]
-        if self.eta is None:
-            inverse = sqrt(squares) / (self.scale * self.radius)
-        else:
-            inverse = where(squares > 0, 1 / self.eta, 0.0 * squares)
-        wanted = start - gradients / where(inverse > 0, inverse, math.inf)
-        found = region.find_nearest(wanted)
-        share = 0.0 * squares
-        if self.far is not None:
-            n = wanted - found.point
-            length, limit = norm(n), self.far * self.radius
-            share = maximum(1.0 - limit / where(length > 0, length, 1.0), 0.0 * length)
-            share = where(length > limit, share, 0.0 * length)
-            gradients = gradients + (share * inverse) * n
-        note = AveragingNote(x, grad, inverse, kept, share, self.radius, found)
-        state = AveragingState(start, gradients, inverse, squares)
-        return state, Wish(found.point, note, wanted=wanted)
+        squares = squares + square(grad)[0]
+        if len(points) > 1:
+            trust = reweigh(trust, points @ grad, AT_FIRST)
+        inverse = math.sqrt(squares) / (_ROOT_HALF * self.radius)
+        if self.eta is not None:
+            inverse = 1 / self.eta if squares > 0 else 0.0
+        gradients, step = gradients + grad, np.array(self.steps)[:, None]
+        wanted = start - gradients * step / (inverse if inverse > 0 else math.inf)
+        found = [region.find_nearest(far) for far in wanted]
+        points = np.array([one.point for one in found])
+        n = wanted - points
+        length = np.array([norm(way) for way in n])
+        share = 1.0 - np.minimum(self._limits() / np.where(length > 0, length, 1.0), 1.0)
+        gradients = gradients + share[:, None] * inverse / step * n
+        kept = start - learner.gradients[0] / (last if last > 0 else math.inf) - learner.points[0]
+        note = AveragingNote(
+            x, grad, self.radius, learner.points[0], inverse, kept, float(share[0]), found[0]
+        )
+        state = AveragingState(start, gradients, points, trust, inverse, squares)
+        return state, Wish(trust.weights @ points, note, wanted=trust.weights @ wanted)
+
+    def _limits(self) -> Array:
+        """Return how far each far point may be from its certified point."""
+        first = math.inf if self.far is None else self.far
+        return self.radius * np.array([first, *[FAR] * (len(self.steps) - 1)])
 
     def observer(self, knowledge: Knowledge) -> ObservedAveraging | None:
         """Return Theorem K's sums; None for regions that have no multipliers."""
@@ -126,20 +153,22 @@ class Averaging(Proposer):
 
 
 class CertifiedDualAveraging(NameWithKnowledge):
-    r"""Dual averaging whose far point is projected directly onto what is certainly feasible.
+    r"""Dual averaging whose far points are projected directly onto what is certainly feasible.
 
     .. math::
-        \eta_t   &= cR/\sqrt{S_t}, \qquad y_t = x_1 - \eta_t\theta_t, \qquad
-                    \theta_t = \theta_{t-1} + \nabla_t \\
-        x_{t+1}  &= \Pi\{p : g_i + s_i^\top(p-x_t) + \tfrac{\beta_i}2\|p-x_t\|^2 \le 0\ \forall i\}
-                    (y_t) \\
-        \theta_t &\leftarrow (x_1 - x_{t+1} - FR\,n/\|n\|)/\eta_t
-                    \quad\text{where } \|n\| > FR,\ n = y_t - x_{t+1}
+        \eta_t    &= R/\sqrt{2S_t}, \qquad y^k_t = x_1 - c_k\eta_t\theta^k_t, \qquad
+                     \theta^k_t = \theta^k_{t-1} + \nabla_t, \qquad c = 1, \tfrac14, 1, 4 \\
+        p^k_{t+1} &= \Pi\{p : g_i + s_i^\top(p-x_t) + \tfrac{\beta_i}2\|p-x_t\|^2 \le 0\ \forall i\}
+                     (y^k_t), \qquad x_{t+1} = \sum_kw_kp^k_{t+1} \\
+        \theta^k_t &\leftarrow (x_1 - p^k_{t+1} - FR\,n/\|n\|)/(c_k\eta_t)
+                     \quad\text{where } k > 0,\ \|n\| > FR,\ n = y^k_t - p^k_{t+1}
 
-    With the sum of the gradients fixed, x goes to the projection of y onto the feasible set. On
-    costs that do not change much the regret is close to that of dual averaging that knows the set.
-    The last line, pruning, forgets what has no effect: costs that change are followed sooner, and
-    the regret is proved to be of the order :math:`\sqrt T` (Theorem K).
+    With the sum of the gradients fixed, :math:`p^0` goes to the projection of :math:`y^0` onto the
+    feasible set: on costs that have a distribution the regret is close to that of dual averaging
+    that knows the set. The last line, pruning, forgets what has no effect: the other far points
+    follow costs that change. The weights follow what each point would have cost
+    (:func:`~surefoot.algorithms.trust.reweigh`), so that nobody has to choose; their mean is
+    certified, because the region is convex.
 
     The parameters are those of :class:`~surefoot.algorithms.Averaging`, and ``knowledge``: the
     curvature of one constraint, or of several, the known set, and the errors and drift to allow
@@ -151,11 +180,11 @@ class CertifiedDualAveraging(NameWithKnowledge):
         >>> player = CertifiedDualAveraging(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0)
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([0.0, -3.0]), -0.5, np.array([0.0, 1.0]))
-        >>> player.update(state, seen).x.round(6)  # from (0, 0.7) to the ball around (0, -1)
-        array([0.      , 0.414214])
+        >>> player.update(state, seen).x.round(6)  # to the ball around (0, -1); 0.1768 for c = 1/4
+        array([0.      , 0.408278])
     """
 
-    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
+    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts] = (Averaging, (Curvature, CurvatureRows))
 
@@ -164,39 +193,31 @@ class CertifiedDualAveraging(NameWithKnowledge):
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Certified]:
-        """Tune for costs that change little: adaptive steps, no pruning, no horizon."""
-        return cls._tune(TheoremK(constants), domain, _ROOT_HALF)
-
-    @classmethod
-    @tuning
-    def changing(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
-    ) -> Tuned[Certified]:
-        """Tune for changing costs: adaptive steps, the far point within R/3 of the action."""
-        return cls._tune(TheoremK(constants, far=0.3), domain, math.sqrt(2.0))
+        """Tune for costs of any kind: steps that adapt, four far points, no horizon."""
+        return cls._tune(TheoremK(constants), domain)
 
     @classmethod
     @tuning
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Certified]:
-        """Tune with the fixed step of Theorem K, the far point within R/3 of the action."""
-        return cls._tune(TheoremK(constants, far=0.3, horizon=horizon), domain, _ROOT_HALF)
+        """Tune with the fixed step of Theorem K, for one far point that is pruned."""
+        return cls._tune(TheoremK(constants, FAR, horizon), domain)
 
     @classmethod
-    def _tune(cls, theorem: TheoremK, domain: Set | None, scale: float) -> Tuned[Certified]:
+    def _tune(cls, theorem: TheoremK, domain: Set | None) -> Tuned[Certified]:
         c = theorem.constants
-        made = Tuned.of(cls, theorem, knowledge=curvature_of(c, domain), radius=c.R, scale=scale)
+        made = Tuned.of(cls, theorem, knowledge=curvature_of(c, domain), radius=c.R)
         return Tuned(made.algorithm, under_errors(theorem))
 
 
 class ObservedAveraging(NamedTuple):
-    r"""The sums of Theorem K (i) over the rounds so far, updated in every round.
+    r"""The sums of Theorem K (i) over the rounds so far, of the first far point.
 
     .. math::
         \mathrm{Reg}_T \le \frac{D^2}{2\eta_T}
-        &+ \sum_t\Big(\nabla_t^\top(x_t-x_{t+1}) - \frac{P_t^2}{2\eta_{t-1}}
-           + \frac{(1-c_{t-1})n_{t-1}^\top(x_{t+1}-x_t)}{\eta_{t-1}}\Big) \\
+        &+ \sum_t\Big(\nabla_t^\top(x_t-p_{t+1}) - \frac{\|p_{t+1}-p_t\|^2}{2\eta_{t-1}}
+           + \frac{(1-c_{t-1})n_{t-1}^\top(p_{t+1}-p_t)}{\eta_{t-1}}\Big) \\
         &+ \sum_{t<T}\frac{c_t}{\eta_t}Q_t + \frac{Q_T}{\eta_T}, \qquad
         Q_t = \tfrac12\Lambda_tP_t(4R+P_t) .
 
@@ -217,32 +238,28 @@ class ObservedAveraging(NamedTuple):
     def after(self, info: Info) -> ObservedAveraging:
         """Return the sums with one more round, from what its step knew."""
         note, region = info.note, info.region
-        inverse, found = float(note.inverse_eta), note.found
+        inverse, found, R = note.inverse_eta, note.found, float(note.radius)
         if not inverse > 0:
             return self
-        # Where nothing was read in the round, the region is still that of an earlier action.
-        step, way = found.point - note.x, found.point - region.x
-        length, P, R = float(norm(step)), float(norm(way)), float(note.radius)
+        step, P = found.point - note.point, norm(found.point - region.x)
         before = self.inverse_eta if self.inverse_eta > 0 else inverse  # eta_0 is eta_1
-        moves = -float(dot(note.gradient, step)) - 0.5 * length * length * before
-        moves += float(dot(note.kept, step)) * before
+        moves = dot(note.gradient, note.x - found.point)
+        moves += (dot(note.kept, step) - 0.5 * dot(step, step)) * before
         # By how much a projection's normal may fail to point away from a feasible point.
-        bent, loose = region.base.normal_error(found.weights, found.point)
-        off = 2 * R * (1 + float(bent)) * float(found.drawn)
-        Q = 0.5 * float(bent) * P * (4 * R + P) + float(loose) + off
-        share, price = float(note.share), Q * inverse
-        return ObservedAveraging(
-            self.moves + moves, self.pruned + share * price, (1 - share) * price, inverse
-        )
+        bent, loose = (float(e) for e in region.base.normal_error(found.weights, found.point))
+        off = 2 * R * (1 + bent) * float(found.drawn)
+        price = (0.5 * bent * P * (4 * R + P) + loose + off) * inverse
+        pruned, last = note.share * price, (1 - note.share) * price
+        return ObservedAveraging(self.moves + moves, self.pruned + pruned, last, inverse)
 
     def bound(self, algorithm: Any, state: Any) -> float:
         """Return an upper bound on the regret of the rounds so far."""
-        reach = float(algorithm.knowledge.reach) + float(norm(state.learner.start))
+        reach = float(algorithm.knowledge.reach) + norm(state.learner.start)
         D = min(2 * float(algorithm.proposer.radius), reach)
-        return 0.5 * D * D * self.inverse_eta + self.moves + self.pruned + self.last
+        return float(0.5 * D * D * self.inverse_eta + self.moves + self.pruned + self.last)
 
 
-class TheoremK(StrictStart):
+class TheoremK(ByCurvature):
     r"""Dual averaging projected onto certified balls, its far point kept within F of the action.
 
     For one constraint with curvature between 0 and :math:`\beta`,
@@ -256,19 +273,18 @@ class TheoremK(StrictStart):
         \mathrm{Reg}_T \le \frac{D^2}{2\eta} + \eta L^2T\big(\tfrac12 + 6k + 5b\big)
         + 5\big(k + \tfrac1{10}\big)RL .
 
-    Without a horizon, with several rows or with a far point that is not kept near, the regret is
-    bounded by what is observed (:class:`ObservedAveraging`), not in advance.
+    Without a horizon, with several rows or several far points the regret is bounded by what is
+    observed (:class:`ObservedAveraging`), not in advance.
 
     Derived here; docs/curvature.md has the proof.
 
     Args:
         constants: needs R, beta, start_slack; uses start_reach, rows; with a horizon G_f.
-        far: F/R; None where the far point is not pruned.
+        far: F/R; None where the far point is not pruned, or there are several.
         horizon: the number of rounds that the fixed step is for; None for steps that adapt.
     """
 
     name: ClassVar[str] = "Theorem K (dual averaging certified by curvature)"
-    needed: ClassVar[tuple[str, ...]] = ("R", "beta")
 
     far: float | None = positive(default=None)
     horizon: int | None = rounds(default=None)
@@ -278,37 +294,29 @@ class TheoremK(StrictStart):
         if self.horizon is not None:
             self.constants.require("G_f", by=self.name)
 
-    @property
-    def rows(self) -> int:
-        """How many constraints there are."""
-        return int(self.constants.rows or 1)
-
-    def _ratios(self) -> tuple[float, float, float]:
-        """Return beta/nu_*, k and b."""
-        c = self.constants
-        R, beta = c.require("R", "beta", by=self.name)
-        steep = beta / least_slope(beta, self._slack, c.reach)
-        return steep, steep * (self.far or 0.0) * R, steep * R
+    def _ratios(self) -> tuple[float, float]:
+        """Return k and b."""
+        b = self.steepness * self.constants.R
+        return b * (self.far or 0.0), b
 
     @property
     def eta(self) -> float | None:
         """The fixed step; None if steps adapt."""
         if self.horizon is None:
             return None
-        R, L = self.constants.R, self._G_f
-        steep, k, b = self._ratios()
+        c, L, steep = self.constants, self._G_f, self.steepness
+        k, b = self._ratios()
         short = math.inf if steep == 0 else 1 / (10 * steep * L * (1 + k))
-        usual = self.constants.reach / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))
-        return min(usual, short, R / (2 * L))
+        usual = c.reach / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))
+        return min(usual, short, c.R / (2 * L))
 
     def regret_bound(self, t: Number) -> Array:
         """Return the explicit bound of the fixed step; else inf."""
-        T = np.asarray(t, dtype=np.float64)
-        eta = self.eta
+        T, eta = np.asarray(t, dtype=np.float64), self.eta
         if eta is None or self.far is None or self.rows > 1:
             return np.full_like(T, math.inf)
         R, L, D = self.constants.R, self._G_f, self.constants.reach
-        _, k, b = self._ratios()
+        k, b = self._ratios()
         return D**2 / (2 * eta) + eta * L**2 * T * (0.5 + 6 * k + 5 * b) + 5 * (k + 0.1) * R * L
 
     @property
@@ -319,5 +327,4 @@ class TheoremK(StrictStart):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The start; G_f and the horizon only for the regret bound."""
-        start = Premise("start", "the slack counted on", self._slack)
-        return (start,) if self.horizon is None else self._and_rest(start)
+        return super().premises if self.horizon is not None else super().premises[:1]

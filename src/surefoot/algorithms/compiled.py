@@ -17,7 +17,12 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.algorithms.certified import Certified, CertifiedState, Proposals
-from surefoot.algorithms.certified_dual_averaging import Averaging, AveragingNote, AveragingState
+from surefoot.algorithms.certified_dual_averaging import (
+    FAR,
+    Averaging,
+    AveragingNote,
+    AveragingState,
+)
 from surefoot.algorithms.cuts import Cuts
 from surefoot.algorithms.descent import Descent, DescentNote, DescentState
 from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
@@ -158,9 +163,10 @@ def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
         scale = math.sqrt(2.0) * proposer.radius
         return {"ratchet": int(proposer.ratchet), "scale": scale, "eta": eta}
     if isinstance(proposer, Averaging):
-        eta = 0.0 if proposer.eta is None else proposer.eta
-        far = 0.0 if proposer.far is None else proposer.far * proposer.radius
-        return {"scale": proposer.scale * proposer.radius, "eta": eta, "far": far}
+        eta, several = 0.0 if proposer.eta is None else proposer.eta, len(proposer.steps) > 1
+        far = FAR if several else proposer.far or 0.0
+        scale = {"scale": math.sqrt(0.5) * proposer.radius, "eta": eta}
+        return scale | {"far": far * proposer.radius, "points": len(proposer.steps)}
     if proposer.leader is not None or proposer.domain != knowledge.domain:
         return None
     return {
@@ -194,7 +200,8 @@ def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
     memory = (1 + (3 + RUNGS) * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
     n = 1 if fields.get("strong_convexity") else 4
     leader = 11 + (3 + n) * d + 4 * n + (2 + n) * K
-    learner = (0, leader, 2, 2 + 2 * d)[fields["proposer"]]
+    far = fields.get("points", 0)
+    learner = (0, leader, 2, 3 + d + 2 * far * d + 4 * far)[fields["proposer"]]
     return memory, learner, K * d
 
 
@@ -234,7 +241,7 @@ class Rule:
         self.player, self.fields = player, fields
         self.handle, self.size, head = made
         self.d, self.cuts, self.rows = fields["d"], fields.get("cuts", 0), fields["rows"]
-        self.leaders = 1 if fields.get("strong_convexity") else 4
+        self.leaders = fields.get("points") or (1 if fields.get("strong_convexity") else 4)
         kinds = (fields["proposer"], fields["knowledge"])
         self.layout = (*kinds, self.d, self.cuts, self.rows, self.leaders)
         self.out = OUT + 3 * self.d + self.rows
@@ -258,7 +265,10 @@ class Rule:
     def _learner_parts(self, learner: Any) -> list[ArrayLike]:
         """Return what was learnt, in the order of a block; :meth:`learner_of` reads it."""
         if isinstance(learner, AveragingState):
-            return [(learner.squares, learner.inverse_eta), learner.start, learner.gradients]
+            trust = learner.trust
+            numbers = (learner.squares, learner.inverse_eta, trust.largest)
+            sums = [learner.gradients.ravel(), learner.points.ravel()]
+            return [numbers, learner.start, *sums, *trust[:4]]
         if not isinstance(learner, LeaderState):
             return [learner]
         cuts, trust = learner.cuts, learner.trust
@@ -312,19 +322,22 @@ class Rule:
             return ()
         if self.layout[0] == 2:
             return DescentState(*block[at : at + 2].tolist())
-        if self.layout[0] == 3:
-            squares, inverse_eta = block[at : at + 2].tolist()
-            start, gradients = block[at + 2 : at + 2 + d], block[at + 2 + d : at + 2 + 2 * d]
-            return AveragingState(start, gradients, inverse_eta, squares)
-        numbers, at = block[at : at + 11].tolist(), at + 11
-        reach, start_value, depth, deepened, careful, n, squares, lag, worst, scale, most = numbers
-        leaders, count = self.leaders, int(n)
+        leaders, is_averaging = self.leaders, self.layout[0] == 3
+        numbers = block[at : at + (3 if is_averaging else 11)].tolist()
+        at += len(numbers)
 
         def take(*shape: int) -> Array:
             nonlocal at
             at += math.prod(shape)
             return block[at - math.prod(shape) : at].reshape(shape)
 
+        if is_averaging:
+            squares, scale, most = numbers
+            start, gradients, points = take(d), take(leaders, d), take(leaders, d)
+            trust = Trust(take(leaders), take(leaders), take(leaders), take(leaders), most)
+            return AveragingState(start, gradients, points, trust, scale, squares)
+        reach, start_value, depth, deepened, careful, n, squares, lag, worst, scale, most = numbers
+        count = int(n)
         start, gradients, Z, points = take(d), take(d), take(d), take(leaders, d)
         trust = Trust(take(leaders), take(leaders), take(leaders), take(leaders), most)
         offsets, inverses, pulls = take(K)[:count], take(K)[:count], take(leaders, K)[:, :count]
@@ -465,7 +478,8 @@ class KernelInfo:
         if isinstance(player.proposer, Averaging):
             kept = self._out[at + self._rule.rows :]
             grad = np.zeros(d) if grad is None else grad
-            return AveragingNote(self._at, grad, note[1], kept, note[2], radius, found)
+            point = self._before.learner.points[0]
+            return AveragingNote(self._at, grad, radius, point, note[1], kept, note[2], found)
         moved = DescentNote(note[0], note[1], self.wish, bool(note[2]), radius, found)
         return None if grad is None else moved
 

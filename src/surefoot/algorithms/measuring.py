@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot import regions
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, own_point
-from surefoot.algorithms.certified_dual_averaging import Averaging
+from surefoot.algorithms.certified_dual_averaging import UNPRUNED, Averaging
 from surefoot.algorithms.probing import FromValues
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import Wrapper, start_one_run
@@ -295,7 +295,9 @@ class ValuesAveraging(NameWithKnowledge):
 
     It is :class:`~surefoot.algorithms.CertifiedDualAveraging` in
     :class:`~surefoot.algorithms.Measuring`, which measures a slope where the region cuts the step
-    and the slope is not known well enough. The parameters are those of both.
+    and the slope is not known well enough. The parameters are those of both. There is one far
+    point, of all gradients, unless ``far`` is given: of several some are always cut, and slopes
+    would be measured in vain.
 
     Example:
         >>> import numpy as np
@@ -324,6 +326,7 @@ class ValuesAveraging(NameWithKnowledge):
     def pair(cls, **parameters: Any) -> Measuring:  # type: ignore[override]
         """Return dual averaging with its measurements."""
         own = {n: parameters.pop(n) for n in parameters_of(Measuring) if n in parameters}
+        parameters.setdefault("far", UNPRUNED)
         return Measuring(base=super().pair(**parameters), **own)
 
     @classmethod

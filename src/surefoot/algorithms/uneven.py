@@ -93,7 +93,7 @@ class Stretched(OtherUnits):
         >>> state, pull = player.init(np.zeros(2)), np.array([0.0, -1.0])
         >>> state = player.update(state, Feedback(pull, -0.5, np.zeros(2)))
         >>> state.x.round(3)  # with beta = 300 it would be 0.058
-        array([0.   , 0.707])
+        array([0.   , 0.701])
     """
 
     stretch: Array = matrix()

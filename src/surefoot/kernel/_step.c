@@ -30,7 +30,7 @@ static const struct {
     FIELD('i', d),          FIELD('i', cuts),        FIELD('i', rows),
     FIELD('i', proposer),   FIELD('i', knowledge),   FIELD('i', domain),
     FIELD('i', keep_start), FIELD('i', decreasing),
-    FIELD('i', ratchet),    FIELD('i', as_steps),   FIELD('d', G_g),         FIELD('d', reach),
+    FIELD('i', ratchet),    FIELD('i', as_steps),   FIELD('i', points),   FIELD('d', G_g),         FIELD('d', reach),
     FIELD('d', value_error), FIELD('d', slope_error), FIELD('d', drift),
     FIELD('d', evaluation_error), FIELD('d', rho),   FIELD('d', sigma),
     FIELD('d', radius),     FIELD('d', inner),       FIELD('d', around),

@@ -48,53 +48,124 @@ static inline int sf_propose_descent(const sf_region *region, double *learner, c
 
 /* Dual averaging: surefoot.algorithms.certified_dual_averaging.
  *
- * Learner: the two numbers of a descent, the first action, the sum of the gradients less what was
- * pruned. */
+ * Learner: the two numbers of a descent, and the largest saving of a far point; the first action;
+ * of each far point the sum of the gradients, less what was pruned, and its certified point; how
+ * far each is trusted. */
 
-static inline size_t sf_averaging_learner(int d)
+enum { SF_LARGEST_SAVING = SF_DESCENT_NUMBERS, SF_AVERAGING_NUMBERS };
+
+typedef struct {
+    double *numbers, *start, *gradients, *points;
+    sf_trust trust;
+    int n;
+} sf_averaging;
+
+static inline size_t sf_averaging_learner(const sf_rule *rule)
 {
-    return SF_DESCENT_NUMBERS + 2 * (size_t)d;
+    const size_t d = SF_DIM(rule), n = rule->points;
+    return SF_AVERAGING_NUMBERS + d + 2 * n * d + 4 * n;
 }
 
-static inline int sf_propose_averaging(const sf_region *region, double *learner, const double *x,
-                                       const sf_feedback *seen, sf_found *found, double *wanted,
-                                       sf_info *info, sf_work *work)
+static inline sf_averaging sf_averaging_at(const sf_rule *rule, double *block)
+{
+    const int d = SF_DIM(rule), n = rule->points;
+    sf_averaging far;
+    far.numbers = block;
+    far.start = block + SF_AVERAGING_NUMBERS;
+    far.gradients = far.start + d;
+    far.points = far.gradients + (size_t)n * d;
+    far.trust = sf_trust_at(far.points + (size_t)n * d, n, block + SF_LARGEST_SAVING);
+    far.n = n;
+    return far;
+}
+
+static inline void sf_init_averaging(const sf_rule *rule, double *block, const double *x1)
+{
+    const int d = SF_DIM(rule);
+    sf_fill(block, 0.0, (int)sf_averaging_learner(rule));
+    const sf_averaging far = sf_averaging_at(rule, block);
+    sf_copy(far.start, x1, d);
+    for (int k = 0; k < far.n; k++) {
+        sf_copy(far.points + (size_t)k * d, x1, d);
+    }
+    sf_init_trust(&far.trust);
+}
+
+/* The certified point nearest to a far point, which is pruned beyond a limit; the share of it. */
+static inline int sf_find_far(const sf_region *region, sf_found *found, const double *wanted,
+                              double *gradients, double inverse, double limit, double *share,
+                              sf_work work)
+{
+    const int d = SF_DIM(region->rule), status = sf_find(region, found, wanted, 0, work);
+    double *way = sf_take(&work, d);
+    *share = 0.0;
+    if (status == SF_OK && limit > 0) {
+        sf_minus(way, wanted, found->point, d);
+        const double length = sf_norm(way, d);
+        *share = 1.0 - sf_min(limit / (length > 0 ? length : 1.0), 1.0);
+        sf_along(gradients, gradients, *share * inverse, way, d);
+    }
+    return status;
+}
+
+static inline int sf_propose_averaging(const sf_region *region, double *learner,
+                                       const sf_feedback *seen, double *wish, double *wanted,
+                                       sf_found *first, sf_info *info, sf_work *work)
 {
     const sf_rule *rule = region->rule;
-    const int d = SF_DIM(rule);
-    const double *start = learner + SF_DESCENT_NUMBERS, last = learner[SF_INVERSE_ETA];
-    double *gradients = learner + SF_DESCENT_NUMBERS + d;
-    double *kept = sf_take(work, d), *way = sf_take(work, d);
-    const double squared = seen->gradient ? sf_dot(seen->gradient, seen->gradient, d) : 0.0;
+    const int d = SF_DIM(rule), m = rule->rows;
+    const sf_averaging far = sf_averaging_at(rule, learner);
+    const double steps[SF_LEADERS] = {1.0, 0.25, 1.0, 4.0}, last = learner[SF_INVERSE_ETA];
+    double *kept = sf_take(work, d), *y = sf_take(work, d), *weights = sf_take(work, m);
+    double losses[SF_LEADERS];
+    const double *grad = seen->gradient;
+    const double squared = grad ? sf_dot(grad, grad, d) : 0.0;
     if (!(squared < HUGE_VAL)) {
         return SF_RANGE;
     }
     for (int i = 0; i < d; i++) {
-        kept[i] = start[i] - gradients[i] / (last > 0 ? last : HUGE_VAL) - x[i];
+        kept[i] = far.start[i] - far.gradients[i] / (last > 0 ? last : HUGE_VAL) - far.points[i];
     }
-    info->kept = kept;
-    if (seen->gradient) {
-        sf_along(gradients, gradients, 1.0, seen->gradient, d);
+    for (int k = 0; k < far.n && grad; k++) {
+        double *gradients = far.gradients + (size_t)k * d;
+        losses[k] = sf_dot(far.points + (size_t)k * d, grad, d);
+        sf_along(gradients, gradients, 1.0, grad, d);
+    }
+    if (far.n > 1 && grad) {
+        sf_reweigh(&far.trust, losses);
     }
     learner[SF_SQUARES] += squared;
     double inverse = sqrt(learner[SF_SQUARES]) / rule->scale;
     if (rule->eta > 0) {
         inverse = learner[SF_SQUARES] > 0 ? 1 / rule->eta : 0.0;
     }
-    for (int i = 0; i < d; i++) {
-        wanted[i] = start[i] - gradients[i] / (inverse > 0 ? inverse : HUGE_VAL);
-    }
-    const int status = sf_find(region, found, wanted, 0, *work);
-    double share = 0.0;
-    if (status == SF_OK && rule->far > 0) {
-        sf_minus(way, wanted, found->point, d);
-        const double length = sf_norm(way, d), limit = rule->far;
-        share = length > limit ? sf_max(1.0 - limit / (length > 0 ? length : 1.0), 0.0) : 0.0;
-        sf_along(gradients, gradients, share * inverse, way, d);
-    }
     learner[SF_INVERSE_ETA] = inverse;
+    sf_fill(wish, 0.0, d);
+    sf_fill(wanted, 0.0, d);
+    for (int k = 0; k < far.n; k++) {
+        double *gradients = far.gradients + (size_t)k * d, *point = far.points + (size_t)k * d;
+        sf_found found = {point, k ? weights : first->weights, 0.0};
+        double share;
+        for (int i = 0; i < d; i++) {
+            y[i] = far.start[i] - gradients[i] * steps[k] / (inverse > 0 ? inverse : HUGE_VAL);
+        }
+        /* Of several the first is never pruned. */
+        const double limit = k > 0 || far.n == 1 ? rule->far : 0.0;
+        const int status = sf_find_far(region, &found, y, gradients, inverse / steps[k], limit,
+                                       &share, *work);
+        if (status != SF_OK) {
+            return status;
+        }
+        if (k == 0) {
+            first->drawn = found.drawn;
+            info->note[2] = share;
+        }
+        sf_along(wanted, wanted, far.trust.weights[k], y, d);
+        sf_along(wish, wish, far.trust.weights[k], point, d);
+    }
+    info->kept = kept;
+    info->found = far.points;
     info->note[0] = last;
     info->note[1] = inverse;
-    info->note[2] = share;
-    return status;
+    return SF_OK;
 }

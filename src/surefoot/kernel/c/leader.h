@@ -19,9 +19,7 @@ enum {
     SF_LEADER_NUMBERS
 };
 
-#define SF_LEADERS 4
 #define SF_CLEARLY (1 - 1e-9)
-#define SF_EQUAL 0x1p-40 /* costs that differ by this share of the largest are the same */
 #define SF_LENGTHS 11
 #define SF_DIRECTIONS 4
 
@@ -52,7 +50,7 @@ static inline size_t sf_leader_head(const sf_rule *rule)
 /* A learner, by its parts. */
 typedef struct {
     double *numbers, *start, *gradients, *Z, *points;
-    double *trust, *logs, *squares, *rates; /* one for each leader */
+    sf_trust trust;
     double *offsets, *inverses; /* 1/|s| of the slope that a cut came from */
     double *pulls;              /* a row of K for each leader */
     double *normals;
@@ -68,11 +66,8 @@ static inline sf_leader sf_leader_at(const sf_rule *rule, const double *block)
     leader.gradients = leader.start + d;
     leader.Z = leader.gradients + d;
     leader.points = leader.Z + d;
-    leader.trust = leader.points + (size_t)n * d;
-    leader.logs = leader.trust + n;
-    leader.squares = leader.logs + n;
-    leader.rates = leader.squares + n;
-    leader.offsets = leader.rates + n;
+    leader.trust = sf_trust_at(leader.points + (size_t)n * d, n, leader.numbers + SF_LARGEST);
+    leader.offsets = leader.trust.rates + n;
     leader.inverses = leader.offsets + K;
     leader.pulls = leader.inverses + K;
     leader.normals = leader.pulls + (size_t)n * K;
@@ -101,56 +96,12 @@ static inline void sf_start_leader(const sf_rule *rule, sf_leader *leader, const
     leader->numbers[SF_REACH] = sf_reach_from(rule, x1);
 }
 
-/* How far a leader is trusted before the first round. */
-static inline double sf_prior(const sf_leader *leader, int k)
-{
-    return leader->leaders == 1 ? 1.0 : k == 0 ? 0.925 : 0.025;
-}
-
 static inline void sf_init_leader(const sf_rule *rule, double *block, const double *x1)
 {
     sf_fill(block, 0.0, (int)sf_leader_head(rule));
     sf_leader leader = sf_leader_at(rule, block);
     sf_start_leader(rule, &leader, x1);
-    for (int k = 0; k < leader.leaders; k++) {
-        leader.trust[k] = sf_prior(&leader, k);
-        leader.rates[k] = HUGE_VAL;
-    }
-}
-
-/* ln(1 + x) for |x| <= 1/2, by a series, so that every machine has the same bits. */
-static inline double sf_log1p(double x)
-{
-    static const double shares[] = {1.0 / 37, 1.0 / 35, 1.0 / 33, 1.0 / 31, 1.0 / 29, 1.0 / 27,
-                                    1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15,
-                                    1.0 / 13, 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,
-                                    1.0};
-    const double s = x / (2.0 + x), square = s * s;
-    double sum = 0.0;
-    for (int k = 0; k < 19; k++) {
-        sum = shares[k] + square * sum;
-    }
-    return 2.0 * s * sum;
-}
-
-/* e^x for x <= 0, likewise. */
-static inline double sf_exp(double x)
-{
-    int halved = 0;
-    double sum = 1.0;
-    if (!(x > -700.0)) {
-        return 0.0;
-    }
-    for (; x < -0.0625; halved++) {
-        x = 0.5 * x;
-    }
-    for (int k = 9; k > 0; k--) {
-        sum = 1.0 + x * sum / k;
-    }
-    for (; halved > 0; halved--) {
-        sum = sum * sum;
-    }
-    return sum;
+    sf_init_trust(&leader.trust);
 }
 
 /* Keep a leader where the points of the domain are: within a length of the start, or in the box;
@@ -210,15 +161,11 @@ static inline void sf_rows_dot(double *out, const sf_leader *leader, const doubl
     sf_multiply(out, leader->normals, leader->count, x, d);
 }
 
-/* Trust the leaders by what each would have cost: surefoot.algorithms.trust. */
-static inline void sf_reweigh(sf_leader *leader, const double *grad, double size, int d,
-                              sf_work work)
+/* Trust the leaders by what each would have cost; outside of the cuts it pays for the way back. */
+static inline void sf_trust_leaders(sf_leader *leader, const double *grad, double size, int d,
+                                    sf_work work)
 {
-    const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
-                                      1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
-    double losses[SF_LEADERS], saved[SF_LEADERS], mean = 0.0, worst = 0.0;
-    double largest = leader->numbers[SF_LARGEST];
-    double highest = -HUGE_VAL, sum = 0.0, *at = sf_take(&work, leader->count);
+    double losses[SF_LEADERS], *at = sf_take(&work, leader->count);
     for (int k = 0; k < leader->leaders; k++) {
         const double cost = sf_dot(leader->points + (size_t)k * d, grad, d);
         double over = 0.0; /* by how much it exceeds the cuts */
@@ -228,37 +175,8 @@ static inline void sf_reweigh(sf_leader *leader, const double *grad, double size
         }
         const double back = size * over;
         losses[k] = cost + back;
-        const double part = leader->trust[k] * losses[k];
-        mean += part;
-        worst = sf_max(worst, fabs(losses[k]));
     }
-    for (int k = 0; k < leader->leaders; k++) {
-        saved[k] = mean - losses[k];
-        saved[k] = fabs(saved[k]) > SF_EQUAL * worst ? saved[k] : 0.0;
-        largest = sf_max(largest, fabs(saved[k]));
-    }
-    if (!(largest > 0.0 && largest < HUGE_VAL)) {
-        return;
-    }
-    leader->numbers[SF_LARGEST] = largest;
-    for (int k = 0; k < leader->leaders; k++) {
-        const double old = leader->rates[k];
-        const double rate = sf_min(old, 0.5 / largest);
-        const double log = leader->logs[k] * (old < HUGE_VAL ? rate / old : 1.0);
-        leader->squares[k] += saved[k] * saved[k];
-        const double most = largest * largest + leader->squares[k];
-        leader->rates[k] = sf_min(rate, sqrt(prior[k] / most));
-        leader->logs[k] = (log + sf_log1p(rate * saved[k])) * (leader->rates[k] / rate);
-        highest = sf_max(highest, leader->logs[k]);
-    }
-    for (int k = 0; k < leader->leaders; k++) {
-        const double weight = sf_prior(leader, k) * leader->rates[k];
-        leader->trust[k] = weight * sf_exp(leader->logs[k] - highest);
-        sum += leader->trust[k];
-    }
-    for (int k = 0; k < leader->leaders; k++) {
-        leader->trust[k] = leader->trust[k] / sum;
-    }
+    sf_reweigh(&leader->trust, losses);
 }
 
 static inline void sf_combine(double *out, const sf_leader *leader, const double *weights, int d)
@@ -596,7 +514,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     for (int k = 0; k < n; k++) {
         pulls[k] = 0.0;
         for (int j = 0; j < leader->leaders; j++) {
-            const double part = leader->trust[j] * leader->pulls[j * leader->K + k];
+            const double part = leader->trust.weights[j] * leader->pulls[j * leader->K + k];
             pulls[k] += part;
         }
     }
@@ -721,8 +639,8 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
                 pulls[k] = kept + mu[k];
             }
         }
-        sf_along(leader->Z, leader->Z, leader->trust[j], point, d);
-        sf_along(at_Z, at_Z, leader->trust[j], at, n);
+        sf_along(leader->Z, leader->Z, leader->trust.weights[j], point, d);
+        sf_along(at_Z, at_Z, leader->trust.weights[j], at, n);
     }
 }
 
@@ -763,7 +681,7 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         numbers[SF_LAG] += info->lags[0];
         numbers[SF_WORST_LAG] = sf_max(numbers[SF_WORST_LAG], numbers[SF_LAG]);
         if (size > 0.0 && leader.leaders > 1) {
-            sf_reweigh(&leader, grad, size, d, work);
+            sf_trust_leaders(&leader, grad, size, d, work);
         }
     }
     /* The half-space of the round. Where slopes are guesses, a cut that an action has passed was

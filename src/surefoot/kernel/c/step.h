@@ -19,7 +19,7 @@ static inline size_t sf_head_size(const sf_rule *rule)
     } else if (rule->proposer == SF_DESCENT) {
         learner = SF_DESCENT_NUMBERS;
     } else if (rule->proposer == SF_AVERAGING) {
-        learner = sf_averaging_learner(d);
+        learner = sf_averaging_learner(rule);
     }
     return d + sf_memory_size(rule) + learner;
 }
@@ -38,7 +38,8 @@ static inline int sf_is_here(const sf_rule *rule)
     if (learns && (kind != SF_HULL || !some || rule->cuts < 2 || SF_CUTS(rule) != rule->cuts)) {
         return 0;
     }
-    if (rule->proposer == SF_AVERAGING && !curved) {
+    const int averages = rule->proposer == SF_AVERAGING;
+    if (averages && !(curved && (rule->points == 1 || rule->points == SF_LEADERS))) {
         return 0;
     }
     if (kind == SF_ROWS) { /* sizes are counted as int */
@@ -94,8 +95,7 @@ static inline int sf_init(const sf_rule *rule, double *state, const double *x1)
     } else if (rule->proposer == SF_DESCENT) {
         sf_fill(learner, 0.0, SF_DESCENT_NUMBERS);
     } else if (rule->proposer == SF_AVERAGING) {
-        sf_fill(learner, 0.0, (int)sf_averaging_learner(d));
-        sf_copy(learner + SF_DESCENT_NUMBERS, x1, d);
+        sf_init_averaging(rule, learner, x1);
     }
     return SF_OK;
 }
@@ -134,7 +134,8 @@ static inline int sf_propose(const sf_region *region, double *learner, const dou
         return sf_propose_descent(region, learner, x, seen, found, wanted, info, *work);
     }
     if (rule->proposer == SF_AVERAGING) {
-        return sf_propose_averaging(region, learner, x, seen, found, wanted, info, work);
+        return sf_propose_averaging(region, learner, seen, found->point, wanted, found, info,
+                                    work);
     }
     const double *told = rule->proposer == SF_PROPOSALS ? seen->proposal : NULL;
     sf_copy(wanted, told ? told : x, d);

@@ -95,6 +95,7 @@ typedef struct {
     double scale; /* 1/eta is the root of the squares over this */
     double eta;   /* a fixed limit on the step size; 0 for none */
     double far;   /* averaging: how far a far point may be away; 0 for any distance */
+    int points;   /* averaging: how many far points there are */
     /* proposals */
     int as_steps;
 } sf_rule;
@@ -143,7 +144,7 @@ typedef struct {
     double lags[4];  /* leaders: what the action has cost more than each of them */
     double drawn;    /* descents: how far what was found is from where the multipliers lead */
     const double *wanted;  /* in the scratch: what was wanted before the region was asked */
-    const double *found;   /* in the scratch: where a descent was cut off */
+    const double *found;   /* where a descent was cut off, or the first far point */
     const double *weights; /* in the scratch: the multipliers of that, one per row */
     const double *kept;    /* in the scratch, of averaging: the way to the last far point */
 } sf_info;
@@ -165,6 +166,7 @@ static inline int sf_step(const sf_rule *rule, double *state, const sf_feedback 
 #include "hull.h"
 #include "length.h"
 #include "curvature.h"
+#include "trust.h"
 #include "leader.h"
 #include "descent.h"
 #include "step.h"

@@ -1,0 +1,106 @@
+/* How far each of several is trusted, by what each would have cost: surefoot.algorithms.trust. */
+
+#define SF_LEADERS 4
+#define SF_EQUAL 0x1p-40 /* costs that differ by this share of the largest are the same */
+
+typedef struct {
+    int n;
+    double *weights, *logs, *squares, *rates; /* one for each, in one block */
+    double *largest; /* the largest saving so far */
+} sf_trust;
+
+static inline sf_trust sf_trust_at(double *block, int n, double *largest)
+{
+    const sf_trust trust = {n, block, block + n, block + 2 * n, block + 3 * n, largest};
+    return trust;
+}
+
+/* How far one is trusted before the first round. */
+static inline double sf_prior(const sf_trust *trust, int k)
+{
+    return trust->n == 1 ? 1.0 : k == 0 ? 0.925 : 0.025;
+}
+
+/* Trust all of a block of zeros as far as before the first round. */
+static inline void sf_init_trust(const sf_trust *trust)
+{
+    for (int k = 0; k < trust->n; k++) {
+        trust->weights[k] = sf_prior(trust, k);
+        trust->rates[k] = HUGE_VAL;
+    }
+}
+
+/* ln(1 + x) for |x| <= 1/2, by a series, so that every machine has the same bits. */
+static inline double sf_log1p(double x)
+{
+    static const double shares[] = {1.0 / 37, 1.0 / 35, 1.0 / 33, 1.0 / 31, 1.0 / 29, 1.0 / 27,
+                                    1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15,
+                                    1.0 / 13, 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,
+                                    1.0};
+    const double s = x / (2.0 + x), square = s * s;
+    double sum = 0.0;
+    for (int k = 0; k < 19; k++) {
+        sum = shares[k] + square * sum;
+    }
+    return 2.0 * s * sum;
+}
+
+/* e^x for x <= 0, likewise. */
+static inline double sf_exp(double x)
+{
+    int halved = 0;
+    double sum = 1.0;
+    if (!(x > -700.0)) {
+        return 0.0;
+    }
+    for (; x < -0.0625; halved++) {
+        x = 0.5 * x;
+    }
+    for (int k = 9; k > 0; k--) {
+        sum = 1.0 + x * sum / k;
+    }
+    for (; halved > 0; halved--) {
+        sum = sum * sum;
+    }
+    return sum;
+}
+
+static inline void sf_reweigh(const sf_trust *trust, const double *losses)
+{
+    const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
+                                      1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
+    double saved[SF_LEADERS], mean = 0.0, worst = 0.0, largest = *trust->largest;
+    double highest = -HUGE_VAL, sum = 0.0;
+    for (int k = 0; k < trust->n; k++) {
+        const double part = trust->weights[k] * losses[k];
+        mean += part;
+        worst = sf_max(worst, fabs(losses[k]));
+    }
+    for (int k = 0; k < trust->n; k++) {
+        saved[k] = mean - losses[k];
+        saved[k] = fabs(saved[k]) > SF_EQUAL * worst ? saved[k] : 0.0;
+        largest = sf_max(largest, fabs(saved[k]));
+    }
+    if (!(largest > 0.0 && largest < HUGE_VAL)) {
+        return;
+    }
+    *trust->largest = largest;
+    for (int k = 0; k < trust->n; k++) {
+        const double old = trust->rates[k];
+        const double rate = sf_min(old, 0.5 / largest);
+        const double log = trust->logs[k] * (old < HUGE_VAL ? rate / old : 1.0);
+        trust->squares[k] += saved[k] * saved[k];
+        const double most = largest * largest + trust->squares[k];
+        trust->rates[k] = sf_min(rate, sqrt(prior[k] / most));
+        trust->logs[k] = (log + sf_log1p(rate * saved[k])) * (trust->rates[k] / rate);
+        highest = sf_max(highest, trust->logs[k]);
+    }
+    for (int k = 0; k < trust->n; k++) {
+        const double weight = sf_prior(trust, k) * trust->rates[k];
+        trust->weights[k] = weight * sf_exp(trust->logs[k] - highest);
+        sum += trust->weights[k];
+    }
+    for (int k = 0; k < trust->n; k++) {
+        trust->weights[k] = trust->weights[k] / sum;
+    }
+}
