@@ -20,8 +20,6 @@ by at most :math:`G_g` per unit of length: :math:`\psi` changes by at most the w
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from surefoot.core.arrays import norm
@@ -66,9 +64,13 @@ def least_safe_regret(
     way = float(c @ (start - best)) / norm(c) if norm(c) > 0 else 0.0
     if not way > 0:
         return 0.0
-    places = np.linspace(0.0, way, points)
-    across = _Slices(problem.constraint, problem.domain, start, -c / norm(c), tolerance)
-    least, most = np.array([across.depth(p) for p in places]).T / float(G_g)
+    places, e = np.linspace(0.0, way, points), -c / norm(c)
+    # The slices across e, in coordinates of their own; a ball around 0 holds them there.
+    basis, reach = np.linalg.svd(e[None])[2][1:].T, 2 * problem.domain.reach(start)
+    slices = [
+        _bound_depth(problem.constraint, start + p * e, basis, reach, tolerance) for p in places
+    ]
+    least, most = np.array(slices).T / float(G_g)
     there, lost = 0.0, 0.0
     for _ in range(T if rounds is None else rounds):
         if there >= way:
@@ -78,34 +80,21 @@ def least_safe_regret(
     return float(norm(c) * lost)
 
 
-class _Slices:
-    """Where g is least on the slices of a ball across a direction."""
+def _bound_depth(
+    constraint: Constraint, here: Array, basis: Array, reach: float, tolerance: float
+) -> tuple[float, float]:
+    """Return two numbers between which the largest -g of a slice is."""
+    if not basis.size:
+        depth = -float(constraint.value(here))
+        return depth, depth
 
-    def __init__(
-        self, constraint: Constraint, domain: Ball, start: Array, e: Array, tolerance: float
-    ) -> None:
-        self.constraint, self.start, self.e, self.tolerance = constraint, start, e, tolerance
-        self.basis = np.linalg.svd(e[None])[2][1:].T
-        centre = np.zeros_like(start) if domain.centre is None else domain.centre
-        self.reach = 2 * (float(domain.radius) + norm(start - centre))
+    def total(z: Array) -> tuple[float, Array]:
+        g, s = constraint.query(here + basis @ z)
+        return float(g), basis.T @ s
 
-    def depth(self, p: float) -> tuple[float, float]:
-        """Return two numbers between which the largest -g of a slice is."""
-        here = self.start + p * self.e
-        if len(self.e) == 1:
-            depth = -float(self.constraint.value(here))
-            return depth, depth
-        total = self._total(here)
-        ball, middle = Ball(self.reach), np.zeros(len(self.e) - 1)
-        found = level_bundle(total, L2Norm(self.reach), ball, middle, tolerance=self.tolerance)
-        return -found.value, -found.lower
-
-    def _total(self, here: Array) -> Callable[[Array], tuple[float, Array]]:
-        def total(z: Array) -> tuple[float, Array]:
-            g, s = self.constraint.query(here + self.basis @ z)
-            return float(g), self.basis.T @ s
-
-        return total
+    middle = np.zeros(basis.shape[1])
+    found = level_bundle(total, L2Norm(reach), Ball(reach), middle, tolerance=tolerance)
+    return -found.value, -found.lower
 
 
 def _bound_between(places: Array, least: Array, most: Array, p: float) -> float:

@@ -132,3 +132,8 @@ def test_a_shift_that_is_no_number_is_named(rho):
 def test_what_is_no_constraint_is_named():
     with pytest.raises(ValueError, match="constraint must be a Constraint, got 3"):
         shift(3, 0.5)
+
+
+def test_a_level_below_zero_is_refused_whatever_the_shift():
+    with pytest.raises(ValueError, match="epsilon must be"):
+        shift(LinfNorm(0.5, 2), 0.25).exact_sigma(-0.125)

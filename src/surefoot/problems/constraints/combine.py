@@ -215,25 +215,24 @@ class Shifted(Combined, Declared, kw_only=False):
             return None
         sigma, level = own
         if epsilon is not None:
-            if epsilon + rho > 0:
-                try:
-                    return self.constraint.exact_sigma(epsilon + rho)[0], epsilon  # type: ignore[index]
-                except ValueError as error:
-                    raise InvalidValueError(
-                        f"epsilon must be > 0 and below the depth of the shifted constraint, "
-                        f"got {epsilon!r} with rho = {rho:g}"
-                    ) from error
             checks.positive(epsilon=epsilon)
-            return sigma, epsilon
-        if rho <= 0:
-            return sigma, level - rho
-        # Half of the depth that is left, where the level was half of the depth; where the depth
-        # is infinite, as far below the new zero as it was below the old.
-        asked = level + 0.5 * rho if rho < 2 * level else level + rho
+            asked = epsilon + rho
+        else:
+            # Half of the depth that is left, where the level was half of the depth; where the depth
+            # is infinite, as far below the new zero as it was below the old.
+            asked = level + (0.5 * rho if 0 < rho < 2 * level else max(rho, 0.0))
+        if asked <= 0 or (epsilon is None and rho <= 0):
+            return sigma, asked - rho if epsilon is None else epsilon
         try:
-            return self.constraint.exact_sigma(asked)[0], asked - rho  # type: ignore[index]
-        except ValueError:
-            return None  # rho is beyond the depth: nothing is left
+            sigma = self.constraint.exact_sigma(asked)[0]  # type: ignore[index]
+        except ValueError as error:
+            if epsilon is None:
+                return None  # rho is beyond the depth: nothing is left
+            raise InvalidValueError(
+                f"epsilon must be > 0 and below the depth of the shifted constraint, "
+                f"got {epsilon!r} with rho = {rho:g}"
+            ) from error
+        return sigma, asked - rho if epsilon is None else epsilon
 
 
 def _absorb(constraint: Constraint, rho: Number) -> Constraint | None:
