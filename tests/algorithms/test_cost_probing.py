@@ -476,10 +476,8 @@ def test_players_and_constants_that_do_not_fit_are_refused_in_a_sentence():
         CostProbing.known_horizon(Constants(R=1.0, G_g=1.0, start_slack=0.5), 100, change=0.0)
     with pytest.raises(InvalidValueError, match="the guarantee must be one for every round"):
         InPairs(KNOWN, 100, NoClaim(KNOWN), 0.1, 0.0)
-    fleet = Fleet(CostProbing(base=FOLLOWER, length=0.1), np.zeros((3, 2)))
-    fleet.ask()
-    with pytest.raises(InvalidValueError, match="a fleet must be told gradients of costs"):
-        fleet.tell(constraint_value=[-0.5] * 3, constraint_subgradient=np.tile(UP, (3, 1)))
+    with pytest.raises(InvalidValueError, match="a fleet must have .* got costs told by value"):
+        Fleet(CostProbing(base=FOLLOWER, length=0.1), np.zeros((3, 2)))
 
 
 def test_a_wrong_bound_on_slopes_is_noticed_in_a_live_loop():
