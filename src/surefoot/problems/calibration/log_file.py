@@ -93,18 +93,26 @@ def _choose_columns(
     for what, pattern in _PATTERNS.items():
         free = [name for name in head if name not in taken and pattern.fullmatch(name)]
         used[what] = used[what] or free
-    if used["slopes"] and not named["slopes"]:  # in the order of the actions that end alike
-        order = [m[1] for name in used["actions"] if (m := _PATTERNS["actions"].fullmatch(name))]
-        ends = {m[1]: m[0] for name in used["slopes"] if (m := _PATTERNS["slopes"].fullmatch(name))}
-        used["slopes"] = [ends.pop(end, "") for end in order] + list(ends.values())
-    x, s = used["actions"], used["slopes"]
-    if not x or len(used["g"]) != 1:
+    if used["slopes"] and not named["slopes"]:
+        used["slopes"] = _sort_slopes(used["actions"], used["slopes"])
+    _check_columns(path, has, used["actions"], used["g"], used["slopes"])
+    return used
+
+
+def _sort_slopes(actions: list[str], slopes: list[str]) -> list[str]:
+    """Return the slopes in the order of the actions that end in the same way."""
+    order = [m[1] for name in actions if (m := _PATTERNS["actions"].fullmatch(name))]
+    ends = {m[1]: name for name in slopes if (m := _PATTERNS["slopes"].fullmatch(name))}
+    return [ends.pop(end, "") for end in order] + list(ends.values())
+
+
+def _check_columns(path: str | Path, has: str, x: list[str], g: list[str], s: list[str]) -> None:
+    if not x or len(g) != 1:
         what = "g" if x else "the action"
         raise InvalidValueError(f"'{path}': name the column of {what}; the file has {has}")
     if s and ("" in s or len(s) != len(x)):
         wrong = f"{', '.join(filter(None, s))} for {', '.join(x)}"
         raise InvalidValueError(f"'{path}' must have a slope per action in its order, got {wrong}")
-    return used
 
 
 def _read_cells(path: Path) -> list[list[str]]:
