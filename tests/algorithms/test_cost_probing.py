@@ -476,7 +476,7 @@ def test_players_and_constants_that_do_not_fit_are_refused_in_a_sentence():
         CostProbing.known_horizon(Constants(R=1.0, G_g=1.0, start_slack=0.5), 100, change=0.0)
     with pytest.raises(InvalidValueError, match="the guarantee must be one for every round"):
         InPairs(KNOWN, 100, NoClaim(KNOWN), 0.1, 0.0)
-    with pytest.raises(InvalidValueError, match="a fleet must have .* got costs told by value"):
+    with pytest.raises(InvalidValueError, match=r"a fleet must have .* got costs told by value"):
         Fleet(CostProbing(base=FOLLOWER, length=0.1), np.zeros((3, 2)))
 
 
