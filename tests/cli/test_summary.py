@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.cli._results import finish, rows_as_data, rows_as_table
+from surefoot.cli._results import finish, row_as_data, rows_as_table
 from surefoot.experiments import CellResult, Facts, Outcome, Place, Results, Row, StoreError
 from surefoot.experiments.record import GuaranteeFacts, VerdictFacts
 
@@ -37,7 +37,7 @@ def test_a_line_says_what_was_promised_whether_it_was_kept_and_the_rounds_outsid
 
 
 def test_the_data_have_extremes_over_the_trials_and_the_first_violation_there_is():
-    (data,) = rows_as_data([ROW])
+    data = row_as_data(ROW)
     seen = data["violations"]
     assert (seen["largest"], seen["rounds"], seen["first"]) == (0.25, 755 / 3, 17)
     assert seen["hard"] == 2.0

@@ -6,9 +6,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import asdict
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from surefoot.core.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.experiments import Outcome, Row
+    from surefoot.experiments.paper.reproduction import Reproduction
     from surefoot.experiments.record import Claim
 
 COLOURS = {
@@ -42,7 +41,7 @@ def finish(
     report: bool,
     json: bool,
     again: Sequence[str],
-    claims: Sequence[Claim] | None = None,
+    paper: Reproduction | None = None,
 ) -> int:
     """Make the report and print the results of a run.
 
@@ -51,7 +50,7 @@ def finish(
         report: whether to make figures and page.
         json: whether to print JSON.
         again: the command that continues the run.
-        claims: of a reproduction, which are printed instead of the rows.
+        paper: a reproduction, whose claims are printed instead of the rows.
 
     Returns:
         The exit code.
@@ -61,7 +60,8 @@ def finish(
 
     file, report = outcome.folder / FILE_NAME, report and not outcome.interrupted
     with Results.open(file) as results:
-        name, rows = results.header().get("name"), gather(results)
+        name = results.header().get("name")
+        rows = paper.rows if paper is not None and paper.rows else gather(results)
     page, figures, unmade = make_report(outcome.folder, rows) if report and rows else (None, [], "")
     code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
     code = INTERRUPTED if outcome.interrupted else code
@@ -69,16 +69,16 @@ def finish(
     counts["present"] = counts.pop("skipped")
     data = {
         "name": name,
-        **({} if claims is None else {"claims": claims}),
+        **({} if paper is None else {"claims": paper.claims}),
         **counts,
         "exit_code": code,
         "results": file,
         "report": page,
         "figures": figures,
         "again": shlex.join(again) if outcome.interrupted else None,
-        "rows": rows_as_data(rows),
+        "rows": [row_as_data(row) for row in rows],
     }
-    lines = rows_as_table(rows) if claims is None else verdicts(claims)
+    lines = rows_as_table(rows) if paper is None else verdicts(paper.claims)
     made = [f"figures  {outcome.folder / 'figures'}", f"report   {page}"] if page else []
     show(json, data, [*lines, "", _counts(outcome, rows), f"results  {file}", *made])
     warn(*(f"surefoot: {note}" for note in outcome.notes[:NOTES]))
@@ -101,15 +101,9 @@ def make_report(folder: Path, rows: Sequence[Row]) -> tuple[Path | None, list[Pa
 
     try:
         with stage("making the figures and the page"), Results.open(folder / FILE_NAME) as results:
-            return *write_report(results, folder, rows, pools=_pool), ""
+            return *write_report(results, folder, rows, parallel=True), ""
     except (ImportError, OSError, SurefootError) as error:
         return None, [], str(error)
-
-
-def _pool(most: int) -> Executor:
-    from surefoot.experiments.executors import cores
-
-    return ProcessPoolExecutor(min(cores(), most), mp_context=get_context("spawn"))
 
 
 def _counts(outcome: Outcome, rows: Sequence[Row]) -> str:
@@ -154,19 +148,13 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _trials(rows: Sequence[Row]) -> str:
-    numbers = {row.trials for row in rows if row.played}
-    if len(numbers) > 1:
-        return f"{min(numbers)} to {max(numbers)} trials"
-    trials = max(numbers, default=0)
-    return f"{trials} trial{'' if trials == 1 else 's'}"
+    numbers = sorted({row.trials for row in rows if row.played} or {0})
+    shown = " to ".join(str(n) for n in dict.fromkeys((numbers[0], numbers[-1])))
+    return f"{shown} trial{'s' * (shown != '1')}"
 
 
-def rows_as_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the same with every number, for programs."""
-    return [_data(row) for row in rows]
-
-
-def _data(row: Row) -> dict[str, Any]:
+def row_as_data(row: Row) -> dict[str, Any]:
+    """Return a row with every number, for programs."""
     from surefoot.core.plain import json_plain
     from surefoot.experiments.rows import mean_std
 

@@ -10,7 +10,7 @@ import typer
 
 from surefoot.cli._exit import OK, PARTIAL, RUNTIME, UsageError
 from surefoot.cli._output import Json, argument, option, show, stage, warn
-from surefoot.cli._results import make_report, rows_as_data, rows_as_table, verdicts
+from surefoot.cli._results import make_report, row_as_data, rows_as_table, verdicts
 
 if TYPE_CHECKING:
     from surefoot.experiments import Results
@@ -63,8 +63,8 @@ def report(
         raise typer.Exit(RUNTIME)
     damaged = {address: why for row in rows for address, why in row.damaged.items()}
     missing = len(planned - have - damaged.keys())
-    bad = any(row.status in ("failed", "set aside") for row in rows)  # a damaged one has failed
-    code = PARTIAL if bad else OK
+    # A damaged one has failed.
+    code = PARTIAL if any(row.status in ("failed", "set aside") for row in rows) else OK
     data = {
         "exit_code": code,
         "results": file,
@@ -73,7 +73,7 @@ def report(
         "exports": exports,
         "missing": missing,
         "damaged": damaged,
-        "rows": rows_as_data(rows),
+        "rows": [row_as_data(row) for row in rows],
     }
     lines = list(verdicts(claims) if claims else rows_as_table(rows))
     lines += ["", *(f"export   {path}" for path in exports)]

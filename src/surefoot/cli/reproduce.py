@@ -36,5 +36,5 @@ def reproduce(
 
     with progress() as tell:
         found = reproduction.reproduce(out, workers=workers, force=force, progress=tell)
-    again, claims = same_command(ctx), found.claims
-    raise typer.Exit(finish(found.outcome, report=True, json=json, again=again, claims=claims))
+    again = same_command(ctx)
+    raise typer.Exit(finish(found.outcome, report=True, json=json, again=again, paper=found))

@@ -237,6 +237,11 @@ class Cluster(Workers):
         self._client.close()
 
 
+def new_pool(most: int) -> Executor:
+    """Return fresh processes, one per processor and at most so many."""
+    return ProcessPoolExecutor(min(cores(), most), mp_context=get_context("spawn"))
+
+
 def cores() -> int:
     """Return how many processors this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not everywhere

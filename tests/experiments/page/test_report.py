@@ -1,8 +1,6 @@
 """The whole report: one reading of the file, by any number of processes, and forged notes."""
 
 from collections import Counter
-from concurrent.futures import Future
-from contextlib import contextmanager
 
 import pytest
 
@@ -12,6 +10,7 @@ pytest.importorskip("jinja2")
 from surefoot.core.plain import json_plain
 from surefoot.experiments import Results, StoreError, figures
 from surefoot.experiments import page as page_module
+from surefoot.experiments.executors import AtOnce
 from surefoot.experiments.figures.paper import Panels
 from surefoot.experiments.page import write_report
 from surefoot.experiments.record import claims_of
@@ -46,28 +45,14 @@ def reproduction(sample, tmp_path, monkeypatch):
         yield results
 
 
-def at_once(most):
-    """A pool that does its work when it is handed over; how many it may be is kept."""
-
-    @contextmanager
-    def pool():
-        yield Pool()
-
-    class Pool:
-        def submit(self, function, *arguments, **named):
-            future = Future()
-            future.set_result(function(*arguments, **named))
-            return future
-
-    return pool()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("pools", [None, at_once], ids=["this process", "a pool"])
+@pytest.mark.parametrize("parallel", [False, True], ids=["this process", "a pool"])
 def test_every_cell_is_read_once_for_figures_panels_and_page(
-    reproduction, tmp_path, quick, monkeypatch, pools
+    reproduction, tmp_path, quick, monkeypatch, parallel
 ):
     monkeypatch.setattr(page_module, "FEW", 1)
+    # The figures are not rendered here, which other processes would not know of.
+    monkeypatch.setattr(page_module, "new_pool", lambda most: AtOnce())
     read, reads = Results.get, Counter()
 
     def counted(self, address):
@@ -75,7 +60,7 @@ def test_every_cell_is_read_once_for_figures_panels_and_page(
         return read(self, address)
 
     monkeypatch.setattr(Results, "get", counted)
-    page, drawn = write_report(reproduction, tmp_path / "out", pools=pools)
+    page, drawn = write_report(reproduction, tmp_path / "out", parallel=parallel)
     assert set(reads.values()) == {1}
     assert len(reads) == len(reproduction.places())
     assert page.stat().st_size > 5e4

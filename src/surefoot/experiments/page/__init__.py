@@ -7,15 +7,14 @@ import hashlib
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from surefoot.core.optional import need
-from surefoot.experiments.executors import AtOnce
+from surefoot.experiments.executors import AtOnce, new_pool
 from surefoot.experiments.export import write_whole
 from surefoot.experiments.figures import file_names, save_figures
 from surefoot.experiments.figures.paper import paper_panels, save_panels
@@ -42,9 +41,6 @@ from surefoot.experiments.store import Results
 Drawings: TypeAlias = Mapping[str, Mapping[str, bytes]]
 """Figures as SVG, by problem and by the kind of the figure."""
 
-Pools: TypeAlias = Callable[[int], Executor]
-"""Makes a pool of at most so many processes."""
-
 FEW = 2
 """Problems up to which starting processes, each with its own Matplotlib, takes longer."""
 
@@ -66,7 +62,7 @@ def write_report(
     folder: Path,
     rows: Sequence[Row] | None = None,
     *,
-    pools: Pools | None = None,
+    parallel: bool = False,
 ) -> tuple[Path, list[Path]]:
     """Write figures and page of saved results, from one reading of the file.
 
@@ -74,8 +70,7 @@ def write_report(
         results: the open file.
         folder: for ``report.html`` and the folder ``figures``.
         rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
-        pools: makes the processes that draw where there are many problems; this process draws
-            everything unless given.
+        parallel: whether processes of their own draw where there are many problems.
 
     Returns:
         Where the page is, and where the figures are.
@@ -89,7 +84,7 @@ def write_report(
     for problem, stem in stems.items():
         own = [row for row in rows if row.problem == problem]
         jobs.append(partial(save_figures, own, figures, stems={problem: stem}))
-    with AtOnce() if pools is None or len(stems) <= FEW else pools(len(stems)) as pool:
+    with new_pool(len(jobs)) if parallel and len(stems) > FEW else AtOnce() as pool:
         futures = [pool.submit(job) for job in jobs]
         drawn = [path for future in futures for path in future.result()]
     files = {path.stem: path for path in drawn if path.suffix == ".svg"}

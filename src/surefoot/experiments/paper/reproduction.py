@@ -265,12 +265,12 @@ class Reproduction:
     Attributes:
         outcome: of the run.
         claims: the verdicts; empty where cells are missing.
-        folder: where the results are.
+        rows: what they rest on.
     """
 
     outcome: Outcome
     claims: list[record.Claim]
-    folder: Path
+    rows: list[Row]
 
 
 def reproduce(
@@ -290,11 +290,12 @@ def reproduce(
     """
     outcome = run(specification(), folder, workers=workers, force=force, progress=progress)
     if outcome.interrupted or outcome.failed or outcome.set_aside:
-        return Reproduction(outcome, [], folder)
+        return Reproduction(outcome, [], [])
     with Results.write(folder / record.FILE_NAME) as results:
-        found = claims(gather(results))
+        rows = gather(results)
+        found = claims(rows)
         results.set_note("claims", found)
-    return Reproduction(outcome, found, folder)
+    return Reproduction(outcome, found, rows)
 
 
 def specification() -> Spec:
