@@ -686,30 +686,24 @@ class CurvatureRegion(Region):
         loose = maximum(2 * self.noise + hidden - over, 0.0 * over)
         return weight * ball.beta, weight * loose
 
-    def certificate(self, x: Array, cut: bool = False) -> CurvatureCertificate | PullCertificate:
-        """Return why a point that the region gave is feasible: one run's numbers."""
+    def certificate(
+        self, x: Array, cut: bool = False, row: int | None = None
+    ) -> CurvatureCertificate | PullCertificate:
+        """Return why a point that the region gave is feasible: one run's numbers, or a row's."""
         v, errors = x - self.x, self.errors
-        length = float(norm(v))
+        columns = (self.level, self.bound(x), dot(self.ball.s, v), self.ball.beta, self.ball.up)
+        level, bound, slope, beta, up = (float(np.ravel(c)[row or 0]) for c in columns)
+        t, length = int(self.round), float(norm(v))
         if self.slope_error is not None:
             errors = replace(errors, slope=float(self.slope_error))  # that of the last reading
-        if self.anchor is not None and not self.holds(x):
-            up, deep = float(self.ball.up), float(self.anchor_level)
+        if self.anchor is not None and not bound <= 0:
+            deep, since = float(np.ravel(self.anchor_level)[row or 0]), int(self.anchor.round)
             way = float(norm(self.anchor.x - self.x))
             share = length / way if way > 0 else 0.0
             bound = min((1 - share) * up + share * deep, 0.0)
-            since = int(self.anchor.round)
-            return PullCertificate(int(self.round), since, deep, up, share, bound, cut, errors)
-        bound = float(self.bound(x)) if length else float(self.level)
-        return CurvatureCertificate(
-            round=int(self.round),
-            value=float(self.level),
-            slope=float(dot(self.ball.s, v)),
-            length=length,
-            bound=bound,
-            beta=float(self.ball.beta),
-            cut=cut,
-            errors=errors,
-        )
+            return PullCertificate(t, since, deep, up, share, bound, cut, errors)
+        bound = bound if length else level
+        return CurvatureCertificate(t, level, slope, length, bound, beta, cut, row, errors)
 
 
 def _choose(condition: Array, a: Array, b: Array) -> Array:

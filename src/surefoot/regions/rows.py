@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -85,20 +84,18 @@ class CurvatureRows(QuadraticBounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if np.ndim(self.beta) == 1:
-            beta = checks.to_vector(self.beta, "beta")
-            for i, value in enumerate(beta):
-                checks.nonnegative(**{f"beta[{i}]": value})
-            object.__setattr__(self, "beta", tuple(beta.tolist()))
-            if self.rows not in (0, len(beta)):
-                raise checks.invalid("rows", f"{len(beta)}, one per curvature in beta", self.rows)
-            object.__setattr__(self, "rows", len(beta))
-        else:
-            checks.nonnegative(beta=self.beta)
-            object.__setattr__(self, "beta", float(self.beta))
-            checks.positive_int(
-                self.rows, "rows", "the number of constraints where beta is one number"
-            )
+        given, many = self.beta, np.ndim(self.beta) == 1
+        for i, value in enumerate(checks.to_vector(given, "beta") if many else ()):
+            checks.nonnegative(**{f"beta[{i}]": value})
+        if not many:
+            checks.nonnegative(beta=given)
+            words = "the number of constraints where beta is one number"
+            checks.positive_int(self.rows, "rows", words)
+        elif self.rows not in (0, len(given)):
+            raise checks.invalid("rows", f"{len(given)}, one per curvature in beta", self.rows)
+        beta = tuple(map(float, given)) if many else float(given)
+        object.__setattr__(self, "beta", beta)
+        object.__setattr__(self, "rows", len(given) if many else self.rows)
 
     @cached_property
     def each(self) -> Curvature:
@@ -175,7 +172,7 @@ class RowsRegion(Region):
         self, knowledge: CurvatureRows, memory: CurvatureMemory, t: float, errors: Errors
     ) -> None:
         each = CurvatureRegion(knowledge.each, memory, t, errors)
-        self.knowledge, self.memory, self.t, self.errors = knowledge, memory, t, errors
+        self.knowledge, self.errors = knowledge, errors
         self.each, self.x, self.round, self.anchor = each, each.x, memory.rounds, each.anchor
         self.slope_error, self.reach = each.slope_error or 0.0, float(each.reach)
         columns = (each.level, each.ball.beta, each.noise)
@@ -344,7 +341,7 @@ class RowsRegion(Region):
             weights: :math:`\mu`, one multiplier per row.
         """
         off = weights @ self.s
-        least = self.memory.low[:, 0] - self.margin - 2 * self.reach * self.slope_error
+        least = self.each.low[:, 0] - self.margin - 2 * self.reach * self.slope_error
         return float(0.5 * dot(off, off) - weights @ (least + self.s @ (w - self.x)))
 
     def normal_error(self, weights: Array, point: Array) -> tuple[float, float]:
@@ -362,25 +359,12 @@ class RowsRegion(Region):
         bounds = self.bounds(x)
         pulled = self.anchor is not None and (bounds > 0).any()
         row = int((self.level + self.margin if pulled else bounds).argmax())
-        found = self.row(row).certificate(x, cut)
+        found = self.each.certificate(x, cut, row)
         if isinstance(found, PullCertificate):
             return found
         # The row by itself may round otherwise than all of them at once.
         bound = min(found.bound, float(bounds[row])) if found.length else found.bound
         return found._replace(row=None if len(self.level) == 1 else row, bound=bound)
-
-    def row(self, i: int) -> CurvatureRegion:
-        """Return the region of one row."""
-        memory, each = self.memory, self.knowledge.each
-        one = replace(each, beta=float(each.beta[i, 0]))
-        last, anchor = memory.last, memory.anchor
-        part = memory._replace(
-            last=last._replace(value=float(last.value[i, 0])),
-            low=float(memory.low[i, 0]),
-            s=memory.s[i],
-            anchor=anchor and anchor._replace(value=float(anchor.value[i, 0])),
-        )
-        return CurvatureRegion(one, part, self.t, self.errors)
 
 
 def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
