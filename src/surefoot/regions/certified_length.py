@@ -527,15 +527,6 @@ class LengthRegion(Region):
             bound = min(float(self.steepness * reached - seen.rho + self.rise), 0.0)
         else:
             rule = "stayed"
-        return StepCertificate(
-            round=int(self.round),
-            rule=rule,
-            slack=-float(self.upper),
-            rho=float(seen.rho),
-            length=float(self.longest),
-            taken=taken,
-            cut=cut,
-            bound=bound,
-            G_g=float(self.steepness),
-            errors=self.errors,
-        )
+        t, slack, G_g = int(self.round), -float(self.upper), float(self.steepness)
+        lengths = (slack, float(seen.rho), float(self.longest), taken, bound, G_g)
+        return StepCertificate(t, rule, *lengths, cut, self.errors)

@@ -108,27 +108,21 @@ def check_bound(t: int, reading: Any, limit: float, noise: float, words: str) ->
 
 
 def check_quadratic(
-    t: int,
-    g: float,
-    length: float,
-    over: float,
-    beta: float,
-    noise: float,
-    errors: Errors,
-    name: str = "g",
+    t: int, g: float, step: tuple[float, ...], beta: float, noise: float, errors: Errors, name: str
 ) -> tuple[str, ...]:
     """Return a sentence if one of two readings is above the quadratic bound of the other.
 
     Args:
         t: the round of the newer.
         g: its value.
-        length: how far apart they are.
-        over: by how much one is above the linear bound of the other, their errors taken off.
+        step: how far apart they are, and by how much one is above the linear bound of the other,
+            their errors taken off.
         beta: the curvature.
         noise: their rounding.
         errors: what was allowed for.
         name: of the constraint.
     """
+    length, over = step
     squared = length * length
     if not over > 0.5 * beta * squared + noise or not squared > 0:
         return ()

@@ -387,21 +387,12 @@ class ContextRegion(Region):
     def certificate(self, x: Array, cut: bool = False) -> ContextCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
         weights, _, far, room = self._ball(x)
-        used = np.flatnonzero(weights)
-        level = float(self.levels(weights[None])[0])
-        return ContextCertificate(
-            round=int(self.round),
-            place=tuple(self.place.tolist()),
-            rounds=tuple(int(i) for i in self.seen.round[used]),
-            weights=tuple(weights[used].tolist()),
-            level=level,
-            distance=far,
-            room=room,
-            bound=min(level + self.steepness * far + self.noise, 0.0),
-            G_g=float(self.steepness),
-            cut=cut,
-            errors=self.errors,
-        )
+        used, level = np.flatnonzero(weights), float(self.levels(weights[None])[0])
+        bound = min(level + self.steepness * far + self.noise, 0.0)
+        rounds = tuple(int(i) for i in self.seen.round[used])
+        mean = (tuple(self.place.tolist()), rounds, tuple(weights[used].tolist()))
+        numbers = (level, far, room, bound, float(self.steepness))
+        return ContextCertificate(int(self.round), *mean, *numbers, cut, self.errors)
 
     def explain_empty(self) -> EmptyRegionError:
         """Return the error for a context in which nothing is certified."""

@@ -239,7 +239,7 @@ class QuadraticBounds(Knowledge):
         numbers = (np.ravel(column) for column in (g, over, self.each.beta, noise))
         for i, (value, excess, beta, rounding) in enumerate(zip(*numbers, strict=True)):
             name = f"g[{i}]" if self.row_count > 1 else "g"
-            found += check_quadratic(int(t), value, length, excess, beta, rounding, errors, name)
+            found += check_quadratic(int(t), value, (length, excess), beta, rounding, errors, name)
         return found
 
 

@@ -111,6 +111,10 @@ class HullMemory(NamedTuple):
     start: Anchor
     ladder: Ladder
 
+    def alone(self, anchor: Anchor, last: Anchor) -> HullMemory:
+        """Return a memory of two actions."""
+        return self._replace(anchor=anchor, last=last, ladder=Ladder.empty(len(last.x)))
+
 
 class LipschitzHull(Knowledge):
     r"""Knowledge that g is convex with no subgradient longer than G_g on the feasible set.
@@ -223,10 +227,10 @@ class LipschitzHull(Knowledge):
         anchor = memory.anchor
         if self.start_bound is not None and anchor.level(t, errors.drift) > self.start_bound:
             anchor = StandingAnchor(memory.start.x, self.start_bound, memory.start.round)
-        hull = HullRegion(self, memory.rounds, anchor, memory.last, t, errors, memory.ladder)
+        hull = HullRegion(self, memory._replace(anchor=anchor), t, errors)
         if self.keep_start:
-            first = memory.start
-            hull.from_start = HullRegion(self, memory.rounds, first, memory.last, t, errors)
+            alone = memory.alone(memory.start, memory.last)
+            hull.from_start = HullRegion(self, alone, t, errors)
         return hull
 
     def contradictions(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
@@ -346,12 +350,9 @@ class HullRegion(Region):
 
     Args:
         knowledge: the constants.
-        rounds: how many rounds have passed.
-        anchor: the deepest action before the last one.
-        last: the last action.
+        memory: what was read.
         t: the round that the hull is for.
         errors: what the levels allow for.
-        ladder: balls that hulls are made with, too.
 
     Attributes:
         from_start: the hull of the start's ball and that of the last action, where it is kept.
@@ -359,16 +360,10 @@ class HullRegion(Region):
     """
 
     def __init__(
-        self,
-        knowledge: LipschitzHull,
-        rounds: float,
-        anchor: Anchor,
-        last: Anchor,
-        t: float,
-        errors: Errors,
-        ladder: Ladder | None = None,
+        self, knowledge: LipschitzHull, memory: HullMemory, t: float, errors: Errors
     ) -> None:
-        self.knowledge, self.errors, self.round = knowledge, errors, rounds
+        anchor, last, ladder = memory.anchor, memory.last, memory.ladder
+        self.knowledge, self.errors, self.round = knowledge, errors, memory.rounds
         self.anchor, self.last, self.x = anchor, last, last.x
         self.anchor_level = anchor.level(t, errors.drift)
         self.level, self.upper = last.level(t, errors.drift), last.value
@@ -380,26 +375,17 @@ class HullRegion(Region):
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
         self.from_start: HullRegion | None = None
         self.before_visit: HullRegion | None = None
-        if ladder is None:
-            self._alone()
-        else:
-            self._climb(ladder, t)
-
-    def _alone(self) -> None:
-        """Let the anchor be the only ball beside the last."""
-        self.centres, self.rounds = self.anchor.x[None], np.array([self.anchor.round])
-        self.levels, self.radii = np.array([self.anchor_level]), np.array([self.anchor_radius])
-        self.pairs = Pairs.of(self.centres, self.radii, self.x, self.radius)
-
-    def _climb(self, ladder: Ladder, t: float) -> None:
-        """Let the balls of a ladder, as they are in round t, be beside the last, and the anchor."""
-        levels = Anchor(ladder.x, ladder.value, ladder.round).level(t, self.errors.drift)
-        radii = self.knowledge.radius(levels, self.lost)
+        levels = Anchor(ladder.x, ladder.value, ladder.round).level(t, errors.drift)
+        radii = knowledge.radius(levels, self.lost)
         some = radii > 0.0
-        self.centres = np.concatenate([self.anchor.x[None], ladder.x[some]])
-        self.rounds = np.concatenate([[self.anchor.round], ladder.round[some]])
-        self.levels = np.concatenate([[self.anchor_level], levels[some]])
-        self.radii = np.concatenate([[self.anchor_radius], radii[some]])
+        self._join(ladder.x[some], ladder.round[some], levels[some], radii[some])
+
+    def _join(self, *balls: Array) -> None:
+        """Let balls (centres, rounds, levels, radii) be beside the last, after the anchor."""
+        anchor = (self.anchor.x, self.anchor.round, self.anchor_level, self.anchor_radius)
+        each = balls or ((),) * 4
+        parts = (np.array([one, *others]) for one, others in zip(anchor, each, strict=True))
+        self.centres, self.rounds, self.levels, self.radii = parts
         self.pairs = Pairs.of(self.centres, self.radii, self.x, self.radius)
 
     @property
@@ -427,13 +413,13 @@ class HullRegion(Region):
         r_a, r = self.anchor_radius, self.radius
         if r_a <= 0 and r >= r_a:
             self.anchor, self.anchor_radius, self.anchor_level = self.last, r, self.level
-            self._alone()
+            self._join()
         elif self.anchor_level >= 0.5 * measured.value and r_a > max(r, 0.0):
             self.before_visit = copy(self)
             self.last, self.x, self.level = self.anchor, self.anchor.x, self.anchor_level
             self.radius = self.anchor_radius = POINT
             self.from_start = None
-            self._alone()
+            self._join()
         return self
 
     def nearest(self, w: Array) -> Array:
@@ -473,7 +459,7 @@ class HullRegion(Region):
         part = copy(self)
         part.anchor = Anchor(self.centres[which], self.levels[which], self.rounds[which])
         part.anchor_level, part.anchor_radius = self.levels[which], self.radii[which]
-        part._alone()
+        part._join()
         return part
 
     @property
@@ -486,22 +472,12 @@ class HullRegion(Region):
         which, share, _, _, distance, room = self._ball(x)
         if distance > room + self.rounding and self.from_start is not None:
             return self.from_start.certificate(x, cut)
-        there = float(self.levels[which])
+        t, since, there = int(self.round), int(self.rounds[which]), float(self.levels[which])
         level = (1.0 - share) * there + share * self.level
-        return HullCertificate(
-            round=int(self.round),
-            anchor_round=int(self.rounds[which]),
-            anchor_value=there,
-            value=self.level,
-            share=share,
-            distance=distance,
-            room=room,
-            # At the full length this is below 0 by the margin, which the rounding has room in.
-            bound=min(level + self.steepness * distance + self.noise, 0.0),
-            G_g=float(self.steepness),
-            cut=cut,
-            errors=self.errors,
-        )
+        # At the full length this is below 0 by the margin, which the rounding has room in.
+        bound = min(level + self.steepness * distance + self.noise, 0.0)
+        numbers = (there, self.level, share, distance, room, bound, float(self.steepness))
+        return HullCertificate(t, since, *numbers, cut, self.errors)
 
     def bound(self, point: Array) -> float:
         """Return the bound on g at any point: the nearest hull's, and the rise from there."""

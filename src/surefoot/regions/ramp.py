@@ -117,7 +117,8 @@ def limit_steps(
     level = min(level, 0.0) if certain else level
     if level == math.inf:
         return whole
-    back = HullRegion(knowledge, t, off, Anchor(x, level, t), t + 1.0, region.errors)
+    alone = memory.alone(off, Anchor(x, level, t))
+    back = HullRegion(knowledge, alone, t + 1.0, region.errors)
     point = _step_back(x, off.x, ramp)
     return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, far))
 

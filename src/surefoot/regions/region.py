@@ -34,16 +34,9 @@ from surefoot.core.parameters import Declared, anything, flag, projectable
 from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Certificate, Context, Feedback, Number
 from surefoot.core.types import Region as Set
+from surefoot.regions import nearest
 from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
-from surefoot.regions.nearest import (
-    EVERYWHERE,
-    HALVINGS,
-    Bounds,
-    KnownSets,
-    find_certified,
-    project_onto_both,
-    reflect_in_turn,
-)
+from surefoot.regions.nearest import EVERYWHERE, HALVINGS, Bounds, KnownSets
 from surefoot.sets import Ball
 
 __all__ = [
@@ -277,7 +270,7 @@ class Region:
             w: the wanted action.
             known: sets that hold the point, too; one NumPy run.
         """
-        point = find_certified(self, known, w) if known else self.nearest(w)
+        point = nearest.find_certified(self, known, w) if known else self.nearest(w)
         far = norm(point - w)
         return Projection(point, 0.0 * far, far)
 
@@ -285,7 +278,7 @@ class Region:
         """Return where a step to w is cut off with its multipliers."""
         point = self.cut(w)
         if not known.contains(point):
-            point = find_certified(self, known, point)
+            point = nearest.find_certified(self, known, point)
         far = norm(point - w)
         return Projection(point, 0.0 * far, far)
 
@@ -318,7 +311,7 @@ class Region:
             return point
         size = norm(point - self.x) + max(float(self.depth), 0.0)
         part = self.find_convex_part(w)
-        return project_onto_both(part.nearest, known.project, w, self.x, size)
+        return nearest.project_onto_both(part.nearest, known.project, w, self.x, size)
 
     def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
         """Return a point of the region and of sets, near the last action; None for none found.
@@ -327,7 +320,7 @@ class Region:
             known: the sets.
             holds: whether a point is one.
         """
-        return reflect_in_turn((self.nearest,), known, holds, self.x)
+        return nearest.reflect_in_turn((self.nearest,), known, holds, self.x)
 
     @property
     def insides(self) -> tuple[Array, ...]:

@@ -106,7 +106,7 @@ class RelativeCurvature(QuadraticBounds):
         length, over = float(norm(v)), g - errors.value - old.value - float(memory.s @ v)
         over, noise = over - slope_error * length, float(region.noise)
         beta = self.curvature(memory)
-        return found + check_quadratic(int(t), g, length, over, beta, noise, errors)
+        return found + check_quadratic(int(t), g, (length, over), beta, noise, errors, "g")
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return infinity: how much g rises beside an action is not known."""
