@@ -366,7 +366,7 @@ C = Constants(R=1.0, G_f=1.0)
     ("make", "message"),
     [
         (lambda: GaugeDescent.fixed(C, 10, Box.cube(2.0, 2)), "inner_radius must be at most"),
-        (lambda: gauge_of(Box([0.0, 0.0], [1.0, 1.0])), "0 must be inside the set"),
+        (lambda: gauge_of(Box([0.0, 0.0], [1.0, 1.0])), "so that 0 is inside"),
         (lambda: gauge_of(3), "must be a Ball around 0, a Box"),
         (lambda: BisectionGauge(SQUARE.contains, 2.0, 1.0, 1e-9), "inner_radius must be at most"),
         (lambda: smooth_of(SQUARE), "must be a Ball, an Ellipsoid"),

@@ -59,6 +59,13 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
         U, sigma, V = _svd(x, self.shape)
         return _flat(U, self._cut(sigma, self.radius * _inner(self.shape)), V)
 
+    def _extreme(self, c: Array, rank: int | None) -> Array:
+        """Return the matrix opposite to c whose singular values are the radius, up to a rank."""
+        c = clean(c, self.dimension, "c")
+        U, sigma, V = _svd(c, self.shape)
+        values = 0.0 * sigma[..., :rank] - self.radius * _inner(self.shape)
+        return keep_nan(c, _flat(U[..., :, :rank], values, V[..., :rank, :]))
+
     def contains(self, x: Array) -> Array:
         """Return whether the norm of the computed singular values is at most the radius."""
         x = check_length(x, self.dimension)
@@ -91,10 +98,7 @@ class SpectralBall(_MatrixBall, kw_only=False):
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the matrix :math:`-rUV^\top`, where c is :math:`U\Sigma V^\top`."""
-        c = clean(c, self.dimension, "c")
-        U, sigma, V = _svd(c, self.shape)
-        inner = self.radius * _inner(self.shape)
-        return keep_nan(c, _flat(U, 0.0 * sigma - inner, V))
+        return self._extreme(c, None)
 
 
 class NuclearBall(_MatrixBall, kw_only=False):
@@ -125,11 +129,7 @@ class NuclearBall(_MatrixBall, kw_only=False):
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the matrix :math:`-ru_1v_1^\top` of the first singular vectors of c."""
-        c = clean(c, self.dimension, "c")
-        U, sigma, V = _svd(c, self.shape)
-        inner = self.radius * _inner(self.shape)
-        first = 0.0 * sigma[..., :1] - inner
-        return keep_nan(c, _flat(U[..., :, :1], first, V[..., :1, :]))
+        return self._extreme(c, 1)
 
 
 def _inner(shape: tuple[int, int]) -> float:

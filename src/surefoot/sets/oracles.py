@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from surefoot.core.arrays import (
 from surefoot.core.checks import to_python_number
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.parameters import Declared, function, matrix, positive
+from surefoot.core.parameters import Declared, function, matrix, positive, symmetric, vector
 from surefoot.core.types import Array, Number, Region
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
@@ -623,81 +623,56 @@ def separation_of(region: object) -> Separation:
     raise InvalidValueError(f"the feasible set must separate or project, got {region!r}")
 
 
-@runtime_checkable
-class SmoothSet(Protocol):
-    r"""An oracle for a convex :math:`\beta`-smooth h and its set :math:`\{h \le 0\}`."""
+class SmoothSet(Declared):
+    r"""A convex :math:`\beta`-smooth h and its set :math:`\{h \le 0\}`; yours has its own call.
+
+    Args:
+        centre: an interior point; 0 unless given.
+        depth: :math:`h_0`, the depth -h there.
+        curvature: :math:`\beta`: gradients of h change by at most this much per unit of length.
+        reach: the largest distance from there to a point of the set.
+    """
+
+    centre: Array | None = vector(default=None)
+    depth: Number = positive()
+    curvature: Number = positive()
+    reach: Number = positive()
 
     @property
-    def curvature(self) -> float:
-        r""":math:`\beta`: gradients of h change by at most this much per unit of length."""
-        ...
+    def dimension(self) -> int | None:
+        """The length of a point; None where any will do."""
+        return None if self.centre is None else len(self.centre)
 
     @property
-    def depth(self) -> float:
-        """The depth -h at the interior point."""
-        ...
-
-    @property
-    def reach(self) -> float:
-        """The largest distance from the interior point to a point of the set."""
-        ...
-
-    @property
-    def diameter(self) -> float:
-        """The largest distance between two points of the set."""
-        ...
+    def diameter(self) -> Number:
+        """What the distance between two points of the set is at most."""
+        return 2.0 * self.reach
 
     def interior_like(self, x: Array) -> Array:
         """Return the interior point as an array of x's backend."""
-        ...
+        return 0.0 * x if self.centre is None else convert_like(self.centre, x)
 
     def contains(self, x: Array) -> Array:
         """Return whether h is at most 0."""
-        ...
+        return self(x)[0] <= 0
 
+    @abstractmethod
     def __call__(self, x: Array) -> tuple[Number, Array]:
         """Return h and its gradient at x."""
-        ...
 
 
-class SmoothQuadratic(Declared, kw_only=False):
-    r"""The set of :math:`h(x) = (x - c)^\top P(x - c) - h_0`, a ball or an ellipsoid.
+class SmoothQuadratic(SmoothSet):
+    r"""The set of :math:`h(x) = (x - c)^\top P(x - c) - h_0`, a ball or an ellipsoid around c.
 
     Args:
-        P: None for the identity.
-        centre: c, the interior point; 0 unless given.
-        depth: :math:`h_0`, the depth there.
-        curvature: twice the largest eigenvalue of P.
-        reach: the longest half-axis.
+        P: a symmetric matrix; the identity unless given.
 
     Example:
         >>> smooth_of(Ball(1.0))(np.array([2.0, 0.0]))
         (3.0, array([4., 0.]))
     """
 
-    P: Array | None
-    centre: Array | None
-    depth: Number
-    curvature: Number
-    reach: Number
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of a point; None where any will do."""
-        return next((len(known) for known in (self.P, self.centre) if known is not None), None)
-
-    @property
-    def diameter(self) -> Number:
-        """Twice the longest half-axis."""
-        return 2.0 * self.reach
-
-    def interior_like(self, x: Array) -> Array:
-        """Return the centre."""
-        return 0.0 * x if self.centre is None else convert_like(self.centre, x)
-
-    def contains(self, x: Array) -> Array:
-        """Return whether h is at most 0."""
-        return self(x)[0] <= 0
+    P: Array | None = symmetric(default=None)
 
     def __call__(self, x: Array) -> tuple[Number, Array]:
         """Return h and its gradient at x."""
@@ -713,14 +688,16 @@ def smooth_of(region: object) -> SmoothSet:
         >>> smooth_of(Ball(0.5)).depth
         0.25
     """
+    told: dict[str, Any]
     if isinstance(region, Ball):
         R = region.radius
-        return SmoothQuadratic(None, region.centre, R * R, 2.0, R)
+        told = {"centre": region.centre, "depth": R * R, "curvature": 2.0, "reach": R}
+        return SmoothQuadratic(**told)
     if isinstance(region, Ellipsoid):
         # Both rounded up, by more than eigenvalues err by.
         least, largest = region.curvatures[0], region.curvatures[-1]
-        sizes = (2 * largest * (1 + 1e-12), (1 + 1e-12) / sqrt(least))
-        return SmoothQuadratic(region.P, region.centre, 1.0, *map(to_python_number, sizes))
+        told = {"curvature": 2 * largest * (1 + 1e-12), "reach": (1 + 1e-12) / sqrt(least)}
+        return SmoothQuadratic(P=region.P, centre=region.centre, depth=1.0, **told)
     if isinstance(region, SmoothSet):
         return region
     rule = "a Ball, an Ellipsoid or a smooth set of your own"
