@@ -16,7 +16,7 @@ def test_no_action_of_any_knowledge_is_outside(kind):
 
 @pytest.mark.slow
 def test_without_the_margin_the_same_attack_finds_violations(monkeypatch):
-    monkeypatch.setattr(hull, "_UNIT", 0.0)
+    monkeypatch.setattr(hull, "UNIT", 0.0)
     monkeypatch.setattr(hull_of_log, "UNIT", 0.0)
     monkeypatch.setattr(soak, "Errors", lambda **told: Errors(drift=told.get("drift", 0.0)))
     assert max(soak.attack("log", number) for number in range(12)) > 0

@@ -208,7 +208,11 @@ def to_rows(value: Array, name: str) -> Array:
             raise invalid(f"{name}.shape", "that of a matrix that is not empty", A.shape)
         A.sum_duplicates()  # a row is read off entry by entry
         A.eliminate_zeros()
-        refuse_unfinite(A.data, f"{name}.data")
+        bad = np.flatnonzero(~np.isfinite(A.data))
+        if len(bad):
+            i, j = np.searchsorted(A.indptr, bad[0], side="right") - 1, A.indices[bad[0]]
+            found = A.data[bad[0]].item()
+            raise InvalidValueError(f"{name} must be finite, got {found!r} at index ({i}, {j})")
         for part in (A.data, A.indices, A.indptr):
             part.setflags(write=False)
         filled = np.diff(A.indptr) > 0
@@ -360,7 +364,10 @@ def to_action(x: Array, name: str = "x1") -> Array:
     """
     rule = "an array of shape (d,) or (B, d)"
     if isinstance(x, (list, tuple)):
-        x = _to_any_numbers(x, name, rule)
+        try:
+            x = np.asarray(x)
+        except ValueError as error:
+            raise invalid(name, rule, x) from error
     if shape_of(x) is None:
         raise invalid(name, rule, x)
     if not (isinstance(x, np.ndarray) or is_foreign_array(x)):

@@ -77,7 +77,7 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, positive, projectable
-from surefoot.core.points import all_entries, reach_of, snap_inside
+from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Solving
 from surefoot.core.types import Region as Set
 from surefoot.regions.checks import check_bound, check_rise, check_start, check_wish
@@ -92,8 +92,6 @@ from surefoot.regions.region import Knowledge, Reading, Region
 from surefoot.sets import Ball, Box, project_halfspace
 
 __all__ = ["CertifiedLength", "LengthMemory", "LengthRegion", "StepCertificate"]
-
-_UNIT = 2.0**-53
 
 
 class LengthMemory(NamedTuple):
@@ -185,14 +183,14 @@ class CertifiedLength(Knowledge):
 
     def margins(self, d: int) -> tuple[Number, Number, float]:
         """Return delta, e and kappa of the module in a dimension."""
-        unit = _UNIT * self.reach
+        unit = UNIT * self.reach
         # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
         # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
         noise = 16 * (d + 4) * unit * self.G_g
         if not is_zero(self.errors.evaluation):
             # The bound is on g as the oracle rounds it; adding it to g, and rho, rounds once more.
             noise = maximum(noise, self.errors.evaluation + 8 * unit * self.G_g)
-        return noise, 32 * (d + 8) * unit + noise / self.G_g, 4 * (d + 8) * _UNIT
+        return noise, 32 * (d + 8) * unit + noise / self.G_g, 4 * (d + 8) * UNIT
 
     def noise(self, d: int) -> Number:
         """Return delta of the module in a dimension."""
@@ -277,7 +275,7 @@ class CertifiedLength(Knowledge):
         q = self.domain.project(p)
         way = q - p
         gap = dot(way, q - self.domain.minimize_linear(way))
-        gap = maximum(gap, 0.0 * gap) + 32 * (p.shape[-1] + 8) * _UNIT * self.reach * norm(way)
+        gap = maximum(gap, 0.0 * gap) + 32 * (p.shape[-1] + 8) * UNIT * self.reach * norm(way)
         more = maximum(2.0 * gap - dot(way, way), 0.0 * gap)
         return q, sqrt(distance * distance + more)
 
@@ -471,7 +469,7 @@ class LengthRegion(Region):
 
         Those that :meth:`nearest` returns are: they may be off by less than the tolerance.
         """
-        tolerance = 4 * (self.x.shape[-1] + 8) * _UNIT * self.knowledge.reach
+        tolerance = 4 * (self.x.shape[-1] + 8) * UNIT * self.knowledge.reach
         inside = (norm(w - self.memory.drawn) <= self.longest + tolerance) & (self.longest > 0)
         # Not w itself: the square of what is far away may be no float.
         inside = inside & self.knowledge.domain.contains(where(inside, w, self.memory.drawn))

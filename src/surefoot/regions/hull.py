@@ -41,6 +41,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, number, positive, projectable
+from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.core.types import Region as Set
 from surefoot.regions.anchor import Anchor, StandingAnchor
@@ -57,7 +58,6 @@ from surefoot.regions.region import Knowledge, Reading, Region
 
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
 
-_UNIT = 2.0**-53
 POINT = 1e-300
 """The radius of a ball that is its centre, and not empty."""
 CLOSE = 1e-7
@@ -278,7 +278,7 @@ class LipschitzHull(Knowledge):
 
     def noise(self, d: int) -> float:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
-        unit = _UNIT * float(self.reach) * self.G_g
+        unit = UNIT * float(self.reach) * self.G_g
         return max(16 * (d + 4) * unit, float(self.errors.evaluation) + 8 * unit)
 
     def _lost(self, d: int) -> float:
@@ -287,7 +287,7 @@ class LipschitzHull(Knowledge):
 
     def _rounding(self, d: int) -> float:
         r"""Return what a point that was moved to the edge may be beyond it: :math:`4(n+8)uM`."""
-        return 4 * (d + 8) * _UNIT * float(self.reach)
+        return 4 * (d + 8) * UNIT * float(self.reach)
 
 
 class HullCertificate(NamedTuple):

@@ -31,7 +31,7 @@ import numpy as np
 
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.points import snap_inside
+from surefoot.core.points import UNIT, snap_inside
 from surefoot.core.types import Array
 from surefoot.core.types import Region as Set
 from surefoot.regions.errors import EmptyRegionError
@@ -41,7 +41,6 @@ from surefoot.sets._active_set import project_halfspaces
 if TYPE_CHECKING:
     from surefoot.regions.region import Region
 
-_UNIT = 2.0**-53
 STEPS = 40
 SWEEPS = 60
 REFLECTIONS = 200
@@ -110,7 +109,7 @@ def project_onto_bounds(
     """
     count, lam = len(bounds.up), np.zeros(len(bounds.up))
     q, dual = _minimise(v, bounds, lam)
-    lost = 8 * (len(v) + 8) * _UNIT * norm(v)  # by the rounding of a far point
+    lost = 8 * (len(v) + 8) * UNIT * norm(v)  # by the rounding of a far point
     for _ in range(turns):
         new = None if cut is None else cut(q)
         if new is not None and len(new.up):
@@ -157,7 +156,7 @@ def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
     along = np.outer(N @ unit, unit)
     N = (N - along) / math.sqrt(across) + along / math.sqrt(c)
     excess = over + N @ (lam @ N)
-    rounding = 16 * (len(q) + 8) * _UNIT * float(abs(excess).max())
+    rounding = 16 * (len(q) + 8) * UNIT * float(abs(excess).max())
     found = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
     return None if found is None else found[1]
 
@@ -244,7 +243,7 @@ def cut_by(onto: Onto, origin: Array, reach: float, inwards: float, q: Array) ->
 
 
 def _rounding(q: Array, reach: float) -> float:
-    return float((len(q) + 8) * _UNIT * (reach + norm(q)))
+    return float((len(q) + 8) * UNIT * (reach + norm(q)))
 
 
 def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float) -> Array:

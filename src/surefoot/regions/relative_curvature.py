@@ -92,7 +92,11 @@ class RelativeCurvature(QuadraticBounds):
         )
         x = memory.last.x
         as_far = Ball((1 - 1e-12 - 8 * (len(x) + 8) * UNIT) / self.L_1, x)
-        return known.find_region(memory, t, errors).within(as_far)
+        region = known.find_region(memory, t, errors).within(as_far)
+        region.radius = min(region.radius, as_far.radius)
+        region.longest = min(region.longest, as_far.radius)
+        region.depth = max(memory.depth, region.radius)
+        return region
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right."""
