@@ -81,6 +81,12 @@ def finish(
     lines = rows_as_table(rows) if paper is None else verdicts(paper.claims)
     made = [f"figures  {outcome.folder / 'figures'}", f"report   {page}"] if page else []
     show(json, data, [*lines, "", _counts(outcome, rows), f"results  {file}", *made])
+    _tell_end(outcome, unmade, shlex.join(again))
+    return code
+
+
+def _tell_end(outcome: Outcome, unmade: str, again: str) -> None:
+    """Say on standard error what went wrong, and which command goes on."""
     warn(*(f"surefoot: {note}" for note in outcome.notes[:NOTES]))
     if len(outcome.notes) > NOTES:
         warn(f"surefoot: and {len(outcome.notes) - NOTES} more")
@@ -88,9 +94,7 @@ def finish(
         command = shlex.join(["surefoot", "report", str(outcome.folder)])
         warn(f"surefoot: no report: {unmade}", f"  when that is fixed: {command}")
     if outcome.interrupted:
-        told = "surefoot: interrupted; finished cells are saved. To continue:"
-        warn(told, f"  {shlex.join(again)}")
-    return code
+        warn("surefoot: interrupted; finished cells are saved. To continue:", f"  {again}")
 
 
 def make_report(folder: Path, rows: Sequence[Row]) -> tuple[Path | None, list[Path], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -78,12 +79,17 @@ def report(
     lines = list(verdicts(claims) if claims else rows_as_table(rows))
     lines += ["", *(f"export   {path}" for path in exports)]
     show(json, data, [*lines, f"figures  {file.parent / 'figures'}", f"report   {page}"])
+    _tell_lost(damaged, missing, len(planned))
+    raise typer.Exit(code)
+
+
+def _tell_lost(damaged: Mapping[str, str], missing: int, planned: int) -> None:
+    """Say on standard error which cells are not in the report."""
     warn(*(f"surefoot: cell {address[:12]} is damaged: {why}" for address, why in damaged.items()))
     counts = {"damaged": len(damaged), "missing": missing}
     if words := " and ".join(f"{count} {word}" for word, count in counts.items() if count):
         advice = "run the specification again, which runs only these"
-        warn(f"surefoot: {words} of {len(planned)} cells: {advice}")
-    raise typer.Exit(code)
+        warn(f"surefoot: {words} of {planned} cells: {advice}")
 
 
 def _find_file(folder: Path) -> Path:

@@ -12,7 +12,7 @@ import csv
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -158,32 +158,42 @@ def to_xarray(results: Results, *, paths: bool = True) -> Dataset:
     header = {"header": json.dumps(results.header())}
     if not rows:
         return xarray.Dataset(attrs=header)
-
-    def label(row: Row, name: str) -> DataArray:
-        axes, array = axes_of(name), row.arrays[name]
-        places = {axis: np.arange(n) for axis, n in zip(axes, array.shape, strict=True)}
-        places |= {"round": row.arrays["rounds"]} if "round" in axes else {}
-        return xarray.DataArray(array, places, axes)
-
-    kept = [
-        {n: label(row, n) for n in row.arrays if n != "rounds" and (paths or axes_of(n) == _TRIAL)}
-        for row in rows
-    ]
+    datasets = (xarray.Dataset(_label_arrays(xarray.DataArray, row, paths)) for row in rows)
     options = {"data_vars": "all", "coords": "minimal", "compat": "override", "join": "outer"}
-    data = xarray.concat(map(xarray.Dataset, kept), "row", **options)
-    known = [_facts(row) | {"trials": row.trials} for row in rows]
-    names = sorted({name for facts in known for name in facts})
-    columns = {name: _as_one_type([facts.get(name) for facts in known]) for name in names}
-    texts = {n for n, values in columns.items() if any(isinstance(v, str) for v in values)}
-    for name, values in columns.items():
-        filled = [("" if name in texts else np.nan) if v is None else v for v in values]
-        data[name] = ("row", np.array(filled, dtype=object if name in texts else None))
+    data = xarray.concat(datasets, "row", **options)
+    columns = _fact_columns(rows)
+    texts = [name for name, column in columns.items() if column.dtype == object]
+    data = data.assign({name: ("row", column) for name, column in columns.items()})
     index = pandas.MultiIndex.from_frame(pandas.DataFrame(map(_keys, rows)))
     places = xarray.Coordinates.from_pandas_multiindex(index, "row")
     missing = dict.fromkeys(texts, "") | {"trials": 0}
     data = data.assign_coords(places).unstack("row", fill_value=missing)
     order = {"problem": problems(rows), "algorithm": algorithms(rows)}
     return data.sel(order).transpose(*_KEYS, ...).assign_attrs(header)
+
+
+def _label_arrays(make: Callable[..., DataArray], row: Row, paths: bool) -> dict[str, DataArray]:
+    """Return the arrays of a row with their axes: rounds by their numbers, the rest from 0."""
+    found = {}
+    for name, array in row.arrays.items():
+        axes = axes_of(name)
+        if name != "rounds" and (paths or axes == _TRIAL):
+            places = {axis: np.arange(n) for axis, n in zip(axes, array.shape, strict=True)}
+            places |= {"round": row.arrays["rounds"]} if "round" in axes else {}
+            found[name] = make(array, places, axes)
+    return found
+
+
+def _fact_columns(rows: Sequence[Row]) -> dict[str, np.ndarray]:
+    """Return the facts of all rows by name; a missing number is NaN, a missing text empty."""
+    known = [_facts(row) | {"trials": row.trials} for row in rows]
+    found = {}
+    for name in sorted({name for facts in known for name in facts}):
+        values = _as_one_type([facts.get(name) for facts in known])
+        is_text = any(isinstance(value, str) for value in values)
+        filled = [("" if is_text else np.nan) if value is None else value for value in values]
+        found[name] = np.array(filled, dtype=object if is_text else None)
+    return found
 
 
 def _keys(row: Row) -> dict[str, str | int]:

@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -318,6 +318,17 @@ class Stop:
         self.asked = True
 
 
+def _find_finished(results: Results, jobs: Mapping[str, Job]) -> tuple[set[str], list[str]]:
+    """Return which cells need not be played, and what was damaged."""
+    damaged, have = results.damaged(), results.have()
+    notes = [
+        f"{jobs[a].label}: was damaged, and played again: {why}"
+        for a, why in damaged.items()
+        if a in jobs
+    ]
+    return {a for a in jobs if have.get(a) in FINISHED and a not in damaged}, notes
+
+
 def run(
     spec: Spec,
     folder: str | Path,
@@ -361,13 +372,7 @@ def run(
         raise RunError(f"folder '{folder}' cannot be made: {error.strerror}") from error
     jobs = {job.address: job for _, job in cells}
     with Results.write(folder / record.FILE_NAME) as results, Stop() as stop:
-        damaged, have = ({}, {}) if force else (results.damaged(), results.have())
-        skip = {a for a in jobs if have.get(a) in FINISHED and a not in damaged}
-        notes = [
-            f"{jobs[a].label}: was damaged, and played again: {why}"
-            for a, why in damaged.items()
-            if a in jobs
-        ]
+        skip, notes = (set[str](), list[str]()) if force else _find_finished(results, jobs)
         created = now = record.time_now()
         with suppress(DamagedError):  # written anew
             created = results.header().get("created", now)
