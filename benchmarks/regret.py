@@ -25,7 +25,7 @@ from surefoot.problems.constraints import Affine, EllipsoidNorm, L1Norm, L2Norm,
 from surefoot.problems.costs import Linear, Quadratic
 
 PAGE = Path(__file__).parents[1] / "docs" / "regret.md"
-ROUNDS, SEEDS = 2_000, (9301, 9302, 9303)
+ROUNDS, SEEDS = 2_000, (9401, 9402, 9403)
 KINDS = {
     "linear": "linear costs",
     "outside": "targets outside",

@@ -89,7 +89,8 @@ def test_a_leader_gains_nothing_by_standing_outside_of_what_is_known(monkeypatch
             state = player.update(player.init(np.zeros(2)), seen)
             cuts = Cuts(np.array([[0.0, 1.0]]), none + 0.1, none + 1.0, np.zeros((4, 1)))
             points = np.array([[0.0, 0.1], [0.0, 0.1], [0.0, 0.1], [0.0, 0.5]])
-            learner = state.learner._replace(cuts=cuts, points=points)
+            outside = np.array([cuts.exceed(z) for z in points])
+            learner = state.learner._replace(cuts=cuts, points=points, outside=outside)
             after = player.update(state._replace(learner=learner), seen._replace(action=state.x))
         return after.learner.trust.weights[3]
 

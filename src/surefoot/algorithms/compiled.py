@@ -199,7 +199,7 @@ def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
     curved = 6 + 2 * d + 3 * m + m * d
     memory = (1 + (3 + RUNGS) * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
     n = 1 if fields.get("strong_convexity") else 4
-    leader = 11 + (3 + n) * d + 4 * n + (2 + n) * K
+    leader = 11 + (3 + n) * d + 5 * n + (2 + n) * K
     far = fields.get("points", 0)
     learner = (0, leader, 2, 3 + d + 2 * far * d + 4 * far)[fields["proposer"]]
     return memory, learner, K * d
@@ -277,7 +277,7 @@ class Rule:
         told += [learner.is_careful, len(cuts.offsets), learner.squares, learner.lag]
         parts: list[ArrayLike] = [(*told, learner.worst_lag, learner.inverse_eta, trust.largest)]
         parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
-        parts += [trust.weights, trust.logs, trust.squares, trust.rates]
+        parts += [learner.outside, trust.weights, trust.logs, trust.squares, trust.rates]
         parts += [np.pad(part, (0, none)) for part in (cuts.offsets, cuts.inverses)]
         return [*parts, np.pad(cuts.pulls, ((0, 0), (0, none))).ravel(), cuts.normals.ravel()]
 
@@ -339,11 +339,12 @@ class Rule:
         reach, start_value, depth, deepened, careful, n, squares, lag, worst, scale, most = numbers
         count = int(n)
         start, gradients, Z, points = take(d), take(d), take(d), take(leaders, d)
+        outside = take(leaders)
         trust = Trust(take(leaders), take(leaders), take(leaders), take(leaders), most)
         offsets, inverses, pulls = take(K)[:count], take(K)[:count], take(leaders, K)[:, :count]
         cuts = Cuts(take(count, d), offsets, inverses, pulls)
-        learnt = (start, reach, start_value, cuts, points, trust, Z, (), gradients, squares)
-        return LeaderState(*learnt, lag, worst, scale, depth, deepened, bool(careful))
+        learnt = (start, reach, start_value, cuts, points, outside, trust, Z, (), gradients)
+        return LeaderState(*learnt, squares, lag, worst, scale, depth, deepened, bool(careful))
 
 
 def make_rule(player: Certified, d: int) -> Rule | None:

@@ -69,6 +69,10 @@ class Cuts(NamedTuple):
         """Return by how much a point exceeds the cut that it exceeds most; 0 if none."""
         return max(0.0, float((self.normals @ z - self.offsets).max(initial=0.0)))
 
+    def slack(self, z: Array) -> float:
+        """Return what -g can be at a point at most, as far as the cuts know."""
+        return float(((self.offsets - self.normals @ z) / self.inverses).min(initial=math.inf))
+
     def dual(self, mu: Array, free: Array, onto: Onto) -> float:
         """Return the dual at multipliers: the least that the leader's objective can be.
 

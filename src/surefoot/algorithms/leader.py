@@ -31,8 +31,17 @@ off the cuts by :math:`G_gr`, and :math:`r_m` the radius of the deepest ball:
 
 Where the certified point nearest to Z is nearly there, at most a quarter of the way off, it is the
 wish. Else the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed off the cuts by
-:math:`G_gh`, and the certified point is taken that is nearest to the far point
-:math:`Z + \sum\mu_iu_i`: best in the leader's objective.
+:math:`G_gh`, and of the certified points nearest to these the one with the least
+
+.. math::
+    \tfrac12\|P - F\|^2 - \frac E{2h}\min\Big(h, \min_i\frac{\|s_i\|}{G_g}(o_i - u_i^\top P)\Big),
+    \qquad F = Z + \sum\mu_iu_i, \qquad E = \tfrac12\big[\|X - F\|^2 - \|Z - F\|^2\big]_+ ,
+
+is the wish. The first term is the leader's objective; the second counts how deep the cuts leave P,
+for an action on the limit cannot move: a depth of h is worth half of E, what X is behind. Where no
+point has less than X has, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, and X is half as
+deep as it wants to be, :math:`r \ge h/2`, the margin is too large for the set, and the lengths are
+tried once more with half of it. Cuts whose slopes are guesses do not tell depths: E is 0 there.
 
 Where the domain is a ball, one around the feasible set, leaders may be up to 2D from :math:`x_1`;
 in any other domain they are projected onto the domain, too.
@@ -77,7 +86,8 @@ SHALLOW = 50.0
 """A start is shallow where the set reaches this many times further than its certified ball."""
 EXACT = 1e-2
 """A leader's projection ends where multipliers change by this share of the way to it."""
-CLEARLY = 1 - 1e-9
+CLEARLY = 1e-9
+"""By what share of the way to F a point must be better: shares that lead to one differ by less."""
 TURNS = 4
 """How often the follower's projection onto the cuts of another context is improved."""
 HALVINGS = 52
@@ -93,6 +103,7 @@ class LeaderState(NamedTuple):
         start_value: g there at most; 0 before it was read.
         cuts: the remembered half-spaces, and what they hold each leader back by.
         points: the leaders, one in each row.
+        outside: by how much each exceeds the cut that it exceeds most.
         trust: how far each is trusted.
         Z: their mean.
         own: the state of a learner of your own; empty unless there is one.
@@ -111,6 +122,7 @@ class LeaderState(NamedTuple):
     start_value: float
     cuts: Cuts
     points: Array
+    outside: Array
     trust: Trust
     Z: Array
     own: Any
@@ -196,6 +208,7 @@ class Leader(Proposer):
             start_value=0.0,
             cuts=empty_cuts(len(x1), leaders),
             points=np.zeros((leaders, len(x1))),
+            outside=np.zeros(leaders),
             trust=Trust.first(AT_FIRST if leaders > 1 else np.ones(1)),
             Z=zeros,
             own=() if self.leader is None else start_learner(self.leader, x1, "leader"),
@@ -275,8 +288,7 @@ class Leader(Proposer):
         """
         if size == 0.0 or len(learner.points) == 1:
             return learner.trust
-        outside = np.array([learner.cuts.exceed(z) for z in learner.points])
-        return reweigh(learner.trust, learner.points @ grad + size * outside, AT_FIRST)
+        return reweigh(learner.trust, learner.points @ grad + size * learner.outside, AT_FIRST)
 
     def _remember(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
@@ -358,9 +370,9 @@ class Leader(Proposer):
             mu, points[k] = ascend(cuts, free, mu, newest, enough, onto)
             fade = 0.0 if adds_up else max(1.0 - float(mu.sum()) / D, 0.0)
             pulls[k] = fade * pulls[k] + mu
-        cuts = cuts._replace(pulls=pulls)
-        Z = learner.trust.weights @ points
-        return learner._replace(own=own, cuts=cuts, points=points, Z=Z), lost
+        cuts, Z = cuts._replace(pulls=pulls), learner.trust.weights @ points
+        outside = np.array([cuts.exceed(z) for z in points])
+        return learner._replace(own=own, cuts=cuts, points=points, outside=outside, Z=Z), lost
 
     def _follow(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
@@ -381,15 +393,26 @@ class Leader(Proposer):
             point = region.nearest(start + Z)
             if norm(point - start - Z) <= 0.25 * gap:
                 return learner, point
-        far, best, least = Z + pulls @ cuts.normals, start + X, math.inf
-        for share in _shares(room, gap, is_growing):
-            W = push_from_cuts(cuts, X + share * way, steep * h)
-            if not region.errors.is_exact:
-                W = _apply_reading(feedback, region, W, X, steep * h)
-            point = region.nearest(start + W)
-            off = norm(point - start - far)
-            if off < CLEARLY * least:  # shares that lead to one point differ in the last bit
-                best, least = point, off
+        far = Z + pulls @ cuts.normals
+        there, rest = _apart(X, far), _apart(Z, far)
+        behind, clearly = max(there - rest, 0.0), CLEARLY * there
+        if not region.errors.slope < math.inf:
+            behind = 0.0  # cuts that are guesses do not tell how deep a point is
+        for margin in (h, 0.5 * h):
+            worth = 0.5 * behind / margin if margin > 0.0 else 0.0
+            best, least = start + X, math.inf
+            for share in _shares(room, gap, is_growing):
+                W = push_from_cuts(cuts, X + share * way, steep * margin)
+                if not region.errors.is_exact:
+                    W = _apply_reading(feedback, region, W, X, steep * margin)
+                point = region.nearest(start + W)
+                depth = min(cuts.slack(point - start) / steep, margin)
+                found = _apart(point - start, far) - worth * depth
+                if found < least - clearly:
+                    best, least = point, found
+            here = there - worth * min(room, margin)
+            if least < here - clearly or room < 0.5 * margin or is_growing:
+                break
         return learner, best
 
     def _cuts_as_read(
@@ -466,6 +489,11 @@ def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: fl
     price = steep * float(pulls @ cuts.inverses)
     h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
     return float(min(h, 0.5 * max(L, room)))
+
+
+def _apart(x: Array, y: Array) -> float:
+    """Return the squared distance of two points."""
+    return float((x - y) @ (x - y))
 
 
 def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:

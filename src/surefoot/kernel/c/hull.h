@@ -183,18 +183,19 @@ static inline sf_hull sf_take_ball(const sf_hull *hull, int j, int d)
     return one;
 }
 
+/* The share of the last action in the centre of the ball nearest to w; off: room for two vectors. */
 static inline double sf_share_of_two_balls(const sf_hull *hull, const double *w, double *off,
                                            int d)
 {
     const double *a = hull->anchor, *b = hull->x;
-    const double squared = sf_squared_distance(b, a, d), less = hull->radius - hull->anchor_radius;
-    const double apart = squared - less * less;
-    if (apart <= 0.0) {
-        return less > 0.0 ? 1.0 : 0.0; /* one ball holds the other */
-    }
+    const double less = hull->radius - hull->anchor_radius;
     for (int i = 0; i < d; i++) {
         off[i] = b[i] - a[i];
         off[d + i] = w[i] - a[i];
+    }
+    const double squared = sf_dot(off, off, d), apart = squared - less * less;
+    if (apart <= 0.0) {
+        return less > 0.0 ? 1.0 : 0.0; /* one ball holds the other */
     }
     const double q = sf_dot(off + d, off, d), part = q / squared;
     if (!(part > -HUGE_VAL && part < HUGE_VAL)) {

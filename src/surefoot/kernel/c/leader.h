@@ -1,8 +1,8 @@
 /* Leaders that learn on all half-spaces seen and are never played: surefoot.algorithms.leader.
  *
- * Learner: the numbers below, start, gradients, Z, the points of the leaders, how far each is
- * trusted, offsets and inverses of the cuts, what these hold each leader back by; then the normals.
- * All points are relative to the start. */
+ * Learner: the numbers below, start, gradients, Z, the points of the leaders, how far each stands
+ * outside and is trusted, offsets and inverses of the cuts, what these hold each leader back by; then
+ * the normals. All points are relative to the start. */
 
 enum {
     SF_REACH,       /* D, the largest distance from the start to a point of the domain */
@@ -19,7 +19,7 @@ enum {
     SF_LEADER_NUMBERS
 };
 
-#define SF_CLEARLY (1 - 1e-9)
+#define SF_CLEARLY 1e-9
 #define SF_LENGTHS 11
 #define SF_DIRECTIONS 4
 
@@ -44,12 +44,13 @@ static inline double sf_multiple(const sf_rule *rule, int k)
 static inline size_t sf_leader_head(const sf_rule *rule)
 {
     const size_t d = SF_DIM(rule), K = SF_CUTS(rule), n = sf_leaders(rule);
-    return SF_LEADER_NUMBERS + (3 + n) * d + 4 * n + (2 + n) * K;
+    return SF_LEADER_NUMBERS + (3 + n) * d + 5 * n + (2 + n) * K;
 }
 
 /* A learner, by its parts. */
 typedef struct {
     double *numbers, *start, *gradients, *Z, *points;
+    double *outside; /* by how much each leader exceeds the cuts */
     sf_trust trust;
     double *offsets, *inverses; /* 1/|s| of the slope that a cut came from */
     double *pulls;              /* a row of K for each leader */
@@ -66,7 +67,8 @@ static inline sf_leader sf_leader_at(const sf_rule *rule, const double *block)
     leader.gradients = leader.start + d;
     leader.Z = leader.gradients + d;
     leader.points = leader.Z + d;
-    leader.trust = sf_trust_at(leader.points + (size_t)n * d, n, leader.numbers + SF_LARGEST);
+    leader.outside = leader.points + (size_t)n * d;
+    leader.trust = sf_trust_at(leader.outside + n, n, leader.numbers + SF_LARGEST);
     leader.offsets = leader.trust.rates + n;
     leader.inverses = leader.offsets + K;
     leader.pulls = leader.inverses + K;
@@ -162,18 +164,12 @@ static inline void sf_rows_dot(double *out, const sf_leader *leader, const doubl
 }
 
 /* Trust the leaders by what each would have cost; outside of the cuts it pays for the way back. */
-static inline void sf_trust_leaders(sf_leader *leader, const double *grad, double size, int d,
-                                    sf_work work)
+static inline void sf_trust_leaders(sf_leader *leader, const double *grad, double size, int d)
 {
-    double losses[SF_LEADERS], *at = sf_take(&work, leader->count);
+    double losses[SF_LEADERS];
     for (int k = 0; k < leader->leaders; k++) {
         const double cost = sf_dot(leader->points + (size_t)k * d, grad, d);
-        double over = 0.0; /* by how much it exceeds the cuts */
-        sf_rows_dot(at, leader, leader->points + (size_t)k * d, d);
-        for (int i = 0; i < leader->count; i++) {
-            over = sf_max(over, at[i] - leader->offsets[i]);
-        }
-        const double back = size * over;
+        const double back = size * leader->outside[k];
         losses[k] = cost + back;
     }
     sf_reweigh(&leader->trust, losses);
@@ -191,10 +187,8 @@ static inline void sf_move_pulls(sf_leader *leader, int to, int from)
     }
 }
 
-/* Make room for one more cut: an idle one goes, or two become their sum; return the place.
- * products: of the normals with the new one, which are kept in step. */
-static inline int sf_forget(sf_leader *leader, const double *u, double *products, int d,
-                            sf_undo *undo)
+/* Make room for one more cut: an idle one goes, or two become their sum; return the place. */
+static inline int sf_forget(sf_leader *leader, int d, sf_undo *undo)
 {
     double *const mu = leader->pulls, most = -HUGE_VAL; /* of the first leader */
     int drop = -1, into = 0;
@@ -239,7 +233,6 @@ static inline int sf_forget(sf_leader *leader, const double *u, double *products
             leader->offsets[high] = leader->offsets[last];
             leader->inverses[high] = leader->inverses[last];
             sf_move_pulls(leader, high, last);
-            products[high] = products[last];
         }
         return low;
     }
@@ -254,14 +247,12 @@ static inline int sf_forget(sf_leader *leader, const double *u, double *products
         leader->pulls[j * leader->K + into] += leader->pulls[j * leader->K + drop];
     }
     mu[into] = size;
-    products[into] = sf_dot(one, u, d);
     return drop;
 }
 
 /* Add the half-space of a round; return its place, or -1 where a slope of 0 has none. */
 static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const double *s,
-                             double noise, int most, double *products, int d, sf_undo *undo,
-                             sf_work work)
+                             double noise, int most, int d, sf_undo *undo, sf_work work)
 {
     const double steep = sf_norm(s, d);
     if (steep == 0.0) {
@@ -273,20 +264,15 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
         u[i] = inverse * s[i];
     }
     const double offset = sf_dot(u, X, d) - (g - noise) * inverse;
-    sf_rows_dot(products, leader, u, d);
-    int same = 0;
-    for (int k = 1; k < leader->count; k++) {
-        same = products[k] > products[same] ? k : same;
-    }
-    if (leader->count > 0) { /* a row that was seen before is not stored twice */
-        const double *row = leader->normals + (size_t)same * d;
-        double apart = 0.0;
-        for (int i = 0; i < d; i++) {
-            apart = sf_max(apart, fabs(row[i] - u[i]));
+    for (int k = 0; k < leader->count; k++) { /* a row that was seen before is not stored twice */
+        const double *row = leader->normals + (size_t)k * d;
+        int same = 1;
+        for (int i = 0; same && i < d; i++) {
+            same = fabs(row[i] - u[i]) <= (d + 4) * SF_UNIT;
         }
-        if (apart <= (d + 4) * SF_UNIT) {
-            leader->offsets[same] = sf_min(offset, leader->offsets[same]);
-            return same;
+        if (same) {
+            leader->offsets[k] = sf_min(offset, leader->offsets[k]);
+            return k;
         }
     }
     int at = leader->count;
@@ -294,7 +280,7 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
         sf_keep_row(undo, leader, at, d);
         leader->count += 1;
     } else {
-        at = sf_forget(leader, u, products, d, undo);
+        at = sf_forget(leader, d, undo);
     }
     sf_copy(leader->normals + (size_t)at * d, u, d);
     leader->offsets[at] = offset;
@@ -302,7 +288,6 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
     for (int j = 0; j < leader->leaders; j++) {
         leader->pulls[j * leader->K + at] = 0.0;
     }
-    products[at] = sf_dot(u, u, d);
     return at;
 }
 
@@ -407,8 +392,10 @@ static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, doubl
         sf_along(z, z, -share, push, d);
         sf_ascend_together(leader, z, mu, offsets, enough, d, work);
     }
-    sf_combine(push, leader, mu, d);
-    sf_minus(z, free, push, d);
+    if (limited) { /* else z went with the multipliers */
+        sf_combine(push, leader, mu, d);
+        sf_minus(z, free, push, d);
+    }
     if (sf_limit(rule, leader, z, limit) || limited || !known) {
         sf_rows_dot(at, leader, z, d);
     }
@@ -532,30 +519,50 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     }
     sf_combine(far, leader, pulls, d);
     sf_along(far, Z, 1.0, far, d);
-    double least = HUGE_VAL, share = gap > 0.0 && room > 0.0 ? sf_min(room / gap, 1.0) : 1.0;
-    share = is_growing ? share : sf_max(share, 1.0 / (1 << (SF_LENGTHS - 1)));
-    sf_along(wish, start, 1.0, X, d);
-    for (int ends = 0; !ends; share = sf_min(2.0 * share, 1.0)) {
-        ends = is_growing || share >= 1.0;
-        sf_along(W, X, share, way, d);
-        for (int k = 0; k < n; k++) {
-            const double more = share * (at_Z[k] - at_X[k]);
-            at_W[k] = at_X[k] + more;
+    const double there = sf_squared_distance(X, far, d), rest = sf_squared_distance(Z, far, d);
+    const double clearly = SF_CLEARLY * there; /* cuts that are guesses do not tell a depth: */
+    const double behind = errors.slope < HUGE_VAL ? sf_max(there - rest, 0.0) : 0.0;
+    for (int again = 0; again < 2; again++, h = 0.5 * h) {
+        const double worth = h > 0.0 ? 0.5 * behind / h : 0.0;
+        double least = HUGE_VAL, share = gap > 0.0 && room > 0.0 ? sf_min(room / gap, 1.0) : 1.0;
+        share = is_growing ? share : sf_max(share, 1.0 / (1 << (SF_LENGTHS - 1)));
+        sf_along(wish, start, 1.0, X, d);
+        for (int ends = 0; !ends; share = sf_min(2.0 * share, 1.0)) {
+            ends = is_growing || share >= 1.0;
+            sf_along(W, X, share, way, d);
+            for (int k = 0; k < n; k++) {
+                const double more = share * (at_Z[k] - at_X[k]);
+                at_W[k] = at_X[k] + more;
+            }
+            sf_push_from_cuts(W, at_W, leader, offsets, steep * h, d, work);
+            if (!errors.exact) {
+                status = sf_apply_reading(W, X, region->upper, s, steep * h, d, work);
+            }
+            sf_along(W, start, 1.0, W, d);
+            status = status == SF_OK ? sf_nearest(region, point, W, work) : status;
+            if (status != SF_OK) {
+                return status;
+            }
+            sf_minus(W, point, start, d);
+            const double off = sf_squared_distance(W, far, d);
+            if (!(off - worth * h < least - clearly)) {
+                continue; /* it is worse, however deep it is */
+            }
+            sf_rows_dot(at_W, leader, W, d);
+            double slack = HUGE_VAL; /* what -g can be there at most */
+            for (int k = 0; k < n; k++) {
+                slack = sf_min(slack, (offsets[k] - at_W[k]) / leader->inverses[k]);
+            }
+            const double deep = worth * sf_min(slack / steep, h);
+            const double found = off - deep;
+            if (found < least - clearly) { /* shares that lead to one point differ by less */
+                least = found;
+                sf_copy(wish, point, d);
+            }
         }
-        sf_push_from_cuts(W, at_W, leader, offsets, steep * h, d, work);
-        if (!errors.exact) {
-            status = sf_apply_reading(W, X, region->upper, s, steep * h, d, work);
-        }
-        sf_along(W, start, 1.0, W, d);
-        status = status == SF_OK ? sf_nearest(region, point, W, work) : status;
-        if (status != SF_OK) {
-            return status;
-        }
-        sf_minus(W, point, start, d);
-        const double off = sf_distance(W, far, d);
-        if (off < SF_CLEARLY * least) { /* shares that lead to one point differ in the last bit */
-            least = off;
-            sf_copy(wish, point, d);
+        const double here = there - worth * sf_min(room, h);
+        if (least < here - clearly || room < 0.5 * h || is_growing) {
+            break;
         }
     }
     return SF_OK;
@@ -639,6 +646,10 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
                 pulls[k] = kept + mu[k];
             }
         }
+        leader->outside[j] = 0.0;
+        for (int k = 0; k < n; k++) {
+            leader->outside[j] = sf_max(leader->outside[j], at[k] - leader->offsets[k]);
+        }
         sf_along(leader->Z, leader->Z, leader->trust.weights[j], point, d);
         sf_along(at_Z, at_Z, leader->trust.weights[j], at, n);
     }
@@ -660,8 +671,7 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         numbers[SF_START_VALUE] = region->upper;
     }
     const double D = numbers[SF_REACH], before = numbers[SF_ETA_INVERSE];
-    double *X = sf_take(&work, d), *products = sf_take(&work, K), *at_X = sf_take(&work, K);
-    double *at_Z = sf_take(&work, K);
+    double *X = sf_take(&work, d), *at_X = sf_take(&work, K), *at_Z = sf_take(&work, K);
     sf_minus(X, x, leader.start, d);
     const double squared = grad ? sf_dot(grad, grad, d) : 0.0, size = sqrt(squared);
     if (!(squared < HUGE_VAL)) {
@@ -672,8 +682,8 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
     info->note[2] = grad ? sf_dot(grad, X, d) : 0.0;
     info->note[3] = before;
     for (int j = 0; j < leader.leaders; j++) {
-        sf_minus(at_X, X, leader.points + (size_t)j * d, d);
-        info->lags[j] = grad ? sf_dot(at_X, grad, d) : 0.0;
+        sf_minus(wish, X, leader.points + (size_t)j * d, d);
+        info->lags[j] = grad ? sf_dot(wish, grad, d) : 0.0;
     }
     if (grad) {
         sf_along(leader.gradients, leader.gradients, 1.0, grad, d);
@@ -681,15 +691,15 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         numbers[SF_LAG] += info->lags[0];
         numbers[SF_WORST_LAG] = sf_max(numbers[SF_WORST_LAG], numbers[SF_LAG]);
         if (size > 0.0 && leader.leaders > 1) {
-            sf_trust_leaders(&leader, grad, size, d, work);
+            sf_trust_leaders(&leader, grad, size, d);
         }
     }
     /* The half-space of the round. Where slopes are guesses, a cut that an action has passed was
      * wrong, and moves there; where g may rise, a point that was outside may come in. */
     if (!(errors.slope < HUGE_VAL)) {
-        sf_rows_dot(products, &leader, X, d);
+        sf_rows_dot(at_X, &leader, X, d);
         for (int k = 0; k < leader.count; k++) {
-            leader.offsets[k] = sf_max(leader.offsets[k], products[k]);
+            leader.offsets[k] = sf_max(leader.offsets[k], at_X[k]);
         }
     }
     if (errors.drift != 0.0) {
@@ -700,7 +710,7 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         const double slope = errors.slope < HUGE_VAL ? errors.slope : 0.0;
         double noise = region->noise + errors.value + slope * (D + sf_norm(X, d));
         noise += errors.drift * seen->age;
-        newest = sf_add_cut(&leader, X, *seen->g, seen->s, noise, K, products, d, undo, work);
+        newest = sf_add_cut(&leader, X, *seen->g, seen->s, noise, K, d, undo, work);
         numbers[SF_COUNT] = leader.count;
     }
     const double worst = numbers[SF_WORST_LAG];
