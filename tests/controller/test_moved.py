@@ -68,6 +68,18 @@ def test_an_action_outside_leads_half_the_slack_back():
     assert controller.explain().is_proven
 
 
+def test_an_anchor_that_was_read_outside_is_not_called_proved_by_what_was_read_before():
+    controller = filtered()
+    controller.tell(proposal=[0.3, 0.3], **line([0.0, 0.0]))
+    assert controller.ask().any()
+    told = {"constraint_value": 0.1, "constraint_subgradient": [0.0, 1.0]}
+    with pytest.warns(PremiseWarning, match="where g may be 0.1: the way back begins"):
+        controller.tell(proposal=[0.0, 9.0], action=[0.0, 0.0], **told)  # its slack was 0.5
+    controller.ask()
+    assert not controller.explain().is_proven
+    assert controller.explain().bound == pytest.approx(0.1)
+
+
 def test_the_action_asked_for_is_no_deviation():
     controller, other = filtered(), filtered()
     x = controller.ask()

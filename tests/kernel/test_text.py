@@ -81,7 +81,9 @@ def test_every_compiler_gives_the_bits_of_the_extension(tmp_path, way, d):
 def test_the_text_calls_no_function_of_a_library_but_the_root():
     import re
 
-    text = "\n".join(path.read_text() for path in sorted(C.glob("*.h")) if path.stem != "games")
+    text = "\n".join(
+        path.read_text() for path in sorted(C.glob("*.h")) if path.stem not in ("games", "rounds")
+    )
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     called = set(re.findall(r"\b([a-z]\w*)\(", code)) - {"if", "for", "while", "defined", "sizeof"}
     own = {name for name in called if name.startswith("sf_")}

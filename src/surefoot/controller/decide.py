@@ -415,7 +415,7 @@ class Round:
         away = float(np.linalg.norm(played - loop.x))
         words = f"round {t}: an action {away:.3g} away from the one asked for was played"
         region = None if loop.info is None else loop.info.region
-        if region is not None and region.contains(played):
+        if upper <= 0 and region is not None and region.contains(played):
             return Breach(t, "action", f"{words}, which was certified too", "regret")
         if upper > 0:
             words += f", where g may be {upper:.3g}: the way back begins"

@@ -110,49 +110,15 @@ def c_vectors(
         state, info = algorithm.step(state, seen)
         rounds.append([*told, *g, *s.ravel()])
         ends.append([*state.x, info.bound])
+    tables: dict[str, list[Any]] = {"first": [x1], "told": rounds, "ends": ends}
     kind = "gradient" if algorithm.proposer.cost_gradients else "proposal"
-    return _named(
-        _VECTORS.format(
-            rounds=ROUNDS,
-            width=d + m + m * d,
-            m=m,
-            kind=kind,
-            start=_list(x1),
-            told=",\n    ".join(map(_list, rounds)),
-            ends=",\n    ".join(map(_list, ends)),
-        ),
-        name,
-    )
-
-
-_VECTORS = """\
-/* Rounds and the bits that follow, written by `surefoot export-c`: for a test of a compiler. */
-static inline int sf_test_vectors(void)
-{{
-    static const double start[SF_D] = {start};
-    static const double told[{rounds}][{width}] = {{
-    {told}}};
-    static const double ends[{rounds}][SF_D + 1] = {{
-    {ends}}};
-    static double state[SF_STATE], work[SF_SCRATCH];
-    if (sf_init(&sf_player, state, start) != SF_OK) {{
-        return -1;
-    }}
-    for (int t = 0; t < {rounds}; t++) {{
-        sf_feedback seen = {{0}};
-        sf_info info;
-        seen.{kind} = told[t];
-        seen.g = told[t] + SF_D;
-        seen.s = told[t] + SF_D + {m};
-        if (sf_step(&sf_player, state, &seen, work, &info) != SF_OK
-            || memcmp(state, ends[t], SF_D * sizeof(double)) != 0
-            || memcmp(&info.bound, &ends[t][SF_D], sizeof(double)) != 0) {{
-            return t + 1;
-        }}
-    }}
-    return 0;
-}}
-"""
+    lines = ["/* Rounds and the bits that follow, written by `surefoot export-c`. */"]
+    lines.append(f"#define SF_VECTOR_KIND {kind}")
+    for word, rows in tables.items():
+        numbers = ",\n    ".join(map(_list, rows))
+        size = f"[{len(rows)}][{len(rows[0])}]"
+        lines.append(f"static const double sf_vector_{word}{size} = {{\n    {numbers}}};")
+    return _named("\n".join([*lines, _text_of("rounds.h")]), name)
 
 
 class _Limit:
