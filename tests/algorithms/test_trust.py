@@ -54,6 +54,12 @@ def test_weights_are_weights_and_do_not_depend_on_the_scale_of_costs(seed):
     np.testing.assert_allclose(moved.weights, trust.weights, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-298, 1e200])
+def test_costs_whose_squares_are_no_doubles_teach_nothing(size):
+    trust = Trust.first(PRIOR)
+    assert reweigh(trust, size * np.array([1.0, 2.0, 3.0]), PRIOR) is trust
+
+
 @pytest.mark.parametrize("kind", ["random", "one is best", "alternating", "turning"])
 def test_no_leader_would_have_saved_more_than_the_theorem_says(kind):
     T, rng = 2_000, np.random.default_rng(4)

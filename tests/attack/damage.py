@@ -317,7 +317,7 @@ def look(what: str, opened: Results, address: str) -> str:
     found = outcome(what, lambda: opened.get(address))
     if isinstance(found, DamagedCellError):
         return "damaged"
-    if isinstance(found, Exception):
+    if found is None or isinstance(found, Exception):
         return "missing"
     wanted = cell(int(address[1:]))
     same = found.spec == wanted.spec and all(

@@ -75,14 +75,19 @@ def test_json_has_the_same_facts_as_data(desk):
 
 def test_files_hold_every_round_bit_for_bit(desk):
     played(desk.folder / "j.db")
-    code, out, _ = desk.do("journal j.db --csv j.csv")
-    assert (code, out) == (0, "csv      j.csv\n")
+    code, out, _ = desk.do("journal j.db --csv j.csv --parquet j.parquet")
+    assert (code, out) == (0, "csv      j.csv\nparquet  j.parquet\n")
     record = read_journal(desk.folder / "j.db")
     with (desk.folder / "j.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [float(r["g"]) for r in rows] == [r.g for r in record.rounds]
     assert [float(r["action_1"]) for r in rows] == [r.action[1] for r in record.rounds]
     assert rows[0]["bound"] == ""
+    from pyarrow import parquet
+
+    table = parquet.read_table(desk.folder / "j.parquet")
+    assert table["bound"].to_pylist() == [r.bound for r in record.rounds]
+    assert table.column_names == list(rows[0])
 
 
 class Elements(html.parser.HTMLParser):

@@ -2,6 +2,7 @@ import pytest
 
 from surefoot.algorithms import ALGORITHMS
 from surefoot.experiments.build import PROBLEMS
+from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
 MORE = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex", "MovingBalls.default"]
@@ -12,7 +13,8 @@ def test_every_algorithm_and_every_problem_is_listed(desk):
     code, out, err = desk.do("list")
     assert (code, err) == (0, "")
     first = [line.split()[0] for line in out.splitlines() if line]
-    assert first == ["algorithm", *NAMES, *MORE, "problem", *PROBLEMS]
+    cited = [work.work.split()[0] for work in (*BIBLIOGRAPHY, *NEIGHBOURS)]
+    assert first == ["algorithm", *NAMES, *MORE, "problem", *PROBLEMS, "work", *cited]
 
 
 def test_every_algorithm_has_feedback_promise_and_work(desk):
@@ -37,6 +39,21 @@ def test_the_source_of_a_tuning_is_its_own(desk):
     assert found["FrankWolfe.textbook"]["rule"] == "as recalled"
     assert found["FrankWolfe.tuned"]["from"].startswith("Weibel")
     assert found["FrankWolfe.tuned"]["rule"] == "as recalled"
+
+
+def test_the_literature_says_what_runs_here_and_what_does_not(desk):
+    rows = {e["work"]: e for e in desk.do("list literature --json").data["literature"]}
+    assert rows["Guo et al. 2022"]["here"] == [{"name": "RECOO"}]
+    assert rows["Hu et al. 2023"]["as"] == "out of scope"
+    assert "Riemannian" in rows["Hu et al. 2023"]["note"]
+    assert rows["Polyak 2001"] == {
+        "work": "Polyak 2001",
+        "here": [{"name": "deep_cut"}],
+        "as": "offline",
+        "note": "",
+    }
+    assert rows["Hamoud et al. 2025"]["as"] == "neighbour"
+    assert "Riemannian" in desk.do("list literature").out
 
 
 def test_moving_balls_are_described_with_what_they_ask_for(desk):

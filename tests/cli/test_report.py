@@ -32,7 +32,9 @@ def test_the_results_file_itself_may_be_given(desk, no_figures):
 
 
 @pytest.mark.slow  # xarray takes seconds to load
-@pytest.mark.parametrize(("form", "suffix"), [("csv", "csv"), ("netcdf", "nc")])
+@pytest.mark.parametrize(
+    ("form", "suffix"), [("csv", "csv"), ("parquet", "parquet"), ("netcdf", "nc")]
+)
 def test_an_export_stands_beside_the_results(desk, no_figures, form, suffix):
     desk.run()
     code, out, _ = desk.do(f"report out/limits --export {form}")

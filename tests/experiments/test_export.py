@@ -173,7 +173,17 @@ def test_paths_may_be_left_out(results):
     assert "regret" in data
 
 
-@pytest.mark.parametrize("name", ["table.csv", "arrays.nc"])
+def test_a_parquet_file_has_the_types_of_what_it_holds(results, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    export.write(results, tmp_path / "table.parquet")
+    table = parquet.read_table(tmp_path / "table.parquet")
+    types = {field.name: str(field.type) for field in table.schema}
+    assert types["horizon"] == types["count"] == "int64"
+    assert types["regret"] == types["constants.G_f"] == "double"
+    assert types["parameters.eta"] == types["problem"] == "string"  # 0.1 here, "auto" there
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet", "arrays.nc"])
 def test_an_experiment_with_nothing_played_is_an_empty_table(name, tmp_path):
     with Results.write(tmp_path / "results.sqlite") as results:
         results.set_plan([place("a")])

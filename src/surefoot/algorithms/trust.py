@@ -69,7 +69,7 @@ def reweigh(trust: Trust, losses: Array, at_first: Array) -> Trust:
     saved = float(trust.weights @ losses) - losses
     saved = np.where(np.abs(saved) > EQUAL * np.abs(losses).max(), saved, 0.0)
     largest = max(trust.largest, float(np.abs(saved).max()))
-    if not 0.0 < largest < math.inf:
+    if not 1e-150 < largest < 1e150:  # its square would not be a double
         return trust
     before = np.minimum(trust.rates, 0.5 / largest)
     logs = trust.logs * np.where(trust.rates < math.inf, before / trust.rates, 1.0)

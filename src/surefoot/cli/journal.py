@@ -21,6 +21,9 @@ def journal(
         int | None, option("N", "Explain the decision of one round.", "--round", min=1)
     ] = None,
     csv: Annotated[Path | None, option("OUT", "Write the rounds as CSV.", "--csv")] = None,
+    parquet: Annotated[
+        Path | None, option("OUT", "Write the rounds as Parquet.", "--parquet")
+    ] = None,
     page: Annotated[
         Path | None, option("OUT", "Write a page with the run drawn, as HTML.", "--page")
     ] = None,
@@ -45,7 +48,7 @@ def journal(
         raise UsageError(f"'{file}' is not a file: give the journal of a controller")
     record = read_journal(file, latest=last)
     one = None if round_ is None else _round(file, round_, record)
-    files = {"csv": csv, "page": page}
+    files = {"csv": csv, "parquet": parquet, "page": page}
     written = {name: path for name, path in files.items() if path is not None}
     for kind, path in written.items():
         _write(kind, record, path)
@@ -119,11 +122,12 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
 
 
 def _write(kind: str, record: JournalRecord, path: Path) -> None:
-    from surefoot.experiments.export import columns_to_csv
+    from surefoot.experiments.export import columns_to_csv, columns_to_parquet
     from surefoot.experiments.page.journal import JournalPage, write_journal_page
 
-    if kind == "csv":
-        columns_to_csv(record.columns(), path)
+    if kind != "page":
+        write = columns_to_csv if kind == "csv" else columns_to_parquet
+        write(record.columns(), path)
         return
     worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
     outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"

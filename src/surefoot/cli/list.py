@@ -24,7 +24,9 @@ HORIZON = 10**12
 def list_(
     what: Annotated[
         str | None,
-        argument("algorithms|problems|NAME", "What to list, or the name of one to describe."),
+        argument(
+            "algorithms|problems|literature|NAME", "What to list, or the name of one to describe."
+        ),
     ] = None,
     plugin: Plugins = None,
     json: Json = False,
@@ -34,7 +36,8 @@ def list_(
     For each algorithm and each of its theorems: the feedback needed per round, the promise (on the
     constraint and on the regret), the work per update, where it comes from, and whether its rule is
     that of the source. For each problem: a description; `surefoot calibrate` shows which theorems
-    apply to it. Give the name of one to see its tunings and parameters, or its arguments.
+    apply to it. For each work of the paper's bibliography: what runs here. Give the name of one to
+    see its tunings and parameters, or its arguments.
 
     Examples:
       surefoot list
@@ -53,12 +56,11 @@ def list_(
     elif what in PROBLEMS:
         one = _problem(what)
         show(json, {"problem": one}, _details(one))
-    elif what in (None, "algorithms", "problems"):
-        found = {"algorithms": _algorithms(), "problems": _problems()}
-        found = found if what is None else {what: found[what]}
+    elif what is None or what in _KINDS:
+        found = {kind: make() for kind, make in _KINDS.items() if what in (None, kind)}
         show(json, found, _tables(found))
     else:
-        known = ["algorithms", "problems", *PROBLEMS, *rules]
+        known = [*_KINDS, *PROBLEMS, *rules]
         raise UsageError(unknown("name", str(what), known, YOUR_OWN))
 
 
@@ -138,6 +140,18 @@ def _problems() -> list[Facts]:
     return [_problem(name) for name in PROBLEMS if ":" not in name]
 
 
+def _literature() -> list[Facts]:
+    from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
+
+    return [
+        {"work": work, "here": [{"name": one} for one in here], "as": standing, "note": note}
+        for work, standing, here, note in (*BIBLIOGRAPHY, *NEIGHBOURS)
+    ]
+
+
+_KINDS = {"algorithms": _algorithms, "problems": _problems, "literature": _literature}
+
+
 def _problem(name: str) -> Facts:
     from surefoot.experiments.build import PROBLEMS
 
@@ -194,7 +208,7 @@ def _first_line(thing: Any) -> str:
 def _tables(found: Mapping[str, Sequence[Facts]]) -> Iterator[str]:
     for i, (kind, things) in enumerate(found.items()):
         yield from ("",) * bool(i)
-        yield from _table(kind.removesuffix("s"), things)
+        yield from _table("work" if kind == "literature" else kind.removesuffix("s"), things)
 
 
 def _table(first: str, things: Sequence[Facts]) -> Iterator[str]:

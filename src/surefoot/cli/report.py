@@ -21,6 +21,7 @@ class Format(StrEnum):
     """Formats that results can be exported to."""
 
     csv = "csv"
+    parquet = "parquet"
     netcdf = "netcdf"
 
 
@@ -29,7 +30,7 @@ def report(
     export: Annotated[
         list[Format] | None,
         option(
-            "csv|netcdf",
+            "csv|parquet|netcdf",
             "Also write the results in this format; may be given more than once.",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Exports: a tidy table as CSV, labelled arrays as xarray and netCDF.
+"""Exports: a tidy table as CSV or Parquet, labelled arrays as xarray and netCDF.
 
 A table has one row per problem, algorithm, horizon and trial: every number of the trial, and every
 fact of its cell under a dotted name (``constants.G_f``, ``guarantee.regret_bound``). Paths and
@@ -56,16 +56,19 @@ def write_whole(path: PathLike) -> Iterator[Path]:
 
 
 def write(results: Results, path: Path) -> None:
-    """Write results in the format that a path ends in: .csv or .nc (netCDF 4)."""
+    """Write results in the format that a path ends in: .csv, .parquet or .nc (netCDF 4)."""
     if path.suffix == ".csv":
         to_csv(results, path)
+    elif path.suffix == ".parquet":
+        table = {name: _as_one_type(values) for name, values in _columns(results).items()}
+        columns_to_parquet(table, path)
     elif path.suffix == ".nc":
         need("h5netcdf", "export", "the netCDF export")
         data = to_xarray(results)
         with write_whole(path) as draft:
             data.to_netcdf(draft, engine="h5netcdf")
     else:
-        raise InvalidValueError(f"path must end in .csv or .nc, got '{path}'")
+        raise InvalidValueError(f"path must end in .csv, .parquet or .nc, got '{path}'")
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -89,6 +92,14 @@ def columns_to_csv(columns: Mapping[str, Sequence[Value]], path: PathLike) -> No
         writer = csv.writer(file)
         writer.writerow(map(_shown, columns))
         writer.writerows(map(_shown, row) for row in zip(*columns.values(), strict=True))
+
+
+def columns_to_parquet(columns: Mapping[str, Sequence[Value]], path: PathLike) -> None:
+    """Write columns of equal length as Parquet; a missing value is null."""
+    arrow = need("pyarrow", "export", "the Parquet export")
+    parquet = need("pyarrow.parquet", "export", "the Parquet export")
+    with write_whole(path) as draft:
+        parquet.write_table(arrow.table(dict(columns)), draft)
 
 
 def _facts(row: Row) -> dict[str, Value]:

@@ -81,7 +81,7 @@ static inline void sf_reweigh(const sf_trust *trust, const double *losses)
         saved[k] = fabs(saved[k]) > SF_EQUAL * worst ? saved[k] : 0.0;
         largest = sf_max(largest, fabs(saved[k]));
     }
-    if (!(largest > 0.0 && largest < HUGE_VAL)) {
+    if (!(largest > 1e-150 && largest < 1e150)) { /* its square would not be a double */
         return;
     }
     *trust->largest = largest;
