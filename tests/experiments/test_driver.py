@@ -489,9 +489,10 @@ def test_ctrl_c_in_this_process_ends_after_the_cell(work, folder):
         if event.done == 2:
             signal.raise_signal(signal.SIGINT)
 
+    before = signal.getsignal(signal.SIGINT)
     outcome = run(work.spec(), folder, workers=0, progress=press)
     assert (outcome.done, outcome.interrupted) == (2, True)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
     assert run(work.spec(), folder, workers=0).done == 2
 
 
