@@ -97,11 +97,14 @@ def test_mistakes_are_one_sentence_each():
 
 
 def test_a_step_of_the_ball_by_hand():
-    # From 0 with radius 1: the far point is (0, 0.7) for the first gradient, inside the ball.
+    # From 0 with radius 1: for the first gradient the far points are r = 0.7, r/4, r and 4r up, and
+    # the ball cuts off the last.
     rule, limit = make_rule(None, 2, 1.0)
     w = Weights(rule, 2)
     w.descend(np.array([0.0, -3.0]), *limit.query_all(w.x))
-    np.testing.assert_allclose(w.x, [0.0, 0.5**0.5], rtol=1e-12)
+    r = 0.5**0.5
+    wanted = 0.925 * r + 0.025 * (r / 4 + r + 1.0)
+    np.testing.assert_allclose(w.x, [0.0, wanted], rtol=1e-9)
     assert sigmoid(800.0) == 1.0
     assert logistic_slope(0.0, 1.0) == -0.5
 

@@ -167,7 +167,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
     feasible set: on costs that have a distribution the regret is close to that of dual averaging
     that knows the set. The last line, pruning, forgets what has no effect: the other far points
     follow costs that change. The weights follow what each point would have cost
-    (:func:`~surefoot.algorithms.trust.reweigh`), so that nobody has to choose; their mean is
+    (``algorithms.trust.reweigh``), so that nobody has to choose; their mean is
     certified, because the region is convex.
 
     The parameters are those of :class:`~surefoot.algorithms.Averaging`, and ``knowledge``: the

@@ -19,8 +19,6 @@ The address of a cell that uses one of them includes a hash of the module's file
 beside it that it imports.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import importlib

@@ -11,8 +11,6 @@ whole problem, such as the rows of a random polytope, comes from its own argumen
 root plays other costs on the same set.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

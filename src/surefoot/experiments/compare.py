@@ -1,7 +1,5 @@
 """Compare players of any kind on one problem, from Python, in memory."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import re

@@ -4,8 +4,6 @@ All are a :class:`concurrent.futures.Executor`, and give the same results bit fo
 every process has one thread of its own: libraries that start more sum in another order.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Results as rows: one per problem, algorithm and horizon, with its blocks of trials joined."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias

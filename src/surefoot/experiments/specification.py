@@ -5,8 +5,6 @@ describes: every table by its declared parameters, every problem by its own func
 by its own constructor. All mistakes are reported at once, each with the path of its key.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Read and write specifications as TOML, and begin one; mistakes are told with their lines."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -11,7 +11,7 @@ from surefoot.experiments.figures.plane import paper_actions
 from surefoot.experiments.figures.sheet import Handle, Options, in_style, look_of
 from surefoot.experiments.figures.violation import MEASURES, draw_instants
 from surefoot.experiments.paper import READ_AT, read_data
-from surefoot.experiments.rows import Row
+from surefoot.experiments.rows import Row, algorithms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ def _draw_published(ax: Axes, values: Mapping[int, float], row: Row) -> Handle:
 def save_panels(
     rows: Sequence[Row], panels: Panels, folder: Path | str, formats: Sequence[str] = ("pdf", "svg")
 ) -> list[Path]:
-    """Write Figures 1 and 2 of the paper in each setting.
+    """Write Figures 1 and 2 of the paper in each setting that was played.
 
     Args:
         rows: the rows of a reproduction.
@@ -107,7 +107,11 @@ def save_panels(
         Figure 2.
     """
     saved: list[Path] = []
-    for title, shown in panels.settings:
+    played = set(algorithms(rows))
+    for title, wanted in panels.settings:
+        shown = [(label, name) for label, name in wanted if label in played]
+        if not shown:
+            continue
         path = Path(folder) / f"paper-{file_name(title)}"
         saved += save_figure(paper_figure(rows, panels, dict(shown)), path, formats)
         # The paper's Figure 2 has its algorithm and DPP.

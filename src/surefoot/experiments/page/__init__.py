@@ -1,7 +1,5 @@
 """Write one page per experiment: a single file that opens anywhere, offline."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
@@ -79,7 +77,7 @@ def write_report(
     claims = claims_of(results)  # nothing is drawn before
     figures, stems = folder / "figures", file_names(problems(rows))
     panels = paper_panels()
-    is_paper = bool(claims) and panels.problem in stems
+    is_paper = bool(claims) and {panels.problem, panels.violation_problem} <= stems.keys()
     jobs = [partial(save_panels, rows, panels, figures)] if is_paper else []
     for problem, stem in stems.items():
         own = [row for row in rows if row.problem == problem]

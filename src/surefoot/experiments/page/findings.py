@@ -1,7 +1,5 @@
 """What was found, in words: verdicts of all pairs, who stayed inside, what was reproduced."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The page of a journal: one live run drawn, in a single file without a script."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@
 where it is at home. What is plain data is in the TOML files beside them.
 """
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 

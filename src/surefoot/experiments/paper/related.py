@@ -5,8 +5,6 @@ by round, so that every call of an oracle is counted. The repository's ``make re
 with a ring of agents, and writes the tables of the page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

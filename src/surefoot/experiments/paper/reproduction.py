@@ -15,8 +15,6 @@ breaks, and in which round, is part of the result. What the paper's figures show
 what was measured, with a verdict on each (:func:`claims`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ rows that need one in every round are played there for fewer rounds and trials, 
 that cannot be compiled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
