@@ -12,8 +12,6 @@ With pytest, one test for each check and backend::
 And checks of what an algorithm is given: ``check_constraint`` and ``check_costs``.
 """
 
-from __future__ import annotations
-
 import importlib
 import pickle
 import sys

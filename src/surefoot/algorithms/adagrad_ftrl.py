@@ -1,7 +1,5 @@
 """AdaGrad per coordinate on a box, as a leader that adds up gradients; and its regret."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple, Self
 

@@ -6,8 +6,6 @@ length of a step, :math:`\nu^2 = \|s\|^2 - 2\beta g` the squared slope on the sp
 certified ball. docs/curvature.md has the proofs.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

@@ -7,8 +7,6 @@ the form of what was told, or refuses the round, the caller lets Python play, fr
 so there is one place that makes sentences, and an engine may change in the middle of a run.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Any rule with feedback that comes late."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, NamedTuple
 

@@ -9,8 +9,6 @@ with :math:`r_t` the longest step that the region certifies. The wish is where t
 step to :math:`y_t` off.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

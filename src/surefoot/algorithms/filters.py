@@ -1,7 +1,5 @@
 """Filters from any proposed next action to one that is certainly feasible."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from surefoot.algorithms.certified import Certified, Name, Parts, Proposals

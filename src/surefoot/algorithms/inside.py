@@ -5,8 +5,6 @@ played, and u any feasible action. The results are standard. Their short proofs 
 the constants are used.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

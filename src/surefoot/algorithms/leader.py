@@ -53,8 +53,6 @@ stays within D, ascends along the newest cut alone, before the gradient is added
 start to the leader that the hull of their two certified balls allows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -5,8 +5,6 @@ In the theorems, D is the largest distance from the start to a point of the ball
 gradient.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar, final
 

@@ -5,8 +5,6 @@ set X, :math:`\Delta` is the most that the first cost can fall on X, and
 :math:`\nu_* > 0` has :math:`\|s\|^2 + 2\beta|g| \ge \nu_*^2` on X: no slope is 0 on the boundary.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

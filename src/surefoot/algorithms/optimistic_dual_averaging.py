@@ -1,7 +1,5 @@
 """Dual averaging that counts on a forecast of the next gradient; and its regret."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, NamedTuple, Self
 

@@ -30,8 +30,6 @@ In code the leaders see the matrix :math:`X_t = (x_t - x_1)\phi_t^\top/\|\phi_t\
 behind the policy, the last sum, has no bound in advance; it is observed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple

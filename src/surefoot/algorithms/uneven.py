@@ -18,8 +18,6 @@ radius :math:`\min_i -g_i/G_i`, where one :math:`G_g = \max_i G_i` for all leave
 :math:`\min_i -g_i/\max_i G_i`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, final

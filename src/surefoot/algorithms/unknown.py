@@ -25,8 +25,6 @@ the last two :math:`\hat G` are at most G, and :math:`1 + 1/(1-q) \le 1/(q(1-q))
 \theta^{-4}` and :math:`\theta^{-2}`. ∎
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The command line: one file per command."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Exit codes, and one sentence on standard error for what went wrong."""
 
-from __future__ import annotations
-
 import traceback
 from typing import Any
 

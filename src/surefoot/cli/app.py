@@ -1,7 +1,5 @@
 """The program: its commands, and the options that all of them have."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Annotated

@@ -1,7 +1,5 @@
 """``surefoot check``: was every action of a journal certified before it was played?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``surefoot export-c``: the certified step of a player as one C99 header."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """``surefoot new``: a specification to start from."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``surefoot reproduce``: the paper's experiment, with a verdict on each figure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

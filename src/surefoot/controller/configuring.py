@@ -1,7 +1,5 @@
 """Make a player from plain data: the name of a class of the library, and its numbers."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace

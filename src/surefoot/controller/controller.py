@@ -1,7 +1,5 @@
 """A rule or a filter in a live loop: ask for an action, play it, tell what was observed."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Mapping

@@ -19,8 +19,6 @@ event          g fixed                              g rises by at most v per rou
 Holding and the way back are proved in :mod:`surefoot.controller.way_back`.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping

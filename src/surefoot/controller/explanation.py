@@ -1,7 +1,5 @@
 """Why the current action may be played."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Read what a live loop is told: float64 copies of it, or one sentence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Many controllers of one kind in one process: told by arrays, one durable line a round for all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

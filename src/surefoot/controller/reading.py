@@ -1,7 +1,5 @@
 """Read a journal as a record for people: its rounds, notes and contradictions."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections import deque

@@ -1,7 +1,5 @@
 """What the lines of a journal say: runs, states, rounds and orders as plain data, and back."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator, Mapping

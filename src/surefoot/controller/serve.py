@@ -4,8 +4,6 @@ Requests and answers are versioned by :data:`PROTOCOL`; docs/serve.md has the sc
 that cannot be served is answered by one sentence and changes nothing.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math

@@ -16,8 +16,6 @@ proved when :math:`\alpha` is used up. If g is not convex the way back may leave
 where that is known, a itself is played at once, and no speed is accepted.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple, TypeAlias
 

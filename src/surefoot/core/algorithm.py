@@ -5,8 +5,6 @@ is the class that it derives from: :class:`OneConstraint`, :class:`EachConstrain
 :class:`CostsOnly`. The constructors that a theorem tunes are marked with :func:`tuning`.
 """
 
-from __future__ import annotations
-
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping

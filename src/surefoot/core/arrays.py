@@ -6,8 +6,6 @@ torch. Each has a short path for floats and 1-D NumPy arrays, and a general one 
 standard.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -5,8 +5,6 @@ libraries' arrays are converted if nothing is lost. Values that do not exist yet
 gradients (torch) are left as they are.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import warnings

@@ -1,7 +1,5 @@
 """The errors that the library raises on purpose: one root, one sentence each."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 

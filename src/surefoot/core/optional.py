@@ -1,7 +1,5 @@
 """Optional dependencies, imported when first needed; a missing one is one clear sentence."""
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 

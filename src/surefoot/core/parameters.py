@@ -16,8 +16,6 @@ A number may be a column ``(B, 1)``, a row for each run of a batch. A parameter 
 None may be None.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Callable

@@ -16,8 +16,6 @@ a number nor an object has a table of its own: ``{"tuple": [...]}``, ``{"list": 
 ``{"given": "domain", "kind": "Mine"}`` for what is no plain data and must be given again.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import importlib

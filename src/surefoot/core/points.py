@@ -1,7 +1,5 @@
 """Input checks and reductions shared by all sets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable

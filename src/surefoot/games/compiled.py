@@ -5,8 +5,6 @@ and C plays its blocks, in one thread per core; the bits do not depend on how ma
 the rounds, their watch and the sentences about lost runs are those of the other engines.
 """
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A game of several agents on a network, each with its own costs and constraint."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Fit the exponent at which regret grows: a line through log regret against log T."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

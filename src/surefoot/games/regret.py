@@ -1,7 +1,5 @@
 """Regret, always with its comparator: a fixed one, one that moves, or that of an interval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple

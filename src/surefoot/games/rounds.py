@@ -1,7 +1,5 @@
 """Play round by round: each run by itself on any backend, or many as one array program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import is_dataclass

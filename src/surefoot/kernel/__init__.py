@@ -14,8 +14,6 @@ step is and is what the C is tested against. What the kernel does not have, Pyth
 Actions of the two differ in the last digits. ``player.engine`` says which one plays a player.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType

@@ -4,8 +4,6 @@
 arrays alone; :mod:`surefoot.games.compiled` writes a game as these arrays.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from itertools import pairwise

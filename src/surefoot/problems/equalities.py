@@ -1,7 +1,5 @@
 """Equalities that are known: balances, budgets that are spent, loads that must be met."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -23,8 +23,6 @@ value at a point that is feasible: a query outside is drawn back towards an inte
 slack :math:`\alpha` until convexity gives :math:`g \le 0`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias, TypeGuard
 

@@ -18,8 +18,6 @@ by at most :math:`G_g` per unit of length: :math:`\psi` changes by at most the w
 :math:`f(x) - f(x^*) \ge c^\top(x - x^*) = \|c\|(p^* - p)`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from surefoot.core.arrays import norm

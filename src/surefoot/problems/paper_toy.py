@@ -6,8 +6,6 @@ r"""The paper's experiment on the published random streams, and a variant whose 
 so does this module.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import NamedTuple

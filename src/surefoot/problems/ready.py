@@ -5,8 +5,6 @@ from that seed alone, each run's from its own generator: other costs on the same
 or fewer runs are the first of more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

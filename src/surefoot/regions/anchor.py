@@ -12,8 +12,6 @@ which is at most -c from :math:`\theta = (h+c)/(h+\alpha)` on, for :math:`c \le 
 an x that is not feasible, and without a slope or a constant.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from surefoot.core.arrays import round_up, where

@@ -13,8 +13,6 @@ A reading that errs counts as the least of :math:`\hat g + \nu` and of what was 
 that nobody measured as what was certified; the sum is rounded up.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, NamedTuple
 
 from surefoot.core.arrays import round_up

@@ -1,7 +1,5 @@
 """What a region refuses, and what a reading says that is impossible if the constants are right."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -18,8 +18,6 @@ the same, one-sided: a larger c is never better    :math:`G_c\|[c - c']_+\|`; 0 
 numbers, its *place*, is read once, when it is told: behind that nobody calls a function of yours.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar

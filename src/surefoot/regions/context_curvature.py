@@ -22,8 +22,6 @@ everywhere, the action is pulled to the deepest one, for which g must be convex
 (:mod:`surefoot.regions.anchor`).
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple
 
 from surefoot.core.arrays import round_up

@@ -13,8 +13,6 @@ A grid is not convex: rules that project onto their domain by themselves refuse 
 learn in the box, and a hull certify on the grid.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any, ClassVar
 

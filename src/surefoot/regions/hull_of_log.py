@@ -35,8 +35,6 @@ deepest point, by the share :math:`m/\sigma` of its slack :math:`\sigma`, with
 this is so up to rounding.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple

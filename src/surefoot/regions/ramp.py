@@ -32,8 +32,6 @@ Rounding: with m what a hull takes off a slack (:mod:`surefoot.regions.hull`),
 which leaves :math:`g_{t+1}(y)` below 0 by more than m.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

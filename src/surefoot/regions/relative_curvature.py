@@ -25,8 +25,6 @@ around x. Errors of values and slopes are allowed for as there, :math:`\|s\|` wi
 slope; so is rounding, which takes more than :math:`(n+8)2^{-53}` of the radius.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

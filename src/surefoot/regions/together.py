@@ -6,8 +6,6 @@ such point is found by cuts and checked by every region and by K
 (:mod:`surefoot.regions.nearest`).
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace

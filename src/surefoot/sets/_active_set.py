@@ -5,8 +5,6 @@ after the other, the most violated first, and leave it where a multiplier would 
 change of the set shortens what is left, so there are finitely many.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The ellipsoid."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import field
 

@@ -1,7 +1,5 @@
 """Half-spaces: the projection behind the Polyak feasibility step, and the set."""
 
-from __future__ import annotations
-
 import math
 from typing import NoReturn
 

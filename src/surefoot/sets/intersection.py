@@ -1,7 +1,5 @@
 """The intersection and the product of sets, projected onto by the projection onto each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property, reduce

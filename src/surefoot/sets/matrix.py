@@ -1,7 +1,5 @@
 """Balls of matrices, for actions that are the entries of a matrix, row by row."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 

@@ -6,8 +6,6 @@ its distance from the true projection is bounded by multipliers that only need t
 :meth:`Polytope.nearest`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The simplex, and the threshold shared by projections onto it and onto l1 balls."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

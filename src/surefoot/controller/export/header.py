@@ -1,7 +1,5 @@
 """The certified step of a player as one C99 header: the kernel's own text, with its constants."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap

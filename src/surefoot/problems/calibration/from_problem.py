@@ -3,8 +3,6 @@
 The constraint is asked around the point without leaving the feasible set.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

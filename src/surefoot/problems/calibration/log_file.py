@@ -1,7 +1,5 @@
 """A log in a file: which columns are actions, values of g, slopes and contexts."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

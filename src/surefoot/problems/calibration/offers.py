@@ -1,7 +1,5 @@
 """Try every theorem of the catalogue with proved and estimated constants, and report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

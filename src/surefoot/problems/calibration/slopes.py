@@ -1,7 +1,5 @@
 """Slopes that nobody measures: from differences of values, and through a sensitivity matrix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

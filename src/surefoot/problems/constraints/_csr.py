@@ -1,7 +1,5 @@
 """The rows of a sparse constraint; imported only where SciPy is wanted."""
 
-from __future__ import annotations
-
 from scipy.sparse import csr_array
 
 

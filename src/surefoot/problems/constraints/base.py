@@ -1,7 +1,5 @@
 """The base of every constraint: a convex g with its value and a subgradient."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from typing import final

@@ -1,7 +1,5 @@
 """Constraints made of others: the largest of several, one shifted, one asked where played."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import final

@@ -1,7 +1,5 @@
 """Conditional value at risk of a linear loss over scenarios."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from surefoot.core.arrays import convert_like, dot, namespace

@@ -1,7 +1,5 @@
 """Constraints from a user's own functions: a value and a subgradient, or one for JAX."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar

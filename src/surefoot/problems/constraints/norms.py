@@ -1,7 +1,5 @@
 """Norms as constraints: Euclidean, l1, largest entry, and those of a matrix's singular values."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

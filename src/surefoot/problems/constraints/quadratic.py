@@ -1,7 +1,5 @@
 """Ellipsoids, quadratics and second-order cones as constraints."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Find a strictly feasible point to start from, and the slack that exists."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

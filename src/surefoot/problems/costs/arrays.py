@@ -3,8 +3,6 @@
 The losses of learning see the action through a score, the inner product with a round's features.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self, final
 
