@@ -72,7 +72,7 @@ def play_led(player, d, rounds, look=1):
 @pytest.mark.parametrize("name", NAMES)
 def test_actions_and_bounds_are_python_s_up_to_rounding(name, d):
     player = players(d)[name]
-    assert max(play_led(player, d, 150)) <= 1e-12
+    assert max(play_led(player, d, 60)) <= 1e-12
 
 
 @pytest.mark.slow
