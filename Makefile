@@ -86,7 +86,7 @@ $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
-	@echo 'about a minute on two free cores'
+	@echo 'about 70 seconds on two idle cores, installation included'
 	@# Empty is unset: what is imported is compiled once and not by each process.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/surefoot reproduce
 
