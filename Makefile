@@ -20,7 +20,7 @@ CASES  := $(VENV)-cases/bin/pip install --quiet --disable-pip-version-check --co
 # The short version of each case, and the tests of those that its environment can play.
 PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
 	printf '%s\n' $(2) | xargs -P 2 -I{} sh -c 'said=$$($(1)/bin/python -m cases.{} --small) && echo "{}:\n$$said"'; \
-	$(1)/bin/pytest -q -n 2 -m cases cases
+	$(1)/bin/pytest -q -n 2 -m cases $(3)
 
 # Types take one core for a while and the tests have a tail: side by side they are done sooner.
 BESIDE := $(MAKE) --no-print-directory --jobs 2
@@ -137,10 +137,10 @@ cases: $(VENV)-cases/stamp $(VENV)-cases-torch/stamp ## short versions of all ca
 	@$(BESIDE) cases-ci cases-torch
 
 cases-ci: $(VENV)-cases/stamp ## those of them that need no PyTorch
-	@$(call PLAY,$(VENV)-cases,$(LIGHT)); $(VENV)-cases/bin/pytest -q --noconftest tests/adapters/test_pandapower.py
+	@$(call PLAY,$(VENV)-cases,$(LIGHT),cases); $(VENV)-cases/bin/pytest -q --noconftest tests/adapters/test_pandapower.py
 
 cases-torch: $(VENV)-cases-torch/stamp
-	@$(call PLAY,$(VENV)-cases-torch,$(HEAVY))
+	@$(call PLAY,$(VENV)-cases-torch,$(HEAVY),$(HEAVY:%=cases/%))
 
 gallery: $(VENV)/demo.stamp ## write docs/cases.md and cases/README.md from the READMEs of the cases
 	$(BIN)/python -m cases.gallery

@@ -65,7 +65,8 @@ int main(int count, char **words)
         rule.gradient_bound = uniform() < 0.2 ? 1e-3 : 0.0, rule.keep_start = 1;
         rule.rho = pow(10.0, -6.0 * uniform()), rule.decreasing = uniform() < 0.5;
         rule.scale = 4.0, rule.eta = uniform() < 0.5 ? 1e6 : 0.0, rule.as_steps = uniform() < 0.5;
-        rule.beta = &beta;
+        rule.beta = &beta, rule.points = uniform() < 0.5 ? 1 : SF_LEADERS;
+        rule.far = rule.points > 1 ? 0.9 : 0.0;
         rule.value_error = uniform() < 0.3 ? 0.01 * uniform() : 0.0;
         double *state = calloc(sf_state_size(&rule), 8), *work = malloc(8 * sf_scratch_size(&rule));
         if (sf_init(&rule, state, x1) != SF_OK) {

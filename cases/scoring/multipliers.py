@@ -34,6 +34,7 @@ class Multipliers:
 
     def __init__(self, kind: str, rate: float, rows: int) -> None:
         torch.set_num_threads(1)
+        torch.set_default_dtype(torch.float32)  # of the multipliers, which take the default
         self._kind, self._rate, self._rows = kind, rate, rows
 
     def init(self, x1: Array) -> _Played:
