@@ -109,11 +109,12 @@ const Surefoot = (() => {
       const bound = Math.min(most + noise, 0);
       const now = `g = ${general(seen.last_value)} now`;
       const then = `g = ${general(value)} in round ${round}`;
-      const both = `${then} and ${general(seen.last_value)} now; from ${general(share)} of the way between them`;
+      const between = (1 - share) * value + share * seen.last_value;
+      const so = `so at most ${general(between)} at ${general(share, 6)} of the way from then to now`;
+      const both = `${then} and ${general(seen.last_value)} now; ${so}`;
       const atMost =
         `g is at most ${general(value)} where round ${round} was and ` +
-        `${general(seen.last_value)} here, for values off by up to ${general(valueError, 6)}; ` +
-        `from ${general(share)} of the way`;
+        `${general(seen.last_value)} here, for values off by up to ${general(valueError, 6)}; ${so}`;
       const exactly = share === 1 ? now : share === 0 ? then : both;
       return {
         bound,
