@@ -102,7 +102,7 @@ def test_the_anchor_is_the_deepest_action_and_the_certificate_names_its_round():
     assert (proof.round, proof.anchor_round, proof.anchor_value) == (3, 2, -0.3)
     np.testing.assert_allclose(p, [0.2, 0.0], atol=1e-12)  # where the cone over the anchor ends
     assert proof.bound <= 0
-    assert str(proof).startswith("round 3: g = -0.3 in round 2 and 0 now; from 1 of the way")
+    assert str(proof).startswith("round 3: g = -0.3 in round 2 and 0 now; so at most -")
     assert known.contradictions(before, Reading(x, g, s, known.errors)) == ()
 
 
