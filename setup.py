@@ -2,6 +2,7 @@
 
 import re
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -20,11 +21,15 @@ def readme() -> str:
 
 # Never fused and never reordered: the bits are those of the text, whatever the compiler.
 GCC = ["-std=c99", "-O3", "-ffp-contract=off", "-fno-wrapv"]
+HEADERS = sorted(ROOT.glob("src/surefoot/kernel/c/*.h"))
+# The library compares it with the headers beside it: a kernel of another text does not play.
+TEXT = sha256(b"".join(path.read_bytes() for path in HEADERS)).hexdigest()
 KERNEL = [
     Extension(
         f"surefoot.kernel.{name}",
         [f"src/surefoot/kernel/{name}.c"],
-        depends=sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("src/surefoot/kernel/c/*.h")),
+        depends=[str(path.relative_to(ROOT)) for path in HEADERS],
+        define_macros=[("SUREFOOT_TEXT", f'"{TEXT}"')],
         extra_compile_args=["/fp:precise"] if sys.platform == "win32" else GCC,
         py_limited_api=True,
         optional=True,  # without a compiler Python plays

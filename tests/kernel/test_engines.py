@@ -184,3 +184,9 @@ def test_a_state_that_was_unpacked_goes_on_to_the_last_bit():
         again, _ = player.step(state, told._replace(cost_gradient=-grad))
         other, _ = player.step(state.unpack(), told._replace(cost_gradient=-grad))
         assert (again.block == other.block).all()
+
+
+def test_a_kernel_of_another_text_does_not_play(monkeypatch):
+    monkeypatch.setattr("surefoot.kernel._step.TEXT", "of another day")
+    with pytest.warns(RuntimeWarning, match="of another version, so Python plays: install"):
+        assert kernel.load("_step") is None

@@ -14,23 +14,44 @@ step is and is what the C is tested against. What the kernel does not have, Pyth
 Actions of the two differ in the last digits. ``player.engine`` says which one plays a player.
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
 from surefoot.core import checks
 
-__all__ = ["Engine", "compiled", "engine", "engines", "name", "sentence"]
+__all__ = ["Engine", "compiled", "engine", "engines", "load", "name", "sentence"]
 
 Engine = Literal["kernel", "python"]
 
-_step: ModuleType | None
-try:
-    from surefoot.kernel import _step
-except ImportError:
-    _step = None
+TEXT = Path(__file__).with_name("c")
+"""The folder of the C text."""
 
+
+def load(extension: str) -> ModuleType | None:
+    """Return a compiled module; None where it was not built, or from another C text.
+
+    Args:
+        extension: its name, "_step" or "_games".
+    """
+    try:
+        module = import_module(f"surefoot.kernel.{extension}")
+    except ImportError:
+        return None
+    text = b"".join(path.read_bytes() for path in sorted(TEXT.glob("*.h")))
+    if vars(module).get("TEXT") == sha256(text).hexdigest():
+        return module
+    stale = "the compiled kernel is of another version, so Python plays: install surefoot again"
+    warnings.warn(stale, RuntimeWarning, stacklevel=2)
+    return None
+
+
+_step = load("_step")
 _chosen: Engine = "python" if _step is None else "kernel"
 
 

@@ -239,5 +239,8 @@ static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_games", "Compiled games.",
 
 PyMODINIT_FUNC PyInit__games(void)
 {
-    return PyModule_Create(&MODULE);
+    PyObject *module = PyModule_Create(&MODULE);
+    if (module != NULL && PyModule_AddStringConstant(module, "TEXT", SUREFOOT_TEXT) < 0)
+        Py_CLEAR(module);
+    return module;
 }

@@ -282,5 +282,8 @@ static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_step", "The compiled step.
 
 PyMODINIT_FUNC PyInit__step(void)
 {
-    return PyModule_Create(&MODULE);
+    PyObject *module = PyModule_Create(&MODULE);
+    if (module != NULL && PyModule_AddStringConstant(module, "TEXT", SUREFOOT_TEXT) < 0)
+        Py_CLEAR(module);
+    return module;
 }

@@ -8,7 +8,6 @@ import os
 from collections.abc import Sequence
 from itertools import pairwise
 from threading import Thread
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,7 @@ from surefoot.core.types import Array
 
 __all__ = ["NOTHING", "PARAMETERS", "CompiledGame", "is_available"]
 
-_games: ModuleType | None
-try:
-    from surefoot.kernel import _games
-except ImportError:
-    _games = None
-
+_games = kernel.load("_games")
 NOTHING = np.empty(0)
 """In the place of an array that a game does not have, or that nobody wants."""
 PARAMETERS = 6
