@@ -22,7 +22,8 @@ from surefoot.regions import (
     Reading,
     ToldDrift,
 )
-from surefoot.regions.context_hull import KEPT, find_mean_ball
+from surefoot.regions.context_hull import KEPT
+from surefoot.regions.mean_ball import find_mean_ball
 
 KINDS = [
     Additive(),
@@ -185,14 +186,49 @@ def test_a_mean_ball_is_the_nearest_of_all_means():
     for _ in range(20):
         centres, radii = rng.normal(size=(7, 3)), rng.uniform(-0.3, 0.5, size=7)
         radii[0], w = 0.4, 4.0 * rng.normal(size=3)
-        weights = find_mean_ball(w, centres, radii)
+        weights = find_mean_ball(w, centres, radii, radii)
         found = np.linalg.norm(w - weights @ centres) - weights @ radii
         assert weights.min() >= 0
         assert weights.sum() == pytest.approx(1.0)
         others = rng.dirichlet(0.3 * np.ones(7), size=2_000)
         others = others[others @ radii >= 0]
         gaps = np.linalg.norm(w - others @ centres, axis=1) - others @ radii
-        assert found <= gaps.min() + 1e-6
+        assert found <= gaps.min() + 1e-12
+
+
+def test_the_nearest_point_moves_no_further_than_the_wish():
+    # Where the mean radius is 0 every move of weight between two balls changes it.
+    rng, at_zero = np.random.default_rng(4), 0
+    for _ in range(200):
+        n, d = int(rng.integers(3, 30)), int(rng.integers(1, 4))
+        centres, radii = rng.normal(size=(n, d)), rng.uniform(-0.5, 0.1, size=n)
+        radii[0], w = 0.1, 4.0 * rng.normal(size=d)
+
+        def find(w, centres=centres, radii=radii):
+            weights = find_mean_ball(w, centres, radii, radii)
+            assert weights @ radii >= 0.0
+            off, room = w - weights @ centres, weights @ radii
+            far = np.linalg.norm(off)
+            return (w if far <= room else w - (1.0 - room / far) * off), room
+
+        point, room = find(w)
+        way = point - w
+        if np.linalg.norm(way) <= 1e-5:
+            continue
+        at_zero += room < 1e-12
+        # Nearest: no vertex of the means is on the near side of the plane through the point.
+        i, j = (part.ravel() for part in np.meshgrid(*2 * [np.arange(n)]))
+        some = (radii[i] >= 0) & (radii[j] < 0)
+        i, j = i[some], j[some]
+        share = (radii[i] / (radii[i] - radii[j]))[:, None]
+        pairs = centres[i] + share * (centres[j] - centres[i])
+        reach = (centres @ -way + radii * np.linalg.norm(way))[radii >= 0]
+        assert max(reach.max(), (pairs @ -way).max()) <= point @ -way + 1e-12
+        for size in (1e-15, 1e-6):
+            moved = size * rng.normal(size=d)
+            far = np.linalg.norm(find(w + moved)[0] - point)
+            assert far <= np.linalg.norm(moved) * (1 + 1e-6) + 1e-14
+    assert at_zero > 50
 
 
 def test_a_harsher_context_is_answered_by_the_bound_at_the_start():

@@ -8,6 +8,7 @@ import pytest
 from surefoot import Feedback
 from surefoot.algorithms import RegionFilter
 from surefoot.regions import CurvatureCertificate, Errors, Reading, RelativeCurvature
+from surefoot.regions.nearest import project_onto_bounds
 from surefoot.sets import Box
 
 
@@ -43,6 +44,26 @@ def test_no_step_is_longer_than_the_bound_holds():
     memory = known.observe(known.init(x), Reading(x, -50.0, np.array([0.1, 0.0]), known.errors))
     region = known.region(memory, known.errors)
     np.testing.assert_allclose(region.nearest(np.array([-3.0, 4.0])), [-0.15, 0.2], rtol=1e-7)
+
+
+def test_the_point_is_the_nearest_where_the_bound_ends_too():
+    rng, at_edge = np.random.default_rng(5), 0
+    for _ in range(300):
+        d = int(rng.integers(1, 5))
+        L_0, L_1 = float(rng.choice([0.0, 3.0])), float(10 ** rng.uniform(-1, 1))
+        known = RelativeCurvature(L_0=L_0, L_1=L_1, reach=10.0)
+        x, s = rng.normal(size=d), rng.normal(size=d) * 10 ** rng.uniform(-2, 1)
+        g = -float(10 ** rng.uniform(-3, 1))
+        memory = known.observe(known.init(x), Reading(x, g, s, known.errors))
+        region = known.region(memory, known.errors)
+        w = x + rng.normal(size=d) * 10 ** rng.uniform(-2, 3)
+        p = region.nearest(w)
+        assert region.contains(p)
+        best = x + project_onto_bounds(w - x, region.as_bounds())[0]
+        lost = np.linalg.norm(p - w) - np.linalg.norm(best - w)
+        assert abs(lost) <= 1e-9 * (1 + np.linalg.norm(w - x))
+        at_edge += np.linalg.norm(p - x) > 0.999999 / L_1
+    assert at_edge > 50
 
 
 def attack(rng, known, limit, x1, rounds):

@@ -75,16 +75,13 @@ from surefoot.regions.checks import (
 from surefoot.regions.context import ContextKind, ToldDrift, check_context
 from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.regions.hull import LipschitzHull
+from surefoot.regions.mean_ball import find_mean_ball
 from surefoot.regions.region import Memory, Reading, Region
 
 __all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion", "Seen"]
 
 KEPT = 32
 """How many rounds are kept beside the first and the last."""
-STEPS = 60
-"""How often the weights of a mean ball are improved."""
-CLOSE = 1e-10
-"""Weights are good enough where this share of the distances could be gained."""
 
 
 class ContextCertificate(NamedTuple):
@@ -327,12 +324,12 @@ class ContextRegion(Region):
         """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
         weights, centres, rooms = self.found
         far: Array = np.linalg.norm(w - centres, axis=1)
-        if not (far <= rooms + self.rounding).any():
+        i = int((far - rooms).argmin())
+        if not far[i] <= rooms[i] + self.rounding:
             new = self._find_weights(w)
             self._remember(np.vstack([weights[:1], weights[1:][-7:], new]))
             weights, centres, rooms = self.found
-            far = np.linalg.norm(w - centres, axis=1)
-        i = int((far - rooms).argmin())
+            i = -1  # not one of those before that is as near to rounding
         offset = w - centres[i]
         return weights[i], offset, float(norm(offset)), float(rooms[i])
 
@@ -343,8 +340,8 @@ class ContextRegion(Region):
         self.found = (weights, weights @ self.seen.x, rooms[rooms >= 0.0])
 
     def _find_weights(self, w: Array) -> Array:
-        """Return the weights of the rounds in nearly the mean ball that is nearest to w."""
-        weights = find_mean_ball(w, self.centres, self.radii) @ self.mixes
+        """Return the weights of the rounds in the mean ball that is nearest to w."""
+        weights = find_mean_ball(w, self.centres, self.radii, self.radii) @ self.mixes
         weights = weights / weights.sum()
         if (room := float(self._rooms(weights[None])[0])) < 0.0:  # rounding, or its end
             back = min(1.0, 2.0 * -room / (self.depth - room))
@@ -418,66 +415,3 @@ def _pairs_around(place: Array, places: Array) -> Array:
     each = np.arange(len(i))
     mixes[each, i], mixes[each, j] = 1.0 - share, share
     return mixes
-
-
-def find_mean_ball(w: Array, centres: Array, radii: Array) -> Array:
-    r"""Return the weights of nearly the ball of a convex hull of balls that is nearest to w.
-
-    :math:`\|w - \sum\lambda_ix_i\| - \sum\lambda_ir_i` is minimised over the weights that leave a
-    radius of at least 0, by moving weight from one ball to another: to the one that reaches
-    furthest towards w, from the one of those in use that reaches least, each time as far as is
-    best. It ends where w is reached, or where nothing is to be gained.
-
-    Args:
-        w: the point.
-        centres: of the balls, one per row.
-        radii: at least one is above 0; others may be negative.
-
-    Example:
-        >>> find_mean_ball(np.array([2.0, 3.0]), np.array([[0.0, 0.0], [4.0, 0.0]]), np.ones(2))
-        array([0.5, 0.5])
-    """
-    off = centres - w
-    gaps: Array = np.linalg.norm(off, axis=1) - radii
-    first = int(np.where(radii > 0.0, gaps, math.inf).argmin())
-    weights = np.zeros(len(radii))
-    weights[first] = 1.0
-    here, room, close = off[first], float(radii[first]), CLOSE * float(np.abs(gaps).max())
-    for _ in range(STEPS):
-        far = norm(here)
-        if far <= room:
-            break
-        reach = radii - off @ (here / far)  # of each ball towards w, from there
-        to, used = int(reach.argmax()), np.flatnonzero(weights)
-        least = int(used[reach[used].argmin()])
-        if reach[to] - reach[least] <= close or to == least:
-            break
-        way, more = off[to] - off[least], radii[to] - radii[least]
-        moved = min(_best_share(here, room, way, float(more)), float(weights[least]))
-        if not moved > 0.0:
-            break
-        weights[to], weights[least] = weights[to] + moved, weights[least] - moved
-        here, room = weights @ off, float(weights @ radii)
-    return weights
-
-
-def _best_share(here: Array, room: float, way: Array, more: float) -> float:
-    r"""Return where :math:`\|h + tv\| - r - ta` is least, over the t with a radius of at least 0.
-
-    With p the distance of 0 to the line and :math:`D = \|v\|` it is
-    :math:`t = (ap/\sqrt{D^2-a^2} - h^\top v/D)/D`; where :math:`D \le |a|` one ball holds the
-    other.
-
-    Args:
-        here: h, a centre, relative to the point that is to be reached.
-        room: r, its radius.
-        way: v, by which the centre moves.
-        more: a, by which the radius grows.
-    """
-    squared, along = float(way @ way), float(here @ way)
-    apart = squared - more * more
-    if not apart > 0.0:
-        return math.inf if more > 0.0 else 0.0
-    off = here - (along / squared) * way
-    share = (more * math.sqrt(float(off @ off) * squared / apart) - along) / squared
-    return min(share, room / -more) if more < 0.0 else share

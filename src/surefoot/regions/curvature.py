@@ -143,6 +143,10 @@ class QuadraticBounds(Knowledge):
     def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> Region:
         """Return what is certified in round t, in the known set or not."""
 
+    def curvature(self, memory: CurvatureMemory) -> Number:
+        """Return the bound on the curvature that holds where the last reading is used."""
+        return self.each.beta
+
     def largest(self, numbers: Number) -> Number:
         """Return the largest of numbers that are one per constraint."""
         return numbers
@@ -220,7 +224,10 @@ class QuadraticBounds(Knowledge):
 
     def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return what is certified in the next round, in the known set where there is one."""
-        return self.find_region(memory, memory.rounds + 1.0, errors).within(self.domain)
+        region = self.find_region(memory, memory.rounds + 1.0, errors)
+        if isinstance(self.domain, Ball) and region.base.each is region:
+            return WithinBall(region, self.domain)
+        return region.within(self.domain)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading of one run has that is impossible if beta and errors are right."""
@@ -292,12 +299,6 @@ class Curvature(QuadraticBounds):
     def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> CurvatureRegion:
         """Return the ball in round t."""
         return CurvatureRegion(self, memory, t, errors)
-
-    def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
-        """Return the ball, in the known set where there is one."""
-        if not isinstance(self.domain, Ball):
-            return super().region(memory, errors)
-        return WithinBall(self.find_region(memory, memory.rounds + 1.0, errors), self.domain)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length, from a point within 2M of where s was read."""
@@ -457,10 +458,10 @@ class CurvatureRegion(Region):
     """
 
     def __init__(
-        self, knowledge: Curvature, memory: CurvatureMemory, t: Number, errors: Errors
+        self, knowledge: QuadraticBounds, memory: CurvatureMemory, t: Number, errors: Errors
     ) -> None:
-        x, s, beta, reach = memory.last.x, memory.s, knowledge.beta, knowledge.reach
-        drift = knowledge.errors.drift
+        x, s, reach, drift = memory.last.x, memory.s, knowledge.reach, knowledge.errors.drift
+        beta = knowledge.curvature(memory)
         self.x, self.round, self.errors, self.reach = x, memory.rounds, errors, reach
         self.upper, self.low = memory.last.value, memory.low
         self.level = memory.last.level(t, drift)

@@ -27,12 +27,12 @@ of the feasible points and, for each pair of a feasible point a and one y with
 :math:`g(y) = v > 0`, of :math:`a + \frac\sigma{\sigma+v}(y - a)`, :math:`\sigma = -g(a)`.
 
 Rounding. A computed action is within :math:`e = 16(n+8)uM` of K, u = 2^-53, M the largest norm of a
-point, n the dimension: its sum has at most n + 2 terms, and a vertex of a pair is rounded four
-times. If any bound on the slopes is known, be it a thousand times too large, K is drawn towards the
-deepest point, by the share :math:`m/\sigma` of its slack :math:`\sigma`, with
-:math:`m = 2\delta + G_ge` and :math:`\delta` the error of an evaluation: then
-:math:`\sum\lambda_ig_i \le -m`, and g, the true one and the computed one, is at most 0. Without one
-this is so up to rounding.
+point, n the dimension: its sum has at most 2n + 3 terms, and the weight of a point above 0 is
+rounded down (:mod:`surefoot.regions.mean_ball`). If any bound on the slopes is known, be it a
+thousand times too large, K is drawn towards the deepest point, by the share :math:`m/\sigma` of its
+slack :math:`\sigma`, with :math:`m = 2\delta + G_ge` and :math:`\delta` the error of an evaluation:
+then :math:`\sum\lambda_ig_i \le -m`, and g, the true one and the computed one, is at most 0.
+Without one this is so up to rounding.
 """
 
 import math
@@ -48,6 +48,7 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Feedback
 from surefoot.regions.checks import check_bound, check_finite, check_one_run, check_wish
 from surefoot.regions.errors import Errors, describe_errors
+from surefoot.regions.mean_ball import find_mean_ball
 from surefoot.regions.region import Knowledge, Reading, Region
 
 __all__ = ["HullOfLog", "LogCertificate", "LogMemory", "LogRegion"]
@@ -160,23 +161,14 @@ class HullOfLog(Knowledge):
         return 2 * self.noise(0) + (self.G_g or 0.0) * self.rounding
 
     @cached_property
-    def vertices(self) -> tuple[Array, Array]:
-        """The vertices of K: the numbers of three points of the log, and the weight of each."""
-        levels, deepest = self.levels, int(self.levels.argmin())
-        inside, outside = np.flatnonzero(levels <= 0), np.flatnonzero(levels > 0)
-        a, b = (part.ravel() for part in np.meshgrid(inside, outside, indexing="ij"))
-        over = -levels[a] / (levels[b] - levels[a]) * (1 - 8 * UNIT)
-        share = np.concatenate([np.zeros(len(inside)), over])
-        back = self.margin / -levels[deepest] * (1 + 8 * UNIT) if self.margin else 0.0
-        a, b = np.concatenate([inside, a]), np.concatenate([inside, b])
-        parts = ((1 - back) * (1 - share), (1 - back) * share, np.full(len(a), back))
-        return np.stack([a, b, np.full(len(a), deepest)], axis=1), np.stack(parts, axis=1)
+    def centres(self) -> Array:
+        """The points of the log, drawn towards the deepest one."""
+        return (1 - self.back) * self.points + self.back * self.points[self.levels.argmin()]
 
-    @cached_property
-    def corners(self) -> Array:
-        """The vertices of K as points."""
-        numbers, shares = self.vertices
-        return np.einsum("ij,ijk->ik", shares, self.points[numbers])
+    @property
+    def back(self) -> float:
+        """The share of the way to the deepest point that keeps the margin."""
+        return self.margin / -float(self.levels.min()) * (1 + 8 * UNIT) if self.margin else 0.0
 
     def init(self, x1: Array) -> LogMemory:
         """Return the memory before the first round; a start that is not certified is refused."""
@@ -244,67 +236,17 @@ class LogRegion(Region):
         return w if norm(w - mean) <= 0.5 * self.knowledge.rounding else mean
 
     def _mean(self, w: Array) -> tuple[Array, Array]:
-        """Return the nearest mean of vertices: their weights, and the point."""
-        corners = self.knowledge.corners
-        weights = find_nearest_mean(corners, w, self.knowledge.rounding)
-        return weights, weights @ corners
+        """Return the nearest mean of the points drawn together: their weights, and the point."""
+        centres, levels = self.knowledge.centres, self.knowledge.levels
+        weights = find_mean_ball(w, centres, 0.0 * levels, -levels)
+        return weights, weights @ centres
 
     def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
         """Return the weights of the log's points in an action, and what g is at most there."""
         known = self.knowledge
-        numbers, shares = known.vertices
-        each = np.zeros(len(known.values))
-        np.add.at(each, numbers, shares * self._mean(x)[0][:, None])
+        each = (1 - known.back) * self._mean(x)[0]
+        each[known.levels.argmin()] += known.back
         used = np.flatnonzero(each)
         bound = min(float(each @ known.levels) + known.margin, 0.0)
         points, weights = tuple(used.tolist()), tuple(each[used].tolist())
         return LogCertificate(int(self.round), points, weights, bound, cut, self.errors)
-
-
-def find_nearest_mean(points: Array, w: Array, close: float) -> Array:
-    """Return the weights of the mean of points that is nearest to w; Wolfe's algorithm.
-
-    The answer is a mean whatever rounding does; at most n + 1 weights are not 0.
-
-    Args:
-        points: one per row.
-        w: where the mean should be.
-        close: the length below which nothing is gained.
-
-    Example:
-        >>> find_nearest_mean(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]), np.ones(2) * 3, 1e-9)
-        array([0. , 0.5, 0.5])
-    """
-    off = points - w
-    used = [int(np.einsum("ij,ij->i", off, off).argmin())]
-    share = np.ones(1)
-    for _ in range(100 * (len(w) + 1)):
-        here = share @ off[used]
-        length = norm(here)
-        best = int((off @ here).argmin())
-        if length <= close / 16 or best in used:
-            break
-        if here @ (here - off[best]) <= close / 16 * length:
-            break
-        used, share = [*used, best], np.append(share, 0.0)
-        while True:
-            found = _nearest_in_plane(off[used])
-            if (found > 0).all():
-                share = found
-                break
-            falls = found <= 0
-            ratio = share[falls] / np.maximum(share[falls] - found[falls], 1e-300)
-            share = share + ratio.min() * (found - share)
-            share[np.flatnonzero(falls)[ratio.argmin()]] = 0.0
-            kept = share > 0
-            used, share = [i for i, keep in zip(used, kept, strict=True) if keep], share[kept]
-    weights = np.zeros(len(points))
-    weights[used] = share / share.sum()
-    return weights
-
-
-def _nearest_in_plane(points: Array) -> Array:
-    """Return the weights, of any sign, of the point nearest to 0 of the plane through points."""
-    ways = points[1:] - points[0]
-    along = np.linalg.lstsq(ways.T, -points[0], rcond=None)[0]
-    return np.concatenate([[1 - along.sum()], along])

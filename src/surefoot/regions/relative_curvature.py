@@ -25,20 +25,32 @@ around x. Errors of values and slopes are allowed for as there, :math:`\|s\|` wi
 slope; so is rounding, which takes more than :math:`(n+8)2^{-53}` of the radius.
 """
 
+from __future__ import annotations
+
 import math
 from typing import ClassVar
 
-from surefoot.core.arrays import norm
+from surefoot.core.arrays import dot, norm
 from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Number
 from surefoot.regions.checks import check_one_run, check_quadratic, check_reach
-from surefoot.regions.curvature import Curvature, CurvatureMemory, QuadraticBounds
+from surefoot.regions.curvature import (
+    Curvature,
+    CurvatureMemory,
+    CurvatureRegion,
+    QuadraticBounds,
+    Search,
+)
 from surefoot.regions.errors import Errors
-from surefoot.regions.region import Reading, Region
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets, draw_back
+from surefoot.regions.region import Projection, Reading
 from surefoot.sets import Ball
 
 __all__ = ["RelativeCurvature"]
+
+TINY = 1e-300
+"""What is divided by instead of 0."""
 
 
 class RelativeCurvature(QuadraticBounds):
@@ -83,18 +95,9 @@ class RelativeCurvature(QuadraticBounds):
         bent = 2 * (math.e - 2) * (self.L_0 + self.L_1 * steep)
         return bent * (1 + 64 * UNIT * (len(memory.s) + 8))
 
-    def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> Region:
+    def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> RelativeRegion:
         """Return the ball in round t, as far as its bound holds."""
-        known = Curvature(
-            beta=self.curvature(memory), reach=self.reach, errors=self.errors, convex=self.convex
-        )
-        x = memory.last.x
-        as_far = Ball((1 - 1e-12 - 8 * (len(x) + 8) * UNIT) / self.L_1, x)
-        region = known.find_region(memory, t, errors).within(as_far)
-        region.radius = min(region.radius, as_far.radius)
-        region.longest = min(region.longest, as_far.radius)
-        region.depth = max(memory.depth, region.radius)
-        return region
+        return RelativeRegion(self, memory, t, errors)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right."""
@@ -113,3 +116,63 @@ class RelativeCurvature(QuadraticBounds):
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return infinity: how much g rises beside an action is not known."""
         return math.inf
+
+
+class RelativeRegion(CurvatureRegion):
+    """The points where the quadratic bound is at most 0, as far from x as it holds.
+
+    Args:
+        knowledge: the constants.
+        memory: what was read.
+        t: the round that the region is for.
+        errors: what it allows for.
+
+    Attributes:
+        farthest: how far from x the bound holds.
+    """
+
+    def __init__(
+        self, knowledge: RelativeCurvature, memory: CurvatureMemory, t: Number, errors: Errors
+    ) -> None:
+        super().__init__(knowledge, memory, t, errors)
+        self.farthest = (1 - 1e-12 - 8 * (len(self.x) + 8) * UNIT) / knowledge.L_1
+        self.radius, self.longest = (min(far, self.farthest) for far in (self.radius, self.longest))
+        self.depth = max(memory.depth, self.radius)
+
+    def contains(self, w: Array) -> bool:
+        """Return whether the bound holds at a point, and certifies it."""
+        return bool(norm(w - self.x) <= self.farthest and super().contains(w))
+
+    def _search(self, w: Array, search: Search) -> Projection:
+        r"""Return what a search finds; if that is too far away, the nearest point that is not.
+
+        Of the points at the farthest distance r that is the one towards w, or, where the bound is
+        above 0 there, the nearest of those with :math:`s^\top q = -(h + \tau r + \frac\beta2r^2)`.
+        """
+        found = super()._search(w, search)
+        if self.contains(found.point):
+            return found
+        point = self._find_at_edge(w - self.x)
+        if not self.contains(point):  # by a rounding
+            point = draw_back(self.contains, EVERYWHERE, self.x, point)
+        point = self.x if point is None else point
+        return Projection(point, 0.0, norm(point - w))
+
+    def _find_at_edge(self, v: Array) -> Array:
+        """Return the nearest point of the region at the farthest distance from x, to x + v."""
+        ball, unit = self.ball, self.ball.s / max(self.steepness, TINY)
+        r = self.farthest - (len(v) + 8) * UNIT * (self.farthest + 2 * norm(self.x))
+        point = self.x + (r / max(norm(v), TINY)) * v
+        if self.holds(point):
+            return point
+        most = -(ball.up + (self.slope_error or 0.0) * r + 0.5 * ball.beta * r * r)
+        along = most / max(self.steepness, TINY)
+        across = v
+        for _ in range(2):  # the first leaves what the rounding of a far wish has along the slope
+            across = across - dot(across, unit) * unit
+        left = math.sqrt(max(r * r - along * along, 0.0))
+        return self.x + along * unit + (left / max(norm(across), TINY)) * across
+
+    def as_bounds(self) -> Bounds:
+        """Return the bound and the ball where it holds."""
+        return super().as_bounds().join(KnownSets(Ball(self.farthest, self.x)).bounds(self.x, 0.0))

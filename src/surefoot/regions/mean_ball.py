@@ -1,0 +1,147 @@
+r"""The ball nearest to a point, of all means of balls: what hulls of readings come down to.
+
+With centres :math:`x_i`, radii :math:`r_i` and slacks :math:`\sigma_i`,
+
+.. math:: \Big\|w - \sum_i\lambda_ix_i\Big\| - \sum_i\lambda_ir_i
+
+is minimised over the weights :math:`\lambda` of a mean whose slack :math:`\sum\lambda_i\sigma_i` is
+at least 0. The vertices of these weights are single balls with :math:`\sigma_i \ge 0`, and pairs
+with slacks on both sides of 0 and a mean slack of 0: a search that moves weight from one ball to
+another stops short where the mean slack is 0, because every such move would change it.
+
+So the search is among means of vertices, and it is Wolfe's for the point of a polytope nearest to
+another one: the vertex that reaches furthest towards w joins those in use, these go to where the
+function is least in their plane, and whichever gets a weight of 0 on the way leaves. The function
+falls each time, so that no set of vertices comes twice: the end is the least to rounding, not where
+patience ran out, and the nearest point of the ball moves no further than w does.
+
+In the plane of vertices p with radii r, :math:`B` the ways and :math:`c` the gains of radius from
+the first to the others, let :math:`Ba = c`; with q the part of :math:`p_1 - w` across the plane the
+least is at :math:`w + q + a\|q\|/\sqrt{1-\|a\|^2}`. Where :math:`\|a\| \ge 1`, or no a solves
+this, the function falls without end along a, or along what is left of c.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surefoot.core.arrays import norm
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array
+
+STEPS = 200
+"""How many vertices join at most: far more than ever do."""
+FLAT = 1e-11
+"""Ways of which one is shorter by this share, across the others, are those of a smaller plane."""
+
+
+def find_mean_ball(w: Array, centres: Array, radii: Array, slack: Array) -> Array:
+    """Return the weights of the ball nearest to w; the search ends where a ball holds w.
+
+    Whatever rounding does they are at least 0 and add up to 1, and their slack is at least 0.
+
+    Args:
+        w: the point.
+        centres: of the balls, one per row.
+        radii: at least 0 where the slack is; 0 for points.
+        slack: at least one is at least 0.
+
+    Example:
+        >>> centres, ones = np.array([[0.0, 0.0], [4.0, 0.0]]), np.ones(2)
+        >>> find_mean_ball(np.array([2.0, 3.0]), centres, ones, ones)
+        array([0.5, 0.5])
+        >>> find_mean_ball(np.array([4.0, 1.0]), centres, 0.0 * ones, np.array([1.0, -1.0]))
+        array([0.5, 0.5])
+    """
+    off = centres - w
+    gaps = np.sqrt(np.vecdot(off, off)) - radii
+    close = (len(w) + 8) * UNIT * float(np.abs(gaps).max())
+    vertices = np.zeros((1, len(slack)))
+    vertices[0, np.where(slack >= 0.0, gaps, math.inf).argmin()] = 1.0
+    share, before = np.ones(1), math.inf
+    for _ in range(STEPS):
+        weights = share @ vertices
+        here = weights @ off
+        far = norm(here)
+        gap = far - float(weights @ radii)
+        if gap <= close or gap >= before:
+            break
+        best, before = weights, gap
+        reach = radii - off @ (here / far)
+        new = _find_furthest(reach, slack, 8 * (len(w) + 8) * UNIT)
+        if float(new @ reach) + gap <= close:
+            break
+        vertices, share = _join(np.concatenate([vertices, new[None]]), share, off, radii)
+    best = weights if gap < before else best
+    return best / best.sum()
+
+
+def _find_furthest(reach: Array, slack: Array, less: float) -> Array:
+    """Return the weights of the vertex that reaches furthest.
+
+    Of a pair, the line through both (slack and reach) is above all others where the slack is 0.
+
+    Args:
+        reach: of each ball.
+        slack: of each.
+        less: the share that the ball without slack has less, for rounding.
+    """
+    weights, j = np.zeros(len(slack)), int(reach.argmax())
+    if slack[j] >= 0.0:
+        weights[j] = 1.0
+        return weights
+    inside, outside = np.flatnonzero(slack >= 0.0), np.flatnonzero(slack < 0.0)
+    for _ in range(len(slack)):
+        before = j
+        i = int(inside[_slopes(reach, slack, inside, j).argmax()])
+        j = int(outside[_slopes(reach, slack, outside, i).argmin()])
+        if j == before:
+            break
+    weights[j] = slack[i] / (slack[i] - slack[j]) * (1.0 - less)
+    weights[i] = 1.0 - weights[j]
+    return weights
+
+
+def _slopes(reach: Array, slack: Array, some: Array, to: int) -> Array:
+    slopes: Array = (reach[some] - reach[to]) / (slack[some] - slack[to])
+    return slopes
+
+
+def _join(vertices: Array, share: Array, off: Array, radii: Array) -> tuple[Array, Array]:
+    """Return the vertices, of which the last is new, of the least mean in use, and their shares."""
+    share = np.concatenate([share, [0.0]])
+    while True:
+        found = _find_least(vertices @ off, vertices @ radii, share)
+        falls = found <= 0.0
+        if not falls.any():
+            return vertices, found
+        ratio = share[falls] / np.maximum(share[falls] - found[falls], 1e-300)
+        share = share + float(ratio.min()) * (found - share)
+        share[np.flatnonzero(falls)[ratio.argmin()]] = 0.0
+        kept = share > 0.0
+        vertices, share = vertices[kept], share[kept]
+
+
+def _find_least(points: Array, radii: Array, share: Array) -> Array:
+    """Return the shares, of any sign, of the least in the plane; or of a point along the fall."""
+    if len(share) == 1:
+        return np.ones(1)
+    ways, more = points[1:] - points[0], radii[1:] - radii[0]
+    across, sizes, along = np.linalg.svd(ways, full_matrices=False)
+    small = FLAT * float(sizes[0])
+    rank = int((sizes > small).sum())
+    across, sizes, along = across[:, :rank], sizes[:rank], along[:rank]
+    a, p = more @ across / sizes, along @ points[0]  # in the coordinates of the plane
+    left, steep = more - across @ (a * sizes), float(a @ a)
+    is_left = bool((abs(left) > small).any())
+    if steep < 1.0 and not is_left:
+        far = norm(points[0] - p @ along)
+        others = across @ ((far / math.sqrt(1.0 - steep) * a - p) / sizes)
+        return np.concatenate([[1.0 - others.sum()], others])
+    change = left if is_left else across @ (a / sizes)
+    change = np.concatenate([[-change.sum()], change])
+    falls = change < 0.0
+    end: float = (share[falls] / -change[falls]).min()
+    return share + 2.0 * end * change
