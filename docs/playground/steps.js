@@ -650,40 +650,89 @@ const Surefoot = (() => {
   const roundUp = (a) => a + 2 ** -52 * Math.abs(a);
   const sumOf = (weights, values) => weights.reduce((sum, w, i) => sum + w * values[i], 0);
 
-  /** Where |here + t way| - room - t more is least, over the t with a radius of at least 0. */
-  function bestShare(here, room, way, more) {
-    const [squared, ahead] = [dot(way, way), dot(here, way)];
-    const apart = squared - more * more;
-    if (!(apart > 0)) return more > 0 ? Infinity : 0;
-    const off = along(here, -ahead / squared, way);
-    const share = (more * Math.sqrt((dot(off, off) * squared) / apart) - ahead) / squared;
-    return more < 0 ? Math.min(share, room / -more) : share;
+  const products = (rows, v) => rows.map((row) => sumOf(row, v));
+
+  /** The weights of the vertex that reaches furthest: one ball, or two with no radius left. */
+  function furthest(reach, radii) {
+    const pick = (some, of) => some.reduce((best, i) => (of(i) > of(best) ? i : best), some[0]);
+    const all = radii.map((_, i) => i);
+    let [i, j] = [-1, pick(all, (k) => reach[k])];
+    if (radii[j] >= 0) return radii.map((_, k) => (k === j ? 1 : 0));
+    const [inside, outside] = [all.filter((k) => radii[k] >= 0), all.filter((k) => radii[k] < 0)];
+    const slope = (k, to) => (reach[k] - reach[to]) / (radii[k] - radii[to]);
+    for (let before = -1; before !== j; ) {
+      before = j;
+      i = pick(inside, (k) => slope(k, before));
+      j = pick(outside, (k) => -slope(k, i));
+    }
+    const share = (radii[i] / (radii[i] - radii[j])) * (1 - 80 * UNIT);
+    return radii.map((_, k) => (k === j ? share : k === i ? 1 - share : 0));
   }
 
-  /** The weights of nearly the ball of a convex hull of balls that is nearest to w. */
+  /** The shares, of any sign, of the least in the plane of points; or of one along the fall. */
+  function leastIn(points, radii, share) {
+    if (share.length === 1) return [1];
+    const ways = points.slice(1).map((p) => minus(p, points[0]));
+    const more = radii.slice(1).map((r) => r - radii[0]);
+    const [x, y] = [ways.map((way) => way[0]), ways.map((way) => way[1])];
+    const [xx, xy, yy] = [sumOf(x, x), sumOf(x, y), sumOf(y, y)];
+    const [det, small] = [xx * yy - xy * xy, 1e-11 * Math.sqrt(xx + yy)];
+    const flat = ways.length === 1 || det <= (1e-11 * (xx + yy)) ** 2;
+    const inverse = ways.map(([p, q]) =>
+      flat ? [p / (xx + yy), q / (xx + yy)] : [(yy * p - xy * q) / det, (xx * q - xy * p) / det],
+    );
+    const a = combine(more, inverse);
+    const left = more.map((v, k) => v - dot(ways[k], a));
+    const isLeft = (flat || ways.length > 2) && left.some((v) => Math.abs(v) > small);
+    const whole = (others) => [-others.reduce((sum, v) => sum + v, 0), ...others];
+    if (dot(a, a) < 1 && !isLeft) {
+      const across = minus(points[0], combine(products(inverse, points[0]), ways));
+      const end = along([-points[0][0], -points[0][1]], norm(across) / Math.sqrt(1 - dot(a, a)), a);
+      const others = whole(products(inverse, end));
+      return [1 + others[0], ...others.slice(1)];
+    }
+    const change = whole(isLeft ? left : products(inverse, a));
+    const ends = share.map((v, k) => (change[k] < 0 ? v / -change[k] : Infinity));
+    return share.map((v, k) => v + 2 * Math.min(...ends) * change[k]);
+  }
+
+  /** The weights of the ball nearest to w, of the means of balls that have a radius of at least 0. */
   function meanBall(w, centres, radii) {
     const off = centres.map((x) => minus(x, w));
     const gaps = off.map((v, i) => norm(v) - radii[i]);
-    const open = gaps.map((gap, i) => (radii[i] > 0 ? gap : Infinity));
+    const close = 10 * UNIT * Math.max(...gaps.map(Math.abs));
+    const open = gaps.map((gap, i) => (radii[i] >= 0 ? gap : Infinity));
     const first = open.indexOf(Math.min(...open));
-    const weights = radii.map((_, i) => (i === first ? 1 : 0));
-    const close = 1e-10 * Math.max(...gaps.map(Math.abs));
-    for (let k = 0; k < 60; k++) {
-      const [here, room] = [combine(weights, off), sumOf(weights, radii)];
+    let [vertices, share] = [[radii.map((_, i) => (i === first ? 1 : 0))], [1]];
+    let [best, before] = [vertices[0], Infinity];
+    for (let k = 0; k < 200; k++) {
+      const weights = radii.map((_, i) => vertices.reduce((sum, v, m) => sum + share[m] * v[i], 0));
+      const here = combine(weights, off);
       const far = norm(here);
-      if (far <= room) break;
+      const gap = far - sumOf(weights, radii);
+      if (gap < before) best = weights;
+      if (gap <= close || gap >= before) break;
+      before = gap;
       const reach = off.map((v, i) => radii[i] - dot(v, here) / far);
-      const to = reach.indexOf(Math.max(...reach));
-      const held = reach.map((v, i) => (weights[i] ? v : Infinity));
-      const least = held.indexOf(Math.min(...held));
-      if (reach[to] - reach[least] <= close || to === least) break;
-      const share = bestShare(here, room, minus(off[to], off[least]), radii[to] - radii[least]);
-      const moved = Math.min(share, weights[least]);
-      if (!(moved > 0)) break;
-      weights[to] += moved;
-      weights[least] -= moved;
+      const vertex = furthest(reach, radii);
+      if (sumOf(vertex, reach) + gap <= close) break;
+      [vertices, share] = [[...vertices, vertex], [...share, 0]];
+      for (;;) {
+        const points = vertices.map((v) => combine(v, off));
+        const found = leastIn(points, products(vertices, radii), share);
+        const ratio = found.map((v, i) => (v <= 0 ? share[i] / Math.max(share[i] - v, 1e-300) : Infinity));
+        const least = Math.min(...ratio);
+        if (least === Infinity) {
+          share = found;
+          break;
+        }
+        const gone = ratio.indexOf(least);
+        share = share.map((v, i) => (i === gone ? 0 : v + least * (found[i] - v)));
+        vertices = vertices.filter((_, i) => share[i] > 0);
+        share = share.filter((v) => v > 0);
+      }
     }
-    return weights;
+    return best;
   }
 
   /** The convex hull of balls in a context. */
@@ -726,15 +775,14 @@ const Surefoot = (() => {
           const [far, room] = [norm(offset), this.room(weights)];
           return { weights, offset, far, room, gap: far - room };
         });
-      let balls = measured();
-      if (!balls.some(({ far, room }) => far <= room + this.known.rounding)) {
-        const [first, ...others] = this.found;
-        this.found = [first, ...others.slice(-7), this.weightsTo(w)];
-        this.found = this.found.filter((weights) => this.room(weights) >= 0);
-        balls = measured();
-      }
+      const balls = measured();
       const least = Math.min(...balls.map(({ gap }) => gap));
-      return balls.find(({ gap }) => gap === least);
+      const nearest = balls.find(({ gap }) => gap === least);
+      if (nearest.far <= nearest.room + this.known.rounding) return nearest;
+      const [first, ...others] = this.found;
+      this.found = [first, ...others.slice(-7), this.weightsTo(w)];
+      this.found = this.found.filter((weights) => this.room(weights) >= 0);
+      return measured().at(-1);
     }
 
     weightsTo(w) {

@@ -247,7 +247,7 @@ def test_a_step_where_nobody_knows_the_slopes_is_python_s(error):
         alike.append(tidy([got["text"], got["estimate"]]) == tidy(words))
         if "outline" in got:  # of a mean of actions, after a round outside
             assert_drawn_around(region, got["outline"], x)
-    assert np.mean(alike) > 0.9  # by a last bit the search for weights may end elsewhere
+    assert np.mean(alike) > 0.97  # the weights of an action inside are not the only ones
 
 
 def assert_drawn_around(region, outline, x):
@@ -294,12 +294,13 @@ def test_a_step_in_a_context_is_python_s(G_g, error):
     for got, (x, bound, words, alarms, region) in zip(
         by_node("context", rounds, constants=constants), expected, strict=True
     ):
-        same = np.abs(np.array(got["x"]) - x).max() <= 1e-9 and abs(got["bound"] - bound) <= 1e-9
+        np.testing.assert_allclose(got["x"], x, atol=1e-12)
+        same = abs(got["bound"] - bound) <= 1e-9
         assert len(got["contradictions"]) == alarms
         assert (alarms > 0) == (G_g < 1)  # every slope is longer than that
         alike.append(same and tidy([got["text"]]) == tidy([words]))
         assert_drawn_around(region, got["outline"], x)
-    assert np.mean(alike) > 0.9  # by a last bit the search for weights may end elsewhere
+    assert np.mean(alike) > 0.97  # the weights of an action inside are not the only ones
 
 
 def test_a_limit_that_the_weather_tightens_is_the_same_function_and_a_smaller_set():
