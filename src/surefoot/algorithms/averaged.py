@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
-
-import numpy as np
-
-from surefoot import regions
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, start_one_run
 

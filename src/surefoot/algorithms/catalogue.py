@@ -1,14 +1,7 @@
 """Every algorithm with every theorem that tunes it: what it asks for and what it promises."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-from surefoot.algorithms.guarantee import Tuned
-from surefoot.core.algorithm import Algorithm, find_constructor, works_on_ball
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Needs, Region, Source, needs_of
-from surefoot.sets import Ball, Intersection
+from surefoot.algorithms.toolkit import *
+from surefoot.sets import Intersection
 
 __all__ = ["Entry", "catalogue", "domain_of", "feedback_words", "source_of", "try_tuning"]
 

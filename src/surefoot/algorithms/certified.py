@@ -19,15 +19,6 @@ Any algorithm may be the proposer (:class:`Learner`). One of your own has three 
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, TypeAlias
-
-import numpy as np
-
-from surefoot import regions
 from surefoot.algorithms.toolkit import *
 from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory

@@ -9,26 +9,13 @@ docs/curvature.md has the proofs.
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, Proposer, Wish
 from surefoot.algorithms.certified_ogd import ByCurvature
 from surefoot.algorithms.descent import square
-from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.leader import AT_FIRST
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
 from surefoot.algorithms.under_errors import under_errors
-from surefoot.core import checks
-from surefoot.core.algorithm import tuning
-from surefoot.core.arrays import dot, norm
-from surefoot.core.constants import Constants
-from surefoot.core.parameters import positive, rounds
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import Curvature, CurvatureRows, Knowledge, Projection, Region, curvature_of
 
 __all__ = ["Averaging", "CertifiedDualAveraging", "ObservedAveraging", "TheoremK"]
 
@@ -83,7 +70,7 @@ class AveragingNote(NamedTuple):
     inverse_eta: float
     kept: Array
     share: float
-    found: Projection
+    found: regions.Projection
 
 
 class Averaging(Proposer):
@@ -113,7 +100,7 @@ class Averaging(Proposer):
         return AveragingState(x1, 0.0 * points, points, Trust.first(at_first), 0.0, 0.0)
 
     def propose(
-        self, learner: AveragingState, x: Array, feedback: Feedback, region: Region
+        self, learner: AveragingState, x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[AveragingState, Wish]:
         """Return the mean of the certified points nearest to the far points."""
         start, gradients, points, trust, last, squares = learner
@@ -146,9 +133,9 @@ class Averaging(Proposer):
         first = math.inf if self.far is None else self.far
         return self.radius * np.array([first, *[FAR] * (len(self.steps) - 1)])
 
-    def observer(self, knowledge: Knowledge) -> ObservedAveraging | None:
+    def observer(self, knowledge: regions.Knowledge) -> ObservedAveraging | None:
         """Return Theorem K's sums; None for regions that have no multipliers."""
-        curved = isinstance(knowledge, (Curvature, CurvatureRows))
+        curved = isinstance(knowledge, (regions.Curvature, regions.CurvatureRows))
         return ObservedAveraging() if curved else None
 
 
@@ -186,12 +173,12 @@ class CertifiedDualAveraging(NameWithKnowledge):
 
     needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Surefoot", "derived here")
-    parts: ClassVar[Parts] = (Averaging, (Curvature, CurvatureRows))
+    parts: ClassVar[Parts] = (Averaging, (regions.Curvature, regions.CurvatureRows))
 
     @classmethod
     @tuning
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[Certified]:
         """Tune for costs of any kind: steps that adapt, four far points, no horizon."""
         return cls._tune(TheoremK(constants), domain)
@@ -199,15 +186,15 @@ class CertifiedDualAveraging(NameWithKnowledge):
     @classmethod
     @tuning
     def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Set | None = None
+        cls, constants: Constants, horizon: int, domain: Region | None = None
     ) -> Tuned[Certified]:
         """Tune with the fixed step of Theorem K, for one far point that is pruned."""
         return cls._tune(TheoremK(constants, FAR, horizon), domain)
 
     @classmethod
-    def _tune(cls, theorem: TheoremK, domain: Set | None) -> Tuned[Certified]:
+    def _tune(cls, theorem: TheoremK, domain: Region | None) -> Tuned[Certified]:
         c = theorem.constants
-        made = Tuned.of(cls, theorem, knowledge=curvature_of(c, domain), radius=c.R)
+        made = Tuned.of(cls, theorem, knowledge=regions.curvature_of(c, domain), radius=c.R)
         return Tuned(made.algorithm, under_errors(theorem))
 
 

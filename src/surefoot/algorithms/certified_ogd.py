@@ -6,24 +6,11 @@ length of a step, :math:`\nu^2 = \|s\|^2 - 2\beta g` the squared slope on the sp
 certified ball. docs/curvature.md has the proofs.
 """
 
-import math
-from typing import ClassVar
-
-import numpy as np
-
-from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts
 from surefoot.algorithms.descent import Descent
-from surefoot.algorithms.guarantee import Premise, Tuned
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.under_errors import under_errors
 from surefoot.algorithms.unknown import Estimated
-from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants
-from surefoot.core.parameters import count, flag, number, positive
-from surefoot.core.types import Array, Needs, Number, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import Curvature, CurvatureRows, EstimatedCurvature, curvature_of
-from surefoot.sets import Ball
 
 __all__ = ["CertifiedOGD", "TheoremC"]
 
@@ -59,12 +46,15 @@ class CertifiedOGD(NameWithKnowledge):
 
     needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
     source: ClassVar[Source] = Source("Surefoot", "derived here")
-    parts: ClassVar[Parts] = (Descent, (Curvature, CurvatureRows, EstimatedCurvature))
+    parts: ClassVar[Parts] = (
+        Descent,
+        (regions.Curvature, regions.CurvatureRows, regions.EstimatedCurvature),
+    )
 
     @classmethod
     @tuning
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[Certified]:
         r"""Tune by Theorem C, from the curvature of each constraint, R and the start; no horizon.
 
@@ -74,7 +64,7 @@ class CertifiedOGD(NameWithKnowledge):
             domain: the ball that holds the feasible set, or a known set in it.
         """
         theorem = TheoremC(constants)
-        knowledge = curvature_of(constants, domain)
+        knowledge = regions.curvature_of(constants, domain)
         return Tuned(cls.pair(knowledge=knowledge, radius=constants.R), under_errors(theorem))
 
     @classmethod
@@ -104,7 +94,7 @@ class CertifiedOGD(NameWithKnowledge):
             largest_beta: what beta is at most, be it far too large.
             convex: whether g is known to be convex.
         """
-        knowledge = EstimatedCurvature(
+        knowledge = regions.EstimatedCurvature(
             domain=domain,
             theta=theta,
             violations=violations,

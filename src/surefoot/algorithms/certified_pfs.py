@@ -5,12 +5,6 @@ In the theorem, :math:`\alpha` is the start's slack, :math:`D_1 = \|x_1 - x^\sta
 norm of the cost gradients up to round t. Both distances are at most ``start_reach``.
 """
 
-import math
-from typing import Any, ClassVar
-
-import numpy as np
-
-from surefoot import regions
 from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.toolkit import *

@@ -1,12 +1,6 @@
 """Any certified rule with values of costs alone: differences of two rounds are gradients."""
 
-import math
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
-
-import numpy as np
+from typing import final
 
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants

@@ -12,15 +12,7 @@ smaller rise, and nothing else.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
-
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import norm
-from surefoot.core.types import Array
+from surefoot.algorithms.toolkit import *
 
 Onto: TypeAlias = Callable[[Array], Array]
 """A projection."""

@@ -1,10 +1,5 @@
 """Any rule with feedback that comes late."""
 
-from functools import cached_property
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played
 

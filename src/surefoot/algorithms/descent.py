@@ -9,24 +9,9 @@ with :math:`r_t` the longest step that the region certifies. The wish is where t
 step to :math:`y_t` off.
 """
 
-import math
-from typing import Any, NamedTuple
-
 from surefoot.algorithms.certified import Proposer, Wish
 from surefoot.algorithms.observers import ObservedRegret
-from surefoot.core import checks
-from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import flag, positive
-from surefoot.core.types import Array, Feedback, Number
-from surefoot.regions import (
-    CertifiedLength,
-    Curvature,
-    CurvatureRows,
-    Knowledge,
-    Projection,
-    Region,
-)
+from surefoot.algorithms.toolkit import *
 
 _ROOT_2 = math.sqrt(2.0)
 
@@ -60,7 +45,7 @@ class DescentNote(NamedTuple):
     wanted: Array
     moves: Any
     radius: Number
-    found: Projection
+    found: regions.Projection
 
 
 class Descent(Proposer):
@@ -83,7 +68,7 @@ class Descent(Proposer):
         return DescentState(zero, zero)
 
     def propose(
-        self, learner: DescentState, x: Array, feedback: Feedback, region: Region
+        self, learner: DescentState, x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[DescentState, Wish]:
         """Return the step as the region cuts it; the action itself where no gradient was seen."""
         if feedback.cost_gradient is None:
@@ -107,10 +92,10 @@ class Descent(Proposer):
         note = DescentNote(size, inverse, wanted, moves, self.radius, found)
         return DescentState(squares, inverse), Wish(found.point, note, wanted=wanted)
 
-    def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
+    def observer(self, knowledge: regions.Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
-        by_length = isinstance(knowledge, CertifiedLength) and knowledge.errors.is_exact
-        has_bound = by_length or isinstance(knowledge, (Curvature, CurvatureRows))
+        by_length = isinstance(knowledge, regions.CertifiedLength) and knowledge.errors.is_exact
+        has_bound = by_length or isinstance(knowledge, (regions.Curvature, regions.CurvatureRows))
         return ObservedRegret() if self.ratchet and has_bound else None
 
 

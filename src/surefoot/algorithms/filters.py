@@ -1,15 +1,8 @@
 """Filters from any proposed next action to one that is certainly feasible."""
 
-from typing import Any, ClassVar
-
 from surefoot.algorithms.certified import Certified, Name, Parts, Proposals
 from surefoot.algorithms.certified_pfs import margin
-from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import Parameter, parameters_of
-from surefoot.core.types import Needs, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import CertifiedLength, Errors, Knowledge, LipschitzHull
-from surefoot.sets import Ball
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["RegionFilter", "SafetyFilter"]
 
@@ -41,7 +34,7 @@ class SafetyFilter(Name):
     needs: ClassVar[Needs] = Needs(cost_gradients=0, proposals=1)
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    parts: ClassVar[Parts] = (Proposals, CertifiedLength)
+    parts: ClassVar[Parts] = (Proposals, regions.CertifiedLength)
 
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
@@ -49,7 +42,7 @@ class SafetyFilter(Name):
         return super().pair(**{"as_steps": True} | parameters)
 
     @classmethod
-    def default(cls, constants: Constants, domain: Set | None = None) -> Certified:
+    def default(cls, constants: Constants, domain: Region | None = None) -> Certified:
         r"""Return a filter with nothing to choose: :math:`\rho_t = \tfrac12\sqrt{\alpha G_gR/t}`.
 
         The margin is that of :meth:`surefoot.algorithms.CertifiedPFS.default`.
@@ -71,7 +64,7 @@ class SafetyFilter(Name):
             domain=Ball(R) if domain is None else domain,
             rho=margin(constants),
             decreasing=True,
-            errors=Errors.of(constants),
+            errors=regions.Errors.of(constants),
             convex=constants.convex,
         )
 
@@ -106,9 +99,9 @@ class RegionFilter(Name):
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    parts: ClassVar[Parts] = (Proposals, Knowledge)
+    parts: ClassVar[Parts] = (Proposals, regions.Knowledge)
 
-    def __new__(cls, *, knowledge: Knowledge, ramp: Any = None) -> Certified:  # type: ignore[misc]
+    def __new__(cls, *, knowledge: regions.Knowledge, ramp: Any = None) -> Certified:  # type: ignore[misc]
         """Return the pair."""
         return Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
 
@@ -118,13 +111,13 @@ class RegionFilter(Name):
         return {n: kind for n, kind in parameters_of(Certified).items() if n != "proposer"}
 
     @classmethod
-    def default(cls, constants: Constants, domain: Set | None = None) -> Certified:
+    def default(cls, constants: Constants, domain: Region | None = None) -> Certified:
         """Return the filter that G_g, the set around the feasible set and g's rounding allow."""
         (G_g,) = as_constants(constants).require("G_g", by="the filter")
-        hull = LipschitzHull(
+        hull = regions.LipschitzHull(
             G_g=G_g,
             domain=Ball(constants.R) if domain is None else domain,
-            errors=Errors.of(constants),
+            errors=regions.Errors.of(constants),
             convex=constants.convex,
         )
         return Certified(proposer=Proposals(), knowledge=hull)

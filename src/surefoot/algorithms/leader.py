@@ -53,26 +53,12 @@ stays within D, ascends along the newest cut alone, before the gradient is added
 start to the leader that the hull of their two certified balls allows.
 """
 
-import math
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.certified import Proposer, Wish, ask_learner, start_learner
 from surefoot.algorithms.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
 from surefoot.algorithms.descent import square
 from surefoot.algorithms.observers import LeaderRegret
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
-from surefoot.core import checks
-from surefoot.core.arrays import dot, norm
-from surefoot.core.parameters import algorithm, count, positive, projectable
-from surefoot.core.points import reach_from
-from surefoot.core.types import Array, Feedback, Number
-from surefoot.core.types import Region as Set
-from surefoot.regions import EstimatedHull, Knowledge, Region
-from surefoot.sets import Ball, project_halfspace
 
 __all__ = ["Leader", "LeaderNote", "LeaderState"]
 
@@ -176,7 +162,7 @@ class Leader(Proposer):
             it. The knowledge must be ``LipschitzHull(keep_start=True)``.
     """
 
-    domain: Set = projectable()
+    domain: Region = projectable()
     cuts: int | None = count(2, default=None)
     leader: Any = algorithm(default=None)
     strong_convexity: Number | None = positive(default=None)
@@ -221,7 +207,7 @@ class Leader(Proposer):
         )
 
     def propose(
-        self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
+        self, learner: LeaderState, x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[LeaderState, Wish]:
         """Return the leaders after a round, and the wish of their follower.
 
@@ -241,7 +227,7 @@ class Leader(Proposer):
         return learner, Wish(point, note, lost, learner.start + learner.Z)
 
     def learn(
-        self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
+        self, learner: LeaderState, X: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[LeaderState, LeaderNote, tuple[str, ...]]:
         """Return the leaders after a round, what their bound wants to know, and what was lost.
 
@@ -289,7 +275,7 @@ class Leader(Proposer):
         return reweigh(learner.trust, learner.points @ grad + size * learner.outside, AT_FIRST)
 
     def _remember(
-        self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
+        self, learner: LeaderState, X: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[LeaderState, int | None]:
         """Return the leader with the cut of the round, and which that is."""
         errors, cuts, newest = region.errors, learner.cuts, None
@@ -323,7 +309,7 @@ class Leader(Proposer):
 
         return onto
 
-    def _scale(self, learner: LeaderState, region: Region) -> tuple[LeaderState, float]:
+    def _scale(self, learner: LeaderState, region: regions.Region) -> tuple[LeaderState, float]:
         """Return 1/eta of the round, and the leader with the careful mode where that begins."""
         t, D, A = region.round, learner.reach, learner.energy
         if self.strong_convexity is not None:
@@ -373,7 +359,7 @@ class Leader(Proposer):
         return learner._replace(own=own, cuts=cuts, points=points, outside=outside, Z=Z), lost
 
     def _follow(
-        self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
+        self, learner: LeaderState, X: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[LeaderState, Array]:
         """Return the wish after a usual round, and when the deepest radius last grew."""
         t, deepest, start = region.round, region.depth, learner.start
@@ -414,7 +400,7 @@ class Leader(Proposer):
         return learner, best
 
     def _cuts_as_read(
-        self, learner: LeaderState, feedback: Feedback, region: Region, X: Array
+        self, learner: LeaderState, feedback: Feedback, region: regions.Region, X: Array
     ) -> tuple[Cuts, Array, Array]:
         """Return the cuts, the leader and its pulls for the follower: as they were read.
 
@@ -469,12 +455,12 @@ class Leader(Proposer):
                 share = longer
         return hull.nearest(start + share * z)
 
-    def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
+    def observer(self, knowledge: regions.Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds.
 
         None for your own leader, under drift, and where everything may be learnt anew.
         """
-        restarts = isinstance(knowledge, EstimatedHull) and knowledge.restarts
+        restarts = isinstance(knowledge, regions.EstimatedHull) and knowledge.restarts
         has_bound = self.leader is None and not knowledge.errors.drift and not restarts
         return LeaderRegret.first(self.multiples) if has_bound else None
 
@@ -507,7 +493,9 @@ def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:
     yield 1.0
 
 
-def _apply_reading(feedback: Feedback, region: Region, W: Array, X: Array, rho: float) -> Array:
+def _apply_reading(
+    feedback: Feedback, region: regions.Region, W: Array, X: Array, rho: float
+) -> Array:
     """Return W moved to where the newest value and slope, as they were read, make g <= -rho."""
     s = feedback.constraint_subgradient
     if s is None or not norm(s) > 0:

@@ -5,25 +5,13 @@ In the theorems, D is the largest distance from the start to a point of the ball
 gradient.
 """
 
-import math
-from typing import Any, ClassVar, final
+from typing import final
 
-import numpy as np
-
-from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name, Parts
-from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.under_errors import tune_by_slope_bound, under_errors
 from surefoot.algorithms.unknown import Estimated
-from surefoot.core import checks
-from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants, as_constants
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, flag, number, positive
-from surefoot.core.types import Array, Needs, Number, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import ContextHull, EstimatedHull, LipschitzHull
 
 __all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
 
@@ -54,8 +42,8 @@ class LeaderFollower(Name):
 
     needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Surefoot", "derived here")
-    parts: ClassVar[Parts] = (Leader, LipschitzHull)
-    in_contexts = ContextHull
+    parts: ClassVar[Parts] = (Leader, regions.LipschitzHull)
+    in_contexts = regions.ContextHull
 
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
@@ -66,7 +54,7 @@ class LeaderFollower(Name):
     @classmethod
     @tuning
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[Certified]:
         """Return the rule for costs of any kind; no horizon needed.
 
@@ -80,7 +68,7 @@ class LeaderFollower(Name):
     @classmethod
     @tuning
     def strongly_convex(
-        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[Certified]:
         r"""Return the rule for H-strongly convex costs, with :math:`\eta_t = 2/(Ht)`."""
         (H,) = as_constants(constants).require("strong_convexity", by=TheoremG.name)
@@ -99,7 +87,7 @@ class LeaderFollower(Name):
     )
     def unknown(
         cls,
-        domain: Set,
+        domain: Region,
         *,
         theta: float = 2.0,
         violations: int | None = None,
@@ -134,7 +122,7 @@ class LeaderFollower(Name):
                 "gradient_bound is for a rule with as many violations as it takes, got violations "
                 f"= {violations!r}"
             )
-        knowledge = EstimatedHull(
+        knowledge = regions.EstimatedHull(
             domain=domain,
             theta=theta,
             violations=violations,
@@ -155,7 +143,7 @@ class LeaderFollower(Name):
         return super().fits(algorithm) or (
             isinstance(algorithm, Certified)
             and isinstance(algorithm.proposer, Leader)
-            and isinstance(algorithm.knowledge, EstimatedHull)
+            and isinstance(algorithm.knowledge, regions.EstimatedHull)
         )
 
 

@@ -1,14 +1,5 @@
 """A certified rule that is told values of g and a bound on its curvature: slopes are measured."""
 
-import math
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
-from surefoot import regions
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, own_point
 from surefoot.algorithms.certified_dual_averaging import UNPRUNED, Averaging
 from surefoot.algorithms.probing import FromValues

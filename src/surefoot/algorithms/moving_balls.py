@@ -5,21 +5,9 @@ set X, :math:`\Delta` is the most that the first cost can fall on X, and
 :math:`\nu_* > 0` has :math:`\|s\|^2 + 2\beta|g| \ge \nu_*^2` on X: no slope is 0 on the boundary.
 """
 
-from typing import ClassVar
-
-import numpy as np
-
-from surefoot.algorithms.bounds import StrictStart, as_floats
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, Proposer, Wish
-from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
+from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.under_errors import under_errors
-from surefoot.core import checks
-from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants
-from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Needs, Number, Source
-from surefoot.core.types import Region as Set
-from surefoot.regions import Curvature, CurvatureRows, Region, curvature_of
 
 __all__ = ["GradientSteps", "MovingBalls", "Stationarity"]
 
@@ -38,7 +26,7 @@ class GradientSteps(Proposer):
         return ()
 
     def propose(
-        self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
+        self, learner: tuple[()], x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[tuple[()], Wish]:
         """Return the end of the step; the action itself where no gradient was seen."""
         if feedback.cost_gradient is None:
@@ -75,7 +63,7 @@ class MovingBalls(NameWithKnowledge):
     source: ClassVar[Source] = Source(
         "Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "as recalled"
     )
-    parts: ClassVar[Parts] = (GradientSteps, (Curvature, CurvatureRows))
+    parts: ClassVar[Parts] = (GradientSteps, (regions.Curvature, regions.CurvatureRows))
 
     @classmethod
     @tuning(listed=False, cost_curvature=positive(), least_slope=positive())
@@ -83,7 +71,7 @@ class MovingBalls(NameWithKnowledge):
         cls,
         constants: Constants,
         horizon: int | None = None,
-        domain: Set | None = None,
+        domain: Region | None = None,
         *,
         cost_curvature: float,
         least_slope: float | None = None,
@@ -99,7 +87,7 @@ class MovingBalls(NameWithKnowledge):
             least_slope: :math:`\nu_*`, where it is known.
         """
         theorem = Stationarity(constants, cost_curvature, least_slope)
-        knowledge = curvature_of(constants, domain)
+        knowledge = regions.curvature_of(constants, domain)
         return Tuned(cls.pair(knowledge=knowledge, eta=theorem.eta), under_errors(theorem))
 
 

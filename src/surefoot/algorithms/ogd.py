@@ -3,12 +3,6 @@
 Each rule with its regret; :mod:`surefoot.algorithms.inside` has the notation.
 """
 
-import math
-from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.inside import Anytime, FixedStep, Inside, Projecting
 from surefoot.algorithms.toolkit import *
 

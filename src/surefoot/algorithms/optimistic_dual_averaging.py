@@ -1,17 +1,8 @@
 """Dual averaging that counts on a forecast of the next gradient; and its regret."""
 
-import math
-from typing import ClassVar, NamedTuple, Self
-
 from surefoot.algorithms.adagrad_ftrl import AddedUp
-from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Projecting
-from surefoot.core import checks
-from surefoot.core.algorithm import NOTHING, tuning
-from surefoot.core.arrays import dot, number_like, sqrt, where
-from surefoot.core.constants import Constants
-from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Feedback, Info, Number, Region, Source
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["Forecasts", "OptimisticDualAveraging"]
 

@@ -7,9 +7,6 @@ tightening. Derived here; not in the paper. Steps are a billionth shorter than a
 rounding.
 """
 
-import math
-from typing import ClassVar
-
 from surefoot.algorithms.toolkit import *
 
 __all__ = ["BoundedNoise", "SlowDrift"]

@@ -4,12 +4,6 @@ Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
 :math:`\alpha` = ``start_slack``, and :math:`X_\rho = \{g \le -\rho\}`. The proofs are in the paper.
 """
 
-import math
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
 from surefoot.algorithms.toolkit import *
 

@@ -30,22 +30,12 @@ In code the leaders see the matrix :math:`X_t = (x_t - x_1)\phi_t^\top/\|\phi_t\
 behind the policy, the last sum, has no bound in advance; it is observed.
 """
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.certified import Proposer, Wish
 from surefoot.algorithms.cuts import Cuts
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.observers import LeaderRegret
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, function, positive
-from surefoot.core.types import Array, Context, Feedback
-from surefoot.regions import Knowledge, Region
+from surefoot.algorithms.toolkit import *
 from surefoot.regions.context import read_numbers
-from surefoot.sets import Ball
 
 __all__ = ["PolicyLeader"]
 
@@ -150,7 +140,7 @@ class PolicyLeader(Proposer):
         return PolicyState(start, phi, leader), point
 
     def propose(
-        self, learner: PolicyState, x: Array, feedback: Feedback, region: Region
+        self, learner: PolicyState, x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[PolicyState, Wish]:
         """Return the leaders after a round, and what their policy says in the next context."""
         start, phi, leader = learner
@@ -171,6 +161,6 @@ class PolicyLeader(Proposer):
             learner, point = self.aim(learner, point, feedback.context)
         return learner, Wish(point, note, lost)
 
-    def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
+    def observer(self, knowledge: regions.Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds; None where slopes err."""
         return LeaderRegret.first(self.leader.multiples) if knowledge.errors.slope == 0 else None

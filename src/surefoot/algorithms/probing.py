@@ -1,12 +1,7 @@
 """Leader and follower that are told values of g, and no slopes: differences show the way."""
 
-import math
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, final
+from typing import final
 
-import numpy as np
-
-from surefoot import regions
 from surefoot.algorithms.certified import Certified, CertifiedState, Name, Parts
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower

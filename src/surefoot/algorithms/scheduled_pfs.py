@@ -55,13 +55,6 @@ begin at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
 Rounding: steps are a billionth shorter than allowed (``SHRINK``).
 """
 
-import math
-from abc import abstractmethod
-from functools import cached_property
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.pfs import Corollary1, Theorem1
 from surefoot.algorithms.toolkit import *
 

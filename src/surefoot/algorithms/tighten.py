@@ -3,12 +3,6 @@
 The paper's Appendix A, corrected. With DPP as its base it is DPP-T.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, ClassVar, Self
-
-import numpy as np
-
 from surefoot.algorithms.related.dpp import ScalarDPP
 from surefoot.algorithms.toolkit import *
 

@@ -15,12 +15,7 @@ with :math:`\epsilon'` the rate after the round, and :math:`W_i = 1` at first.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
-import numpy as np
-
-from surefoot.core.types import Array
+from surefoot.algorithms.toolkit import *
 
 __all__ = ["Trust", "reweigh"]
 

@@ -5,8 +5,6 @@ With :math:`|\hat g_t - g_t(x_t)| \le \nu`, :math:`\|\hat s_t - s_t\| \le \tau` 
 that allows for them; docs/noise.md has the proofs.
 """
 
-from typing import Any, ClassVar
-
 from surefoot.algorithms.toolkit import *
 from surefoot.regions import Errors
 

@@ -18,13 +18,8 @@ radius :math:`\min_i -g_i/G_i`, where one :math:`G_g = \max_i G_i` for all leave
 :math:`\min_i -g_i/\max_i G_i`.
 """
 
-from dataclasses import replace
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, final
+from typing import final
 
-import numpy as np
-
-from surefoot import regions
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper
 from surefoot.core.checks import repr_line

@@ -1,10 +1,5 @@
 """What rules share that are made of another rule, their base."""
 
-from dataclasses import replace
-from typing import Any, ClassVar, Self
-
-import numpy as np
-
 from surefoot.algorithms.certified import Certified
 from surefoot.algorithms.toolkit import *
 from surefoot.regions import Errors

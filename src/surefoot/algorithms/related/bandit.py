@@ -10,10 +10,6 @@ most :math:`(2 + \kappa)\delta G_f` per round. The first round explores nothing,
 :math:`G_fD`.
 """
 
-import math
-from abc import abstractmethod
-from typing import ClassVar, NamedTuple
-
 from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
 from surefoot.algorithms.toolkit import *
 

@@ -1,9 +1,5 @@
 """Velocities instead of projections (CVV-Pro), and their bounds (Kolev et al. 2023)."""
 
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.toolkit import *
 from surefoot.sets._active_set import project_halfspaces
 

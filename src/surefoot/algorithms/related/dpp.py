@@ -1,11 +1,5 @@
 """Drift plus penalty with a queue for each constraint, or one for all (Yu, Neely and Wei 2017)."""
 
-import math
-from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Self
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import Lagrangian, Multiplying, positive_part
 from surefoot.algorithms.toolkit import *
 

@@ -1,8 +1,5 @@
 """Dual averaging with the entropy on a simplex: exponentiated gradients, and their regret."""
 
-import math
-from typing import Any, ClassVar, NamedTuple
-
 from surefoot.algorithms.inside import ForHorizon
 from surefoot.algorithms.toolkit import *
 from surefoot.sets import Simplex

@@ -1,11 +1,5 @@
 """Online Frank-Wolfe: one linear minimisation per round, and its regret in two forms."""
 
-import math
-from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.inside import OnBounded
 from surefoot.algorithms.toolkit import *
 

@@ -1,10 +1,5 @@
 """Projection-free descent in blocks (Garber and Kretzu): fixed or changing sets, moving optima."""
 
-import math
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem

@@ -19,12 +19,6 @@ not negative. The norm: :math:`|\langle\nabla, x\rangle| \le G_fR` and :math:`\|
 oracle that is off by ``error`` adds at most :math:`G_fR` times that to each round.
 """
 
-import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.algorithms.toolkit import *
 from surefoot.sets import Gauge, gauge_of

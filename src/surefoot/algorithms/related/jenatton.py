@@ -5,11 +5,6 @@ largest absolute value of g on the ball and F the largest difference of a cost t
 not known); g is one constraint, the largest where there are several.
 """
 
-from abc import abstractmethod
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
 from surefoot.algorithms.toolkit import *
 

@@ -1,11 +1,5 @@
 """Shared by Lagrangian methods: multipliers of m constraints; the constants of their theorems."""
 
-import math
-from abc import abstractmethod
-from typing import ClassVar
-
-import numpy as np
-
 from surefoot.algorithms.toolkit import *
 
 

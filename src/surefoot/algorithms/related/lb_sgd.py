@@ -1,10 +1,5 @@
 """LB-SGD: descent on the cost and a logarithmic barrier; a step leaves half of every slack."""
 
-import math
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.toolkit import *
 
 __all__ = ["LBSGD", "HalvedSlack"]

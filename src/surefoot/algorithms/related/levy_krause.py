@@ -13,9 +13,6 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 \lambda_tD_0^2`: gradient descent with every squared gradient multiplied by k.
 """
 
-import math
-from typing import ClassVar, NamedTuple
-
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.toolkit import *
 from surefoot.sets import SmoothSet, smooth_of

@@ -6,12 +6,6 @@ absolute value of any one of them on the ball and F the largest difference of a 
 where not known). G_g must bound the subgradients of every constraint, not only of the largest.
 """
 
-import math
-from abc import abstractmethod
-from typing import ClassVar, NamedTuple, Self
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
 from surefoot.algorithms.toolkit import *
 

@@ -1,11 +1,5 @@
 """Exponential weights over experts, on linearised costs, and what the mixture costs."""
 
-import math
-from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.toolkit import *
 
 

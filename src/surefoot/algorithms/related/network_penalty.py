@@ -7,11 +7,6 @@ agents in all rounds. *Own* regret and violation are the means over agents of
 evaluate every agent's functions at every agent's action.
 """
 
-import math
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.toolkit import *
 

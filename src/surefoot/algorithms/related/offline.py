@@ -21,12 +21,6 @@ With :math:`\beta = 1`, the constraint seen at x and Y a ball, :func:`linearised
 of :class:`~surefoot.algorithms.PFS` with :math:`\rho = 0`.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
-
-import numpy as np
-
 from surefoot.algorithms.toolkit import *
 
 __all__ = [

@@ -1,8 +1,5 @@
 """Primal and dual descent for a known margin, and its bounds (Castiglioni et al. 2022)."""
 
-import math
-from typing import ClassVar, NamedTuple
-
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
 from surefoot.algorithms.toolkit import *
 

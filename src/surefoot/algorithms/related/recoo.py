@@ -1,11 +1,5 @@
 """Rectified penalties with a proximal step (RECOO): violations O(1) or slow (Guo et al. 2022)."""
 
-import math
-from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.toolkit import *
 from surefoot.sets import Linearised, LinearProx, Prox, prox_of

@@ -1,10 +1,5 @@
 """Descent brought back by separating half-spaces, and its regret (Garber and Kretzu 2022)."""
 
-import math
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.algorithms.toolkit import *
 from surefoot.sets import Separation, separation_of

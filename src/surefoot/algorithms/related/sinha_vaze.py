@@ -4,11 +4,6 @@ One rule for convex costs and one for strongly convex ones, each with its theore
 picks the constraints, and there need not be a Slater point.
 """
 
-import math
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
 from surefoot.algorithms.toolkit import *
 

@@ -3,11 +3,6 @@
 Their bounds need no Slater point.
 """
 
-import math
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
 from surefoot.algorithms.toolkit import *

@@ -1,8 +1,5 @@
 """Queues that look one step ahead, and their O(1) bound for linear constraints (2020)."""
 
-import math
-from typing import ClassVar, NamedTuple
-
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
 from surefoot.algorithms.toolkit import *
 

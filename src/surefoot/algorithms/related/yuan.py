@@ -8,11 +8,6 @@ largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m. The co
 differ from round to round, against the best action that is feasible in all rounds.
 """
 
-import math
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.toolkit import *
 
