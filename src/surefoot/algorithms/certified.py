@@ -504,6 +504,7 @@ class Name(_Made):  # type: ignore[misc]
         in_contexts: the class of the knowledge where a ``context`` is given; None for none.
     """
 
+    source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts]
     in_contexts: ClassVar[Any] = None
     all_names: ClassVar[list[type[Name]]] = []
@@ -551,6 +552,12 @@ class Name(_Made):  # type: ignore[misc]
         return Certified(proposer=proposer, knowledge=knowledge, ramp=parameters.get("ramp"))
 
     @classmethod
+    def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
+        """Return the parameters that the set and the constants of a theorem give."""
+        c = theorem.constants
+        return {"domain": domain, "G_g": c.G_g, "errors": regions.Errors.of(c)}
+
+    @classmethod
     def _refuse_unknown(cls, names: Iterable[str]) -> None:
         """Raise if a parameter is none of the name's own."""
         unknown = sorted(set(names) - set(cls.parameters()))
@@ -589,6 +596,11 @@ class NameWithKnowledge(Name):
             names = " or ".join(kind.__name__ for kind in kinds)
             raise InvalidValueError(f"knowledge must be a {names}, got {knowledge!r}")
         return Certified(proposer=proposer(**parameters), knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
+        """Return the curvature that the constants of a theorem name, on a known set."""
+        return {"knowledge": regions.curvature_of(theorem.constants, domain)}
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:

@@ -9,13 +9,13 @@ docs/curvature.md has the proofs.
 
 from __future__ import annotations
 
-from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, Proposer, Wish
+from surefoot.algorithms.certified import NameWithKnowledge, Parts, Proposer, Wish
 from surefoot.algorithms.certified_ogd import ByCurvature
 from surefoot.algorithms.descent import square
 from surefoot.algorithms.leader import AT_FIRST
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
-from surefoot.algorithms.under_errors import under_errors
+from surefoot.algorithms.under_errors import CertifiedTuning
 
 __all__ = ["Averaging", "CertifiedDualAveraging", "ObservedAveraging", "TheoremK"]
 
@@ -164,6 +164,7 @@ class CertifiedDualAveraging(NameWithKnowledge):
     Example:
         >>> import numpy as np
         >>> from surefoot import Feedback
+        >>> from surefoot.regions import Curvature
         >>> player = CertifiedDualAveraging(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0)
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([0.0, -3.0]), -0.5, np.array([0.0, 1.0]))
@@ -172,30 +173,15 @@ class CertifiedDualAveraging(NameWithKnowledge):
     """
 
     needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts] = (Averaging, (regions.Curvature, regions.CurvatureRows))
 
-    @classmethod
-    @tuning
-    def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
-    ) -> Tuned[Certified]:
-        """Tune for costs of any kind: steps that adapt, four far points, no horizon."""
-        return cls._tune(TheoremK(constants), domain)
+    default = CertifiedTuning(lambda: TheoremK)
+    known_horizon = CertifiedTuning(lambda: one_far_point)
 
-    @classmethod
-    @tuning
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Certified]:
-        """Tune with the fixed step of Theorem K, for one far point that is pruned."""
-        return cls._tune(TheoremK(constants, FAR, horizon), domain)
 
-    @classmethod
-    def _tune(cls, theorem: TheoremK, domain: Region | None) -> Tuned[Certified]:
-        c = theorem.constants
-        made = Tuned.of(cls, theorem, knowledge=regions.curvature_of(c, domain), radius=c.R)
-        return Tuned(made.algorithm, under_errors(theorem))
+def one_far_point(constants: Constants, horizon: int) -> TheoremK:
+    """Tune with the fixed step of Theorem K, for one far point that is pruned."""
+    return TheoremK(constants, FAR, horizon)
 
 
 class ObservedAveraging(NamedTuple):

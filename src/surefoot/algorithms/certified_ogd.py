@@ -9,7 +9,7 @@ certified ball. docs/curvature.md has the proofs.
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import under_errors
+from surefoot.algorithms.under_errors import CertifiedTuning
 from surefoot.algorithms.unknown import Estimated
 
 __all__ = ["CertifiedOGD", "TheoremC"]
@@ -37,6 +37,7 @@ class CertifiedOGD(NameWithKnowledge):
     Example:
         >>> import numpy as np
         >>> from surefoot import Feedback
+        >>> from surefoot.regions import Curvature
         >>> player = CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0)
         >>> state = player.init(np.array([0.0, 0.0]))
         >>> seen = Feedback(np.array([-1.0, -3.0]), -0.5, np.array([0.0, 1.0]))
@@ -45,27 +46,12 @@ class CertifiedOGD(NameWithKnowledge):
     """
 
     needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts] = (
         Descent,
         (regions.Curvature, regions.CurvatureRows, regions.EstimatedCurvature),
     )
 
-    @classmethod
-    @tuning
-    def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
-    ) -> Tuned[Certified]:
-        r"""Tune by Theorem C, from the curvature of each constraint, R and the start; no horizon.
-
-        Args:
-            constants: the constants of the problem.
-            horizon: not used.
-            domain: the ball that holds the feasible set, or a known set in it.
-        """
-        theorem = TheoremC(constants)
-        knowledge = regions.curvature_of(constants, domain)
-        return Tuned(cls.pair(knowledge=knowledge, radius=constants.R), under_errors(theorem))
+    default = CertifiedTuning(lambda: TheoremC)
 
     @classmethod
     @tuning(
@@ -110,6 +96,11 @@ class ByCurvature(StrictStart):
     """A theorem on rules that are certified by curvature."""
 
     needed: ClassVar[tuple[str, ...]] = ("R", "beta")
+
+    @property
+    def radius(self) -> float:
+        """R, from which the rule chooses its steps."""
+        return self.constants.R
 
     @property
     def rows(self) -> int:

@@ -8,7 +8,7 @@ norm of the cost gradients up to round t. Both distances are at most ``start_rea
 from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import tune_by_slope_bound
+from surefoot.algorithms.under_errors import CertifiedTuning
 
 __all__ = ["CertifiedPFS", "TheoremD", "observed_regret_bound"]
 
@@ -41,7 +41,6 @@ class CertifiedPFS(Name):
     """
 
     needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts] = (Descent, regions.CertifiedLength)
 
     @classmethod
@@ -54,27 +53,8 @@ class CertifiedPFS(Name):
             parameters["radius"] = domain.radius if is_ball else 0.5 * bounded_diameter(domain)
         return super().pair(**{"decreasing": True} | parameters)
 
-    @classmethod
-    @tuning
-    def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
-    ) -> Tuned[Certified]:
-        r"""Tune by Theorem D, :math:`\rho_t = \min(\alpha/2, \sqrt{\alpha G_gR/(4t)})`; no horizon.
-
-        Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon
-        not at all: all tunings take one. The margin is chosen for costs whose mean stays.
-        """
-        return tune_by_slope_bound(cls, TheoremD(constants, margin(constants)), domain)
-
-    @classmethod
-    @tuning
-    def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Certified]:
-        r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
-        rho = margin(constants) / math.sqrt(checks.check_horizon(horizon))
-        theorem = TheoremD(constants, rho, decreasing=False, horizon=horizon)
-        return tune_by_slope_bound(cls, theorem, domain)
+    default = CertifiedTuning(lambda: decreasing_margin)
+    known_horizon = CertifiedTuning(lambda: fixed_margin)
 
 
 def margin(constants: Constants) -> float:
@@ -176,6 +156,21 @@ class TheoremD(StrictStart):
             usual = (start - last) / self.eta
         falling = slow * np.log(start / last) + usual
         return first + second + tight + 2 * R * reach / slack * falling
+
+
+def decreasing_margin(constants: Constants) -> TheoremD:
+    r"""Tune by Theorem D, :math:`\rho_t = \min(\alpha/2, \sqrt{\alpha G_gR/(4t)})`; no horizon.
+
+    Uses R, G_g and the start; G_f only for the number in the regret bound, and the horizon not at
+    all: all tunings take one. The margin is chosen for costs whose mean stays.
+    """
+    return TheoremD(constants, margin(constants))
+
+
+def fixed_margin(constants: Constants, horizon: int) -> TheoremD:
+    r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
+    rho = margin(constants) / math.sqrt(checks.check_horizon(horizon))
+    return TheoremD(constants, rho, decreasing=False, horizon=horizon)
 
 
 def observed_regret_bound(

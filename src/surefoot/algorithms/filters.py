@@ -32,7 +32,6 @@ class SafetyFilter(Name):
     """
 
     needs: ClassVar[Needs] = Needs(cost_gradients=0, proposals=1)
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     constructors: ClassVar[tuple[str, ...]] = ("default",)
     parts: ClassVar[Parts] = (Proposals, regions.CertifiedLength)
 
@@ -89,6 +88,7 @@ class RegionFilter(Name):
     Example:
         >>> import numpy as np
         >>> from surefoot import Feedback
+        >>> from surefoot.regions import LipschitzHull
         >>> safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
         >>> state = safe.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
         >>> seen = Feedback(None, -0.5, np.array([0.0, 1.0]), proposal=np.array([0.0, 9.0]))
@@ -97,7 +97,6 @@ class RegionFilter(Name):
         (array([0. , 0.5]), True)
     """
 
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     constructors: ClassVar[tuple[str, ...]] = ("default",)
     parts: ClassVar[Parts] = (Proposals, regions.Knowledge)
 

@@ -10,7 +10,7 @@ from typing import final
 from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.leader import Leader
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import tune_by_slope_bound, under_errors
+from surefoot.algorithms.under_errors import CertifiedTuning, under_errors
 from surefoot.algorithms.unknown import Estimated
 
 __all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
@@ -41,7 +41,6 @@ class LeaderFollower(Name):
     """
 
     needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts] = (Leader, regions.LipschitzHull)
     in_contexts = regions.ContextHull
 
@@ -51,29 +50,8 @@ class LeaderFollower(Name):
         careful = parameters.get("gradient_bound") is not None
         return super().pair(**{"keep_start": careful} | parameters)
 
-    @classmethod
-    @tuning
-    def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
-    ) -> Tuned[Certified]:
-        """Return the rule for costs of any kind; no horizon needed.
-
-        Uses R, G_g and the start; G_f only for the regret bound, and the horizon not at all.
-        """
-        theorem = TheoremG(constants)
-        # Theorem G is about the careful mode, which is for exact readings.
-        careful = theorem.constants.G_f if under_errors(theorem) is theorem else None
-        return tune_by_slope_bound(cls, theorem, domain, gradient_bound=careful)
-
-    @classmethod
-    @tuning
-    def strongly_convex(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
-    ) -> Tuned[Certified]:
-        r"""Return the rule for H-strongly convex costs, with :math:`\eta_t = 2/(Ht)`."""
-        (H,) = as_constants(constants).require("strong_convexity", by=TheoremG.name)
-        theorem = TheoremG(constants, in_advance=False)
-        return tune_by_slope_bound(cls, theorem, domain, strong_convexity=H)
+    default = CertifiedTuning(lambda: TheoremG)
+    strongly_convex = CertifiedTuning(lambda: TheoremG, in_advance=False)
 
     @classmethod
     @tuning(
@@ -178,6 +156,18 @@ class TheoremG(PossibleHorizon, StrictStart):
     def regret_exponent(self) -> float:
         """One half; 1, as for every feasible rule, if nothing better is known in advance."""
         return 0.5 if self.in_advance else 1.0
+
+    @property
+    def gradient_bound(self) -> float | None:
+        """G_f for the careful mode, which the bound is about, and which is for exact readings."""
+        return self.constants.G_f if self.in_advance and under_errors(self) is self else None
+
+    @property
+    def strong_convexity(self) -> float | None:
+        """H where the steps are :math:`2/(Ht)`, for which no bound is known in advance."""
+        if self.in_advance:
+            return None
+        return self.constants.require("strong_convexity", by=self.name)[0]
 
     @property
     def kappa(self) -> float:

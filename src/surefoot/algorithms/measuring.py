@@ -305,7 +305,6 @@ class ValuesAveraging(NameWithKnowledge):
     """
 
     needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts] = (Averaging, (regions.Curvature,))
 
     @classmethod

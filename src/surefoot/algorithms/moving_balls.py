@@ -5,9 +5,9 @@ set X, :math:`\Delta` is the most that the first cost can fall on X, and
 :math:`\nu_* > 0` has :math:`\|s\|^2 + 2\beta|g| \ge \nu_*^2` on X: no slope is 0 on the boundary.
 """
 
-from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, Proposer, Wish
+from surefoot.algorithms.certified import NameWithKnowledge, Parts, Proposer, Wish
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import under_errors
+from surefoot.algorithms.under_errors import CertifiedTuning
 
 __all__ = ["GradientSteps", "MovingBalls", "Stationarity"]
 
@@ -50,6 +50,7 @@ class MovingBalls(NameWithKnowledge):
 
     Example:
         >>> from surefoot import Feedback
+        >>> from surefoot.regions import Curvature
         >>> known = Curvature(beta=2.0, reach=1.0, convex=False)
         >>> player = MovingBalls(knowledge=known, eta=1.0)
         >>> state = player.init(np.array([0.5]))  # g(x) = x^2 - 1
@@ -65,30 +66,7 @@ class MovingBalls(NameWithKnowledge):
     )
     parts: ClassVar[Parts] = (GradientSteps, (regions.Curvature, regions.CurvatureRows))
 
-    @classmethod
-    @tuning(listed=False, cost_curvature=positive(), least_slope=positive())
-    def default(
-        cls,
-        constants: Constants,
-        horizon: int | None = None,
-        domain: Region | None = None,
-        *,
-        cost_curvature: float,
-        least_slope: float | None = None,
-    ) -> Tuned[Certified]:
-        r"""Return the rule with :math:`\eta = 1/L`, and what it promises.
-
-        Args:
-            constants: need beta and start_slack; F and G_f for the bounds, ``convex=False`` where g
-                is not convex.
-            horizon: not used.
-            domain: a known set that holds every action.
-            cost_curvature: L.
-            least_slope: :math:`\nu_*`, where it is known.
-        """
-        theorem = Stationarity(constants, cost_curvature, least_slope)
-        knowledge = regions.curvature_of(constants, domain)
-        return Tuned(cls.pair(knowledge=knowledge, eta=theorem.eta), under_errors(theorem))
+    default = CertifiedTuning(lambda: Stationarity, "cost_curvature", "least_slope", listed=False)
 
 
 class Stationarity(StrictStart):

@@ -6,7 +6,7 @@ from surefoot.algorithms.certified import Certified, CertifiedState, Name, Parts
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import tune_by_slope_bound
+from surefoot.algorithms.under_errors import CertifiedTuning
 from surefoot.algorithms.wrapper import Wrapper
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
@@ -182,7 +182,6 @@ class ValuesFollower(Name):
     needs: ClassVar[Needs] = Needs(
         constraint_subgradients=0, work="K d", numpy_only=True, one_run=True
     )
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts] = LeaderFollower.parts
 
     @classmethod
@@ -205,16 +204,7 @@ class ValuesFollower(Name):
         without = ("base", "slope_error", "ramp")
         return {name: kind for name, kind in both.items() if name not in without}
 
-    @classmethod
-    @tuning
-    def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
-    ) -> Tuned[Probing]:
-        """Return the rule for costs of any kind; no horizon needed.
-
-        Uses R, G_g and the start; the horizon is taken so that all tunings are called alike.
-        """
-        return tune_by_slope_bound(cls, ValuesOnly(constants), domain)
+    default = CertifiedTuning(lambda: ValuesOnly)
 
 
 class FromValues(PossibleHorizon, StrictStart):

@@ -5,10 +5,11 @@ With :math:`|\hat g_t - g_t(x_t)| \le \nu`, :math:`\|\hat s_t - s_t\| \le \tau` 
 that allows for them; docs/noise.md has the proofs.
 """
 
-from surefoot.algorithms.toolkit import *
-from surefoot.regions import Errors
+import inspect
 
-__all__ = ["TheoremN", "tune_by_slope_bound", "under_errors"]
+from surefoot.algorithms.toolkit import *
+
+__all__ = ["TheoremN", "under_errors"]
 
 
 class TheoremN(StrictStart):
@@ -61,20 +62,26 @@ class TheoremN(StrictStart):
         return self._and_horizon(*premises)
 
 
-def tune_by_slope_bound(
-    name: type, theorem: Guarantee, domain: Region | None, **parameters: Any
-) -> Tuned[Any]:
-    """Return a rule that rests on G_g, with the errors of its constants, and what it promises.
+class CertifiedTuning(Tuning):
+    """A tuning of a certified rule, of whose theorem Theorem N is left where constants have errors.
 
-    Args:
-        name: of the rule.
-        theorem: what it promises where nothing errs.
-        domain: as for :meth:`Tuned.of`, as the rest.
-        parameters: those that the theorem does not choose.
+    A horizon is used only by a theorem that cannot do without.
     """
-    c = theorem.constants
-    made = Tuned.of(name, theorem, domain, G_g=c.G_g, errors=Errors.of(c), **parameters)
-    return Tuned(made.algorithm, under_errors(theorem))
+
+    def __call__(
+        self,
+        rule: type[Algorithm],
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Any = None,
+        **options: Any,
+    ) -> Tuned[Algorithm]:
+        """Return the rule with the parameters that the theorem chooses, and what is left of it."""
+        wanted = inspect.signature(self.theorem).parameters.get("horizon")
+        if wanted is not None and wanted.default is None:
+            horizon = None
+        made = super().__call__(rule, constants, horizon, domain, **options)
+        return Tuned(made.algorithm, under_errors(made.guarantee))
 
 
 def under_errors(theorem: Guarantee) -> Guarantee:
