@@ -69,8 +69,8 @@ def test_a_zero_subgradient_leaves_the_cost_step_and_the_value():
 @pytest.mark.parametrize("rows", [None, 1, 3])
 def test_with_empty_queues_it_is_gradient_descent_with_step_1_over_2_sqrt_T(horizon, rows):
     make = ScalarDPP.tuned if rows is None else DPP.tuned
-    options = {} if rows is None else {"rows": rows}
-    dpp = make(KNOWN, horizon, Ball(1.5), **options).algorithm
+    known = KNOWN.with_origin("given", rows=rows)
+    dpp = make(known, horizon, Ball(1.5)).algorithm
     ogd = OGD(eta=1 / (2 * math.sqrt(horizon)), domain=Ball(1.5))
     rng = np.random.default_rng(4)
     mine, plain = dpp.init(X), ogd.init(X)
@@ -178,7 +178,7 @@ def test_the_tuned_players_have_the_numbers_of_the_theorem():
     player, theorem = DPP.tuned(KNOWN, 49)
     assert theorem == DriftPlusPenalty(KNOWN, 49, 3)
     assert player == DPP(V=7.0, alpha=49.0, rows=3, domain=Ball(1.5))
-    assert DPP.tuned(KNOWN, 49, rows=5).algorithm.rows == 5
+    assert DPP.tuned(KNOWN.with_origin("given", rows=5), 49).algorithm.rows == 5
     around = Ball(1.5, [0.25, 0.0])
     assert DPP.tuned(KNOWN, 49, around).algorithm.domain == around
     assert ScalarDPP.tuned(KNOWN, 49, domain=around).algorithm.domain == around
@@ -215,7 +215,7 @@ def test_a_number_of_rows_that_is_not_known_is_asked_for():
     nobody = Constants(R=1.5, G_f=7.0, G_g=2.0, D_g=4.0)
     with pytest.raises(ValueError, match="DPP with a queue for each constraint needs rows, which "):
         DPP.tuned(nobody, 49)
-    assert DPP.tuned(nobody, 49, rows=2).algorithm.rows == 2
+    assert DPP.tuned(nobody.with_origin("given", rows=2), 49).algorithm.rows == 2
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])

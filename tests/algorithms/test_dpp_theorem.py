@@ -143,7 +143,8 @@ def test_the_bounds_hold_for_constraints_that_change_from_round_to_round(name, a
     costs = Linear(noise(T) + pull * np.array([0.6, -0.8]))
     problem = Problem.of(costs, changing(name, T), Ball(1.0), X)
     if apart:
-        tuned = DPP.tuned(problem.constants, T, rows=problem.constraint.query_all(0, X)[0].size)
+        rows = problem.constraint.query_all(0, X)[0].size
+        tuned = DPP.tuned(problem.constants.with_origin("given", rows=rows), T)
     else:
         tuned = ScalarDPP.tuned(problem.constants, T)
     trace = play(tuned, problem, watch="raise")

@@ -15,7 +15,7 @@ from ._slack import assert_bounds_hold
 
 # Those of one algorithm are played at once.
 CONVEX = {
-    "Mahdavi": (Mahdavi.balanced, partial(Mahdavi.no_violation, gamma=0.1)),
+    "Mahdavi": (Mahdavi.balanced, partial(Mahdavi.no_violation, tightening=0.1)),
     "Mahdavi, linear": (
         MahdaviLinear.balanced,
         partial(MahdaviLinear.balanced, operator_norm=2.5),
@@ -170,7 +170,9 @@ def test_the_theorems_own_tightening_leaves_no_sum_above_0(rule):
 @pytest.mark.slow
 def test_without_the_tightening_a_sum_is_above_0():
     problem = interval(4000, "constant", start=-1.0)
-    players = [Mahdavi.no_violation(problem.constants, 4000, gamma=gamma) for gamma in (0.0, 0.3)]
+    players = [
+        Mahdavi.no_violation(problem.constants, 4000, tightening=gamma) for gamma in (0.0, 0.3)
+    ]
     loose, tight = assert_bounds_hold(players, problem, 4000)
     assert loose.violations.total > 0
     assert tight.violations.total <= 0
@@ -240,7 +242,7 @@ def test_the_bounds_hold_at_any_scale(name, exponents):
     problem = Problem.of(made.costs, g, Ball(1.5 * length), np.zeros(2), G_f=slope)
     choices = CONVEX[name]
     if name == "Mahdavi":
-        choices = (choices[0], partial(Mahdavi.no_violation, gamma=0.1 * length))
+        choices = (choices[0], partial(Mahdavi.no_violation, tightening=0.1 * length))
         if exponents == (60, 60):
             # One step for actions and multipliers: here it would need 1e120 rounds for a delta.
             with pytest.raises(ValueError, match=r"needs a horizon of at least 4.85e\+119 rounds"):

@@ -110,7 +110,7 @@ def test_without_violation_says_which_horizon_it_needs():
         MahdaviNoViolation(MILD, 100)
     sentence = str(error.value)
     needed = int(sentence.split("at least ")[1].split(" rounds")[0])
-    assert sentence.endswith("for these constants, or a gamma of your own, got 100")
+    assert sentence.endswith("for these constants, or a tightening of your own, got 100")
     assert MahdaviNoViolation(MILD, needed).gamma <= 0.8
     with pytest.raises(ValueError, match=f"at least {needed} rounds"):
         MahdaviNoViolation(MILD, needed - 1)
@@ -128,13 +128,13 @@ def test_a_horizon_beyond_all_numbers_is_said_in_words():
 @pytest.mark.parametrize(
     ("gamma", "sentence"),
     [
-        (0.9, "gamma must be at most epsilon = 0.8, got 0.9"),
-        (-0.1, "gamma must be a finite number >= 0, got -0.1"),
+        (0.9, "tightening must be at most epsilon = 0.8, got 0.9"),
+        (-0.1, "tightening must be a finite number >= 0, got -0.1"),
     ],
 )
 def test_a_gamma_out_of_range_is_named(gamma, sentence):
     with pytest.raises(ValueError) as error:
-        Mahdavi.no_violation(KNOWN, 1000, gamma=gamma)
+        Mahdavi.no_violation(KNOWN, 1000, tightening=gamma)
     assert str(error.value) == sentence
 
 
@@ -332,7 +332,7 @@ def test_a_missing_constant_is_named_with_who_needs_it(name, missing):
 
 CHOICES = [
     (Mahdavi.balanced, {}),
-    (Mahdavi.no_violation, {"gamma": 0.3}),
+    (Mahdavi.no_violation, {"tightening": 0.3}),
     (MahdaviLinear.balanced, {"operator_norm": 2.0}),
     (Jenatton.trade_off, {"beta": 0.3}),
     (Jenatton.strongly_convex, {"beta": 0.3}),

@@ -134,9 +134,9 @@ def test_a_longer_game_needs_less_tightening():
 
 def test_tuned_hands_domain_and_options_to_the_base():
     around = Ball(1.0, [0.25, 0.0])
-    player, guarantee = Tighten.tuned(KNOWN, 10**6, around, base=DPP.tuned, rows=2)
+    player, guarantee = Tighten.tuned(KNOWN, 10**6, around, base=ScalarDPP.windows, V=9.0, window=2)
     assert player.base.domain == around
-    assert player.base.rows == guarantee.base.rows == 2
+    assert player.base.V == guarantee.base.V == 9.0
     assert Tighten.tuned(KNOWN, 10**7, base=SinhaVaze.convex).guarantee.base.kind == "hard"
 
 

@@ -83,11 +83,7 @@ class OptimisticDualAveraging(Projecting[OptimisticDualAveragingState]):
         x = self.domain.project(start - eta * (gradients + forecast))
         return OptimisticDualAveragingState(x, start, gradients, forecast, squares)
 
-    @classmethod
-    @tuning
-    def adaptive(cls, constants: Constants, horizon: int | None, domain: Region) -> Tuned[Self]:
-        r"""Tune with :math:`\eta = D/\sqrt2`; G_f and the horizon enter only the bound."""
-        return Tuned.of(cls, Forecasts(constants, bounded_diameter(domain)), domain)
+    adaptive = Tuning(lambda: Forecasts)
 
 
 class Forecasts(AddedUp):

@@ -122,10 +122,6 @@ class BanditTheorem(AroundBall, ForHorizon):
         return (2 + self.constants.R / self.inner_radius) * self._G_f
 
     @property
-    def _first_round(self) -> float:
-        return self._G_f * self.diameter
-
-    @property
     def radius(self) -> float:
         r"""The exploration radius :math:`\delta`, at most r/2."""
         best = math.sqrt(self._share * self.diameter * self._noise / self._price)
@@ -230,7 +226,8 @@ class SmoothedBanditTheorem(BanditTheorem):
         """Bound the expected regret."""
         rate = self.eta / 2 * (self._noise / self.radius) ** 2 + self._price * self.radius
         rate += 2 * self._G_f * self.diameter * math.sqrt(self.step_size)
-        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
+        first = self._G_f * self.diameter + self.diameter**2 / (2 * self.eta)
+        return first + rate * as_floats(t)
 
 
 class BlockBandit(Exploring):
@@ -345,4 +342,5 @@ class BlockBanditTheorem(BanditTheorem):
         """Bound the expected regret."""
         rate = self.eta / 2 * self._variance + self._price * self.radius
         rate += self._G_f * math.sqrt(2 * self.gap)
-        return self._first_round + self.diameter**2 / (2 * self.eta) + rate * as_floats(t)
+        first = self._G_f * self.diameter + self.diameter**2 / (2 * self.eta)
+        return first + rate * as_floats(t)

@@ -63,28 +63,27 @@ class DPP(Multiplying[DPPState]):
         new = self.domain.project(x - d / (2 * self.alpha))
         return DPPState(new, positive_part(queues + g + rows_dot(s, new - x)))
 
-    @classmethod
-    @tuning(rows=count())
-    def tuned(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Region | None = None,
-        *,
-        rows: int | None = None,
-    ) -> Tuned[Self]:
-        r"""Tune with :math:`V = \sqrt T`, :math:`\alpha = T`.
+    tuned = Tuning(lambda: one_queue_each)
 
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: a ball that contains the feasible set; that around 0 of radius R unless given.
-            rows: the number of constraints; default: ``constants.rows``.
-        """
-        if rows is None:
-            by = "DPP with a queue for each constraint"
-            rows = int(as_constants(constants).require("rows", by=by)[0])
-        return Tuned.of(cls, DriftPlusPenalty(constants, horizon, rows), domain)
+
+@tuning(V=positive(), window=count())
+def in_windows(
+    constants: Constants, horizon: int, *, V: float | None = None, window: int = 1
+) -> "DriftPlusPenalty":
+    """Tune for comparators that meet the constraints on average over windows (COLD).
+
+    Reference: Liakopoulos, Destounis, Paschos, Spyropoulos and Mertikopoulos, "Cautious regret
+    minimization", ICML 2019. Constants derived here.
+
+    Args:
+        constants: the constants of the problem.
+        horizon: T.
+        V: the weight of the costs: more is less regret and more violation; T^(3/4) unless given.
+        window: K, the number of rounds in a row over which the comparator is feasible on average.
+    """
+    weight = float(horizon) ** 0.75 if V is None else V
+    source = f"Liakopoulos et al. 2019, windows of {window}"
+    return DriftPlusPenalty(constants, horizon, 1, weight, window, source)
 
 
 class ScalarDPPState(NamedTuple):
@@ -148,36 +147,7 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
 
     tuned = Tuning(lambda: DriftPlusPenalty)
     changing = Tuning(lambda: DriftPlusPenalty, source="Neely-Yu 2017")
-
-    @classmethod
-    @tuning(V=positive(), window=count())
-    def windows(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Region | None = None,
-        *,
-        V: float | None = None,
-        window: int = 1,
-    ) -> Tuned[Self]:
-        """Tune for comparators that meet the constraints on average over windows (COLD).
-
-        Reference: Liakopoulos, Destounis, Paschos, Spyropoulos and Mertikopoulos, "Cautious regret
-        minimization", ICML 2019. Constants derived here.
-
-        Args:
-            constants: the constants of the problem.
-            horizon: T.
-            domain: a ball that contains the feasible sets; that around 0 of radius R unless given.
-            V: the weight of the costs: more is less regret and more violation; T^(3/4) unless
-                given.
-            window: K, the number of rounds in a row over which the comparator is feasible on
-                average.
-        """
-        weight = float(horizon) ** 0.75 if V is None else V
-        source = f"Liakopoulos et al. 2019, windows of {window}"
-        theorem = DriftPlusPenalty(constants, horizon, 1, weight, window, source)
-        return Tuned.of(cls, theorem, domain)
+    windows = Tuning(lambda: in_windows, "V", "window")
 
 
 class DriftPlusPenalty(KnownHorizon, Lagrangian):
@@ -340,3 +310,10 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
     def violation_exponent(self) -> float:
         r"""The exponent 1/2; 3/4 if no slack is known; :math:`(1+v)/2` for :math:`V = T^v`."""
         return 0.5 if self.slack else (1 + self._power) / 2
+
+
+def one_queue_each(constants: Constants, horizon: int) -> DriftPlusPenalty:
+    """Tune by :class:`DriftPlusPenalty`, with a queue for each of the rows that constants name."""
+    by = "DPP with a queue for each constraint"
+    (rows,) = as_constants(constants).require("rows", by=by)
+    return DriftPlusPenalty(constants, horizon, int(rows))

@@ -55,6 +55,11 @@ class Lagrangian(Summed):
         return self.constants.reach
 
     @property
+    def _D(self) -> float:
+        """Return how far two points of the ball may be from each other."""
+        return 2 * self.constants.R
+
+    @property
     def _F(self) -> float:
         """Return by how much a cost may be larger at the best action than at the one played.
 

@@ -82,27 +82,7 @@ class Mahdavi(Multiplying[MahdaviState]):
         return MahdaviState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
 
     balanced = Tuning(lambda: MahdaviBalanced)
-
-    @classmethod
-    @tuning(gamma=nonnegative())
-    def no_violation(
-        cls,
-        constants: Constants,
-        horizon: int,
-        domain: Region | None = None,
-        *,
-        gamma: float | None = None,
-    ) -> Tuned[Self]:
-        """Tune by Theorem 4 on tightened constraints: no sum is positive after T rounds.
-
-        Args:
-            constants: the constants of the problem, not tightened.
-            horizon: T; the theorem's own gamma needs a very long one.
-            domain: the ball around the feasible set; default: the ball of radius R.
-            gamma: a tightening of your own, at most epsilon, for any horizon; the guarantee then
-                says what it is enough for.
-        """
-        return Tuned.of(cls, MahdaviNoViolation(constants, horizon, gamma), domain)
+    no_violation = Tuning(lambda: MahdaviNoViolation, "tightening")
 
 
 class _Regularised(KnownHorizon, EachRow):
@@ -261,7 +241,7 @@ class MahdaviNoViolation(_Regularised):
     Args:
         constants: needs R, G_f, G_g, D_g, rows, sigma, epsilon; uses start_reach and F.
         horizon: T, large enough for gamma <= epsilon.
-        tightening: a gamma of your own, at most epsilon.
+        tightening: a tightening of your own, at most epsilon.
 
     Example:
         >>> c = Constants(R=1.0, start_reach=1.0, G_f=0.5, G_g=1.0, D_g=1.0, rows=1,
@@ -273,24 +253,23 @@ class MahdaviNoViolation(_Regularised):
         Traceback (most recent call last):
         ...
         surefoot.core.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon
-        of at least 1357 rounds for these constants, or a gamma of your own, got 1000
+        of at least 1357 rounds for these constants, or a tightening of your own, got 1000
     """
 
     name: ClassVar[str] = "Mahdavi et al. 2012, no violation"
 
-    tightening: float | None = None
+    tightening: float | None = nonnegative(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         (epsilon, _) = self.constants.require("epsilon", "sigma", by=self.name)
         if self.tightening is not None:
-            checks.nonnegative(gamma=self.tightening)
-            checks.at_most(epsilon, "epsilon", gamma=self.tightening)
+            checks.at_most(epsilon, "epsilon", tightening=self.tightening)
         elif self._shift(self.horizon) > epsilon:
             enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
             raise InvalidValueError(
                 f"{self.name} needs a horizon of {at_least(enough)} for these constants, "
-                f"or a gamma of your own, got {self.horizon}"
+                f"or a tightening of your own, got {self.horizon}"
             )
 
     @property

@@ -51,7 +51,8 @@ class Mixing(CostsOnly[MixtureState]):
 
     def next_state(self, state: MixtureState, grad: Array) -> MixtureState:
         _, states, log_weights = state
-        log_weights = reweight(log_weights, grad, [own.x for own in states], self.rate)
+        losses = np.stack([np.vecdot(grad, own.x) for own in states], axis=-1)
+        log_weights = log_weights - self.rate * losses
         each = zip(self.experts, states, strict=True)
         states = tuple(self._step_expert(expert, own, grad) for expert, own in each)
         x = mix(log_weights, [own.x for own in states])
@@ -72,12 +73,6 @@ def mix(log_weights: Array, points: list[Array]) -> Array:
     weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
     shares = weights / weights.sum(axis=-1, keepdims=True)
     return np.vecdot(shares[..., None, :], np.stack(points, axis=-1))
-
-
-def reweight(log_weights: Array, gradient: Array, points: list[Array], rate: Number) -> Array:
-    """Return the log-weights after a round: less for experts along the gradient."""
-    losses = np.stack([np.vecdot(gradient, point) for point in points], axis=-1)
-    return log_weights - rate * losses
 
 
 class MixingTheorem(KnownHorizon):

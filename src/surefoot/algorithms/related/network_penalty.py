@@ -155,10 +155,6 @@ class _Network(Lagrangian):
         return 1 / (4 * self._G_g**2)
 
     @property
-    def _D(self) -> float:
-        return 2 * self.constants.R
-
-    @property
     def _apart(self) -> float:
         r"""The factor :math:`a = \lambda/(1-\lambda)` by which agents differ."""
         rate = mixing_rate(self.mixing)

@@ -141,10 +141,6 @@ class PrimalDualTheorem(RowsApart):
         return math.floor(root**2 * (1 + 1e-12)) + 1
 
     @property
-    def _D(self) -> float:
-        return 2 * self.constants.R
-
-    @property
     def _loss(self) -> float:
         known = self.constants.slater_cost
         return self._F if known is None else known

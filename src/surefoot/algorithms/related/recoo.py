@@ -1,8 +1,9 @@
 """Rectified penalties with a proximal step (RECOO): violations O(1) or slow (Guo et al. 2022)."""
 
 from surefoot.algorithms.related.lagrangian import Lagrangian
+from surefoot.algorithms.related.yi import Proximal
 from surefoot.algorithms.toolkit import *
-from surefoot.sets import Linearised, LinearProx, Prox, prox_of
+from surefoot.sets import LinearProx
 
 __all__ = ["RECOO", "RecooTheorem"]
 
@@ -15,7 +16,7 @@ class RECOOState(NamedTuple):
     t: Number = 1.0
 
 
-class RECOO(OneConstraint[RECOOState]):
+class RECOO(Proximal[RECOOState]):
     r"""A proximal step on a rectified penalty whose multiplier is never small.
 
     .. math::
@@ -50,15 +51,12 @@ class RECOO(OneConstraint[RECOOState]):
     """
 
     state = RECOOState
-    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
     source: ClassVar[Source] = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
     on_ball: ClassVar[tuple[str, ...]] = ("changing", "changing_strongly_convex")
     sources: ClassVar[Mapping[str, Source]] = dict.fromkeys(
         on_ball, Source("Guo, Liu, Wei and Ying, NeurIPS 2022", "derived here")
     )
 
-    prox: Prox = anything("a proximal oracle")
-    domain: Ball = projectable()
     alpha: Real = positive()
     power: Real = positive(default=0.5)
     growth: Real = nonnegative(default=1.5)
@@ -67,8 +65,8 @@ class RECOO(OneConstraint[RECOOState]):
     @classmethod
     def from_set(cls, domain: object, theorem: "RecooTheorem") -> dict[str, object]:
         """Return the prox of the set, or of the round's constraint in a ball where that changes."""
-        if not theorem.varies:
-            return {"prox": prox_of(domain)}
+        if not theorem.changing:
+            return super().from_set(domain, theorem)
         R = theorem.constants.R
         if domain is not None and not _is_around_zero(domain, R):
             raise InvalidValueError(
@@ -81,17 +79,12 @@ class RECOO(OneConstraint[RECOOState]):
         x, queue, t = state
         gamma, alpha = t**self.growth, self.alpha * t**self.power
         queue = maximum(queue + gamma * maximum(g, 0.0 * g), self.floor * t**self.power)
-        y = x - gradient / (2 * alpha)
-        new = map_runs(self._prox, (y, x, s), g, gamma * queue, alpha)
-        return RECOOState(new, queue, t + 1.0)
-
-    def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
-        return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
+        return RECOOState(self._step(x, gradient, g, s, gamma * queue, alpha), queue, t + 1.0)
 
     fixed = Tuning(lambda: RecooTheorem, "distance")
     fixed_strongly_convex = Tuning(lambda: RecooTheorem, "distance", strong=True)
-    changing = Tuning(lambda: RecooTheorem, "distance", varies=True)
-    changing_strongly_convex = Tuning(lambda: RecooTheorem, "distance", strong=True, varies=True)
+    changing = Tuning(lambda: RecooTheorem, "distance", changing=True)
+    changing_strongly_convex = Tuning(lambda: RecooTheorem, "distance", strong=True, changing=True)
 
 
 def _is_around_zero(domain: object, radius: float) -> bool:
@@ -145,7 +138,7 @@ class RecooTheorem(Lagrangian):
         constants: needs R, G_f, G_g; strong_convexity for strongly convex costs. Uses F and
             start_slack.
         strong: whether the costs are strongly convex.
-        varies: whether the constraint changes from round to round.
+        changing: whether the constraint changes from round to round.
         distance: D, of any action played to any feasible one; 2R unless a smaller one is known.
     """
 
@@ -154,25 +147,15 @@ class RecooTheorem(Lagrangian):
     horizon = None
 
     strong: bool = flag(default=False)
-    varies: bool = flag(default=False)
+    changing: bool = flag(default=False)
     distance: float | None = positive(default=None)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.strong:
-            self.constants.require("strong_convexity", by=self.name)
 
     @property
     def name(self) -> str:
         """The source and the case."""
-        constraint = "changing constraints" if self.varies else "a fixed constraint"
+        constraint = "changing constraints" if self.changing else "a fixed constraint"
         costs = ", strongly convex" if self.strong else ""
         return f"Guo et al. 2022, RECOO, {constraint}{costs}"
-
-    @property
-    def changing(self) -> bool:
-        """Whether the constraint may differ from round to round."""
-        return self.varies
 
     @property
     def regret_exponent(self) -> float:
@@ -182,7 +165,7 @@ class RecooTheorem(Lagrangian):
     @property
     def violation_exponent(self) -> float:
         """The exponent 0 for a fixed constraint; 3/4, or 1/2 for strongly convex costs."""
-        return 0.0 if not self.varies else 0.5 if self.strong else 0.75
+        return 0.0 if not self.changing else 0.5 if self.strong else 0.75
 
     @property
     def power(self) -> float:
@@ -192,7 +175,7 @@ class RecooTheorem(Lagrangian):
     @property
     def growth(self) -> float:
         """The power q of t in the weight of a violation."""
-        return 0.0 if self.varies else 1.5
+        return 0.0 if self.changing else 1.5
 
     @property
     def _D(self) -> float:
@@ -213,7 +196,7 @@ class RecooTheorem(Lagrangian):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the summed violations, and hence on the sum of g."""
-        hard = self._changing_bound(t) if self.varies else self._fixed_bound(t)
+        hard = self._changing_bound(t) if self.changing else self._fixed_bound(t)
         return {"soft": hard, "hard": hard}
 
     def _fixed_bound(self, t: Number) -> Array:

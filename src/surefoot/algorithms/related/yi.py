@@ -19,7 +19,30 @@ class YiState(NamedTuple):
     queue: Number = 0.0
 
 
-class Yi(OneConstraint[YiState]):
+class Proximal(OneConstraint[S]):
+    """A rule whose step is a proximal one, with a penalty on the violation."""
+
+    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
+
+    prox: Prox = anything("a proximal oracle")
+    domain: Ball = projectable()
+
+    @classmethod
+    def from_set(cls, domain: object, theorem: Any) -> dict[str, object]:
+        """Return the proximal oracle of the set."""
+        return {"prox": prox_of(domain)}
+
+    def _step(
+        self, x: Array, grad: Array, g: Number, s: Array, weight: Number, alpha: Number
+    ) -> Array:
+        r"""Return :math:`\arg\min \langle\nabla, y\rangle + w[g(y)]_+ + \alpha\|y - x\|^2`."""
+        return map_runs(self._prox, (x - grad / (2 * alpha), x, s), g, weight, alpha)
+
+    def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
+        return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
+
+
+class Yi(Proximal[YiState]):
     r"""A proximal step on a penalty that grows with all violations so far.
 
     With :math:`p = [g]_+`,
@@ -55,29 +78,17 @@ class Yi(OneConstraint[YiState]):
     """
 
     state = YiState
-    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
     source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
 
-    prox: Prox = anything("a proximal oracle")
-    domain: Ball = projectable()
     gamma: Real = positive()
     alpha: Real = positive()
-
-    @classmethod
-    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
-        """Return the proximal oracle of the set."""
-        return {"prox": prox_of(domain)}
 
     def next_state(self, state: YiState, gradient: Array, g: Number, s: Array) -> YiState:
         x, queue = state
         seen = self.gamma * maximum(g, 0.0 * g)
         queue = queue + seen
-        y = x - gradient / (2 * self.alpha)
         weight = (queue + seen) * self.gamma
-        return YiState(map_runs(self._prox, (y, x, s), g, weight, self.alpha), queue)
-
-    def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
-        return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
+        return YiState(self._step(x, gradient, g, s, weight, self.alpha), queue)
 
     trade_off = Tuning(lambda: YiTheorem, "c")
 
@@ -217,7 +228,7 @@ class TrackingPenalty(Mixing):
         return {"experts": tuple(each)}
 
 
-class TrackingPenaltyTheorem(MixingTheorem, Lagrangian):
+class TrackingPenaltyTheorem(Lagrangian, MixingTheorem):
     r"""Regret :math:`O(\sqrt{T(1 + P)})` against comparators of path length P.
 
     With D = 2R and :math:`N = \lceil\log_2\sqrt{1 + 2T}\rceil + 1` copies,
@@ -245,10 +256,6 @@ class TrackingPenaltyTheorem(MixingTheorem, Lagrangian):
     kind: ClassVar[Kind] = "hard"
     regret_exponent: ClassVar[float] = 0.5
     violation_exponent: ClassVar[float] = 0.5
-
-    @property
-    def _D(self) -> float:
-        return 2 * self.constants.R
 
     @property
     def _weights(self) -> list[float]:
