@@ -41,5 +41,5 @@ setup(
     ext_modules=KERNEL,
     long_description=readme(),
     long_description_content_type="text/markdown",
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}, "build_ext": {"parallel": len(KERNEL)}},
 )

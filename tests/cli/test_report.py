@@ -126,9 +126,10 @@ def test_a_run_ends_with_figures_and_a_page(desk):
     assert code == 0
     assert out.endswith("figures  out/limits/figures\nreport   out/limits/report.html\n")
     folder = desk.results.parent
-    assert list((folder / "figures").glob("*.pdf"))
-    assert list((folder / "figures").glob("*.svg"))
+    drawn = {path.stem for path in (folder / "figures").glob("*.svg")}
+    assert drawn == {path.stem for path in (folder / "figures").iterdir()}
     first = (folder / "report.html").read_bytes()
     (folder / "report.html").unlink()
-    assert desk.do("report out/limits").code == 0
+    assert desk.do("report out/limits --pdf").code == 0
     assert (folder / "report.html").read_bytes() == first
+    assert {path.stem for path in (folder / "figures").glob("*.pdf")} == drawn

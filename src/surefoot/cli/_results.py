@@ -97,7 +97,9 @@ def _tell_end(outcome: Outcome, unmade: str, again: str) -> None:
         warn("surefoot: interrupted; finished cells are saved. To continue:", f"  {again}")
 
 
-def make_report(folder: Path, rows: Sequence[Row]) -> tuple[Path | None, list[Path], str]:
+def make_report(
+    folder: Path, rows: Sequence[Row], *, pdf: bool = False
+) -> tuple[Path | None, list[Path], str]:
     """Write figures and page of saved results; return where they are, or why there are none."""
     from surefoot.experiments import Results
     from surefoot.experiments.page import write_report
@@ -105,7 +107,7 @@ def make_report(folder: Path, rows: Sequence[Row]) -> tuple[Path | None, list[Pa
 
     try:
         with stage("making the figures and the page"), Results.open(folder / FILE_NAME) as results:
-            return *write_report(results, folder, rows, parallel=True), ""
+            return *write_report(results, folder, rows, parallel=True, pdf=pdf), ""
     except (ImportError, OSError, SurefootError) as error:
         return None, [], str(error)
 

@@ -34,6 +34,7 @@ def report(
             "Also write the results in this format; may be given more than once.",
         ),
     ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write each figure as PDF.")] = False,
     json: Json = False,
 ) -> None:
     """Make the figures and the page from saved results, and export the results.
@@ -44,7 +45,7 @@ def report(
 
     Examples:
       surefoot report out/limits
-      surefoot report out/limits --export csv --export netcdf
+      surefoot report out/limits --pdf --export csv --export netcdf
     """
     from surefoot.experiments import Results, gather
     from surefoot.experiments.record import claims_of
@@ -59,7 +60,7 @@ def report(
             raise UsageError(f"'{file}' has no results yet: run the specification first")
         forms = list(dict.fromkeys(export or []))
         exports = [_export(results, file, form) for form in forms]
-    page, figures, unmade = make_report(file.parent, rows)
+    page, figures, unmade = make_report(file.parent, rows, pdf=pdf)
     if unmade:
         warn(f"surefoot: {unmade}")
         raise typer.Exit(RUNTIME)

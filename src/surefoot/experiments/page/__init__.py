@@ -61,6 +61,7 @@ def write_report(
     rows: Sequence[Row] | None = None,
     *,
     parallel: bool = False,
+    pdf: bool = False,
 ) -> tuple[Path, list[Path]]:
     """Write figures and page of saved results, from one reading of the file.
 
@@ -69,6 +70,7 @@ def write_report(
         folder: for ``report.html`` and the folder ``figures``.
         rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
         parallel: whether processes of their own draw where there are many problems.
+        pdf: whether each figure is also written as PDF.
 
     Returns:
         Where the page is, and where the figures are.
@@ -78,10 +80,11 @@ def write_report(
     figures, stems = folder / "figures", file_names(problems(rows))
     panels = paper_panels()
     is_paper = bool(claims) and {panels.problem, panels.violation_problem} <= stems.keys()
-    jobs = [partial(save_panels, rows, panels, figures)] if is_paper else []
+    formats = ("svg", "pdf") if pdf else ("svg",)
+    jobs = [partial(save_panels, rows, panels, figures, formats)] if is_paper else []
     for problem, stem in stems.items():
         own = [row for row in rows if row.problem == problem]
-        jobs.append(partial(save_figures, own, figures, stems={problem: stem}))
+        jobs.append(partial(save_figures, own, figures, None, formats, {problem: stem}))
     with new_pool(len(jobs)) if parallel and len(stems) > FEW else AtOnce() as pool:
         futures = [pool.submit(job) for job in jobs]
         drawn = [path for future in futures for path in future.result()]
