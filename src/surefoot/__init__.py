@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from surefoot.experiments.compare import compare as compare
     from surefoot.games import Trace as Trace
     from surefoot.games import play as play
-    from surefoot.games import plot as plot
-    from surefoot.games import table as table
     from surefoot.problems import Problem as Problem
     from surefoot.problems.calibration import calibrate as calibrate
     from surefoot.sets import Ball as Ball
@@ -53,7 +51,7 @@ _HOMES = {
     "core.types": "Feedback",
     "problems": "Problem",
     "core.errors": "SurefootError",
-    "games": "Trace play plot table",
+    "games": "Trace play",
     "problems.calibration": "calibrate",
     "experiments.compare": "compare",
 }

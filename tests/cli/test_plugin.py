@@ -48,11 +48,6 @@ def test_the_commands_know_what_the_plugin_has(own):
     assert "parameters: eta, near = 0.1" in own.do("list Careful --plugin mine").out
     found = own.do("calibrate depot --plugin mine --set limit=0.4 --json").data
     assert found["constants"]["start_slack"]["value"] == pytest.approx(0.4)
-    made = own.do("new second.toml --plugin mine --json").data
-    assert made["next"] == "surefoot run second.toml --plugin mine"
-    assert own.do("run second.toml --plugin mine --dry-run --json").data["cells"] == 9
-    told = own.do("new third.toml --plugin mine --like table1")
-    assert (told.code, told.out) == (2, "")
 
 
 def test_a_report_of_what_a_plugin_played_needs_no_plugin(own):

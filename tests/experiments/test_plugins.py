@@ -12,7 +12,6 @@ from _plugin import CODE, SPEC, forgetful  # noqa: F401  a fixture
 from surefoot.experiments import Results, SpecError, build, gather, parse_spec, run
 from surefoot.experiments.build import PluginError, load_plugin
 from surefoot.experiments.cells import cells_of
-from surefoot.experiments.toml import starter_with
 
 pytestmark = pytest.mark.usefixtures("forgetful")
 
@@ -183,10 +182,3 @@ def test_a_function_with_another_number_of_runs_is_refused_where_it_is_played(mi
         row = next(r for r in gather(results) if (r.problem, r.horizon) == ("depot", 20))
     assert row.status == "refused"
     assert "must return costs of 3 runs" in row.note
-
-
-def test_the_starter_of_a_plugin_can_be_played(mine, tmp_path):
-    plugin = load_plugin("mine", mine.parent)
-    spec = parse_spec(starter_with("own", [plugin]))
-    assert [p.name for p in spec.problems] == ["mine:depot"]
-    assert [a.name for a in spec.algorithms] == ["Careful", "LeaderFollower", "PFS"]

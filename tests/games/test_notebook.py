@@ -5,17 +5,12 @@ import pytest
 pytestmark = pytest.mark.hosts
 
 CELLS = [
-    "import surefoot as sf\n"
-    "toy = sf.problems.paper_toy(60, trials=2)\n"
-    "traces = [sf.play(sf.PFS.tuned(toy.constants, 60), toy)]\n"
-    "toy",
-    "traces[0]",
+    "import surefoot as sf\ntoy = sf.problems.paper_toy(60, trials=2)\ntoy",
     "toy.constants",
-    "sf.table(traces)",
-    "sf.plot(traces)",
-    "traces[0].plot()",
+    "found = sf.compare([sf.PFS.tuned], toy, progress=False)\nfound.table()",
+    "found.plot()",
     "sf.calibrate(toy, horizon=60)",
-    "traces[0].regret()",
+    "sf.play(sf.PFS.tuned(toy.constants, 60), toy).regret()",
 ]
 
 

@@ -1,17 +1,13 @@
 """What a trace tells of its game: verdict, regret, a quick look."""
 
-import sys
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, problems
 from surefoot.algorithms import Corollary3, Theorem1, Tuned
 from surefoot.core.display import mean_and_spread
-from surefoot.core.optional import MissingExtraError
 from surefoot.problems import Problem, adversarial_cube
-from surefoot.problems.constraints import FunctionConstraint, LinfNorm
+from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
 
 PLAYER = PFS(eta=0.02, rho=0.01, domain=Ball(1.0))
@@ -136,74 +132,6 @@ def test_the_costs_of_an_adversary_need_every_action(options):
 
 def test_costs_are_those_of_the_problem_where_nobody_chooses_them(toy, trace):
     assert trace.costs() is toy.costs
-
-
-@pytest.mark.slow
-def test_plot_is_a_figure_of_regret_constraint_and_plane(trace, tmp_path):
-    from matplotlib.figure import Figure
-
-    path = tmp_path / "look.png"
-    figure = trace.plot(path)
-    assert isinstance(figure, Figure)
-    assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert [ax.get_xlabel() for ax in figure.axes] == ["round", "round", "$x_1$"]
-    assert figure.axes[0].get_ylabel() == "regret"
-    (label,) = [t.get_text() for t in figure.legends[0].get_texts()]
-    assert label.startswith("PFS, bound ")
-    line = figure.axes[0].lines[0].get_ydata()
-    np.testing.assert_array_equal(line, trace.regret().upper.mean(axis=1))
-    assert trace.verdict() in figure.get_suptitle()
-
-
-def test_plot_draws_a_bound_that_is_in_sight_and_names_one_that_is_not():
-    cube = adversarial_cube("constant", horizon=100)
-    corner = 0.5 * np.sign(cube.costs.slopes[0])  # the way from here to the best one is longest
-    player = OGD.fixed(cube.constants, 100, cube.constraint.region)
-    near = play(player, cube, start=corner)
-    line = near.plot().axes[0].lines[-1].get_ydata()
-    np.testing.assert_array_equal(line, near.guarantee.regret_bound(near.rounds))
-    far = play(player, cube)
-    figure = far.plot()
-    assert len(figure.axes[0].lines) == 1
-    (label,) = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert label == f"OGD, bound {far.guarantee.regret_bound(100):.3g}"
-
-
-def test_plot_of_one_run_in_three_dimensions_has_no_plane():
-    cube = adversarial_cube("corners", horizon=30, dimension=3)
-    figure = play(PLAYER, cube).plot()
-    assert len(figure.axes) == 2
-
-
-def test_plot_shows_the_summed_cost_where_the_costs_of_an_adversary_are_not_known():
-    cube = adversarial_cube("out", horizon=30)
-    thin = play(PLAYER, cube, every=7)
-    assert thin.plot().axes[0].get_ylabel() == "summed cost"
-    assert play(PLAYER, cube).plot().axes[0].get_ylabel() == "regret"
-
-
-def test_plot_takes_a_users_function_that_knows_one_action_only():
-    # No closed form either: the cost is shown, and no solver is started for a quick look.
-    g = FunctionConstraint(lambda x: float(x @ x) - 0.25, lambda x: 2 * x, bound=2.0)
-    cube = replace(adversarial_cube("corners", horizon=30), constraint=g)
-    figure = play(PLAYER, cube).plot()
-    assert figure.axes[0].get_ylabel() == "summed cost"
-    assert len(figure.axes) == 3
-
-
-def test_plot_of_a_single_round_and_of_a_thinned_game():
-    toy = problems.paper_toy(20, trials=2)
-    assert len(play(PLAYER, toy, horizon=1).plot().axes) == 3
-    assert len(play(PLAYER, toy, every=None).plot().axes) == 3
-
-
-def test_plot_names_the_extra_that_is_missing(trace, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError) as raised:
-        trace.plot()
-    assert str(raised.value) == (
-        "trace.plot needs matplotlib, which is not installed: pip install 'surefoot[plot]'"
-    )
 
 
 def test_a_trace_is_told_in_a_line_and_compared_by_identity(toy, trace):

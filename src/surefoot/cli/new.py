@@ -9,9 +9,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, show
-from surefoot.cli.options import Plugins, load_plugins
 
 
 class Like(StrEnum):
@@ -28,14 +26,12 @@ def new(
     like: Annotated[
         Like, typer.Option(help="A short one with comments, or a large complete one.")
     ] = Like.starter,
-    plugin: Plugins = None,
     json: Json = False,
 ) -> None:
     """Write a commented specification to start from.
 
     It has three problems and a few algorithms, explains every key, and runs in seconds without
-    changes; the experiment gets the name of the file. An existing file is not overwritten. With
-    --plugin its problems and algorithms are those of the module, beside two of the library.
+    changes; the experiment gets the name of the file. An existing file is not overwritten.
 
     Three large ones can serve as a start, too: the reproduction of the paper, which `surefoot
     reproduce` runs; Table 1, every theorem on three problems for up to 100,000 rounds; and related
@@ -45,16 +41,12 @@ def new(
       surefoot new limits.toml
       surefoot run limits.toml
       surefoot new rows.toml --like table1
-      surefoot new mine.toml --plugin mine
     """
     name = _name(path)
-    if plugin and like is not Like.starter:
-        raise UsageError(f"--plugin must not be given with --like {like}: that one is complete")
-    plugins = load_plugins(plugin)
     text = _text(like, name)
     with path.open("x", encoding="utf-8") as file:
         file.write(text)
-    following = shlex.join(["surefoot", "run", str(path), *plugins])
+    following = shlex.join(["surefoot", "run", str(path)])
     lines = f"wrote {path}; edit it, then run:", f"  {following}"
     show(json, {"path": path, "name": name, "next": following}, lines)
 
@@ -62,12 +54,9 @@ def new(
 def _text(like: Like, name: str) -> str:
     """Return a specification with the name of its file."""
     from surefoot.experiments import dump_spec
-    from surefoot.experiments.build import loaded
     from surefoot.experiments.paper import related, reproduction, table1
-    from surefoot.experiments.toml import starter, starter_with
+    from surefoot.experiments.toml import starter
 
-    if like is Like.starter and loaded():
-        return starter_with(name, loaded())
     if like is Like.starter:
         return starter(name)
     made = {"table1": table1, "reproduction": reproduction, "related": related}[like]

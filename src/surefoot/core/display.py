@@ -39,45 +39,6 @@ RESULT_HEAD = ("algorithm", "T", "regret", "of bound", "promised", "outside", "m
 RESULT_RIGHT = ("T", "regret", "of bound", "outside", "max g")
 
 
-def result_cells(
-    algorithm: str,
-    horizon: int,
-    *,
-    regret: Array,
-    share: float | None,
-    promised: str,
-    outside: float,
-    worst: float,
-    verdict: str,
-) -> tuple[str, ...]:
-    """Return the row of a game in a table of results, below :data:`RESULT_HEAD`.
-
-    Args:
-        algorithm: its label.
-        horizon: number of rounds.
-        regret: of each run; None if it is not known.
-        share: of the bound that the largest regret is.
-        promised: the kind of the guarantee.
-        outside: rounds outside, on average.
-        worst: the largest g.
-        verdict: its word.
-
-    >>> result_cells("PFS", 40, regret=[1.0, 3.0], share=0.25, promised="every round", outside=0.0,
-    ...              worst=-0.5, verdict="held")
-    ('PFS', '40', '2 ± 1', '0.250', 'every g <= 0', '0 of 40', '-0.5', 'held')
-    """
-    return (
-        algorithm,
-        str(horizon),
-        "" if regret is None else mean_and_spread(regret),
-        "" if share is None else f"{share:.3f}",
-        PROMISES.get(promised, promised),
-        f"{outside:.4g} of {horizon}",
-        f"{worst:.3g}",
-        verdict,
-    )
-
-
 def mean_and_spread(values: Array) -> str:
     """Return the mean and, of several, the standard deviation.
 

@@ -6,11 +6,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from surefoot.algorithms import Tuned, domain_of, name_of, unpack
 from surefoot.core import checks
@@ -20,8 +18,7 @@ from surefoot.core.algorithm import (
     find_constructor,
     is_algorithm,
 )
-from surefoot.core.checks import finite_or_none
-from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table, facts_html
+from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
@@ -39,8 +36,7 @@ from surefoot.experiments.record import (
 from surefoot.experiments.rows import Fit, Row, fit_rates, gather, notes_of
 from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import Event, Outcome, Stop, Sweep, missing_extras
-from surefoot.games import Engine, Trace, play
-from surefoot.games.plots import Curve, draw
+from surefoot.games import Engine
 from surefoot.problems import Problem
 
 
@@ -57,7 +53,6 @@ class Comparison(Results):
 
     outcome: Outcome
     rows: list[Row]
-    _replay: Callable[[str, int], Trace]
 
     def __repr__(self) -> str:
         players = len({row.algorithm for row in self.rows})
@@ -70,9 +65,6 @@ class Comparison(Results):
             f"<Comparison of {players} players on {self.places()[0].problem!r}: {trials} trials of "
             f"{' and '.join(f'{h:,}' for h in horizons)} rounds{bad}{left}>"
         )
-
-    def _repr_html_(self) -> str:
-        return facts_html(repr(self)[1:-1], {}, self.table())
 
     def __str__(self) -> str:
         return "\n".join([str(self.table()), *notes_of(self.rows)])
@@ -92,27 +84,22 @@ class Comparison(Results):
         made = Table(RESULT_HEAD, [row.cells for row in ordered], RESULT_RIGHT)
         return made if style is None else made.as_(style)
 
-    def plot(self, *, bounds: bool = True, path: Any = None) -> Any:
-        """Draw all players at their longest horizon; see :func:`surefoot.plot`."""
-        longest = {row.algorithm: row for row in sorted(self.rows, key=_by_horizon)}
-        curves = {label: _curve(row) for label, row in longest.items() if row.played}
-        if not curves:
-            raise InvalidValueError("a figure must have something that was played, got nothing")
-        return draw(curves, bounds=bounds, path=path)
+    def plot(self, kind: str = "path") -> Any:
+        """Return a figure of :mod:`surefoot.experiments.figures`, which a notebook shows.
+
+        Args:
+            kind: "path" for the regret over the rounds, with error bands and bounds; "regret" for
+                that against the horizon; "violation" and "instant" for sums of g and g round by
+                round; "cost" for the time of a round.
+        """
+        from surefoot.experiments.figures import FIGURES
+
+        checks.one_of(tuple(FIGURES), kind=kind)
+        return FIGURES[kind](self.rows, width="page")
 
     def rates(self) -> list[Fit]:
         """Return the exponent of the regret in the horizon, with its interval, of each player."""
         return fit_rates(self.rows)
-
-    @cached_property
-    def traces(self) -> dict[str, Trace]:
-        """The games by label, at the longest horizon, of the first 30 trials.
-
-        Totals and paths are kept; the rest is played again when it is first wanted, with the same
-        random numbers.
-        """
-        horizons = {row.algorithm: row.horizon for row in sorted(self.rows, key=_by_horizon)}
-        return {label: self._replay(label, horizon) for label, horizon in horizons.items()}
 
     def save(self, path: str | Path) -> Path:
         """Write an ordinary results file, which ``surefoot report`` reads; return where it is.
@@ -140,28 +127,6 @@ class Comparison(Results):
         """Write a table with one row per trial (.csv), or all arrays (.nc)."""
         write(self, Path(path))
         return Path(path)
-
-
-def _by_horizon(row: Row) -> int:
-    return row.horizon
-
-
-def _curve(row: Row) -> Curve:
-    """Return what a figure draws of a row that kept its paths."""
-    arrays = row.arrays
-    word = "regret" if "regret_path" in arrays else "summed cost"
-    bound = arrays.get("bound_path")
-    return Curve(
-        word,
-        arrays["rounds"],
-        arrays["regret_path" if word == "regret" else "cost_sum"],
-        arrays["constraint"],
-        arrays["peak"],
-        bound if bound is not None and np.isfinite(bound).all() else None,
-        arrays["regret"],
-        None if row.regret_bound is None else finite_or_none(row.regret_bound),
-        int(arrays["count"].sum()),
-    )
 
 
 Player: TypeAlias = Any
@@ -245,7 +210,6 @@ def compare(
         sweep = Sweep(found.put, before, stop, report, work)
         sweep.play((job for _, job in jobs), InProcess())
     found.outcome, found.rows = sweep.outcome(Path()), gather(found, "all")
-    found._replay = partial(_replay, source, every)
     if found.outcome.interrupted:
         told = f"{sweep.now.done} of {len(jobs)} cells were played, the others are missing"
         warn_caller(f"interrupted: {told}", UserWarning)
@@ -375,7 +339,7 @@ class _Source:
                         "block": first // BLOCK,
                         "trials": min(BLOCK, self.trials - first),
                         "seed": self.seed,
-                        "recording": {"every": _thinned(every, horizon), "actions": 0},
+                        "recording": {"every": every or max(1, horizon // _POINTS), "actions": 0},
                         "engine": engine,
                     }
                     yield job_at(self.title, label, spec)
@@ -442,21 +406,4 @@ def _title(player: Player) -> str:
     raise InvalidTypeError(
         "a player must be an algorithm, one with its guarantee, a constructor such as PFS.anytime, "
         f"or a class with the name of its constructor, got {checks.repr_line(player)}"
-    )
-
-
-def _thinned(every: int | None, horizon: int) -> int:
-    return every if every is not None else max(1, horizon // _POINTS)
-
-
-def _replay(source: _Source, every: int | None, label: str, horizon: int) -> Trace:
-    """Return the trace of a player on the first block of trials, played again."""
-    problem = source.problem(horizon, 0, min(source.trials, BLOCK))
-    return play(
-        source.player(label, problem, horizon),
-        problem,
-        horizon=horizon,
-        every=_thinned(every, horizon),
-        watch="record",
-        seed=stream_seed(source.seed, source.named, 0),
     )

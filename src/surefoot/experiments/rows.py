@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.core.display import PROMISES, result_cells
+from surefoot.core.display import PROMISES, mean_and_spread
 from surefoot.core.errors import StoreError
 from surefoot.experiments.record import (
     VERDICTS,
@@ -92,17 +92,17 @@ class Row:
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of a table of results, below ``RESULT_HEAD``."""
+        place, share = (self.algorithm, str(self.horizon)), self.facts.regret_share
         if not self.played:
-            return self.algorithm, str(self.horizon), "", "", self.promise, "", "", self.status
-        return result_cells(
-            self.algorithm,
-            self.horizon,
-            regret=self.arrays["regret"],
-            share=self.facts.regret_share,
-            promised=self.promised,
-            outside=float(self.arrays["count"].mean()),
-            worst=float(self.arrays["worst"].max()),
-            verdict=self.verdict,
+            return *place, "", "", self.promise, "", "", self.status
+        return (
+            *place,
+            mean_and_spread(self.arrays["regret"]),
+            "" if share is None else f"{share:.3f}",
+            self.promise,
+            f"{self.outside:.4g} of {self.horizon}",
+            f"{self.arrays['worst'].max():.3g}",
+            self.verdict,
         )
 
     @property

@@ -5,7 +5,6 @@
 from surefoot.algorithms import Breach, PremiseError, PremiseWarning
 from surefoot.games.network import *
 from surefoot.games.playing import *
-from surefoot.games.plots import *
 from surefoot.games.rates import *
 from surefoot.games.record import *
 from surefoot.games.regret import *

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +10,6 @@ import numpy as np
 
 from surefoot.algorithms import Breach, Guarantee
 from surefoot.core.algorithm import own_domain
-from surefoot.core.display import facts_html, mean_and_spread
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, ArrayLike, CostStream, Player, Region, Solving, needs_of
@@ -31,7 +29,6 @@ from surefoot.problems.costs import Adversarial
 from surefoot.problems.hindsight import Comparator, has_closed_form
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from pandas import DataFrame
 
 __all__ = ["Ledger", "Trace"]
@@ -308,32 +305,3 @@ class Trace:
             columns |= {f"x{i}": entry.ravel() for i, entry in enumerate(entries)}
         frame = pandas.DataFrame(columns)
         return frame.drop(columns="run") if self.runs is None else frame
-
-    def _repr_html_(self) -> str:
-        seen = self.violations
-        rounds = self.horizon * (self.runs or 1)
-        facts = {
-            "problem": self.problem.name,
-            "runs": 1 if self.runs is None else f"{self.runs:,}",
-            "rounds": f"{self.horizon:,}, {len(self.rounds):,} kept",
-            "total cost": mean_and_spread(self.total_cost),
-            "outside": f"{int(np.sum(seen.count)):,} of {rounds:,} rounds",
-            "largest g": f"{float(np.max(seen.worst)):.3g}",
-            "promise": "none" if self.guarantee is None else str(self.guarantee),
-            "verdict": self.verdict(),
-            "engine": self.engine_note,
-        }
-        return facts_html(f"Trace of {self.player}", facts)
-
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw regret with its bound, g round by round, and for d = 2 the actions.
-
-        Args:
-            path: where to save the figure; not saved if None.
-
-        Returns:
-            The matplotlib figure.
-        """
-        from surefoot.games.plots import draw_one  # which knows traces
-
-        return draw_one(self, path)

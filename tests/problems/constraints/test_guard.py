@@ -218,10 +218,3 @@ def test_the_ledger_of_a_guarded_game_has_what_is_declared():
     player = FrankWolfe.tuned(toy.constants, 10, toy.constraint.region)
     ledger = play(player, toy, engine="loop").ledger
     assert (ledger.linear_minimisations, ledger.constraint_values) == (10, 0)
-
-
-def test_a_guarded_game_can_be_looked_at():
-    trace = play(
-        PFS(eta=0.01, rho=0.01, domain=Ball(1.0)), guarded(problems.binding_toy(20, trials=1))
-    )
-    assert len(trace.plot().axes) == 3

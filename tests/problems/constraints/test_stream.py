@@ -440,11 +440,6 @@ def test_a_bundle_finds_it_where_there_is_no_closed_form(name):
     assert max(made.constraint.query(s, found)[0] for s in range(T)) <= 0
 
 
-def test_a_game_can_be_looked_at():
-    made = problem("box", 30)
-    assert len(play(PLAYERS["ScalarDPP"](made), made).plot().axes) == 3
-
-
 # Theorems.
 
 

@@ -10,6 +10,7 @@ import functools
 import math
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
@@ -236,11 +237,9 @@ def new_sheet(
     width: Width, panels: tuple[int, int] = (1, 1), height: float | None = None, **options: Any
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure and its axes, ``(rows, columns)``; the legend makes it higher."""
-    from matplotlib.figure import Figure
-
     if width not in INCHES:
         raise InvalidValueError(f"width must be 'column' or 'page', got {width!r}")
-    figure = Figure(figsize=(INCHES[width], HEIGHT[width] if height is None else height))
+    figure = _figure_class()(figsize=(INCHES[width], HEIGHT[width] if height is None else height))
     figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
     axes = figure.subplots(*panels, squeeze=False, **options)
     for ax in axes.flat:
@@ -249,6 +248,21 @@ def new_sheet(
         ax.tick_params(which="minor", labelsize=6, width=0.4, length=1.5)
         ax.grid(visible=True, axis="y", color=GRID, lw=0.5)
     return figure, axes
+
+
+@functools.cache
+def _figure_class() -> type[Figure]:
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure that knows its picture: one outside of pyplot is shown by its name alone."""
+
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            self.savefig(picture, format="png", dpi=200)
+            return picture.getvalue()
+
+    return ShownFigure
 
 
 def add_legend(figure: Figure, handles: Sequence[Handle]) -> None:
