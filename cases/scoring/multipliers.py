@@ -7,6 +7,7 @@ row. A loss and limits that are linear with these slopes have the same gradients
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,11 @@ __all__ = ["Multipliers"]
 
 
 class _Played(NamedTuple):
+    """The parameters, as they are played and as PyTorch has them, and one step on them."""
+
     x: Array
+    parameters: torch.nn.Parameter
+    move: Callable[[Any, Any], Any]
 
 
 class Multipliers:
@@ -38,23 +43,22 @@ class Multipliers:
         self._kind, self._rate, self._rows = kind, rate, rows
 
     def init(self, x1: Array) -> _Played:
-        """Begin at x1."""
-        self._x = torch.nn.Parameter(torch.tensor(x1, dtype=torch.float32))
-        self._adam = torch.optim.Adam([self._x], lr=0.05)
+        """Begin at x1, with parameters and multipliers of this run's own."""
+        x = torch.nn.Parameter(torch.tensor(x1, dtype=torch.float32))
+        adam = torch.optim.Adam([x], lr=0.05)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._step = self._cooper() if self._kind == "cooper" else self._alm()
-        return _Played(x1)
+            return _Played(x1, x, self._cooper(adam) if self._kind == "cooper" else self._alm(adam))
 
     def step(self, state: _Played, feedback: Feedback) -> tuple[_Played, Info]:
         """Take one step on the parameters and on the multipliers."""
-        way = self._x - self._x.detach()
+        x = state.parameters
+        way = x - x.detach()
         grad, g, s = (torch.tensor(np.asarray(part), dtype=torch.float32) for part in feedback[:3])
-        loss, limits = grad @ way, g + s @ way
-        self._step(loss, limits)
-        return _Played(self._x.detach().numpy().astype(np.float64)), Info()
+        state.move(grad @ way, g + s @ way)
+        return state._replace(x=x.detach().numpy().astype(np.float64)), Info()
 
-    def _cooper(self) -> Any:
+    def _cooper(self, adam: torch.optim.Adam) -> Callable[[Any, Any], Any]:
         import cooper
 
         class Limited(cooper.ConstrainedMinimizationProblem):  # type: ignore[misc]
@@ -72,21 +76,21 @@ class Multipliers:
         problem = Limited(self._rows)
         duals = torch.optim.SGD(problem.dual_parameters(), lr=self._rate, maximize=True)
         both = cooper.optim.SimultaneousOptimizer(
-            cmp=problem, primal_optimizers=self._adam, dual_optimizers=duals
+            cmp=problem, primal_optimizers=adam, dual_optimizers=duals
         )
         return lambda loss, limits: both.roll(
             compute_cmp_state_kwargs={"loss": loss, "limits": limits}
         )
 
-    def _alm(self) -> Any:
+    def _alm(self, adam: torch.optim.Adam) -> Callable[[Any, Any], Any]:
         from humancompatible.train.dual_optim import ALM
 
         duals = ALM(m=self._rows, lr=self._rate, penalty=1.0, is_ineq=True)
 
         def step(loss: Any, limits: Any) -> None:
             total = duals.forward_update(loss, limits)
-            self._adam.zero_grad()
+            adam.zero_grad()
             total.backward()
-            self._adam.step()
+            adam.step()
 
         return step

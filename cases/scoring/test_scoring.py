@@ -7,6 +7,7 @@ from cases.cones import project
 from cases.scoring import census_people, fair_scoring
 from cases.scoring.__main__ import Insider, play_all
 from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD
+from surefoot.core.types import Feedback
 from surefoot.games import play
 from surefoot.testing import check_constraint
 
@@ -64,3 +65,21 @@ def test_all_rules_are_played_and_certified_ones_stay_inside():
     runs = play_all(True)
     assert len(runs) == 10
     assert [run.outside for run in runs if run.certified] == [0] * 4
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize("kind", ["cooper", "alm"])
+def test_runs_of_a_rival_do_not_know_of_each_other(kind):
+    for rival in ("cooper", "humancompatible.train"):
+        pytest.importorskip(rival)  # PyTorch
+    from cases.scoring.multipliers import Multipliers
+
+    rule, x1 = Multipliers(kind, 0.1, 2), np.zeros(3)
+    seen = Feedback(np.ones(3), np.array([0.5, -1.0]), np.eye(2, 3))
+    one, other = rule.init(x1), rule.init(x1)  # runs are begun together
+    for _ in range(2):
+        one, _ = rule.step(one, seen)
+    other, _ = rule.step(other, seen)
+    alone, _ = rule.step(rule.init(x1), seen)
+    np.testing.assert_array_equal(other.x, alone.x)
+    assert (one.x != other.x).any()
