@@ -65,7 +65,10 @@ def draw_day(seed: int, rounds: int, net: Any) -> Day:
 
 
 class Recorder(control.basic_controller.Controller):  # type: ignore[misc]
-    """What every rule's run is judged by: the largest limit and the cost of each round."""
+    """What every rule's run is judged by: the largest limit and the cost of each round.
+
+    A round whose power flow did not converge has no numbers.
+    """
 
     def __init__(self, net: Any, limits: Limits) -> None:
         super().__init__(net, level=9)
@@ -82,7 +85,7 @@ class Recorder(control.basic_controller.Controller):  # type: ignore[misc]
         """Read the meters."""
         off = (net.sgen.max_p_mw - net.res_sgen.p_mw).to_numpy()
         q = net.res_sgen.q_mvar.to_numpy()
-        self.g.append(self.limits.values(net).max())
+        self.g.append(self.limits.values(net).max() if net.converged else np.nan)
         self.unused.append(off.sum() * MINUTES / 60)
         self.cost.append((off @ off + REACTIVE_COST * (q @ q)) * MINUTES / 60)
 

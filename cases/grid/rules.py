@@ -53,7 +53,7 @@ def certified(day: Day, beta: Array, drift: float) -> Recorder:
     safe = RegionFilter(knowledge=limits.knowledge(beta, drift=drift))
     loop = Controller(safe, np.zeros(2 * len(limits.sgens)))
     SafeSetPoints(net, limits, loop, REACTIVE_COST)
-    return play(net, day, limits)
+    return play(net, day, limits, continue_on_divergence=True)  # such a round is missing
 
 
 def uncontrolled(day: Day) -> Recorder:

@@ -37,6 +37,14 @@ def test_loads_that_jump_by_more_than_was_said_stop_the_run(constants):
         rules.certified(jump, *constants)
 
 
+def test_a_round_without_a_power_flow_is_missing_and_the_rest_holds(constants):
+    day = draw_day(0, 8, make_network())
+    day.loads[5] = 40.0  # more than the lines can carry to them
+    record = rules.certified(day, *constants)
+    assert np.flatnonzero(np.isnan(record.g)).tolist() == [5]
+    assert np.nanmax(record.g) <= 0
+
+
 def test_days_are_the_same_for_the_same_seed_and_reach_no_rating():
     net = make_network()
     day, again = draw_day(3, 12, net), draw_day(3, 12, net)

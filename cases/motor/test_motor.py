@@ -19,6 +19,23 @@ def test_no_certified_round_is_outside_and_the_limit_binds(tmp_path):
     assert rules.unlimited(Drive(motor), torques[-6:])[0].max() > 0
 
 
+def test_a_round_in_which_the_simulator_raises_is_missing(tmp_path, monkeypatch):
+    drive, torques = Drive(SHEET.built(1)), np.repeat([90.0, 140.0], 12)
+    sample, calls = drive.sample, []
+
+    def fail_once(wanted):
+        calls.append(wanted)
+        if len(calls) == 5 * rules.SAMPLES + 1:
+            raise RuntimeError("no solution")
+        return sample(wanted)
+
+    monkeypatch.setattr(drive, "sample", fail_once)
+    g, _ = rules.certified(drive, torques, tmp_path)
+    assert np.flatnonzero(np.isnan(g)).tolist() == [5]
+    assert np.nanmax(g) <= 0
+    assert (calls[5 * rules.SAMPLES] == calls[5 * rules.SAMPLES + 1]).all()
+
+
 def test_g_is_the_quadratic_that_the_constants_are_of():
     drive, x = Drive(SHEET.built(2)), np.array([-0.6, 0.4])
     knowledge = rules.make_player().knowledge
