@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from gest_api.vocs import BoundsConstraint, GreaterThanConstraint, MaximizeObjective
+from gest_api.vocs import GreaterThanConstraint, MaximizeObjective
 from pydantic import Field, PrivateAttr
 from xopt.generator import Generator
 
@@ -63,9 +63,9 @@ class CertifiedGenerator(Generator):  # type: ignore[misc]
         """Return the controller, to which all data were told."""
         if self._controller is None:
             box = Box(*np.array(self.vocs.bounds).T)
-            rows, _ = self._rows(dict.fromkeys(self.response, 0.0))
             errors = Errors(value=self.value_error, slope=self.slope_error)
-            knowledge = CurvatureRows(beta=0.0, rows=len(rows), domain=box, errors=errors)
+            rows = max(2, len(self.response))
+            knowledge = CurvatureRows(beta=0.0, rows=rows, domain=box, errors=errors)
             radius = float(np.linalg.norm(box.upper - box.lower)) / 2
             base = CertifiedDualAveraging.pair(knowledge=knowledge, radius=radius)
             player = CostProbing(base=base, length=self.length, seed=self.seed)
@@ -77,23 +77,13 @@ class CertifiedGenerator(Generator):  # type: ignore[misc]
         return controller
 
     def _rows(self, seen: dict[str, float]) -> tuple[Array, Array]:
-        """Return g of every constraint and its slopes, those of bounds twice."""
-        values, slopes = [], []
-        for name, limit in self.vocs.constraints.items():
-            row = np.array(self.response[name])
-            if isinstance(limit, BoundsConstraint):
-                low, high = limit.range
-                values += [seen[name] - high, low - seen[name]]
-                slopes += [row, -row]
-            elif isinstance(limit, GreaterThanConstraint):
-                values.append(limit.value - seen[name])
-                slopes.append(-row)
-            else:
-                values.append(seen[name] - limit.value)
-                slopes.append(row)
-        if len(values) == 1:  # rows are several: one is told twice
-            values, slopes = 2 * values, 2 * slopes
-        return np.array(values), np.array(slopes)
+        """Return g of every constraint and its slopes."""
+        limits = self.vocs.constraints
+        signs = [-1.0 if isinstance(one, GreaterThanConstraint) else 1.0 for one in limits.values()]
+        beyond = [seen[name] - limit.value for name, limit in limits.items()]
+        slopes = np.array([self.response[name] for name in limits]) * np.transpose([signs])
+        twice = 2 if len(signs) == 1 else 1  # rows are several: one is told twice
+        return np.tile(np.multiply(signs, beyond), twice), np.tile(slopes, (twice, 1))
 
     def generate(self, n_candidates: int = 1) -> list[dict[str, float]]:
         """Return the next action, which is certified."""
@@ -112,7 +102,7 @@ class CertifiedGenerator(Generator):  # type: ignore[misc]
         (objective,) = self.vocs.objectives
         sign = -1.0 if isinstance(self.vocs.objectives[objective], MaximizeObjective) else 1.0
         for _, row in data.iterrows():
-            seen = {name: float(row[name]) for name in (objective, *self.response)}
+            seen = {name: float(row.get(name, np.nan)) for name in (objective, *self.response)}
             self._controller.ask()
             if not np.isfinite(list(seen.values())).all():
                 self._controller.tell(missing=True)

@@ -94,10 +94,6 @@ class Line:
         at_rest = self.orbit(np.zeros(4))
         return np.stack([self.orbit(way) - at_rest for way in np.eye(4)], axis=1)
 
-    def limit(self, bends: Array) -> float:
-        """Return the true g: by how much the orbit is outside of the aperture, in mm."""
-        return float(abs(self.orbit(bends)[:8]).max()) - APERTURE
-
     def evaluate(self, bends: dict[str, float], target: tuple[float, float]) -> dict[str, float]:
         """Return what an evaluation shows: the squared miss of the target, and the readings.
 
