@@ -23,6 +23,8 @@ __all__ = ["Known", "certify", "estimate", "follow", "paint", "play"]
 
 GAUGE = 0.05
 """What a gauge may be wrong by, in metres of water."""
+DAYS = (1, 2, 3, 4, 5)
+"""That are played."""
 PAST = (101, 102, 103)
 """Days that constants and margins are estimated on; none of them is played."""
 Rule = Callable[[int, Array, Array | None], Array]
@@ -204,11 +206,11 @@ def compare(network: Network, seeds: Sequence[int], rounds: int, tries: int) -> 
 
 
 def play(small: bool) -> list[Run]:
-    """Play the two networks, half days of the large one; hours of the small one if told so."""
+    """Play the two networks for five days; hours of one day of the small one if told so."""
     if small:
         return compare(NET3, (1,), 60, 100)
-    large = compare(KY10, (1, 2, 3), ROUNDS // 2, 200)
-    return compare(NET3, (1, 2, 3, 4, 5), ROUNDS, 1_000) + large
+    large = compare(KY10, DAYS, ROUNDS, 1_000)
+    return compare(NET3, DAYS, ROUNDS, 1_000) + large
 
 
 def paint(path: Path, runs: Sequence[Run]) -> None:
