@@ -131,18 +131,7 @@ def draw(
     top = ax.get_ylim()[1]
     if top > 0:
         ax.axhspan(0.0, top, color=THEIRS, alpha=0.08, lw=0)
-        words = "above 0: the limit is broken"
-        ax.annotate(
-            words,
-            (1, 1),
-            (-3, -3),
-            "axes fraction",
-            "offset points",
-            color=THEIRS,
-            fontsize=8,
-            ha="right",
-            va="top",
-        )
+        ax.set_title("above 0: the limit is broken", loc="right", color=THEIRS, fontsize=8)
         ax.set_ylim(top=top)
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
