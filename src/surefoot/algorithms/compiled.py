@@ -406,45 +406,48 @@ class KernelInfo:
     """An :class:`Info` whose numbers the kernel has found; words and regions are made when asked.
 
     Args:
-        rule: the rule that made it.
-        before: the state before the round; None where there are no alarms.
+        before: the state before the round.
         after: the state after it.
         told: what was told.
         out: what the extension wrote.
-        at: the action that was played.
 
     Attributes:
-        x: the next action.
-        wish: where the rule would like to be.
-        bound: g there is at most this.
-        alarms: 0, or bits of ``surefoot.h``: what was seen contradicts the constants.
         round: None: the region counts the rounds.
     """
 
-    __slots__ = (
-        "_at",
-        "_before",
-        "_numbers",
-        "_out",
-        "_rule",
-        "_told",
-        "after",
-        "alarms",
-        "bound",
-        "wish",
-        "x",
-    )
+    __slots__ = ("_before", "_numbers", "_rule", "_told", "after", "out")
 
     round = None
 
-    def __init__(
-        self, rule: Rule, before: Any, after: Any, told: Feedback, out: Array, at: Array
-    ) -> None:
-        self._rule, self._before, self.after, self._told = rule, before, after, told
-        self._out, self._at = out, at if told.action is None else told.action
-        numbers = self._numbers = out[:OUT].tolist()
-        self.x, self.wish = after.x, out[OUT : OUT + rule.d]
-        self.bound, self.alarms = numbers[0], int(numbers[2])
+    def __init__(self, before: Any, after: KernelState, told: Feedback, out: Array) -> None:
+        self._before, self.after, self._told, self.out = before, after, told, out
+        self._rule, self._numbers = after.rule, out[:OUT].tolist()
+
+    @property
+    def _at(self) -> Array:
+        """The action that was played."""
+        return self._before.x if self._told.action is None else self._told.action
+
+    @property
+    def x(self) -> Array:
+        """The next action."""
+        return self.after.x
+
+    @property
+    def wish(self) -> Array:
+        """Where the rule would like to be."""
+        return self.out[OUT : OUT + self._rule.d]
+
+    @property
+    def bound(self) -> float:
+        """At most this is g at the next action."""
+        bound: float = self._numbers[0]
+        return bound
+
+    @property
+    def alarms(self) -> int:
+        """0, or bits of ``surefoot.h``: what was seen contradicts the constants."""
+        return int(self._numbers[2])
 
     @property
     def cut(self) -> bool:
@@ -465,17 +468,19 @@ class KernelInfo:
     @property
     def note(self) -> Any:
         """What the rule's own bound on the regret wants to know of the step."""
-        note, player, d = self._numbers[14:20], self._rule.player, self._rule.d
+        numbers, player, d = self._numbers, self._rule.player, self._rule.d
         if isinstance(player.proposer, Leader):
-            return LeaderNote(note[0], self._out[21 : 21 + self._rule.leaders], *note[1:])
+            lags = numbers[21 : 21 + self._rule.leaders]
+            return LeaderNote(numbers[14], lags, *numbers[15:20])
+        note = numbers[14:20]
         if isinstance(player.proposer, Proposals):
             return None
         grad, at = self._told.cost_gradient, OUT + 2 * d
-        weights, radius = self._out[at : at + self._rule.rows], player.proposer.radius
+        weights, radius = self.out[at : at + self._rule.rows], player.proposer.radius
         held = weights if isinstance(player.knowledge, CurvatureRows) else float(weights[0])
-        found = Projection(self._out[OUT + d : at], held, self._numbers[20])
+        found = Projection(self.out[OUT + d : at], held, numbers[20])
         if isinstance(player.proposer, Averaging):
-            kept = self._out[at + self._rule.rows :]
+            kept = self.out[at + self._rule.rows :]
             grad = np.zeros(d) if grad is None else grad
             point = self._before.learner.points[0]
             return AveragingNote(self._at, grad, radius, point, note[1], kept, note[2], found)
@@ -507,12 +512,12 @@ class KernelInfo:
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right, one sentence each."""
-        return self._suspect() if self.alarms else ()
+        return self._suspect() if self._numbers[2] else ()
 
     @property
     def suspects(self) -> tuple[Any, ...]:
         """A function that returns these sentences, where there are any."""
-        return (self._suspect,) if self.alarms else ()
+        return (self._suspect,) if self._numbers[2] else ()
 
     def _suspect(self) -> tuple[str, ...]:
         knowledge, told = self._rule.player.knowledge, self._told
@@ -561,7 +566,7 @@ class Compiled:
         if not out[3]:  # nothing was read yet
             return state, Info(state.x, wish=state.x)
         after = KernelState(rule, block)
-        return after, KernelInfo(rule, state, after, told, out, state.x)
+        return after, KernelInfo(state, after, told, out)
 
 
 def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:

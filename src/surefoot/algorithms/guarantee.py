@@ -569,15 +569,19 @@ class Premise:
             subgradient: norm of the longest constraint subgradient, likewise.
             curvature: of the constraints, at most; None where it is not known at all.
         """
-        near, slack = (False, None) if g is None else (g >= -self.level, -g)
-        return {
-            "cost gradient": (gradient, True),
-            "constraint subgradient": (subgradient, True),
-            "subgradient near the boundary": (subgradient, near),
-            "start": (slack, t == 1),
-            "horizon": (t, True),
-            "curvature": (curvature, t == 1),
-        }[self.quantity]
+        match self.quantity:
+            case "cost gradient":
+                return gradient, True
+            case "constraint subgradient":
+                return subgradient, True
+            case "subgradient near the boundary":
+                return subgradient, g is not None and g >= -self.level
+            case "start":
+                return None if g is None else -g, t == 1
+            case "horizon":
+                return t, True
+            case "curvature":
+                return curvature, t == 1
 
     def breach(self, t: int, observed: float, run: int = 0) -> Breach:
         """Return the record of a round that breaks the premise."""

@@ -139,7 +139,7 @@ class LeaderNote(NamedTuple):
     """
 
     size: float
-    lags: Array
+    lags: Sequence[float]
     behind: float
     paid: float
     before: float
@@ -242,8 +242,8 @@ class Leader(Proposer):
             grad = checks.read_gradient(X, feedback)
         squared, size = square(grad)
         t, first = region.round, learner.points[0]
-        lags, behind = (X - learner.points) @ grad, norm(X - first)
-        lag = learner.lag + float(lags[0])
+        lags, behind = ((X - learner.points) @ grad).tolist(), norm(X - first)
+        lag = learner.lag + lags[0]
         learner = learner._replace(
             gradients=learner.gradients + grad,
             squares=learner.squares + squared,

@@ -2,6 +2,7 @@ r"""Sums over the rounds played, which bound the regret by what was observed."""
 
 from __future__ import annotations
 
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,7 +125,7 @@ class LeaderRegret(NamedTuple):
 
     multiples: tuple[float, ...]
     paid: float
-    lags: Array
+    lags: tuple[float, ...]
     apart: float
     lazy_steps: float
     steps: float
@@ -132,7 +133,7 @@ class LeaderRegret(NamedTuple):
     @classmethod
     def first(cls, multiples: tuple[float, ...]) -> LeaderRegret:
         """Return the sums before the first round."""
-        return cls(multiples, 0.0, np.zeros(len(multiples)), 0.0, 0.0, 0.0)
+        return cls(multiples, 0.0, (0.0,) * len(multiples), 0.0, 0.0, 0.0)
 
     def after(self, info: Info) -> LeaderRegret:
         """Return the sums with one more round.
@@ -140,15 +141,15 @@ class LeaderRegret(NamedTuple):
         Args:
             info: what the step of leader and follower knew.
         """
-        note, lazy_steps, steps = info.note, self.lazy_steps, self.steps
-        size, before, scale = note.size, note.before, note.scale
+        multiples, paid, lags, apart, lazy_steps, steps = self
+        size, more, behind, product, before, scale, reach = info.note
         if size > 0:
             first = 0.5 * size * size / (before if before > 0 else scale)
-            lazy_steps += min(first, 4 * note.reach * size)
+            lazy_steps += min(first, 4 * reach * size)
             steps += 0.5 * size * size / scale
-        apart, paid = self.apart + note.behind * note.behind, self.paid + note.paid
-        lags = self.lags + note.lags
-        return LeaderRegret(self.multiples, paid, lags, apart, lazy_steps, steps)
+        lags = tuple(map(add, lags, more))
+        apart += behind * behind
+        return LeaderRegret(multiples, paid + product, lags, apart, lazy_steps, steps)
 
     def bound(self, algorithm: Any, state: Any) -> float:
         """Return the smallest of the bounds that the leaders have.
@@ -161,7 +162,7 @@ class LeaderRegret(NamedTuple):
         D, scale = float(learnt.reach), float(learnt.inverse_eta)
         if leader.strong_convexity is not None:
             first = 0.5 * float(leader.strong_convexity) * self.apart
-            return self.steps + float(self.lags[0]) + first
+            return self.steps + self.lags[0] + first
         # The multipliers of the state are eta times those of the dual.
         mu = learnt.cuts.pulls[0] * scale
         far = float(np.linalg.norm(learnt.gradients + mu @ learnt.cuts.normals))
@@ -170,5 +171,5 @@ class LeaderRegret(NamedTuple):
             for multiple, lag in zip(self.multiples, self.lags, strict=True):
                 steps = multiple * self.steps if multiple else self.lazy_steps
                 first = (2.0 / multiple if multiple else 0.5) * D * D * scale
-                bounds.append(first + steps + float(lag))
+                bounds.append(first + steps + lag)
         return min(bounds)

@@ -455,7 +455,6 @@ class Controller(Live):
                 decision = decision._replace(alarms=(*decision.alarms, alarm))
                 self._is_hint_named = True
             if at is not None:
-                decision = decision._replace(loop=decision.loop.with_certificate())
                 is_usual = decision.error is None and seen.feedback.action is None
                 at = self._write_round(describe_round(loop, seen, decision), is_usual=is_usual)
             self._now = (run, decision.loop, at)
@@ -588,7 +587,6 @@ class Controller(Live):
             if decision.error is not None:
                 at = self._write("refused", breaches=[encode(b) for b in after.refused])
             elif at is not None:
-                after = after.with_certificate()
                 if "player" in what:
                     what["loop"] = encode_loop(after)
                 at = self._write(kind, **what, **next_action(after))

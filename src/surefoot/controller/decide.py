@@ -194,17 +194,25 @@ class Round:
 
     def _stepped(self, state: State, info: Info, found: list[Breach], why: PlainTable) -> Decision:
         loop, seen = self.loop, self.told.feedback
-        regret = None
-        if loop.regret is not None and seen.action is None:
-            regret = loop.regret.after(info)
-        known = (regret, self.anchor, None, loop.breaches, loop.uncovered)
-        after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
-        known_now = self.run.estimate(state)
-        if not found and not self.drift and known_now is None:  # the usual round
+        regret = loop.regret
+        if regret is not None:
+            regret = regret.after(info) if seen.action is None else None
+        after = LoopState(
+            self.t + 1,
+            state,
+            info,
+            value=seen.constraint_value,
+            regret=regret,
+            anchor=self.anchor,
+            breaches=loop.breaches,
+            uncovered=loop.uncovered,
+        )
+        now = self.run.estimate(state)
+        if now is None and not found and not self.drift:  # the usual round
             return Decision(after, "stepped", why)
         before = self.run.estimate(loop.state)
-        if known_now and before and known_now.outside != before.outside:
-            why["outside"] = known_now.outside
+        if now and before and now.outside != before.outside:
+            why["outside"] = now.outside
         return self._finish(after, "stepped", found, why)
 
     def _broken_premises(self) -> list[Breach]:
@@ -213,12 +221,10 @@ class Round:
         if guarantee is None:
             return []
         gone, found = {b.constant for b in self.loop.breaches}, []
-        sizes = (told.gradient, told.worst, told.steepness)
         for premise in self.run.premises:
-            if premise.constant not in gone:
-                seen, counts = premise.observe(float(t), *sizes)
-                if counts and seen is not None and premise.is_broken_by(seen):
-                    found.append(premise.breach(t, seen))
+            seen, counts = premise.observe(float(t), told.gradient, told.worst, told.steepness)
+            if counts and seen is not None and premise.is_broken_by(seen):
+                found += [] if premise.constant in gone else [premise.breach(t, seen)]
         if found or told.worst is None or told.worst <= 0 or not self.loop.is_safe:
             return found
         c = guarantee.constants
@@ -465,7 +471,7 @@ def _alarm_of(breach: Breach) -> Alarm:
 def _in_context(run: Run, loop: LoopState, context: Context) -> LoopState:
     """Return the state with the context of its round, and the action that is certified in it."""
     state, info = run.algorithm.announce(loop.state, context)
-    return loop._replace(state=state, info=info, certificate=None, cut=None, refused=())
+    return loop._replace(state=state, info=info, proof=None, cut=None, refused=())
 
 
 def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
@@ -473,7 +479,7 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     state: Any = loop.state
     memory = run.algorithm.knowledge.announce(state.memory, context)
     state = state._replace(x=_way_home(loop, loop.x, None), memory=memory)
-    return loop._replace(state=state, info=None, certificate=None, cut=False)
+    return loop._replace(state=state, info=None, proof=None, cut=False)
 
 
 def _way_home(loop: LoopState, x: Array, speed: float | None) -> Array:
@@ -543,7 +549,7 @@ def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
     place = (loop.round - 1, loop.x, loop.bound(run), loop.anchor)
     spot = Spot(*place, run.errors.drift, halt.reason, run.convex)
     x, way = spot.held() if halt.how == "held" else spot.back(halt.speed)
-    after = loop._replace(info=None, certificate=way, cut=False)
+    after = loop._replace(info=None, proof=way, cut=False)
     if (x == loop.x).all():
         return after
     state: Any = loop.state
@@ -562,4 +568,4 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound
     way = WayBack(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
-    return then.begin(t)._replace(certificate=way, cut=False)
+    return then.begin(t)._replace(proof=way, cut=False)

@@ -132,7 +132,7 @@ def explain(run: Run, loop: LoopState) -> Explanation:
     """Return why the action at hand may be played."""
     guarantee, told = run.guarantee, loop.round - 1
     # What was known of the action at hand does not stand where a round at it was refused.
-    certificate = None if loop.refused else loop.with_certificate().certificate
+    certificate = None if loop.refused else loop.certificate
     bound = loop.bound(run)
     is_way = isinstance(certificate, WayBack)
     return Explanation(

@@ -17,6 +17,8 @@ from surefoot.regions import ToldDrift
 __all__ = ["Told", "read_context", "read_feedback"]
 
 _FLOAT64 = np.dtype(np.float64)
+_SMALL, _LARGE = 1e-140, 1e150
+_SELDOM = ("action", "value_error", "within", "hint", "context", "drift")
 
 
 class Told(NamedTuple):
@@ -26,28 +28,19 @@ class Told(NamedTuple):
         feedback: all of it; ``action`` is the one that was played, where it is not the one asked
             for.
         worst: the largest value of g; None where none was told.
+        gradient: the norm of the cost gradient, or of the proposal; None where costs are told by
+            value.
+        steepness: the norm of the longest subgradient; None where none was told.
         is_missing: whether nothing was measured.
         ignored: why a hint is not one, and was left out; empty else.
     """
 
     feedback: Feedback
     worst: float | None = None
+    gradient: float | None = None
+    steepness: float | None = None
     is_missing: bool = False
     ignored: str = ""
-
-    @property
-    def gradient(self) -> float | None:
-        """The norm of the cost gradient, or of the proposal; None where costs are told by value."""
-        seen = self.feedback
-        first = seen.proposal if seen.cost_gradient is None else seen.cost_gradient
-        return None if first is None else float(norm(first))
-
-    @property
-    def steepness(self) -> float | None:
-        """The norm of the longest subgradient; None where none was told."""
-        s = self.feedback.constraint_subgradient
-        size: Number = None if s is None else norm(s)
-        return size if size is None or isinstance(size, float) else float(size.max())
 
 
 def read_feedback(run: Run, state: State, told: Mapping[str, Any]) -> Told:
@@ -60,31 +53,60 @@ def read_feedback(run: Run, state: State, told: Mapping[str, Any]) -> Told:
             left out.
     """
     get = told.get
-    context = read_context(run, state, get("context"), get("drift"))
     if get("missing", False) is not False:
-        return _read_missing(told, context)
-    within, error, played, x = get("within"), get("value_error"), get("action"), state.x
-    if within is not None:
-        _check_announced(run, within)
-    if error is not None:
-        _check_certifies(run, "value_error", "allows for one")
-        error = _read_number(error, x, "value_error", 0.0)
-    if played is not None:
-        played = _read_action(run, state, played)
-        x = x if played is None else played
-    gradient, proposal = _read_first(run, x, get("cost_gradient"), get("proposal"))
-    g, s, worst = _read_constraint(run, x, get("constraint_value"), get("constraint_subgradient"))
+        return _read_missing(run, state, told)
+    seldom, ignored = {name: told[name] for name in _SELDOM if get(name) is not None}, ""
+    if seldom:
+        seldom, ignored = _read_seldom(run, state, seldom)
+    x: Array = seldom.get("action", state.x)
+    first = run.first
+    for name in run.strangers:
+        if get(name) is not None:
+            wanted = first or "cost_value alone"
+            raise InvalidValueError(f"{run.name} must be told {wanted}, got {name}={told[name]!r}")
+    wish, size = None, None
+    if first:
+        wish, size = _read_array(get(first), first, x.shape, "that of the action")
+    g, s, worst, steepness = _read_constraint(
+        run, x, get("constraint_value"), get("constraint_subgradient")
+    )
     cost = get("cost_value")
     if cost is not None or run.needs.cost_values:
         cost = _read_number(cost, x, "cost_value")
-    hint, ignored = get("hint"), ""
-    if hint is not None:
+    seen = Feedback(wish, g, s, cost)
+    if first == "proposal":
+        seen = Feedback(None, g, s, cost, proposal=wish)
+    if seldom:
+        seen = seen._replace(**seldom)
+    return Told(seen, worst, size, steepness, False, ignored)
+
+
+def _read_seldom(run: Run, state: State, told: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return what few rounds are told, as feedback has it, and why a hint is none."""
+    found, get, ignored = dict(told), told.get, ""
+    drift = found.pop("drift", None)
+    if drift is not None or "context" in told:
+        found["context"] = read_context(run, state, get("context"), drift)
+    if "within" in told:
+        if not isinstance(told["within"], Region) or isinstance(told["within"], type):
+            raise InvalidValueError(
+                f"within must be a set with a projection, got {told['within']!r}"
+            )
+        _check_certifies(run, "within", "takes an announced set")
+    if "value_error" in told:
+        _check_certifies(run, "value_error", "allows for one")
+        found["value_error"] = _read_number(told["value_error"], state.x, "value_error", 0.0)
+    if "action" in told:
+        played = _read_action(run, state, found.pop("action"))
+        found |= {} if played is None else {"action": played}
+    if "hint" in told:
         try:
-            hint = _read_array(hint, "hint", x.shape, "that of the action")
+            hint, _ = _read_array(told["hint"], "hint", state.x.shape, "that of the action")
+            found["hint"] = hint
         except InvalidValueError as wrong:  # a forecast is never worth a round
-            hint, ignored = None, f"{wrong}: it is ignored, and so is each that is wrong"
-    seen = (gradient, g, s, cost, error, None, played, 0, proposal, within, None, hint, context)
-    return Told(Feedback(*seen), worst, False, ignored)
+            ignored = f"{wrong}: it is ignored, and so is each that is wrong"
+            del found["hint"]
+    return found, ignored
 
 
 def read_context(
@@ -116,20 +138,14 @@ def read_context(
     return found
 
 
-def _read_missing(told: Mapping[str, Any], context: Context | None) -> Told:
+def _read_missing(run: Run, state: State, told: Mapping[str, Any]) -> Told:
     if told["missing"] is not True:
         raise InvalidValueError(f"missing must be True or False, got {told['missing']!r}")
     beside = ("missing", "hint", "context", "drift")
     if any(value is not None for name, value in told.items() if name not in beside):
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
+    context = read_context(run, state, told.get("context"), told.get("drift"))
     return Told(Feedback(context=context), is_missing=True)
-
-
-def _check_announced(run: Run, within: object) -> None:
-    """Refuse what is no set, and a set that was announced to a rule that certifies nothing."""
-    if not isinstance(within, Region) or isinstance(within, type):
-        raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
-    _check_certifies(run, "within", "takes an announced set")
 
 
 def _check_certifies(run: Run, name: str, what: str) -> None:
@@ -160,51 +176,37 @@ def _read_action(run: Run, state: State, action: object) -> Array | None:
     return played
 
 
-def _read_first(
-    run: Run, x: Array, gradient: object, proposal: object
-) -> tuple[Array | None, Array | None]:
-    """Return cost gradient and proposal, of which a player is told one; none of costs by value."""
-    for name, value in (("cost_gradient", gradient), ("proposal", proposal)):
-        if name != run.first and value is not None:
-            wanted = run.first or "cost_value alone"
-            raise InvalidValueError(f"{run.name} must be told {wanted}, got {name}={value!r}")
-    if run.first == "proposal":
-        return None, _read_array(proposal, run.first, x.shape, "that of the action")
-    if not run.first:
-        return None, None
-    return _read_array(gradient, run.first, x.shape, "that of the action"), None
-
-
 def _read_constraint(
     run: Run, x: Array, g: Any, s: Any
-) -> tuple[Number, Array | None, float | None]:
-    """Return value and subgradient, one row each where they are apart, and the largest value."""
+) -> tuple[Number, Array | None, float | None, float | None]:
+    """Return value and subgradient, one row each where they are apart, and the largest of each."""
     needs = run.needs
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
                 f"constraint_subgradient must come with constraint_value, got {s!r} alone"
             )
-        return None, None, None
+        return None, None, None, None
     if needs.apart:
         m = run.rows or len(np.atleast_1d(g))
-        g = _read_array(g, "constraint_value", (m,), "one for each constraint")
-        s = _read_array(s, "constraint_subgradient", (m, len(x)), "one row for each constraint")
+        g, _ = _read_array(g, "constraint_value", (m,), "one for each constraint")
+        shape = (m, len(x))
+        s, _ = _read_array(s, "constraint_subgradient", shape, "one row for each constraint")
         flat = ~s.any(axis=1) & (g > 0)
         if flat.any():
             raise _flat(float(g[flat][0]))
-        return g, s, float(g.max())
+        return g, s, float(g.max()), float(norm(s).max())
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
     g = g if type(g) is float else checks.read_constraint_value(g, x)
     if not math.isfinite(g):
         checks.refuse_unfinite(np.asarray(g), "constraint_value")
     if s is None and not needs.constraint_subgradients:
-        return g, None, g
-    s = _read_array(s, "constraint_subgradient", x.shape, "that of the action")
-    if g > 0 and not s.any():
+        return g, None, g, None
+    s, size = _read_array(s, "constraint_subgradient", x.shape, "that of the action")
+    if g > 0 and size == 0.0:
         raise _flat(g)
-    return g, s, g
+    return g, s, g, size
 
 
 def _flat(g: float) -> InvalidValueError:
@@ -214,8 +216,8 @@ def _flat(g: float) -> InvalidValueError:
     )
 
 
-def _read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
-    """Return a float64 copy; refuse what is no array of numbers of the shape."""
+def _read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> tuple[Array, float]:
+    """Return a float64 copy and its norm; refuse what is no array of numbers of the shape."""
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
         array = value.copy()
     elif type(value) is list and set(map(type, value)) == {float}:
@@ -228,6 +230,8 @@ def _read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Arr
         # Other precisions are upcast or refused, as a start's are.
         convert = checks.to_exact if name.startswith("constraint") else checks.to_action
         array = convert(array, name)
-    if not math.isfinite(np.vdot(array, array)):  # which does not warn of an overflow
+    size = math.sqrt(np.vdot(array, array))  # which does not warn of an overflow
+    if not _SMALL < size < _LARGE:  # the square may have left the range of floats
         checks.refuse_unfinite(array, name)
-    return array
+        size = float(norm(array.ravel()))
+    return array, size

@@ -380,7 +380,7 @@ def _decide(run: Run, state: FleetState, seen: dict[str, Any]) -> tuple[FleetSta
         actions[i] = loop.x
         info: Any = loop.info
         if _is_usual(loop) and isinstance(info, KernelInfo):
-            blocks[i], outs[i] = info.after.block, info._out
+            blocks[i], outs[i] = info.after.block, info.out
             if loop.anchor is not None:
                 places[i], bounds[i], since[i] = loop.anchor
             del aside[i]
@@ -424,7 +424,7 @@ def _loop(run: Run, state: FleetState, i: int) -> LoopState:
     loop = LoopState(state.round, after, value=None if np.isnan(g) else g)
     if np.isnan(bound):
         return loop._replace(state=after.unpack())
-    info: Any = KernelInfo(rule, after, after, Feedback(), state.outs[i], after.x)
+    info: Any = KernelInfo(after, after, Feedback(), state.outs[i])
     return loop._replace(info=info, anchor=Anchor(place, float(bound), int(since)))
 
 

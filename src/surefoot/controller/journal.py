@@ -58,9 +58,9 @@ _CONTINUED = b'{"kind":"continued"'
 _LARGEST_HEAD = 1 << 26
 _PAGE = 4096
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
-_SHARE = 10  # of the bytes between two snapshots, what a snapshot has
+_SHARE = 20  # of the bytes between two snapshots, what a snapshot has
 _DIGEST = len(',"digest":""}') + 64
-_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
 _WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}
 
 

@@ -132,6 +132,11 @@ class Run:
         return "proposal" if self.needs.proposals else wish
 
     @cached_property
+    def strangers(self) -> tuple[str, ...]:
+        """What a round is not told instead."""
+        return tuple(name for name in ("cost_gradient", "proposal") if name != self.first)
+
+    @cached_property
     def errors(self) -> Errors:
         """What readings may be wrong by; exact where the player says nothing."""
         return errors_of(self.algorithm) or Errors()
@@ -174,7 +179,7 @@ class LoopState(NamedTuple):
         round: the current one, whose outcome has not been told.
         state: of the algorithm; its ``x`` is the action at hand.
         info: what the last step knew; None where no step led here.
-        certificate: of the action at hand, where no info has it.
+        proof: the certificate of the action at hand, where no info has it.
         cut: whether something changed the action that was wanted; None if unknown.
         value: g of the last round told.
         regret: the sums that bound the regret so far.
@@ -190,7 +195,7 @@ class LoopState(NamedTuple):
     round: int
     state: State
     info: Info | None = None
-    certificate: Certificate | None = None
+    proof: Certificate | None = None
     cut: bool | None = None
     value: Number = None
     regret: RegretObserver | None = None
@@ -218,15 +223,14 @@ class LoopState(NamedTuple):
         """Whether no premise of feasibility is contradicted."""
         return all(b.affects == "regret" for b in self.breaches)
 
-    def with_certificate(self) -> LoopState:
-        """Return the state with the certificate of its action, made where it was not yet."""
-        if self.certificate is not None or self.info is None:
-            return self
-        return self._replace(certificate=self.info.certificate)
+    @property
+    def certificate(self) -> Certificate | None:
+        """Why the action at hand is feasible."""
+        return self.proof if self.info is None or self.proof is not None else self.info.certificate
 
     def bound(self, run: Run) -> float:
         """Return the bound on g at the action at hand, infinite where there is none."""
-        certificate = self.with_certificate().certificate
+        certificate = self.certificate
         if self.refused:
             return math.inf
         if isinstance(certificate, WayBack):

@@ -118,7 +118,7 @@ def encode_errors(run: Run) -> dict[str, float | None]:
 def encode_loop(loop: LoopState) -> Any:
     """Return the state of a loop as plain data; what its last step knew is derived again."""
     cut = loop.cut if loop.info is None else loop.info.cut
-    loop = loop.with_certificate()._replace(info=None, cut=cut)
+    loop = loop._replace(info=None, proof=loop.certificate, cut=cut)
     try:
         return encode(loop)
     except NotPlainError as error:
@@ -130,12 +130,11 @@ def describe_round(loop: LoopState, told: Told, decision: Decision) -> PlainTabl
     if decision.error is not None:
         refused = [encode(b) for b in decision.loop.refused]
         return {"kind": "refused", "round": loop.round, "time": now(), "breaches": refused}
-    seen = told.feedback
+    parts = told.feedback._asdict()
     record: PlainTable = {"kind": "round", "round": loop.round, "time": now()}
-    parts = {name: getattr(seen, name) for name in TOLD}
-    record |= {name: encode(part) for name, part in parts.items() if part is not None}
+    record |= {name: encode(parts[name]) for name in TOLD if parts[name] is not None}
     more = {
-        "played": encode(seen.action),
+        "played": encode(parts["action"]),
         "missing": told.is_missing,
         "how": None if decision.how == "stepped" else decision.how,
         "why": decision.why,

@@ -100,7 +100,12 @@ def _encode(value: object, path: str, name: str | None) -> Data:
         value = value.unpack()
     form, parts = _take_apart(value)
     above = f"{path}__" if path else ""
-    data = {str(key): _encode(part, f"{above}{key}", name) for key, part in parts.items()}
+    data = {
+        str(key): part
+        if type(part) is float and math.isfinite(part)  # what most of a journal is made of
+        else _encode(part, f"{above}{key}", name)
+        for key, part in parts.items()
+    }
     if form == "class":
         return {"class": type(value).__name__, **data}
     if form == "csr":
@@ -119,7 +124,9 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
     """Return the form that a value has as plain data, and its parts; no form if there is none."""
     kind: Any = type(value)
     if is_record(kind) or known_classes().get(kind.__name__) is kind:
-        parts = value._asdict() if is_record(kind) else vars(value)  # type: ignore[attr-defined]
+        if is_record(kind):
+            return "class", value._asdict()  # type: ignore[attr-defined]
+        parts = vars(value)
         return "class", {n: parts[n] for n in _field_names(kind)}
     if kind in (list, tuple) and isinstance(value, (list, tuple)):
         return kind.__name__, dict(enumerate(value))
@@ -130,20 +137,21 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
 
 
 def _encode_numbers(value: Array) -> Data:
-    if type(value) is float:  # what most of a journal is made of
-        return value if math.isfinite(value) else {"number": repr(value)}
     if isinstance(value, np.generic):
         # Whether a number is NumPy's or Python's decides which way a primitive goes.
         number = _encode_numbers(value.item())
         whole = number if isinstance(number, dict) else {"number": number}
         return whole | {"type": str(value.dtype)}
     if isinstance(value, np.ndarray):
-        if value.dtype == np.float64 and value.ndim and value.size and np.isfinite(value).all():
+        is_list = value.dtype == np.float64 and value.ndim and value.size
+        if is_list and math.isfinite(np.vdot(value, value)):
             return value.tolist()
         if value.dtype.kind not in "biuf":
             raise NotPlainError(f"an array of {value.dtype} cannot be stored as plain data")
         parts = [_encode_numbers(part) for part in value.ravel().tolist()]
         return {"array": parts, "type": str(value.dtype), "shape": list(value.shape)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": repr(value)}
     return value
 
 
