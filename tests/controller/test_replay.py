@@ -137,7 +137,7 @@ def test_a_round_that_was_left_out_is_found(path):
 
 
 def test_a_snapshot_that_the_rounds_do_not_lead_to_is_found(path):
-    written(path, "certified", 60)
+    written(path, "certified", 120)
     at = [i for i, record in enumerate(records(path)) if record["kind"] == "snapshot"]
     assert len(at) >= 1
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Self
 
-from surefoot.algorithms import Guarantee, PremiseWarning, Reaction
+from surefoot.algorithms import Guarantee, PremiseWarning, Reaction, unpack
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.decide import announce, decide, obey
 from surefoot.controller.explanation import Explanation, explain
@@ -241,6 +241,7 @@ class Controller(Live):
         cls,
         path: str | os.PathLike[str],
         *,
+        player: Any = None,
         on_contradiction: Reaction | None = None,
         on_missing: str | None = None,
         at_least: int = 0,
@@ -255,6 +256,8 @@ class Controller(Live):
 
         Args:
             path: of the journal; of its first file, where it has several.
+            player: what it must be that of: the player that it began with, or the one that was
+                resumed with since; None for any.
             on_contradiction: another policy than before.
             on_missing: likewise.
             at_least: so many rounds were told, as far as you know from elsewhere. A file that ends
@@ -265,28 +268,15 @@ class Controller(Live):
 
         Raises:
             StoreError: if the file is not a journal, damaged, newer than this version or in use.
+            InvalidValueError: if it is that of another player.
         """
-        policies = {"on_contradiction": on_contradiction, "on_missing": on_missing}
-        return cls._open(path, given, policies, on_alarm, at_least=at_least)
-
-    @classmethod
-    def _open(
-        cls,
-        path: str | os.PathLike[str],
-        given: Mapping[str, object],
-        policies: Mapping[str, Any],
-        on_alarm: OnAlarm | None,
-        *,
-        at_least: int = 0,
-        mine: Run | None = None,
-    ) -> Self:
-        """Continue from a journal, where what it plays is the same, with other policies."""
+        mine = None if player is None else unpack(player)
         with Journal.opening(path) as (journal, reader):
-            shadow = restore(reader, given, at_least)
+            shadow, self = restore(reader, given, at_least), cls.__new__(cls)
             if mine is not None:
                 _check_same(reader.name, shadow, mine)
-            run, loop = shadow.run.with_policies(**policies), shadow.loop
-            self = cls.__new__(cls)
+            run = shadow.run.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
+            loop = shadow.loop
             self._go_on(journal, reader, (run, loop, shadow.at), on_alarm)
             if shadow.engine != run.engine:
                 words = f"steps are taken by {run.engine} from round {loop.round} on, and were by"
@@ -311,14 +301,10 @@ class Controller(Live):
 
         Args:
             path: of the journal.
-            player: as for a new controller; it must be the one that the journal began with, or the
-                one that was resumed with since.
+            player: as for a new controller, and for :meth:`open`.
             start: the first action; not used where there is a journal.
             given: what could not be stored, as for :meth:`open`.
             options: policies, as for a new controller.
-
-        Raises:
-            InvalidValueError: if the journal is that of another player.
 
         Example:
             >>> import tempfile
@@ -338,9 +324,8 @@ class Controller(Live):
         """
         if not os.path.lexists(path):
             return cls(player, start, journal=path, **options)
-        policies = {name: options.get(name) for name in POLICIES}
-        mine = Run.of(player, start)
-        return cls._open(path, given or {}, policies, options.get("on_alarm"), mine=mine)
+        again = {name: options[name] for name in ("on_alarm", *POLICIES) if name in options}
+        return cls.open(path, player=player, **again, **(given or {}))
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -603,7 +588,7 @@ class Controller(Live):
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
 
 
-def _check_same(name: str, shadow: Shadow, mine: Run) -> None:
+def _check_same(name: str, shadow: Shadow, mine: tuple[Any, Guarantee | None]) -> None:
     """Raise unless a player is the one that a journal began with, or goes on with.
 
     All that they are made of is compared: the text of a long array is its shape.
@@ -613,9 +598,9 @@ def _check_same(name: str, shadow: Shadow, mine: Run) -> None:
         raise InvalidValueError(f"{name} is that of {other}: name that player, or another journal")
 
 
-def _difference(stored: Run, given: Run) -> str:
+def _difference(stored: Run, given: tuple[Any, Guarantee | None]) -> str:
     """Return in words how two players, each with its guarantee, differ; empty if they do not."""
-    for one, other in ((stored.algorithm, given.algorithm), (stored.guarantee, given.guarantee)):
+    for one, other in zip((stored.algorithm, stored.guarantee), given, strict=True):
         parts, others = (encode(part, leave_out=True) for part in (one, other))
         if parts != others:
             if repr(one) != repr(other):

@@ -197,16 +197,8 @@ class Round:
         regret = loop.regret
         if regret is not None:
             regret = regret.after(info) if seen.action is None else None
-        after = LoopState(
-            self.t + 1,
-            state,
-            info,
-            value=seen.constraint_value,
-            regret=regret,
-            anchor=self.anchor,
-            breaches=loop.breaches,
-            uncovered=loop.uncovered,
-        )
+        known = (regret, self.anchor, None, loop.breaches, loop.uncovered)
+        after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
         now = self.run.estimate(state)
         if now is None and not found and not self.drift:  # the usual round
             return Decision(after, "stepped", why)
