@@ -7,7 +7,8 @@ FILES  := pyproject.toml setup.py $(wildcard src/surefoot/kernel/*.c src/surefoo
 # Without a C compiler the installation succeeds, Python plays, and one line says so.
 SAY    := $(BIN)/python -c 'import surefoot.kernel as k; k.compiled() or print(k.sentence())'
 # One thread for each of the two workers: libraries that start more only get in each other's way.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+# Empty is unset: what is imported is compiled once and not by each process that a test starts.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 # XLA's emitters of fused loops double the time of a compilation, for a few rounds of a few numbers.
 QUICK  := XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 # What any machine can run; the rest needs PyTorch, a cluster, a browser, other libraries or Sphinx.
