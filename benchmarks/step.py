@@ -32,7 +32,8 @@ def run(effort: Effort) -> Findings:
         return Findings(remarks=[kernel.sentence()])
     rows: list[Row] = []
     for d, m in ((2, 4),) if effort.tiny else ((2, 4), (20, 60), (100, 200)):
-        problem = random_polytope(d, m, horizon=2_000 if d == 2 else 400)
+        horizon = 100 if effort.tiny else 2_000 if d == 2 else 400
+        problem = random_polytope(d, m, horizon=horizon)
         leader = LeaderFollower.default(problem.constants).algorithm
         rows += _measure("LeaderFollower", leader, problem, BARS[d], effort, solvers=True)
         if d == 2:

@@ -63,6 +63,7 @@ LIMITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ERRORS)
 @pytest.mark.parametrize("kind", LIMITS)
 @pytest.mark.parametrize("name", LEARNERS)

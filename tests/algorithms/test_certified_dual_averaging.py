@@ -185,6 +185,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", KNOWN)
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(["random", "pull", "flips", "greedy"]))

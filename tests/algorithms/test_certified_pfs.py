@@ -701,6 +701,7 @@ def test_the_ball_of_the_constraint_may_be_the_domain_itself():
         assert constraint.value(after.x) <= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -713,7 +714,7 @@ def test_the_ball_of_the_constraint_may_be_the_domain_itself():
     ids=str,
 )
 def test_one_run_is_a_run_of_a_batch_bit_for_bit(options):
-    toy = problems.binding_toy(400, trials=2)
+    toy = problems.binding_toy(150, trials=2)
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.3, **options)
     with kernel.engine("python"):
         one, many = (play_game(player, toy, engine=e) for e in ("loop", "batch"))

@@ -172,6 +172,7 @@ def attack(player, wall, rng, rounds, d):
         state, info = player.step(state, Feedback(None, g, s, cost_value=cost))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=SEEDS, d=st.integers(1, 6), short=st.floats(-6.0, -0.5))
 @settings(max_examples=12, deadline=None)
@@ -298,10 +299,11 @@ def streams(T, d):
     return {n: a / max(1.0, np.linalg.norm(a, axis=1).max()) for n, a in named.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", streams(4, 2))
 @pytest.mark.parametrize("d", [1, 3])
 def test_costs_by_value_bound_the_expected_regret(stream, d):
-    T = 1_500
+    T = 800
     slopes = streams(T, d)[stream]
     problem = Problem.of(
         Linear(np.tile(slopes[:, None], (1, 4, 1))), L2Norm(1.0), Ball(1.0), [0.0] * d

@@ -18,7 +18,7 @@ KNOWN = Constants(R=1.5, G_f=7.0, G_g=2.0, D_g=4.0, F=11.0, epsilon=0.5, start_s
 X = np.array([0.1, -0.05])
 # B = 4 + 2 * 3 = 10; at T = 25, V = 5 and alpha = 25:
 # c_0 = 5 * 11 + 25 * 49 / 100 + 100 m / 2 = 67.25 + 50 m
-HORIZONS = [300, pytest.param(5_000, marks=pytest.mark.slow)]
+HORIZONS = [300, pytest.param(2_000, marks=pytest.mark.slow)]
 
 
 def test_the_parameters_are_those_of_the_source():

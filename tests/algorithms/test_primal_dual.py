@@ -31,7 +31,7 @@ STRONG = {
     "Jenatton": (Jenatton.strongly_convex, partial(Jenatton.strongly_convex, beta=0.2)),
     "Yuan": (Yuan.strongly_convex,),
 }
-HORIZONS = [300, pytest.param(5_000, marks=pytest.mark.slow)]
+HORIZONS = [300, pytest.param(2_000, marks=pytest.mark.slow)]
 
 
 def tuned(choices, problem, horizon):

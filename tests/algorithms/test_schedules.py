@@ -30,7 +30,7 @@ KNOWN = Constants(
 )
 XI = 1 - math.sqrt(1 - (1.5 / 2.5) ** 2)  # 0.2
 HAIR = 1 - 1e-9
-HORIZONS = [300, pytest.param(5_000, marks=pytest.mark.slow)]
+HORIZONS = [300, pytest.param(2_000, marks=pytest.mark.slow)]
 
 
 def near(value):

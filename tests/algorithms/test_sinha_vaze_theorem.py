@@ -16,7 +16,7 @@ from ._held import CHANGING, STREAMS, changing, noise, stream
 from ._slack import assert_bounds_hold
 
 KNOWN = Constants(R=1.5, G_f=7.0, G_g=2.0, F=11.0, strong_convexity=3.5)
-HORIZONS = [300, pytest.param(5_000, marks=pytest.mark.slow)]
+HORIZONS = [300, pytest.param(2_000, marks=pytest.mark.slow)]
 
 
 def test_the_parameters_of_convex_costs_by_hand():

@@ -141,6 +141,7 @@ def test_a_mistake_in_the_configuration_is_one_sentence(desk, change, line, word
     assert not (desk.folder / "machines.db").exists()
 
 
+@pytest.mark.slow
 def test_a_journal_is_served_again_by_what_it_played(tmp_path):
     (tmp_path / "machines.toml").write_text(CONFIG)
     host = Host(tmp_path, "machines.toml")
@@ -158,6 +159,7 @@ FLEET = CONFIG.replace("start = [0.2, 0.2]", "start = [[0.2, 0.2], [0.1, 0.1]]")
 )
 
 
+@pytest.mark.slow
 def test_a_fleet_is_served_by_the_same_lines(tmp_path):
     (tmp_path / "fleet.toml").write_text(FLEET)
     for first in (1, 3):

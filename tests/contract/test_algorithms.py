@@ -177,8 +177,8 @@ def is_played(algorithm, check, backend):
     if needs_of(algorithm).numpy_only:  # loops that depend on data
         return False
     first = FIRST[name_of(algorithm)] is algorithm
-    if backend == "jax":  # one by one, each operation is compiled for itself
-        return first or "scan" in check.name
+    if backend == "jax":  # one by one, each operation is compiled for itself; arrays never change
+        return (first and "pure" not in check.name) or "scan" in check.name
     return first or check in NUMBERS
 
 

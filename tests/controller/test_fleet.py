@@ -51,6 +51,7 @@ def drive(fleet, name, rounds, **changes):
         fleet.tell(**told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", kernel.engines())
 @pytest.mark.parametrize("name", PLAYERS)
 def test_each_member_is_a_controller_bit_for_bit(name, engine):

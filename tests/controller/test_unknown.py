@@ -63,6 +63,7 @@ def test_a_largest_constant_that_is_wrong_is_a_contradiction():
         tell(controller, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

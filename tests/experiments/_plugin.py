@@ -75,7 +75,7 @@ tuning = "anytime"
 
 
 @pytest.fixture
-def forgetful():
+def forgetful(tmp_path):
     """Let a test load plugins, and forget them afterwards."""
     tables = (PROBLEMS, ALGORITHMS_BY_NAME, FULL_NAMES, build._LOADED)
     before, path, modules = [dict(t) for t in tables], list(sys.path), set(sys.modules)
@@ -86,5 +86,5 @@ def forgetful():
     sys.path[:] = path
     for name in set(sys.modules) - modules:
         file = getattr(sys.modules[name], "__file__", None) or ""
-        if "pytest-" in file:
+        if file.startswith(str(tmp_path)):
             del sys.modules[name]

@@ -121,6 +121,7 @@ def test_each_rule_of_one_constraint_plays_as_in_python(rule):
     assert_as_in_python(RULES[rule], game())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["rows", "cube", "moved cube", "ellipsoid"])
 @pytest.mark.parametrize("rule", each(1))
 def test_each_rule_of_several_constraints_plays_as_in_python(rule, constraint):
@@ -146,13 +147,14 @@ GAMES = [(rule, g) for rule in CERTIFIED for g in ("rows", "cube", "form")]
 GAMES += [(rule, "ellipsoid") for rule in ("leader", "descent", "descent, horizon known")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "constraint"), GAMES)
 def test_certified_rules_play_as_in_python(rule, constraint):
     problem = game(constraint=constraint)
     player = CERTIFIED[rule](problem.constants, T, problem.domain)
-    seen = play(player, problem, engine="kernel")
+    seen = play(player, problem, horizon=120, engine="kernel")
     with kernel.engine("python"):
-        wanted = play(player, problem, engine="loop")
+        wanted = play(player, problem, horizon=120, engine="loop")
     assert seen.violations.worst.max() <= 0
     # Leaders that choose between nearly equal ways part from a last bit after some hundred rounds.
     near, first = (1e-2, 10) if (rule, constraint) == ("leader", "ellipsoid") else (1e-9, 50)

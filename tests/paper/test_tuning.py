@@ -58,6 +58,7 @@ def test_the_bound_is_never_worse_than_corollary_1s(drawn):
         assert tuned.regret_bound(T) <= fixed * SHORTENED
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(problems())
 def test_no_feasible_pair_on_a_grid_is_better_with_sigma_at_epsilon(drawn):

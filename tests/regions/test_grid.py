@@ -71,7 +71,7 @@ def test_a_leader_learns_in_the_box_and_the_follower_keeps_to_the_grid():
     grid = Grid(0.05, BOX)
     player = Certified(proposer=Leader(domain=BOX), knowledge=LipschitzHull(G_g=1.0, domain=grid))
     state = player.init(np.zeros(2))
-    for _ in range(300):
+    for _ in range(100):
         g, s = tilted(state.x)
         assert g <= 0
         assert grid.contains(state.x)
@@ -147,14 +147,14 @@ def test_bad_input_is_one_sentence(make, sentence):
 
 
 @pytest.mark.slow
-def test_attacked_for_20_000_rounds_every_action_is_a_feasible_grid_point():
-    attack(np.random.default_rng(31), 20_000)
+def test_attacked_on_50_grids_every_action_is_a_feasible_grid_point():
+    attack(np.random.default_rng(31), 50)
 
 
-def attack(rng, rounds):
+def attack(rng, grids, turns=120):
     """Wish for points anywhere on grids of several dimensions, near the boundary, too."""
-    while rounds > 0:
-        d, turns = int(rng.integers(1, 5)), min(rounds, 400)
+    for _ in range(grids):
+        d = int(rng.integers(1, 5))
         a = rng.normal(size=(6, d))
         a /= np.linalg.norm(a, axis=1)[:, None]
         b = rng.uniform(0.1, 1.0, size=6)
@@ -167,4 +167,3 @@ def attack(rng, rounds):
             assert g <= 0
             assert grid.contains(state.x)
             state = player.update(state, Feedback(None, g, a[i], proposal=wish))
-        rounds -= turns

@@ -145,7 +145,7 @@ def test_a_start_outside_and_readings_that_are_not_finite_are_refused():
 
 
 @pytest.mark.slow
-def test_attacked_for_10_000_rounds_nothing_is_outside():
+def test_attacked_by_20_limits_nothing_is_outside():
     rng = np.random.default_rng(23)
     for i in range(20):
         rate, d = float(rng.uniform(0.5, 8.0)), int(rng.integers(1, 5))
@@ -155,4 +155,4 @@ def test_attacked_for_10_000_rounds_nothing_is_outside():
             return arrhenius(x, rate)
 
         both = ((known, limit), (RelativeCurvature(L_0=8.0, L_1=1.0, reach=2.0), waves))
-        assert attack(rng, *both[i % 2], np.full(d, 0.02), 500) <= 0
+        assert attack(rng, *both[i % 2], np.full(d, 0.02), 200) <= 0

@@ -9,9 +9,9 @@ from surefoot.regions import Errors, hull, hull_of_log
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", soak.ATTACKS)
 def test_no_action_of_any_knowledge_is_outside(kind):
-    found = [soak.attack(kind, number) for number in range(2)]
-    assert max(found) <= 0
-    assert max(found) > -0.1  # and it came near the limit
+    # Each knowledge is attacked for longer by its own tests; run 0 of this one takes ten seconds.
+    found = soak.attack(kind, 1 if kind == "relative" else 0)
+    assert -0.1 < found <= 0  # and it came near the limit
 
 
 @pytest.mark.slow
@@ -19,7 +19,7 @@ def test_without_the_margin_the_same_attack_finds_violations(monkeypatch):
     monkeypatch.setattr(hull, "UNIT", 0.0)
     monkeypatch.setattr(hull_of_log, "UNIT", 0.0)
     monkeypatch.setattr(soak, "Errors", lambda **told: Errors(drift=told.get("drift", 0.0)))
-    assert max(soak.attack("log", number) for number in range(12)) > 0
+    assert any(soak.attack("log", number) > 0 for number in range(12))
 
 
 def test_a_soak_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
