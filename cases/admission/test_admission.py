@@ -61,6 +61,7 @@ def test_demand_is_within_the_caps_and_the_same_for_the_same_seed():
     assert (a != admission.tenant_demand(400, seed=4)).any()
 
 
+@pytest.mark.slow
 def test_no_window_of_certified_regions_is_over_and_they_admit_more_than_what_is_safe_without():
     rule = admission.CertifiedAdmission(SERVER)
     done, best = SERVER.run(rule), SERVER.run(admission.by_value_per_work(SERVER))
@@ -72,11 +73,13 @@ def test_no_window_of_certified_regions_is_over_and_they_admit_more_than_what_is
     assert SERVER.run(admission.additive_increase()).over > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [-0.02, 0.02])
 def test_no_window_is_over_where_every_reading_errs_to_the_same_side(shift):
     assert SERVER.run(reading(admission.CertifiedAdmission(SERVER), shift)).over == 0
 
 
+@pytest.mark.slow
 def test_an_error_that_was_not_told_puts_windows_over():
     exact = admission.AdmissionServer(seconds=150, value_error=0.0, slope_error=0.0)
     assert exact.run(reading(admission.CertifiedAdmission(exact), -0.05, exact)).over > 0
@@ -89,6 +92,7 @@ def test_more_than_the_demand_and_a_server_without_room_are_refused():
         admission.AdmissionServer(knee=0.9, swing=0.2)
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_where_demand_falls_at_once():
     rule, x, rng = admission.CertifiedAdmission(SERVER), np.zeros(6), np.random.default_rng(0)
     for t in range(40):  # half of the tenants leave in every second

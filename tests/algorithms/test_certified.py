@@ -316,6 +316,7 @@ def attack(player, domain, x1, rounds, seed, mode=None, strays=0.0):
     return worst, moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", KEEPERS)
 def test_every_action_is_in_the_box_and_certified(name, mode):
@@ -325,6 +326,7 @@ def test_every_action_is_in_the_box_and_certified(name, mode):
         assert moved > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KEEPERS)
 def test_a_set_of_any_kind_may_be_the_domain_and_actions_may_stray(name):
     for domain, x1 in (
@@ -530,6 +532,7 @@ class Cube(Region):
         return f"no coordinate moved by more than {self.half:g}"
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6))
 def test_a_proposer_of_ones_own_is_kept_inside(seed):

@@ -41,6 +41,7 @@ def test_for_a_fixed_sum_of_gradients_the_projection_is_where_it_rests():
     assert state.x == pytest.approx(np.sqrt(0.5) * target / 3, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [None, 0.3, 1e3])
 @pytest.mark.parametrize("rows", [1, 3])
 def test_theorem_k_bounds_the_regret_by_what_is_observed(rows, far):
@@ -61,6 +62,7 @@ def test_theorem_k_bounds_the_regret_by_what_is_observed(rows, far):
         assert paid - min(float(gradients.sum(0) @ u) for u in comparators) <= bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["constant", "turning", "random"])
 def test_theorem_k_bounds_steps_and_regret_in_advance(kind):
     T, rng = 2_000, np.random.default_rng(1)

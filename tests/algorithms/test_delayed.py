@@ -82,6 +82,7 @@ def test_what_comes_late_by_itself_is_not_held_back():
 # --- feasibility and regret ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adversary", ["constant", "corners"])
 @pytest.mark.parametrize("delay", [1, 4])
 def test_late_feedback_never_leads_outside_and_the_bound_holds(adversary, delay):

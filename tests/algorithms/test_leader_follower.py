@@ -460,6 +460,7 @@ class Lost:
         return state._replace(x=np.full_like(state.x, self.says)), None
 
 
+@pytest.mark.slow
 def test_any_learner_may_lead_and_the_follower_is_as_safe():
     problem = adversarial_cube("random", horizon=200, dimension=3)
     for leader in (AdaGradOGD(eta=0.5, domain=problem.domain), Lost(1e9), Lost(-3.0)):

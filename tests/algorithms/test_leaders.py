@@ -109,6 +109,7 @@ def play_with_hints(player, start, gradients, hints):
     return np.array(actions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", [BOX, Ball(0.9), L1Ball(1.5)])
 @pytest.mark.parametrize("name", streams(2, 2))
 def test_forecasts_cost_their_errors(domain, name):

@@ -45,6 +45,7 @@ def play(rounds: int, seed: int) -> tuple[list[float], list[Array], Array, Array
     return paid, gradients, contexts, state, regret.bound(player, state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_regret_against_a_policy_is_above_the_observed_bound(seed):
     paid, gradients, contexts, _, bound = play(150, seed)

@@ -226,6 +226,7 @@ def test_every_bound_holds_on_the_published_streams(name, stream, horizon):
     assert (trace.violations.worst <= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 6])
 @pytest.mark.parametrize("name", CONVEX)
 def test_every_bound_holds_from_a_corner_and_in_other_dimensions(name, d):

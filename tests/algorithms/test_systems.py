@@ -33,6 +33,7 @@ def test_the_reference_numbers_are_met_to_their_digits(name, toy):
         assert seen is None or seen <= bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toy", TOYS, ids=lambda toy: toy.name)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_short_game_keeps_what_is_promised(name, toy):

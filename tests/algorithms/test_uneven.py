@@ -77,6 +77,7 @@ def test_where_the_map_is_exact_the_steps_are_those_of_the_base():
         z = state.base
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BASES)
 @given(seed=SEEDS, d=st.integers(1, 5), power=st.floats(0.0, 5.0))
 @settings(max_examples=6, deadline=None)
@@ -264,6 +265,7 @@ def test_the_base_is_told_the_row_with_the_least_way_left():
     assert info.certificate.bound <= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["follower", "values", "costs by value", "stretched"])
 @given(seed=SEEDS, d=st.integers(1, 5))
 @settings(max_examples=12, deadline=None)

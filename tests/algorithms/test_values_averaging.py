@@ -77,6 +77,7 @@ def test_no_round_is_outside_and_slopes_err_by_no_more_than_is_said(seed, share)
         assert bowl.value(after.x) <= after.bound + 1e-12 * bowl.depth
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(SEEDS)
 def test_no_round_is_outside_where_the_error_of_a_value_changes_from_round_to_round(seed):
@@ -207,6 +208,7 @@ def test_a_round_without_a_value_is_played_again():
     assert bowl.value(after.x) <= info.certificate.bound <= 0
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(SEEDS, st.sampled_from([0.0, 1e-3]))
 def test_no_round_is_outside_where_actuators_and_sensors_fail(seed, share):

@@ -109,6 +109,7 @@ def test_a_guess_of_the_slope_is_no_longer_than_G_g():
 # --- feasibility ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(sets())
 def test_no_round_is_outside_and_every_bound_holds(drawn):

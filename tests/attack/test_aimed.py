@@ -23,6 +23,7 @@ TINY = 2.0**-54 * 0.99  # below half of the last digit of numbers from 1/2 to 1
 # --- steps below rounding -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_steps_below_rounding_do_not_add_up_to_an_action_outside():
     # The limit is x <= 1. The first reading is as low as its error allows, the others are high:
     # what was certified before counts, and each step is too short to change it.
@@ -69,6 +70,7 @@ def test_a_drift_below_rounding_does_not_add_up_to_an_action_outside():
     assert state.x[0] > 1 - 1e-6
 
 
+@pytest.mark.slow
 def test_a_follower_of_gradients_below_rounding_stays_inside():
     nu, rounds = 0.25, 2_000
     player = LeaderFollower(G_g=1.0, domain=Ball(1.0), cuts=2, value_error=nu)
@@ -101,6 +103,7 @@ BENT_ERRORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("errors", BENT_ERRORS)
 @pytest.mark.parametrize("rows", [False, True])
 def test_what_is_read_outside_does_not_certify_what_is_outside(errors, rows):

@@ -91,6 +91,7 @@ def test_no_action_is_proved_that_drift_has_led_outside():
     assert loop.t > ROUNDS - 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("player", PLAYERS.values(), ids=PLAYERS)
 def test_a_bound_that_ages_without_readings_stays_above_g(player):
     loop = Loop(player)
@@ -105,6 +106,7 @@ def test_a_bound_that_ages_without_readings_stays_above_g(player):
     loop.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("player", PLAYERS.values(), ids=PLAYERS)
 def test_a_bound_that_ages_with_useless_readings_stays_above_g(player):
     loop = Loop(player)
@@ -116,6 +118,7 @@ def test_a_bound_that_ages_with_useless_readings_stays_above_g(player):
     loop.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["safety filter", "certified"])
 def test_the_slack_of_an_anchor_that_is_visited_all_the_time_stays_below_the_true_one(name):
     loop = Loop(PLAYERS[name])

@@ -6,6 +6,7 @@ from tests._scripts import script
 soak = script("benchmarks/soak_aimed.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", soak.KINDS)
 def test_no_aimed_attack_leads_outside_or_gives_a_false_alarm(kind):
     found = [soak.attack(n, kind, played=30) for n in range(4 if kind == "below rounding" else 10)]

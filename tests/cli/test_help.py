@@ -107,6 +107,7 @@ def test_a_missing_typer_is_one_sentence(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a shell with pipes")
 def test_a_reader_who_leaves_early_is_no_error():
     program = f"{sys.executable} -c 'from surefoot.cli import main; main()'"

@@ -73,6 +73,7 @@ def test_json_has_the_same_facts_as_data(desk):
     assert found["next_action"] == record.action.tolist()
 
 
+@pytest.mark.slow
 def test_files_hold_every_round_bit_for_bit(desk):
     played(desk.folder / "j.db")
     code, out, _ = desk.do("journal j.db --csv j.csv --parquet j.parquet")

@@ -112,6 +112,7 @@ def test_a_visit_of_the_anchor_is_announced_a_round_before(name, tmp_path):
     assert [r["why"]["visit"] for r in told if "visit" in r.get("why", {})] == announced
 
 
+@pytest.mark.slow
 def test_where_the_start_is_known_for_ever_it_is_not_visited(tmp_path):
     known = LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(drift=0.004), start_bound=-0.4)
     actions, announced = drifting(RegionFilter(knowledge=known), 160, journal=tmp_path / "run")

@@ -177,6 +177,7 @@ def test_every_round_of_every_certified_rule_is_certified(name, tmp_path):
     assert check(str(path)) == (True, ["certified: 119 of 120 rounds; the first is the start"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [None, 7])
 @pytest.mark.parametrize("name", WITH_ERRORS)
 def test_rounds_with_errors_drift_delay_and_gaps_are_certified(name, missing, tmp_path):

@@ -92,6 +92,7 @@ def given(kind: Any) -> dict[str, Any]:
     return {"knowledge__context__q": kind.q} if isinstance(kind, Additive) else {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: type(k).__name__)
 def test_a_context_announced_late_and_anew_is_one_told_in_time(tmp_path, kind):
     early = Controller(filtering(kind), [0.0, 0.0], context=degrees(1))
@@ -247,6 +248,7 @@ def test_told_drift_is_a_context():
         controller.announce(context=0.1)
 
 
+@pytest.mark.slow
 def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
     leader = LeaderFollower(G_g=2.0, domain=BOX, start_bound=-0.1, context=Additive(warming))
     policies = Certified(
@@ -340,6 +342,7 @@ def test_contexts_go_through_a_service():
     assert "context" in answer(do="announce", context="hot")["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, "drift"], ids=lambda k: type(k).__name__)
 def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
     path = tmp_path / "run.jsonl"

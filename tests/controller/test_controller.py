@@ -85,6 +85,7 @@ RULES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 @given(rounds=ROUNDS)
 @settings(max_examples=60)

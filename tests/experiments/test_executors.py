@@ -35,6 +35,7 @@ def test_what_happens_here_is_a_future_too():
     assert isinstance(InProcess().submit(divmod, 7, 0).exception(), ZeroDivisionError)
 
 
+@pytest.mark.slow
 def test_a_worker_has_one_thread_a_library_and_the_caller_keeps_its_own(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.setenv("XLA_FLAGS", "--xla_mine=1")

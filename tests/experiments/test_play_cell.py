@@ -255,6 +255,7 @@ def test_bandits_look_in_other_directions_in_every_block():
 CONSTANT = {"adversary": "constant", "dimension": 2, "radius": 0.5, "size": 1.0}
 
 
+@pytest.mark.slow
 def test_entropic_averaging_is_at_home_on_the_portfolio():
     simplex = {"name": "portfolio", "arguments": {"dimension": 5, "spread": 0.2, "seed": 0}}
     found = done(simplex, {"name": "EntropicDualAveraging", "tuning": "fixed"})

@@ -185,6 +185,7 @@ CELLS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(CELLS, min_size=1, max_size=3))
 def test_any_cell_comes_back_as_it_was(tmp_path_factory, cells):
@@ -262,6 +263,7 @@ def look_at_everything(path):
         return 0, {str(error)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_a_flipped_bit_is_named_or_does_no_harm_and_reading_changes_nothing(three, seed):
     rng = random.Random(seed)
@@ -426,6 +428,7 @@ def in_another_process(path, opening):
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_second_driver_is_told_so_and_a_reader_sees_what_is_done(three):
     with Results.write(three) as results:
         results.put(cell("c3"))
@@ -493,6 +496,7 @@ with Results.write(sys.argv[1]) as results:
 """
 
 
+@pytest.mark.slow
 def test_kill_9_in_the_middle_of_writing_leaves_every_finished_cell_whole(path, request):
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)],

@@ -305,6 +305,7 @@ def test_plain_data_of_any_kind_is_a_specification_or_a_list_of_mistakes(top, ro
 PIECES = st.sampled_from([*"[]{}\"'=#.,\n\\", "[[", "-1", "inf", "1e400", "true", "x", "9" * 400])
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, len(STARTER)), st.integers(0, 20), PIECES), max_size=4))
 def test_a_text_with_pieces_cut_out_and_put_in_raises_nothing_but_spec_errors(changes):

@@ -56,6 +56,7 @@ def test_a_block_steps_in_place_as_the_pure_step_does(name):
         assert out[0] == info.bound
 
 
+@pytest.mark.slow
 def test_engines_change_in_the_middle_of_a_run():
     limit, state = Limit(LEADER, 2), LEADER.init(np.zeros(2))
     kinds = set()

@@ -8,7 +8,7 @@ from tests.kernel.players import Limit, players
 
 pytestmark = pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
 
-SIZES = (pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(20, marks=pytest.mark.slow))
+SIZES = (1, 2, 20)
 NAMES = list(players(2))
 # The others differ from these in what their constants are, not in what is done.
 LONG = ("leader, default", "leader, careful", "leader, drift", "length, fixed", "length, drift")
@@ -68,8 +68,14 @@ def play_led(player, d, rounds, look=1):
     return worst, bound
 
 
-@pytest.mark.parametrize("d", SIZES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "d"),
+    [
+        pytest.param(n, d, marks=() if d == 2 and n in LONG else pytest.mark.slow)
+        for n in NAMES
+        for d in SIZES
+    ],
+)
 def test_actions_and_bounds_are_python_s_up_to_rounding(name, d):
     player = players(d)[name]
     assert max(play_led(player, d, 40)) <= 1e-12

@@ -57,6 +57,7 @@ def test_fewer_rounds_of_halfspaces_are_the_first_of_more():
         assert short.query(t, x)[0] == long.query(t, x)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [ScalarDPP.changing, PrimalDual.known_margin])
 def test_rules_for_changing_constraints_keep_their_promise_on_halfspaces(rule):
     problem = changing_halfspaces(horizon=2_000, trials=2)

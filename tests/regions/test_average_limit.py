@@ -52,6 +52,7 @@ def attack(rng, known, rounds, d=2, least=-2):
     return worst, top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("errors", [Errors(), Errors(value=0.03)])
 def test_the_sum_is_at_most_0_and_no_g_above_the_most(errors):
     known = AverageLimit(G_g=1.0, reach=4.0, errors=errors, most=0.4)

@@ -88,6 +88,7 @@ def test_an_announced_set_and_bad_input_are_answered_in_one_sentence():
 # --- under drift ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "rounds"), [(4, 22), (10, 18), (31, 15), (41, 10), (46, 16)])
 def test_under_drift_an_action_that_every_row_certifies_is_found(seed, rounds):
     # Neither the action nor an anchor is certified for all rows in the last of these rounds, and

@@ -136,6 +136,7 @@ def test_an_adversary_finds_no_round_outside(kind):
     assert attack(kind, rounds=2_000, seed=1) <= 0
 
 
+@pytest.mark.slow
 def test_without_the_margin_the_adversary_finds_one(monkeypatch):
     from benchmarks.soak_context import attack
 

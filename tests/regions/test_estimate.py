@@ -176,6 +176,7 @@ def test_a_return_rests_on_convexity_alone_in_rationals():
     assert returns > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", range(6))
 @pytest.mark.parametrize("pessimism", [None, 100.0])
 def test_no_more_rounds_outside_than_were_allowed(k, pessimism):
@@ -230,6 +231,7 @@ def test_no_violation_allowed_is_the_rule_that_knows_the_constant_bit_for_bit():
     assert name_of(tuned.algorithm) == "LeaderFollower"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0.01, 0.3])
 def test_no_violation_is_larger_than_was_allowed(size):
     rng, largest = np.random.default_rng(5), 0.0

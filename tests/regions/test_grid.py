@@ -67,6 +67,7 @@ def test_curvature_goes_nearer_on_the_same_grid():
     assert rest(hull) < rest(tangent) <= 0
 
 
+@pytest.mark.slow
 def test_a_leader_learns_in_the_box_and_the_follower_keeps_to_the_grid():
     grid = Grid(0.05, BOX)
     player = Certified(proposer=Leader(domain=BOX), knowledge=LipschitzHull(G_g=1.0, domain=grid))

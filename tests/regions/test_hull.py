@@ -158,6 +158,7 @@ def test_what_an_honest_limit_shows_contradicts_nothing(seed):
         memory = known.observe(memory, reading)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [True, False])
 def test_full_length_steps_stay_feasible_with_the_margin_and_do_not_without(margin, monkeypatch):
     if not margin:

@@ -117,6 +117,7 @@ def test_an_announced_box_without_a_certified_point_is_said_with_the_nearest_one
     np.testing.assert_allclose(error.value.point, [np.sqrt(2.0), -1.0], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("announced", [Box([0.05] * 20, [0.4] * 20), Simplex(20), Ball(0.3)])
 def test_no_search_takes_long(announced):
     # Errors of slopes, drift, a known box, an announced set without the action: it took seconds.

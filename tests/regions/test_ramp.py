@@ -89,6 +89,7 @@ def test_an_anchor_that_ages_is_gone_back_to_and_measured_in_time(ramp):
     assert attack(rng, 300, ramp, missing=0.0, start_bound=None) > -0.1
 
 
+@pytest.mark.slow
 def test_the_first_action_is_never_given_up_for_a_deeper_one():
     # Each such change may halve the slack: after some hundred rounds none would be left.
     for seed in range(3):
@@ -155,6 +156,7 @@ def test_without_the_theorem_a_ramp_under_drift_runs_into_the_limit():
     assert outside > 2
 
 
+@pytest.mark.slow
 def test_for_a_fixed_limit_a_ramp_is_kept_with_any_knowledge():
     box = Box([-1.0, -1.0], [1.0, 1.0])
     for knowledge in (LipschitzHull(G_g=0.5, domain=box), Curvature(beta=0.0, domain=box)):
@@ -181,6 +183,7 @@ def test_an_action_of_somebody_else_that_nobody_measured_has_no_way_back():
         player.update(state, Feedback(None, None, None, proposal=far, action=far))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

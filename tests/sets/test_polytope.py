@@ -95,6 +95,7 @@ def test_clarabel_finds_the_same_projections():
     agree_with_clarabel(problem, p, draw, 1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convert", [np.array, sparse.csr_array], ids=["dense", "sparse"])
 def test_the_true_projection_is_within_the_proven_error(convert):
     # p is the projection of p + A_I' z for every z >= 0 on rows I that are active at p.
@@ -214,6 +215,7 @@ def test_sparse_rows_give_what_dense_ones_give():
         assert region.contains(region.interior)
 
 
+@pytest.mark.slow
 def test_a_large_sparse_polytope_never_becomes_dense():
     # The rows x_i + x_{i+1} <= 1 and the box: 6 * 10^4 non-zeros, where dense rows were 10^9.
     d = 20_000

@@ -119,6 +119,7 @@ def test_colours_are_apart_for_every_eye_and_from_the_paper(eye):
     assert distance > 10  # about four times what can just be told apart side by side
 
 
+@pytest.mark.slow
 def test_an_algorithm_keeps_its_colour_whatever_else_is_drawn(rows):
     labels = algorithms(rows)
     shuffled = [rows[i] for i in np.random.default_rng(5).permutation(len(rows))]
@@ -444,6 +445,7 @@ def test_one_horizon_is_the_longest_that_all_have(rows):
 # --- files ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_figure_there_is_data_for_is_saved_as_pdf_and_svg(results, tmp_path, monkeypatch):
     # What is in the files is the next test's matter: all of them take seconds to render.
     monkeypatch.setattr(
@@ -458,6 +460,7 @@ def test_every_figure_there_is_data_for_is_saved_as_pdf_and_svg(results, tmp_pat
     assert sorted((tmp_path / "figures").iterdir()) == sorted(paths)  # and no part of one
 
 
+@pytest.mark.slow
 def test_the_same_figure_is_the_same_file(rows, tmp_path):
     first, second = (
         save_figure(

@@ -310,6 +310,7 @@ def test_what_is_grave_at_one_horizon_is_the_verdict_of_the_pair(
         assert "1 promise was NOT KEPT. Of 2 pairs" in read(made).text
 
 
+@pytest.mark.slow
 def test_findings_say_who_stayed_inside_who_was_best_and_what_was_not_reproduced(sample, tmp_path):
     made = read(pages.made_page(sample, tmp_path / "p", notes={"claims": pages.CLAIMS}))
     said = made.text[: made.text.index("What was published")]

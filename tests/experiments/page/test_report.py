@@ -69,6 +69,7 @@ def test_every_cell_is_read_once_for_figures_panels_and_page(
     assert len(names) == len(drawn) == len(PAPER) + 2 * 11
 
 
+@pytest.mark.slow
 def test_rows_that_were_gathered_are_not_read_again(results, rows, tmp_path, quick, monkeypatch):
     monkeypatch.setattr(Results, "get", None)
     page, drawn = write_report(results, tmp_path, rows)
@@ -80,6 +81,7 @@ def test_claims_come_back_as_they_were_written(reproduction):
     assert [json_plain(claim) for claim in claims_of(reproduction)] == pages.CLAIMS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("notes", "why"),
     [

@@ -261,6 +261,7 @@ def test_the_local_sigma_is_the_one_formula_for_those_without_structure():
     assert known.sigma == pytest.approx(0.25 / 4.0, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_no_subgradient_on_the_level_set_is_shorter_than_sigma(name, share):
@@ -282,6 +283,7 @@ def test_sigma_does_not_grow_with_the_depth_of_the_level():
         assert all(a >= b for a, b in pairwise(sigmas)), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", with_region(CASES))
 def test_projections_onto_the_region_are_feasible_exactly(name):
     constraint, _ = CASES[name]

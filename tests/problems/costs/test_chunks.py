@@ -23,6 +23,7 @@ def toy(stream):
     return sf.Problem.of(stream, LinfNorm(0.5, 2), sf.Ball(1.0), np.zeros(2), G_f=14.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 def test_chunks_play_like_the_same_costs_held(engine):
     player = sf.PFS.tuned(toy(whole()).constants, T)
@@ -32,6 +33,7 @@ def test_chunks_play_like_the_same_costs_held(engine):
     assert (seen.cost == held.cost).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 def test_chunks_of_several_runs(engine):
     player = sf.PFS.tuned(toy(whole(3)).constants, T)
