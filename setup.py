@@ -27,7 +27,7 @@ TEXT = sha256(b"".join(path.read_bytes() for path in HEADERS)).hexdigest()
 KERNEL = [
     Extension(
         f"surefoot.kernel.{name}",
-        [f"src/surefoot/kernel/{name}.c"],
+        [f"src/surefoot/kernel/{name}.c", f"src/surefoot/kernel/{name}_wide.c"],
         depends=[str(path.relative_to(ROOT)) for path in HEADERS],
         define_macros=[("SUREFOOT_TEXT", f'"{TEXT}"')],
         extra_compile_args=["/fp:precise"] if sys.platform == "win32" else GCC,

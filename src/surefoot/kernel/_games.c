@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "c/games.h"
+#include "c/wide.h"
 
-#define SF_RULE "surefoot.kernel.rule"
 #define SF_GAME "surefoot.kernel.game"
 
 typedef struct {
@@ -112,11 +112,12 @@ static PyObject *make(PyObject *self, PyObject *args)
             sf_player *player = &handle->players[run];
             sf_rule *rule = &player->rule;
             if (certified) {
-                const sf_rule *made = PyCapsule_GetPointer(PyTuple_GetItem(rules, run), SF_RULE);
-                fits = made && made->d == d && (made->rows == 1 || made->rows == m)
-                       && (Py_ssize_t)sf_state_size(made) <= handle->state;
+                const sf_capsule *made = PyCapsule_GetPointer(PyTuple_GetItem(rules, run), SF_CAPSULE);
+                fits = made && made->rule.d == d && (made->rule.rows == 1 || made->rule.rows == m)
+                       && (Py_ssize_t)sf_state_size(&made->rule) <= handle->state;
                 if (fits) {
-                    *rule = *made;
+                    *rule = made->rule;
+                    player->step = made->step;
                 }
             } else {
                 rule->d = (int)d;
@@ -191,6 +192,7 @@ static PyObject *play(PyObject *self, PyObject *args)
         for (Py_ssize_t run = low; fits && run < high; run++) {
             fits = stream[run] >= 0 && stream[run] < streams;
         }
+        sf_play_of *const play_rounds = SF_WIDEST(sf_play_rounds);
         work = fits ? malloc(8 * (size_t)handle->scratch) : NULL;
         if (work) {
             Py_BEGIN_ALLOW_THREADS
@@ -204,10 +206,10 @@ static PyObject *play(PyObject *self, PyObject *args)
                 out.rows = v[9].len ? (double *)v[9].buf + run * m : NULL;
                 out.kept = v[3].buf;
                 out.keeps = keeps;
-                sf_play_rounds(game, &handle->players[run],
-                               (double *)v[0].buf + run * handle->state,
-                               (const double *)v[1].buf + stream[run] * d, (size_t)(streams * d),
-                               rounds, &out, work);
+                play_rounds(game, &handle->players[run],
+                            (double *)v[0].buf + run * handle->state,
+                            (const double *)v[1].buf + stream[run] * d, (size_t)(streams * d),
+                            rounds, &out, work);
             }
             Py_END_ALLOW_THREADS
         }

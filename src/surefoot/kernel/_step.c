@@ -1,6 +1,6 @@
 /* The step for Python: the limited API, the buffer protocol, and no headers of NumPy.
  *
- * A rule is a capsule named SF_CAPSULE whose pointer is an sf_rule. Arrays that are not rows of
+ * A rule is a capsule named SF_CAPSULE whose pointer is an sf_capsule. Arrays that are not rows of
  * aligned native doubles, and numbers that are no floats, are answered with SF_ELSEWHERE: Python
  * converts or refuses them. */
 #define PY_SSIZE_T_CLEAN
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 #include "c/surefoot.h"
+#include "c/wide.h"
 
-#define SF_CAPSULE "surefoot.kernel.rule"
 #define SF_OUT 25 /* numbers of an info, before its vectors */
 
 typedef struct {
-    sf_rule rule; /* first: the capsule's pointer is one to it */
+    sf_capsule made; /* first: the capsule's pointer is one to it */
     size_t state, scratch;
     double *work;
     double *vectors[5];
@@ -73,7 +73,7 @@ static void free_capsule(PyObject *capsule)
 /* Read one field of a rule from a dictionary; 0 with an exception where it is wrong. */
 static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
 {
-    char *to = (char *)&handle->rule + FIELDS[i].offset;
+    char *to = (char *)&handle->made.rule + FIELDS[i].offset;
     if (FIELDS[i].kind == 'i') {
         const long number = PyLong_AsLong(value);
         if (number < 0 || number > 1 << 24) {
@@ -87,7 +87,7 @@ static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
         *(double *)to = PyFloat_AsDouble(value);
     } else {
         Py_buffer view;
-        const size_t n = (size_t)(FIELDS[i].kind == 'v' ? handle->rule.d : handle->rule.rows);
+        const size_t n = (size_t)(FIELDS[i].kind == 'v' ? handle->made.rule.d : handle->made.rule.rows);
         if (!look(value, &view, n, 0, 0)) {
             PyErr_Format(PyExc_ValueError, "%s must be %zu doubles", FIELDS[i].name, n);
             return 0;
@@ -123,7 +123,8 @@ static PyObject *make(PyObject *self, PyObject *fields)
             return NULL;
         }
     }
-    const sf_rule *rule = &handle->rule;
+    const sf_rule *rule = &handle->made.rule;
+    handle->made.step = SF_WIDEST(sf_step);
     handle->state = sf_state_size(rule);
     handle->scratch = sf_scratch_size(rule);
     if (!handle->state) {
@@ -176,7 +177,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (!handle) {
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "step takes 11 arguments");
     }
-    const sf_rule *rule = &handle->rule;
+    const sf_rule *rule = &handle->made.rule;
     const size_t d = (size_t)rule->d, m = (size_t)rule->rows;
     sf_feedback seen;
     sf_info info;
@@ -212,7 +213,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
         seen.value_error = vector[7];
         seen.slope_error = vector[8];
         seen.age = vector[9] ? *vector[9] : 0.0;
-        status = sf_step(rule, (double *)vector[1], &seen, handle->work, &info);
+        status = handle->made.step(rule, (double *)vector[1], &seen, handle->work, &info);
     }
     if (status == SF_OK) {
         write_info(rule, &info, (double *)vector[10]);
@@ -234,7 +235,7 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (n < 0) {
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "steps takes 9 arguments");
     }
-    const sf_rule *rule = &handle->rule;
+    const sf_rule *rule = &handle->made.rule;
     const size_t d = (size_t)rule->d, out = SF_OUT + 3 * d + 1, many = (size_t)n;
     const size_t sizes[9] = {0, 0, handle->state, d, 1, d, d, out, 1};
     double *part[9] = {0};
@@ -258,7 +259,8 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
         seen.g = part[4] + i;
         seen.s = part[5] + i * d;
         seen.proposal = part[6] ? part[6] + i * d : NULL;
-        const int status = sf_step(rule, part[2] + i * handle->state, &seen, handle->work, &info);
+        const int status = handle->made.step(rule, part[2] + i * handle->state, &seen,
+                                             handle->work, &info);
         part[8][i] = status;
         if (status == SF_OK) {
             write_info(rule, &info, part[7] + i * out);

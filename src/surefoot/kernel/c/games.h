@@ -66,6 +66,7 @@ typedef struct {
 /* What differs from player to player. */
 typedef struct {
     sf_rule rule; /* the certified rule; of the others, the domain alone */
+    sf_step_of *step; /* that of the certified rule */
     double tightening; /* added to g before it is told */
     double numbers[SF_NUMBERS];
 } sf_player;
@@ -613,7 +614,7 @@ SF_INLINE void sf_rounds(const sf_game *game, const sf_player *player, double *s
             const double told_g = g; /* g itself stays in a register */
             seen.g = is_apart ? values : &told_g;
             seen.s = is_apart ? rows : slope;
-            plays = sf_step(&player->rule, state, &seen, work, NULL) == SF_OK;
+            plays = player->step(&player->rule, state, &seen, work, NULL) == SF_OK;
         } else if (is_apart) {
             for (int j = 0; j < m; j++) {
                 told[j] = values[j] + player->tightening;
@@ -628,6 +629,9 @@ SF_INLINE void sf_rounds(const sf_game *game, const sf_player *player, double *s
         }
     }
 }
+
+typedef void sf_play_of(const sf_game *, const sf_player *, double *, const double *, size_t,
+                        int64_t, const sf_record *, double *);
 
 /* Play consecutive rounds of one run, whose costs have a vector every stride doubles. */
 static inline void sf_play_rounds(const sf_game *game, const sf_player *player, double *state,

@@ -96,7 +96,7 @@ static inline void sf_add_ball(sf_balls *balls, const sf_hull *hull, const doubl
 }
 
 /* What depends on the balls alone, once for all points that are asked for. */
-SF_WIDE void sf_measure_balls(sf_balls *balls, double last)
+static inline void sf_measure_balls(sf_balls *balls, double last)
 {
     for (int j = 0; j < balls->count; j++) {
         const double less = last - balls->radius[j], apart = balls->apart[j];
@@ -155,7 +155,8 @@ typedef struct {
 
 /* About how far a point is from the hull of each ball and the last one.
  * products: of the ways to the balls with that to the point, whose squared length is there. */
-SF_WIDE void sf_find_gaps(double *gaps, const sf_balls *balls, const double *products, double there)
+static inline void sf_find_gaps(double *gaps, const sf_balls *balls, const double *products,
+                                double there)
 {
     for (int j = 0; j < balls->count; j++) {
         const double apart = balls->apart[j], along = products[j] * balls->inverse[j];

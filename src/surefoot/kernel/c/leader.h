@@ -131,33 +131,7 @@ static inline int sf_limit(const sf_rule *rule, const sf_leader *leader, double 
     return moved;
 }
 
-/* The weighted sum of n rows, four at once; what has no weight is left out. */
-SF_WIDE void sf_add_up(double *out, const double *rows, int n, const double *weights, int d)
-{
-    const double *row[4] = {rows, rows, rows, rows};
-    double weight[4] = {0.0, 0.0, 0.0, 0.0};
-    int held = 0;
-    sf_fill(out, 0.0, d);
-    for (int k = 0; k < n; k++) {
-        if (weights[k] != 0.0) {
-            row[held] = rows + (size_t)k * d;
-            weight[held++] = weights[k];
-        }
-        if (held == 4) {
-            for (int i = 0; i < d; i++) {
-                const double a = weight[0] * row[0][i], b = weight[1] * row[1][i];
-                const double c = weight[2] * row[2][i], e = weight[3] * row[3][i];
-                out[i] = (((out[i] + a) + b) + c) + e;
-            }
-            held = 0;
-        }
-    }
-    for (int j = 0; j < held; j++) {
-        sf_along(out, out, weight[j], row[j], d);
-    }
-}
-
-/* The same for the normals of the cuts. */
+/* The products of the normals of the cuts with a vector. */
 static inline void sf_rows_dot(double *out, const sf_leader *leader, const double *x, int d)
 {
     sf_multiply(out, leader->normals, leader->count, x, d);
@@ -293,23 +267,23 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
 
 /* Conjugate gradients of the positive multipliers together, until one would be negative.
  * z goes with them. */
-SF_WIDE void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
-                                const double *offsets, double enough, int d, sf_work work)
+static inline void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
+                                      const double *offsets, double enough, int d, sf_work work)
 {
     const int n = leader->count;
     int *held = (int *)sf_take(&work, n), m = 0;
     double *v = sf_take(&work, n), *way = sf_take(&work, n), *push = sf_take(&work, d);
-    double *weights = sf_take(&work, n), squared = 0.0;
+    double *weights = sf_take(&work, n);
     sf_fill(weights, 0.0, n);
     for (int k = 0; k < n; k++) {
-        if (mu[k] > 0.0) {
-            held[m] = k;
-            v[m] = sf_dot(leader->normals + (size_t)k * d, z, d) - offsets[k];
-            way[m] = v[m];
-            m++;
-        }
+        held[m] = k;
+        m += mu[k] > 0.0;
     }
-    squared = sf_dot(v, v, m);
+    for (int j = 0; j < m; j++) {
+        v[j] = sf_dot(leader->normals + (size_t)held[j] * d, z, d) - offsets[held[j]];
+    }
+    sf_copy(way, v, m);
+    double squared = sf_dot(v, v, m);
     for (int turn = 0; m > 1 && turn < SF_DIRECTIONS && turn < m; turn++) {
         for (int j = 0; j < m; j++) {
             weights[held[j]] = way[j];

@@ -160,6 +160,8 @@ static inline int sf_init(const sf_rule *rule, double *state, const double *x1);
 static inline int sf_step(const sf_rule *rule, double *state, const sf_feedback *seen,
                           double *scratch, sf_info *info);
 
+typedef int sf_step_of(const sf_rule *, double *, const sf_feedback *, double *, sf_info *);
+
 #include "vectors.h"
 #include "domain.h"
 #include "region.h"

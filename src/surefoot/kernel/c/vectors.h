@@ -8,13 +8,6 @@
 
 #define SF_UNIT 0x1p-53
 
-/* Where it can be asked, the processor chooses how many lanes are added at once: the same bits. */
-#if !defined(SF_D) && defined(__GNUC__) && defined(__x86_64__) && defined(__GLIBC__)
-#define SF_WIDE static __attribute__((target_clones("avx2", "default")))
-#else
-#define SF_WIDE static inline
-#endif
-
 /* Scratch memory; given by value, so that what a function takes is free after it. */
 typedef struct {
     double *next;
@@ -27,38 +20,129 @@ static inline double *sf_take(sf_work *work, int n)
     return taken;
 }
 
-/* The sum of eight lanes, and of the products from the i-th on, one by one. */
-static inline double sf_end_dot(const double *lane, const double *a, const double *b, int i, int n)
+/* Lanes are added four or two at once where a compiler can be told so: the same bits. */
+#ifdef __AVX__
+#define SF_WIDTH 4
+#else
+#define SF_WIDTH 2
+#endif
+#ifdef __GNUC__
+#define SF_LANE(lanes, k) ((lanes)[(k) / SF_WIDTH][(k) % SF_WIDTH])
+typedef double sf_lane __attribute__((vector_size(8 * SF_WIDTH), aligned(8), may_alias));
+#else
+#undef SF_WIDTH
+#define SF_WIDTH 1
+#define SF_LANE(lanes, k) ((lanes)[k])
+typedef double sf_lane;
+#endif
+#define SF_AT(a, i) (*(const sf_lane *)((a) + (i)))
+
+/* The sum of eight lanes. */
+static inline double sf_sum_lanes(sf_lane *lanes)
 {
-    double sum = 0.0; /* which the lanes are, where n is below 8 */
-    if (i > 0) {
-        sum = ((lane[0] + lane[4]) + (lane[2] + lane[6]))
-              + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+    for (int k = 0; k < 4 / SF_WIDTH; k++) {
+        lanes[k] += lanes[4 / SF_WIDTH + k];
     }
+    return (SF_LANE(lanes, 0) + SF_LANE(lanes, 2)) + (SF_LANE(lanes, 1) + SF_LANE(lanes, 3));
+}
+
+/* The inner product in eight lanes, then in four; what is left is added one by one. */
+static inline double sf_dot(const double *a, const double *b, int n)
+{
+    sf_lane lanes[8 / SF_WIDTH];
+    memset(lanes, 0, sizeof lanes);
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int k = 0; k < 8; k += SF_WIDTH) {
+            lanes[k / SF_WIDTH] += SF_AT(a, i + k) * SF_AT(b, i + k);
+        }
+    }
+    if (i + 4 <= n) {
+        for (int k = 0; k < 4; k += SF_WIDTH) {
+            lanes[k / SF_WIDTH] += SF_AT(a, i + k) * SF_AT(b, i + k);
+        }
+        i += 4;
+    }
+    double sum = i > 0 ? sf_sum_lanes(lanes) : 0.0;
     for (; i < n; i++) {
         sum += a[i] * b[i];
     }
     return sum;
 }
 
-/* The inner product, in eight lanes; what is left of n after eights is added one by one. */
-static inline double sf_dot(const double *a, const double *b, int n)
+/* The squared distance of two points, added as sf_dot adds. */
+static inline double sf_squared_distance(const double *a, const double *b, int n)
 {
-    double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+    sf_lane lanes[8 / SF_WIDTH];
+    memset(lanes, 0, sizeof lanes);
     int i = 0;
     for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; k++) {
-            lane[k] += a[i + k] * b[i + k];
+        for (int k = 0; k < 8; k += SF_WIDTH) {
+            const sf_lane way = SF_AT(a, i + k) - SF_AT(b, i + k);
+            lanes[k / SF_WIDTH] += way * way;
         }
     }
-    return sf_end_dot(lane, a, b, i, n);
+    if (i + 4 <= n) {
+        for (int k = 0; k < 4; k += SF_WIDTH) {
+            const sf_lane way = SF_AT(a, i + k) - SF_AT(b, i + k);
+            lanes[k / SF_WIDTH] += way * way;
+        }
+        i += 4;
+    }
+    double sum = i > 0 ? sf_sum_lanes(lanes) : 0.0;
+    for (; i < n; i++) {
+        const double way = a[i] - b[i];
+        sum += way * way;
+    }
+    return sum;
 }
 
 /* The product of each of n rows with a vector. */
-SF_WIDE void sf_multiply(double *out, const double *rows, int n, const double *x, int d)
+static inline void sf_multiply(double *restrict out, const double *rows, int n, const double *x,
+                               int d)
 {
     for (int k = 0; k < n; k++) {
         out[k] = sf_dot(rows + (size_t)k * d, x, d);
+    }
+}
+
+static inline void sf_fill(double *to, double value, int n)
+{
+    for (int i = 0; i < n; i++) {
+        to[i] = value;
+    }
+}
+
+/* The weighted sum of n rows, of those that have a weight, four at once. */
+static inline void sf_add_up(double *restrict out, const double *rows, int n,
+                             const double *weights, int d)
+{
+    sf_fill(out, 0.0, d);
+    for (int first = 0; first < n; first += 64) {
+        const double *held[64 + 4];
+        double some[64 + 4];
+        int m = 0;
+        for (int k = first; k < n && k < first + 64; k++) {
+            held[m] = rows + (size_t)k * d;
+            some[m] = weights[k];
+            m += weights[k] != 0.0;
+        }
+        for (int j = m; j < m + 3; j++) { /* added 0 times */
+            held[j] = rows;
+            some[j] = 0.0;
+        }
+        for (int j = 0; j < m; j += 4) {
+            const double A = some[j], B = some[j + 1], C = some[j + 2], D = some[j + 3];
+            const double *a = held[j], *b = held[j + 1], *c = held[j + 2], *e = held[j + 3];
+            int i = 0;
+            for (; i + SF_WIDTH <= d; i += SF_WIDTH) {
+                const sf_lane two = (SF_AT(out, i) + A * SF_AT(a, i)) + B * SF_AT(b, i);
+                *(sf_lane *)(out + i) = (two + C * SF_AT(c, i)) + D * SF_AT(e, i);
+            }
+            for (; i < d; i++) {
+                out[i] = (((out[i] + A * a[i]) + B * b[i]) + C * c[i]) + D * e[i];
+            }
+        }
     }
 }
 
@@ -84,13 +168,6 @@ static inline void sf_copy(double *to, const double *from, int n)
 {
     for (int i = 0; i < n; i++) {
         to[i] = from[i];
-    }
-}
-
-static inline void sf_fill(double *to, double value, int n)
-{
-    for (int i = 0; i < n; i++) {
-        to[i] = value;
     }
 }
 
@@ -142,25 +219,6 @@ static inline double sf_norm(const double *a, int n)
 {
     const double squared = sf_dot(a, a, n);
     return squared > 1e-290 && squared < 1e308 ? sqrt(squared) : sf_scaled_norm(a, NULL, n);
-}
-
-/* The squared distance of two points, added as sf_dot adds. */
-static inline double sf_squared_distance(const double *a, const double *b, int n)
-{
-    double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-    int i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; k++) {
-            const double way = a[i + k] - b[i + k];
-            lane[k] += way * way;
-        }
-    }
-    double sum = i > 0 ? sf_end_dot(lane, a, b, n, n) : 0.0;
-    for (; i < n; i++) {
-        const double way = a[i] - b[i];
-        sum += way * way;
-    }
-    return sum;
 }
 
 static inline double sf_distance(const double *a, const double *b, int n)
