@@ -103,18 +103,16 @@ class Live:
         """Return the line from which opening a journal replays."""
         raise NotImplementedError
 
-    def _write_round(self, record: Mapping[str, Any], *, is_usual: bool = True) -> Position | None:
+    def _write_round(self, record: Mapping[str, Any]) -> Position | None:
         """Write a round, in a new file or after a snapshot where it is time for that.
 
-        Args:
-            record: its line.
-            is_usual: whether it may come after either; a round that was refused does not, nor one
-                whose words need what the last step knew.
+        A round that was refused comes after neither, nor one whose words need what the last step
+        knew.
         """
         (run, state, at), journal = self._now, self._journal
         if journal is None or at is None:
             return None
-        records = [record]
+        records, is_usual = [record], record["kind"] == "round" and "played" not in record
         if is_usual and journal.is_full(at):
             writing = {"rotate": journal.rotate, "durable_every": journal.durable_every}
             header = self._header(run, state) | writing | {"rounds": state.round - 1}
@@ -440,8 +438,7 @@ class Controller(Live):
                 decision = decision._replace(alarms=(*decision.alarms, alarm))
                 self._is_hint_named = True
             if at is not None:
-                is_usual = decision.error is None and seen.feedback.action is None
-                at = self._write_round(describe_round(loop, seen, decision), is_usual=is_usual)
+                at = self._write_round(describe_round(loop, seen, decision))
             self._now = (run, decision.loop, at)
         if decision.alarms:
             sound(decision.alarms, self.on_alarm)

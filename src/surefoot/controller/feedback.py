@@ -19,6 +19,7 @@ __all__ = ["Told", "read_context", "read_feedback"]
 _FLOAT64 = np.dtype(np.float64)
 _SMALL, _LARGE = 1e-140, 1e150
 _SELDOM = ("action", "value_error", "within", "hint", "context", "drift")
+_CERTIFIED = {"value_error": "allows for one", "within": "takes an announced set"}
 
 
 class Told(NamedTuple):
@@ -83,18 +84,16 @@ def read_feedback(run: Run, state: State, told: Mapping[str, Any]) -> Told:
 
 def _read_seldom(run: Run, state: State, told: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Return what few rounds are told, as feedback has it, and why a hint is none."""
-    found, get, ignored = dict(told), told.get, ""
+    found, ignored, within = dict(told), "", told.get("within")
     drift = found.pop("drift", None)
     if drift is not None or "context" in told:
-        found["context"] = read_context(run, state, get("context"), drift)
-    if "within" in told:
-        if not isinstance(told["within"], Region) or isinstance(told["within"], type):
-            raise InvalidValueError(
-                f"within must be a set with a projection, got {told['within']!r}"
-            )
-        _check_certifies(run, "within", "takes an announced set")
+        found["context"] = read_context(run, state, told.get("context"), drift)
+    if within is not None and (not isinstance(within, Region) or isinstance(within, type)):
+        raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
+    for name, what in _CERTIFIED.items():
+        if name in told and run.knowledge is None:
+            raise InvalidValueError(f"{name} must come with a rule that {what}, got {run.name}")
     if "value_error" in told:
-        _check_certifies(run, "value_error", "allows for one")
         found["value_error"] = _read_number(told["value_error"], state.x, "value_error", 0.0)
     if "action" in told:
         played = _read_action(run, state, found.pop("action"))
@@ -146,11 +145,6 @@ def _read_missing(run: Run, state: State, told: Mapping[str, Any]) -> Told:
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
     context = read_context(run, state, told.get("context"), told.get("drift"))
     return Told(Feedback(context=context), is_missing=True)
-
-
-def _check_certifies(run: Run, name: str, what: str) -> None:
-    if run.knowledge is None:
-        raise InvalidValueError(f"{name} must come with a rule that {what}, got {run.name}")
 
 
 def _read_number(value: object, x: Array, name: str, least: float = -math.inf) -> float:
