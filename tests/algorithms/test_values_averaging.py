@@ -306,7 +306,7 @@ def test_a_controller_goes_on_in_the_middle_of_a_probe(tmp_path):
             {"knowledge": Curvature(beta=1.0, reach=1.0, errors=Errors(slope=0.1))},
             "knowledge must be a Curvature without drift and slope error, which is measured",
         ),
-        ({"knowledge": 1.0}, "knowledge must be a Curvature, got 1.0"),
+        ({"knowledge": 1.0}, "knowledge must be a Curvature or CurvatureRows, got 1.0"),
         ({"stretch": 1.0}, "ValuesAveraging has no parameter 'stretch'"),
         ({"start_slope": 0.0}, "start_slope must be a finite number > 0, got 0.0"),
         ({"share": -1.0}, "share must be a finite number > 0, got -1.0"),

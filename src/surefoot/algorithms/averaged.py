@@ -135,10 +135,8 @@ class Averaged(Wrapper):
     def init(self, x1: Array) -> AveragedState:
         """Start at x1."""
         base = start_one_run(self.base, x1)
-        windows, nothing = (
-            empty_windows(len(base.x), self.longest),
-            regions.Anchor(base.x, math.inf, 0.0),
-        )
+        windows = empty_windows(len(base.x), self.longest)
+        nothing = regions.Anchor(base.x, math.inf, 0.0)
         zeros = np.zeros_like(base.x)
         return AveragedState(base.x, base, base.x, windows, -math.inf, nothing, zeros, 0.0, 0.0)
 

@@ -502,11 +502,13 @@ class Name(_Made):  # type: ignore[misc]
     Attributes:
         parts: the class of the proposer and that of the knowledge.
         in_contexts: the class of the knowledge where a ``context`` is given; None for none.
+        or_knowledge: classes of knowledge that other constructors of the name give.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     parts: ClassVar[Parts]
     in_contexts: ClassVar[Any] = None
+    or_knowledge: ClassVar[tuple[type, ...]] = ()
     all_names: ClassVar[list[type[Name]]] = []
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -522,7 +524,7 @@ class Name(_Made):  # type: ignore[misc]
         return (
             isinstance(algorithm, Certified)
             and isinstance(algorithm.proposer, proposer)
-            and isinstance(algorithm.knowledge, knowledge)
+            and isinstance(algorithm.knowledge, (knowledge, *cls.or_knowledge))
         )
 
     def __new__(cls, **parameters: Any) -> Certified:  # type: ignore[misc]
@@ -554,8 +556,7 @@ class Name(_Made):  # type: ignore[misc]
     @classmethod
     def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
         """Return the parameters that the set and the constants of a theorem give."""
-        c = theorem.constants
-        return {"domain": domain, "G_g": c.G_g, "errors": regions.Errors.of(c)}
+        return by_slope_bound(theorem.constants, domain)
 
     @classmethod
     def _refuse_unknown(cls, names: Iterable[str]) -> None:
@@ -577,6 +578,13 @@ class Name(_Made):  # type: ignore[misc]
             both["context"] = parameters_of(cls.in_contexts)["context"]._replace(default=None)
         kinds = parameters_of(regions.Errors)
         return both | {word: kinds[n]._replace(name=word) for n, word in ERRORS.items()}
+
+
+def by_slope_bound(constants: Constants, domain: Region | None) -> dict[str, Any]:
+    """Return what knowledge by a bound on slopes is made of; the ball of radius R for no set."""
+    domain = Ball(constants.R) if domain is None else domain
+    errors = regions.Errors.of(constants)
+    return {"G_g": constants.G_g, "domain": domain, "errors": errors, "convex": constants.convex}
 
 
 class NameWithKnowledge(Name):

@@ -262,11 +262,6 @@ class TheoremK(ByCurvature):
     far: float | None = positive(default=None)
     horizon: int | None = rounds(default=None)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.horizon is not None:
-            self.constants.require("G_f", by=self.name)
-
     def _ratios(self) -> tuple[float, float]:
         """Return k and b."""
         b = self.steepness * self.constants.R

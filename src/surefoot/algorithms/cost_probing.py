@@ -1,11 +1,9 @@
 """Any certified rule with values of costs alone: differences of two rounds are gradients."""
 
-from typing import final
-
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import Wrapper, check_every_round, start_one_run
+from surefoot.algorithms.wrapper import OfBase, Wrapper, start_one_run
 from surefoot.core.checks import repr_line
 from surefoot.regions import OnePoint
 from surefoot.sets import Box
@@ -325,8 +323,7 @@ def _confine(algorithm: Any, domain: Region) -> Any:
     return replace(algorithm, proposer=proposer, knowledge=knowledge)
 
 
-@final
-class InPairs(KnownHorizon, EveryRound):
+class InPairs(OfBase, StrictStart, KnownHorizon):
     r"""Costs by their values: feasible in every round, and a bound on the expected regret.
 
     With :math:`G = G_f`, v the most by which the costs of the two rounds of a pair differ at an
@@ -353,27 +350,17 @@ class InPairs(KnownHorizon, EveryRound):
     """
 
     title: ClassVar[str] = "Costs by value"
-    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g", "start_slack")
+    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g")
     expected: ClassVar[bool] = True
 
-    each: Guarantee
     length: float = positive()
     change: float = nonnegative()
     dimension: int | None = count(default=None)
-
-    def __post_init__(self) -> None:
-        check_every_round(self.each)
-        super().__post_init__()
 
     @property
     def name(self) -> str:
         """The theorem of the base, and what it is for."""
         return f"{self.each.name}, costs by value (in expectation)"
-
-    @property
-    def changing(self) -> bool:
-        """Whether the constraint may differ from round to round."""
-        return self.each.changing
 
     @property
     def regret_exponent(self) -> float | None:
@@ -387,17 +374,8 @@ class InPairs(KnownHorizon, EveryRound):
         if self.dimension is None:
             return self._at_worst(t)
         T, c, G = np.asarray(t, dtype=np.float64), self.constants, self._G_f
-        kappa = self._G_g * c.reach / c.require("start_slack", by=self.name)[0]
+        kappa = self._G_g * c.reach / self._slack
         learnt = 2 * self.dimension * self.each.regret_bound(np.ceil(0.5 * (T + 1)))
         return np.minimum(
             self._at_worst(t), learnt + (1.5 + kappa) * self.length * G * T + 8 * c.R * G
-        )
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """G_g and the start; G_f for the regret bound; the horizon."""
-        (slack,) = self.constants.require("start_slack", by=self.name)
-        return self._and_rest(
-            Premise("constraint subgradient", "G_g", self._G_g),
-            Premise("start", "the slack counted on", slack),
         )

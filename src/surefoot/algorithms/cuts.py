@@ -17,8 +17,6 @@ from surefoot.algorithms.toolkit import *
 Onto: TypeAlias = Callable[[Array], Array]
 """A projection."""
 
-__all__ = ["Cuts", "add_cut", "ascend", "empty_cuts", "push_from_cuts", "shorten"]
-
 
 class Cuts(NamedTuple):
     """Remembered half-spaces, a row or an entry for each.

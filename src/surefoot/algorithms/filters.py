@@ -1,6 +1,6 @@
 """Filters from any proposed next action to one that is certainly feasible."""
 
-from surefoot.algorithms.certified import Certified, Name, Parts, Proposals
+from surefoot.algorithms.certified import Certified, Name, Parts, Proposals, by_slope_bound
 from surefoot.algorithms.certified_pfs import margin
 from surefoot.algorithms.toolkit import *
 
@@ -55,17 +55,9 @@ class SafetyFilter(Name):
             >>> SafetyFilter.default(Constants(R=1.0, G_g=1.0, start_slack=0.25)).knowledge.rho
             0.25
         """
-        R, G_g, _ = as_constants(constants).require(
-            "R", "G_g", "start_slack", by="SafetyFilter.default"
-        )
-        return cls.pair(
-            G_g=G_g,
-            domain=Ball(R) if domain is None else domain,
-            rho=margin(constants),
-            decreasing=True,
-            errors=regions.Errors.of(constants),
-            convex=constants.convex,
-        )
+        as_constants(constants).require("R", "G_g", "start_slack", by="SafetyFilter.default")
+        known = by_slope_bound(constants, domain)
+        return cls.pair(rho=margin(constants), decreasing=True, **known)
 
 
 class RegionFilter(Name):
@@ -112,11 +104,6 @@ class RegionFilter(Name):
     @classmethod
     def default(cls, constants: Constants, domain: Region | None = None) -> Certified:
         """Return the filter that G_g, the set around the feasible set and g's rounding allow."""
-        (G_g,) = as_constants(constants).require("G_g", by="the filter")
-        hull = regions.LipschitzHull(
-            G_g=G_g,
-            domain=Ball(constants.R) if domain is None else domain,
-            errors=regions.Errors.of(constants),
-            convex=constants.convex,
-        )
+        as_constants(constants).require("G_g", by="the filter")
+        hull = regions.LipschitzHull(**by_slope_bound(constants, domain))
         return Certified(proposer=Proposals(), knowledge=hull)

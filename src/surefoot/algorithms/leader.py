@@ -60,8 +60,6 @@ from surefoot.algorithms.observers import LeaderRegret
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
 
-__all__ = ["Leader", "LeaderNote", "LeaderState"]
-
 MULTIPLES = (0.0, 0.25, 1.0, 4.0)
 """The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
 AT_FIRST = np.array([0.925, 0.025, 0.025, 0.025])
@@ -111,13 +109,13 @@ class LeaderState(NamedTuple):
     Z: Array
     own: Any
     gradients: Array
-    squares: float
-    lag: float
-    worst_lag: float
-    inverse_eta: float
-    depth: float
-    deepened: float
-    is_careful: bool
+    squares: float = 0.0
+    lag: float = 0.0
+    worst_lag: float = 0.0
+    inverse_eta: float = 0.0
+    depth: float = 0.0
+    deepened: float = 0.0
+    is_careful: bool = False
 
     @property
     def energy(self) -> float:
@@ -197,13 +195,6 @@ class Leader(Proposer):
             Z=zeros,
             own=() if self.leader is None else start_learner(self.leader, x1, "leader"),
             gradients=zeros,
-            squares=0.0,
-            lag=0.0,
-            worst_lag=0.0,
-            inverse_eta=0.0,
-            depth=0.0,
-            deepened=0.0,
-            is_careful=False,
         )
 
     def propose(

@@ -5,8 +5,6 @@ In the theorems, D is the largest distance from the start to a point of the ball
 gradient.
 """
 
-from typing import final
-
 from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.leader import Leader
 from surefoot.algorithms.toolkit import *
@@ -43,6 +41,7 @@ class LeaderFollower(Name):
     needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
     parts: ClassVar[Parts] = (Leader, regions.LipschitzHull)
     in_contexts = regions.ContextHull
+    or_knowledge = (regions.EstimatedHull,)
 
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
@@ -115,17 +114,7 @@ class LeaderFollower(Name):
         promise = Estimated(known, theta, violations, largest_violation, restarts=restarts)
         return Tuned(Certified(proposer=leader, knowledge=knowledge), promise)
 
-    @classmethod
-    def fits(cls, algorithm: object) -> bool:
-        """Return whether an algorithm is leaders and follower, G_g known or not."""
-        return super().fits(algorithm) or (
-            isinstance(algorithm, Certified)
-            and isinstance(algorithm.proposer, Leader)
-            and isinstance(algorithm.knowledge, regions.EstimatedHull)
-        )
 
-
-@final
 class TheoremG(PossibleHorizon, StrictStart):
     r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
 

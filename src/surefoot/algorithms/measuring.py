@@ -1,10 +1,10 @@
 """A certified rule that is told values of g and a bound on its curvature: slopes are measured."""
 
-from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts, own_point
-from surefoot.algorithms.certified_dual_averaging import UNPRUNED, Averaging
+from surefoot.algorithms.certified import Certified, Parts, own_point
+from surefoot.algorithms.certified_dual_averaging import UNPRUNED, CertifiedDualAveraging
 from surefoot.algorithms.probing import FromValues
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import Wrapper, start_one_run
+from surefoot.algorithms.wrapper import Wrapper, WrapperName, start_one_run
 from surefoot.regions.checks import check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 
@@ -281,7 +281,7 @@ class Measuring(Wrapper):
         return (*sentences, sentence)
 
 
-class ValuesAveraging(NameWithKnowledge):
+class ValuesAveraging(WrapperName):
     r"""Dual averaging from values and a bound on curvature: slopes are measured, with their error.
 
     It is :class:`~surefoot.algorithms.CertifiedDualAveraging` in
@@ -305,25 +305,14 @@ class ValuesAveraging(NameWithKnowledge):
     """
 
     needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
-    parts: ClassVar[Parts] = (Averaging, (regions.Curvature,))
+    parts: ClassVar[Parts] = CertifiedDualAveraging.parts
+    wrapper = Measuring
+    inner = CertifiedDualAveraging
 
     @classmethod
-    def fits(cls, algorithm: object) -> bool:
-        """Return whether an algorithm is dual averaging with measurements."""
-        return isinstance(algorithm, Measuring) and super().fits(algorithm.base)
-
-    @classmethod
-    def pair(cls, **parameters: Any) -> Measuring:  # type: ignore[override]
+    def pair(cls, **parameters: Any) -> Any:
         """Return dual averaging with its measurements."""
-        own = {n: parameters.pop(n) for n in parameters_of(Measuring) if n in parameters}
-        parameters.setdefault("far", UNPRUNED)
-        return Measuring(base=super().pair(**parameters), **own)
-
-    @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters of dual averaging and of the measurements."""
-        both = super().parameters() | parameters_of(Measuring)
-        return {name: kind for name, kind in both.items() if name not in ("base", "ramp")}
+        return super().pair(**{"far": UNPRUNED} | parameters)
 
     @classmethod
     @tuning(listed=False)

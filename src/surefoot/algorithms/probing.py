@@ -1,13 +1,11 @@
 """Leader and follower that are told values of g, and no slopes: differences show the way."""
 
-from typing import final
-
-from surefoot.algorithms.certified import Certified, CertifiedState, Name, Parts
+from surefoot.algorithms.certified import Certified, CertifiedState, Parts
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.under_errors import CertifiedTuning
-from surefoot.algorithms.wrapper import Wrapper
+from surefoot.algorithms.wrapper import Wrapper, WrapperName
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
 
@@ -93,11 +91,6 @@ class Probing(Wrapper):
         """What leader and follower ask for, but no slopes."""
         return super().needs._replace(constraint_subgradients=0)
 
-    @property
-    def G_g(self) -> float:
-        """The constant that feasibility rests on."""
-        return float(self.base.knowledge.G_g)
-
     def init(self, x1: Array) -> ProbingState:
         """Start at x1; its slack comes with the first feedback."""
         base = self.base.init(x1)
@@ -115,11 +108,11 @@ class Probing(Wrapper):
         slopes, s = state.slopes, None
         if i >= 0:
             way = x - state.origin
-            if norm(way - state.length * _axis(i, d)) < 0.5 * state.length:
-                slopes = np.where(_axis(i, d) > 0, (g - state.value) / way[i], slopes)
+            if norm(way - state.length * np.eye(d)[i]) < 0.5 * state.length:
+                slopes = np.where(np.eye(d)[i] > 0, (g - state.value) / way[i], slopes)
             if i == d - 1:
                 steep = norm(slopes)
-                s = min(self.G_g / steep, 1.0) * slopes if steep > 0 else slopes
+                s = min(self.knowledge.G_g / steep, 1.0) * slopes if steep > 0 else slopes
         base, info = self.base.step(state.base, seen._replace(constraint_subgradient=s))
         # The next one.
         region, new = info.region, base.x
@@ -130,7 +123,7 @@ class Probing(Wrapper):
         elif 0 <= i < d - 1:
             state = state._replace(probing=i + 1)
         if state.probing >= 0:
-            wanted = state.origin + state.length * _axis(state.probing, d)
+            wanted = state.origin + state.length * np.eye(d)[state.probing]
             new = freeze(region.nearest(wanted))
         return state._replace(x=new), info._replace(x=new)
 
@@ -152,17 +145,12 @@ class Probing(Wrapper):
     def _length(self, region: regions.Region) -> float:
         """Return how far a probe goes: further where values err, but never far."""
         r = max(region.radius, 0.0)
-        return float(max(self.probe * r, min(8 * region.errors.value / self.G_g, 0.25 * r)))
+        return float(
+            max(self.probe * r, min(8 * region.errors.value / self.knowledge.G_g, 0.25 * r))
+        )
 
 
-def _axis(index: int, dimension: int) -> Array:
-    """Return the unit vector of an entry."""
-    axis = np.zeros(dimension)
-    axis[index] = 1.0
-    return axis
-
-
-class ValuesFollower(Name):
+class ValuesFollower(WrapperName):
     r"""Leader and follower from values of g alone: safe from G_g, no slopes needed.
 
     It is :class:`~surefoot.algorithms.LeaderFollower` in
@@ -183,26 +171,9 @@ class ValuesFollower(Name):
         constraint_subgradients=0, work="K d", numpy_only=True, one_run=True
     )
     parts: ClassVar[Parts] = LeaderFollower.parts
-
-    @classmethod
-    def fits(cls, algorithm: object) -> bool:
-        """Return whether an algorithm is leader and follower with probes."""
-        return isinstance(algorithm, Probing) and LeaderFollower.fits(algorithm.base)
-
-    @classmethod
-    def pair(cls, **parameters: Any) -> Probing:  # type: ignore[override]
-        """Return leader and follower with their probes."""
-        if "slope_error" in parameters:
-            raise InvalidValueError("ValuesFollower has no slope_error: no slope is told")
-        own = {n: parameters.pop(n) for n in parameters_of(Probing) if n in parameters}
-        return Probing(base=LeaderFollower.pair(**parameters), **own)
-
-    @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters of leader, follower and probes, and the errors."""
-        both = LeaderFollower.parameters() | parameters_of(Probing)
-        without = ("base", "slope_error", "ramp")
-        return {name: kind for name, kind in both.items() if name not in without}
+    wrapper = Probing
+    inner = LeaderFollower
+    left_out = ("base", "ramp", "slope_error")
 
     default = CertifiedTuning(lambda: ValuesOnly)
 
@@ -217,7 +188,6 @@ class FromValues(PossibleHorizon, StrictStart):
         return self._at_worst(t)
 
 
-@final
 class ValuesOnly(FromValues):
     r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
 

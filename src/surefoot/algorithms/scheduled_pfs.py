@@ -162,10 +162,6 @@ class ScheduledSteps(FromStart):
     running: ClassVar[bool] = False
     needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.rho, self.step_size  # what they need, too
-
     @property
     @abstractmethod
     def power(self) -> float:
@@ -552,10 +548,6 @@ class DoublingHorizon(EveryRound):
     name: ClassVar[str] = "Corollary 1, doubling"
     regret_exponent: ClassVar[float] = 0.5
     horizon = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self._first
 
     @cached_property
     def _first(self) -> Theorem1:

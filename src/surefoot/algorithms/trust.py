@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from surefoot.algorithms.toolkit import *
 
-__all__ = ["Trust", "reweigh"]
-
 EQUAL = 2.0**-40
 """Costs that differ by this share of the largest are the same: nothing is learnt from rounding."""
 

@@ -18,8 +18,6 @@ radius :math:`\min_i -g_i/G_i`, where one :math:`G_g = \max_i G_i` for all leave
 :math:`\min_i -g_i/\max_i G_i`.
 """
 
-from typing import final
-
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper
 from surefoot.core.checks import repr_line
@@ -293,7 +291,6 @@ class EvenRows(OtherUnits):
         return rest(self.base, state, x)
 
 
-@final
 class InOtherUnits(FromBase):
     """A theorem about g in other units: the same bounds, since the costs are the same.
 

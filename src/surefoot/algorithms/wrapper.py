@@ -1,6 +1,6 @@
 """What rules share that are made of another rule, their base."""
 
-from surefoot.algorithms.certified import Certified
+from surefoot.algorithms.certified import Certified, Name
 from surefoot.algorithms.toolkit import *
 from surefoot.regions import Errors
 
@@ -70,12 +70,44 @@ class Wrapper(Algorithm):
         return replace(self, base=self.base.allowing(errors))
 
 
-class FromBase(EveryRound):
-    """The guarantee of a wrapper, from that of its base: its horizon, its kind of constraint.
+class WrapperName(Name):
+    """A name for a wrapper around the pairs of another name, with the parameters of both.
+
+    Attributes:
+        wrapper: the class of the wrapper.
+        inner: the name of what it is around.
+        left_out: the parameters that it has no use for.
+    """
+
+    wrapper: ClassVar[Any]
+    inner: ClassVar[type[Name]]
+    left_out: ClassVar[tuple[str, ...]] = ("base", "ramp")
+
+    @classmethod
+    def fits(cls, algorithm: object) -> bool:
+        """Return whether an algorithm is such a wrapper around a pair of the other name."""
+        return isinstance(algorithm, cls.wrapper) and cls.inner.fits(algorithm.base)
+
+    @classmethod
+    def pair(cls, **parameters: Any) -> Any:
+        """Return the wrapper around the pair."""
+        cls._refuse_unknown(name for name in parameters if name != "errors")
+        own = {n: parameters.pop(n) for n in parameters_of(cls.wrapper) if n in parameters}
+        return cls.wrapper(base=cls.inner.pair(**parameters), **own)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """Return the declared parameters of both."""
+        both = cls.inner.parameters() | parameters_of(cls.wrapper)
+        return {name: kind for name, kind in both.items() if name not in cls.left_out}
+
+
+class OfBase(EveryRound):
+    """A theorem that rests on another one, of every round.
 
     Args:
-        constants: those of the base's guarantee.
-        each: that guarantee, which must be one for every round.
+        constants: those of the problem.
+        each: the other one.
     """
 
     each: Guarantee
@@ -85,14 +117,23 @@ class FromBase(EveryRound):
         super().__post_init__()
 
     @property
+    def changing(self) -> bool:
+        """As for the other theorem."""
+        return self.each.changing
+
+
+class FromBase(OfBase):
+    """The guarantee of a wrapper, from that of its base: its horizon, its kind of constraint.
+
+    Args:
+        constants: those of the base's guarantee.
+        each: that guarantee, which must be one for every round.
+    """
+
+    @property
     def horizon(self) -> int | None:  # type: ignore[override]
         """That of the base."""
         return self.each.horizon
-
-    @property
-    def changing(self) -> bool:
-        """Whether the constraint may differ from round to round."""
-        return self.each.changing
 
     @property
     def regret_exponent(self) -> float | None:
