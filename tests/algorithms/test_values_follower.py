@@ -237,7 +237,7 @@ def test_no_slope_is_allowed_for_and_none_is_said_to_be():
     assert player.errors.slope == math.inf
     assert str(player.errors) == "allows for values off by up to 0.01, rounding; slopes only steer"
     assert "slope_error" not in ValuesFollower.parameters()
-    with pytest.raises(InvalidValueError, match="ValuesFollower has no slope_error"):
+    with pytest.raises(InvalidValueError, match="ValuesFollower has no parameter 'slope_error'"):
         follower(slope_error=0.1)
     state = player.init(np.zeros(2))
     _, info = player.step(state, Feedback(np.ones(2), -0.5))

@@ -38,7 +38,7 @@ T = 700
 FACES = Affine(np.vstack([np.eye(2), -np.eye(2)]), [0.6, 0.5, 0.5, 0.7])
 COSTS = Quadratic(0.2 * np.random.default_rng(0).normal(size=(T, 2)), 0.1)
 PLAYABLE = Problem.of(COSTS, FACES, Ball(1.0), [0.0, 0.0])
-OPTIONS = {(Mahdavi, "no_violation"): {"gamma": 0.05}}
+OPTIONS = {(Mahdavi, "no_violation"): {"tightening": 0.05}}
 TUNED = [
     (kind, tuning)
     for kind in (getattr(algorithms, name) for name in algorithms.__all__)

@@ -230,6 +230,7 @@ class ScheduledSteps(FromStart):
 class _GivenGradients(ScheduledSteps):
     """A schedule for any number of rounds whose steps use a known G_f."""
 
+    needed: ClassVar[tuple[str, ...]] = ("G_f",)
     horizon = None
 
     @property
@@ -420,6 +421,7 @@ class StronglyConvexSchedule(_GivenGradients):
     """
 
     name: ClassVar[str] = "Theorem E2, strongly convex costs"
+    needed: ClassVar[tuple[str, ...]] = ("strong_convexity",)
     regret_exponent: ClassVar[float] = 0.0
     power: ClassVar[float] = 1.0
 
@@ -546,6 +548,7 @@ class DoublingHorizon(EveryRound):
     """
 
     name: ClassVar[str] = "Corollary 1, doubling"
+    needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g", "sigma", "epsilon", "start_slack")
     regret_exponent: ClassVar[float] = 0.5
     horizon = None
 

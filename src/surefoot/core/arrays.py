@@ -7,7 +7,7 @@ standard.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -288,35 +288,6 @@ def take_rows(table: Array, index: Array) -> Array:
 def to_numpy(x: Array) -> Array:
     """Return the values as a NumPy array, whatever the backend."""
     return x.detach().cpu().numpy() if is_torch(x) else np.asarray(x)
-
-
-def map_runs(step: Callable[..., Any], arrays: tuple[Array, ...], *numbers: Number) -> Any:
-    """Apply a function of one run to each run of a NumPy batch, for loops that depend on data.
-
-    Args:
-        step: takes the arrays and numbers of one run; returns an array, a float or a tuple of them.
-        arrays: with a leading axis of runs in a batch; the first decides whether it is one.
-        numbers: floats, or columns in a batch.
-
-    Example:
-        >>> half = lambda x, share: (share * x, float(x[0]))
-        >>> map_runs(half, (np.array([2.0, 4.0]),), 0.5)
-        (array([1., 2.]), 2.0)
-        >>> map_runs(half, (np.array([[2.0, 4.0]]),), 0.5)
-        (array([[1., 2.]]), array([[2.]]))
-    """
-    if arrays[0].ndim == 1:
-        return step(*arrays, *numbers)
-    columns = [np.broadcast_to(n, (len(arrays[0]), 1))[:, 0].tolist() for n in numbers]
-    results = [step(*run) for run in zip(*arrays, *columns, strict=True)]
-    if not isinstance(results[0], tuple):
-        return _stack(results)
-    return tuple(_stack(parts) for parts in zip(*results, strict=True))
-
-
-def _stack(parts: Iterable[Array]) -> Array:
-    stacked = np.stack([np.asarray(part) for part in parts])
-    return stacked[:, None] if stacked.ndim == 1 else stacked
 
 
 def loop_in_turn(count: int, step: Callable[[Index, Array], Array], z: Array) -> Array:

@@ -262,7 +262,7 @@ class BlockBandit(Exploring):
     optimization", AISTATS 2020. Constants derived here.
     """
 
-    needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8)
+    needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8, one_run=True)
     source: ClassVar[Source] = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
 
     eta: Real = positive()
@@ -271,22 +271,20 @@ class BlockBandit(Exploring):
 
     def next_state(self, state: BanditState, estimate: Array) -> BanditState:
         gradients = state.gradients + estimate
-        count = state.count + 1.0
-        ends = (count >= self.block) * 1.0
-        target = state.start - self.eta * gradients
-        centre = map_runs(self._move, (state.centre, target), ends, self.shrink, self.gap)
-        return state._replace(centre=centre, gradients=gradients, count=(1.0 - ends) * count)
+        centre, count = state.centre, state.count + 1.0
+        if count >= self.block:
+            centre, count = self._move(centre, state.start - self.eta * gradients), 0.0
+        return state._replace(centre=centre, gradients=gradients, count=count)
 
-    def _move(self, z: Array, target: Array, ends: float, shrink: float, gap: float) -> Array:
+    def _move(self, z: Array, target: Array) -> Array:
         """Take Frank-Wolfe steps towards the point of the shrunk set nearest to the target."""
-        while ends:
+        while True:
             slope = z - target
-            way = (1.0 - shrink) * self.domain.minimize_linear(slope) - z
+            way = (1.0 - self.shrink) * self.domain.minimize_linear(slope) - z
             rest = -float(slope @ way)
-            if rest <= gap:
-                break
+            if rest <= self.gap:
+                return z
             z = z + min(1.0, rest / float(way @ way)) * way
-        return z
 
     known_horizon = Tuning(lambda: BlockBanditTheorem)
 

@@ -43,7 +43,7 @@ class CVVPro(EachConstraint[CVVProState]):
     """
 
     state = CVVProState
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True)
+    needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
 
     alpha: Real = positive()
@@ -56,38 +56,38 @@ class CVVPro(EachConstraint[CVVProState]):
 
     def next_state(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
         x, t = state
-        v = map_runs(_velocity, (x, gradient, g, s), self.alpha, self.radius)
+        v = self._velocity(x, gradient, g, s)
         return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
+
+    def _velocity(self, x: Array, gradient: Array, g: Array, s: Array) -> Array:
+        """Return the nearest velocity to -gradient that the violated rows allow."""
+        ball = 0.5 * (float(x @ x) - self.radius * self.radius)
+        values, slopes = np.append(g, ball), np.vstack([s, x])
+        violated = values >= 0
+        if not violated.any():
+            return -gradient
+        rows = slopes[violated]
+        sizes = np.linalg.norm(rows, axis=1)
+        if not (sizes > 0).all():
+            raise InvalidValueError(
+                "a violated constraint must have a gradient that is not 0: there is no feasible "
+                "point"
+            )
+        # In units of length, so that rows of any scale are solved to the same accuracy.
+        excess = (rows @ -gradient + self.alpha * values[violated]) / sizes
+        if excess.max() <= 0:
+            return -gradient
+        scale = float(np.abs(excess).max())
+        way = project_halfspaces(excess / scale, rows / sizes[:, None], 1e-12, 1e12)
+        if way is None:
+            raise InvalidValueError(
+                "the violated constraints must have a common feasible point, got none that a "
+                f"velocity leads to at {x!r}"
+            )
+        return -gradient + scale * way[0]
 
     tuned = Tuning(lambda: CVVProTheorem)
     fixed = Tuning(lambda: CVVProTheorem, smooth=True)
-
-
-def _velocity(x: Array, gradient: Array, g: Array, s: Array, alpha: float, radius: float) -> Array:
-    """Return the nearest velocity to -gradient that the violated rows allow."""
-    ball = 0.5 * (float(x @ x) - radius * radius)
-    values, slopes = np.append(g, ball), np.vstack([s, x])
-    violated = values >= 0
-    if not violated.any():
-        return -gradient
-    rows = slopes[violated]
-    sizes = np.linalg.norm(rows, axis=1)
-    if not (sizes > 0).all():
-        raise InvalidValueError(
-            "a violated constraint must have a gradient that is not 0: there is no feasible point"
-        )
-    # In units of length, so that rows of any scale are solved to the same accuracy.
-    excess = (rows @ -gradient + alpha * values[violated]) / sizes
-    if excess.max() <= 0:
-        return -gradient
-    scale = float(np.abs(excess).max())
-    way = project_halfspaces(excess / scale, rows / sizes[:, None], 1e-12, 1e12)
-    if way is None:
-        raise InvalidValueError(
-            "the violated constraints must have a common feasible point, got none that a "
-            f"velocity leads to at {x!r}"
-        )
-    return -gradient + scale * way[0]
 
 
 class CVVProTheorem(Guarantee):

@@ -64,7 +64,9 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
     """
 
     state = GarberKretzuState
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=2, numpy_only=True)
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(
+        linear_minimisations=2, numpy_only=True, one_run=True
+    )
     source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
 
     eta: Real = positive()
@@ -73,26 +75,20 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
     domain: Region = minimising()
 
     def first_state(self, x1: Array) -> GarberKretzuState:
-        return GarberKretzuState(x1, x1, 0.0 * x1, number_like(x1, 0.0))
+        return GarberKretzuState(x1, x1, 0.0 * x1, 0.0)
 
     def next_state(self, state: GarberKretzuState, grad: Array) -> GarberKretzuState:
         x, y, gradients, count = state
-        gradients = gradients + grad
-        ends = (count + 1.0 >= self.block) * 1.0
-        x, y = map_runs(self._end_block, (x, y, gradients), ends, self.eta, self.closeness)
-        return GarberKretzuState(x, y, (1.0 - ends) * gradients, (1.0 - ends) * (count + 1.0))
-
-    def _end_block(
-        self, x: Array, y: Array, gradients: Array, ends: float, eta: float, closeness: float
-    ) -> tuple[Array, Array]:
-        if not ends:
-            return x, y
-        return close_projection(self.domain, x, y - eta * gradients, closeness)
+        gradients, count = gradients + grad, count + 1.0
+        if count < self.block:
+            return GarberKretzuState(x, y, gradients, count)
+        x, y = close_projection(self.domain, x, y - self.eta * gradients, self.closeness)
+        return GarberKretzuState(x, y, 0.0 * gradients, 0.0)
 
     known_horizon = Tuning(lambda: BlockedTheorem)
 
 
-def close_projection(domain: Region, x: Array, y: Array, closeness: float) -> tuple[Array, Array]:
+def close_projection(domain: Region, x: Array, y: Array, closeness: Number) -> tuple[Array, Array]:
     r"""Return a point of K and one within ``closeness`` of it that y may be replaced by.
 
     Frank-Wolfe steps with exact line search on :math:`\tfrac12\|\cdot - y\|^2`, from x. With
@@ -244,7 +240,7 @@ class PenalisedBlocks(Algorithm):
     constraints", ICML 2024. The rates are theirs; rule and constants are derived here.
     """
 
-    needs: ClassVar[Needs] = Needs(linear_minimisations=2, numpy_only=True)
+    needs: ClassVar[Needs] = Needs(linear_minimisations=2, numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Garber and Kretzu, ICML 2024", "derived here")
 
     base: GarberKretzu = instance_of(GarberKretzu)
@@ -364,7 +360,7 @@ class TrackingBlocks(Mixing):
 
     kind = GarberKretzu
     needs: ClassVar[Needs] = COSTS_ONLY._replace(
-        linear_minimisations=2, work="d log T", numpy_only=True
+        linear_minimisations=2, work="d log T", numpy_only=True, one_run=True
     )
     source: ClassVar[Source] = Source("Wang et al., AAAI 2024", "derived here")
 

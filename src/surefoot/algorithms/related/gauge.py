@@ -472,31 +472,24 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
     """
 
     state = GaugeNewtonState
-    needs: ClassVar[Needs] = Gauged.needs._replace(work="d^3", numpy_only=True)
+    needs: ClassVar[Needs] = Gauged.needs._replace(work="d^3", numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Mhammedi, 2024", "derived here")
 
     beta: Real = positive()
     reach: Real = positive()
 
     def first_state(self, x1: Array) -> GaugeNewtonState:
-        first = np.eye(x1.shape[-1]) / np.asarray(self.beta * self.reach)[..., None] ** 2
-        metric = first if x1.ndim == 1 else np.broadcast_to(first, (*x1.shape, x1.shape[-1]))
-        return GaugeNewtonState(*self._shrunk(x1), metric)
+        return GaugeNewtonState(*self._shrunk(x1), np.eye(len(x1)) / (self.beta * self.reach) ** 2)
 
     def next_state(self, state: GaugeNewtonState, g: Array) -> GaugeNewtonState:
         _, w, _, _, metric = state
-        metric = metric + g[..., :, None] * g[..., None, :]
-        w = map_runs(_newton_step, (w, g, metric), self.beta, self.domain.radius)
+        metric = metric + np.outer(g, g)
+        w, radius = w - np.linalg.solve(metric, g) / self.beta, float(self.domain.radius)
+        if w @ w > radius * radius:
+            w = _nearest_in_metric(w, metric, radius)
         return GaugeNewtonState(*self._shrunk(w), metric)
 
     known_horizon = Tuning(lambda: GaugeNewtonTheorem)
-
-
-def _newton_step(w: Array, g: Array, metric: Array, beta: float, radius: float) -> Array:
-    y = w - np.linalg.solve(metric, g) / beta
-    if y @ y <= radius * radius:
-        return y
-    return _nearest_in_metric(y, metric, radius)
 
 
 def _nearest_in_metric(y: Array, metric: Array, radius: float) -> Array:

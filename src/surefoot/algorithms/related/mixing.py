@@ -47,11 +47,11 @@ class Mixing(CostsOnly[MixtureState]):
 
     def first_state(self, x1: Array) -> MixtureState:
         states = tuple(expert.init(x1) for expert in self.experts)
-        return MixtureState(x1, states, np.zeros((*x1.shape[:-1], len(states))))
+        return MixtureState(x1, states, np.zeros(len(states)))
 
     def next_state(self, state: MixtureState, grad: Array) -> MixtureState:
         _, states, log_weights = state
-        losses = np.stack([np.vecdot(grad, own.x) for own in states], axis=-1)
+        losses = np.array([np.vecdot(grad, own.x) for own in states])
         log_weights = log_weights - self.rate * losses
         each = zip(self.experts, states, strict=True)
         states = tuple(self._step_expert(expert, own, grad) for expert, own in each)
@@ -63,16 +63,16 @@ def mix(log_weights: Array, points: list[Array]) -> Array:
     """Return the mean of the experts' points by their weights.
 
     Args:
-        log_weights: ``(N,)``, or ``(B, N)`` for a batch; any constant may be added.
+        log_weights: ``(N,)``; any constant may be added.
         points: N points.
 
     Example:
         >>> mix(np.array([0.0, np.log(3.0)]), [np.array([0.0]), np.array([1.0])])
         array([0.75])
     """
-    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    shares = weights / weights.sum(axis=-1, keepdims=True)
-    return np.vecdot(shares[..., None, :], np.stack(points, axis=-1))
+    weights = np.exp(log_weights - log_weights.max())
+    shares = weights / weights.sum()
+    return np.vecdot(shares, np.stack(points, axis=-1))
 
 
 class MixingTheorem(KnownHorizon):

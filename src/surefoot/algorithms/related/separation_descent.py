@@ -48,7 +48,7 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     """
 
     state = SeparationDescentState
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(separations=2, numpy_only=True)
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(separations=2, numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Garber and Kretzu, COLT 2022", "derived here")
 
     separation: Separation = anything("a separation oracle")
@@ -63,16 +63,18 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
         return {"separation": separation_of(domain)}
 
     def first_state(self, x1: Array) -> SeparationDescentState:
-        map_runs(self._must_be_inside, (x1,))
+        if self.separation(x1) is not None:
+            raise InvalidValueError(f"x1 must be in the feasible set, got {x1!r}")
         return super().first_state(x1)
 
     def next_state(self, state: SeparationDescentState, grad: Array) -> SeparationDescentState:
         x, cuts = state
         y = self.domain.project(x - self.eta * grad)
-        x, more = map_runs(self._cut_back, (y,), self.depth)
+        x, more = self._cut_back(y)
         return SeparationDescentState(x, cuts + more)
 
-    def _cut_back(self, y: Array, depth: float) -> tuple[Array, float]:
+    def _cut_back(self, y: Array) -> tuple[Array, float]:
+        depth = float(self.depth)
         # A cut brings y nearer to a point of the set by the depth, squared; so there are no more.
         most = (2 * float(np.max(self.domain.radius)) / depth) ** 2 + 1
         cuts = 0.0
@@ -92,11 +94,6 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
                     f"got an oracle that separates after {cuts:.0f} cuts of one round"
                 )
         return y, cuts
-
-    def _must_be_inside(self, x: Array) -> Array:
-        if self.separation(x) is not None:
-            raise InvalidValueError(f"x1 must be in the feasible set, got {x!r}")
-        return x
 
     known_horizon = Tuning(lambda: SeparationTheorem)
     deep_cuts = Tuning(lambda: SeparationTheorem, deep=True)

@@ -22,7 +22,7 @@ class YiState(NamedTuple):
 class Proximal(OneConstraint[S]):
     """A rule whose step is a proximal one, with a penalty on the violation."""
 
-    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True)
+    needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True, one_run=True)
 
     prox: Prox = anything("a proximal oracle")
     domain: Ball = projectable()
@@ -36,10 +36,8 @@ class Proximal(OneConstraint[S]):
         self, x: Array, grad: Array, g: Number, s: Array, weight: Number, alpha: Number
     ) -> Array:
         r"""Return :math:`\arg\min \langle\nabla, y\rangle + w[g(y)]_+ + \alpha\|y - x\|^2`."""
-        return map_runs(self._prox, (x - grad / (2 * alpha), x, s), g, weight, alpha)
-
-    def _prox(self, y: Array, x: Array, s: Array, g: float, weight: float, alpha: float) -> Array:
-        return self.prox(y, weight, alpha, float(self.domain.radius), Linearised(x, g, s))
+        y, radius = x - grad / (2 * alpha), float(self.domain.radius)
+        return self.prox(y, weight, alpha, radius, Linearised(x, g, s))
 
 
 class Yi(Proximal[YiState]):
@@ -200,7 +198,9 @@ class TrackingPenalty(Mixing):
     """
 
     kind = Yi
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(proxes=8, work="d log T", numpy_only=True)
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(
+        proxes=8, work="d log T", numpy_only=True, one_run=True
+    )
     source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
 
     def __post_init__(self) -> None:
@@ -212,7 +212,7 @@ class TrackingPenalty(Mixing):
                 )
 
     def _step_expert(self, copy: Yi, own: State, gradient: Array) -> Any:
-        g = map_runs(copy.prox.violation, (own.x,))  # type: ignore[attr-defined]
+        g = copy.prox.violation(own.x)  # type: ignore[attr-defined]
         return copy.update(own, Feedback(gradient, g, 0.0 * own.x))
 
     def _snap(self, x: Array) -> Array:
