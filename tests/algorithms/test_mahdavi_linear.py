@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import MahdaviLinear
-from surefoot.algorithms.related.mahdavi import MahdaviLinearState
+from surefoot.algorithms.related.mahdavi import LinearState
 from surefoot.problems.constraints import Affine, PlayedOnly
 from surefoot.problems.costs import Linear
 
@@ -16,7 +16,7 @@ X = np.array([0.2, -0.1])
 
 def test_one_step_by_hand():
     player = MahdaviLinear(eta=0.1, rows=1, domain=Ball(3.0))
-    state = MahdaviLinearState(X, np.array([0.6, 0.4]), np.array([0.3]))
+    state = LinearState(X, np.array([0.6, 0.4]), np.array([0.3]))
     # 3 x_1 - 4 x_2 <= 0.5: 0.5 at x and -0.3 at z, so lambda = 0.27 and mu = 0.35
     seen = Feedback(np.array([-1.0, 2.0]), np.array([0.5]), A[:1])
     after = player.update(state, seen)
@@ -75,7 +75,7 @@ vectors = st.tuples(numbers, numbers).map(np.array)
 def test_actions_and_centres_stay_in_the_ball_and_multipliers_above_0(grad, z, mu):
     ball = Ball(2.0)
     player = MahdaviLinear(eta=0.2, rows=3, domain=ball)
-    state = MahdaviLinearState(X, ball.project(z), mu)
+    state = LinearState(X, ball.project(z), mu)
     after = player.update(state, Feedback(grad, A @ X - B, A))
     assert ball.contains(after.x)
     assert ball.contains(after.z)

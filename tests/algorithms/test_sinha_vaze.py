@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Constants, Feedback
 from surefoot.algorithms import SinhaVaze, SinhaVazeConvex, SinhaVazeStronglyConvex, StrongSinhaVaze
-from surefoot.algorithms.related.sinha_vaze import SinhaVazeState, StrongSinhaVazeState
+from surefoot.algorithms.related.sinha_vaze import SinhaVazeState, StrongState
 
 BALL = Ball(3.0)
 CONVEX = SinhaVaze(scale=0.5, rate=0.25, diameter=6.0, domain=BALL)
@@ -70,7 +70,7 @@ def test_a_broken_premise_does_not_make_the_penalty_infinite():
 
 def test_one_strongly_convex_step_with_a_violation_by_hand():
     # The third round: Q = 1.5 + 0.5, h = (-3, 8) + (2 * 2/2) (2, -1) = (1, 6), step 1/12
-    new = STRONG.update(StrongSinhaVazeState(X, 1.5, 2.0), Feedback(GRAD, 0.5, S))
+    new = STRONG.update(StrongState(X, 1.5, 2.0), Feedback(GRAD, 0.5, S))
     assert (new.queue, new.rounds) == (2.0, 3.0)
     assert new.x == pytest.approx([1 - 1 / 12, -0.5 - 6 / 12], rel=1e-15)
 

@@ -40,7 +40,6 @@ class CertifiedPFS(Name):
         array([0.158114, 0.25    ])
     """
 
-    needs: ClassVar[Needs] = Needs()
     parts: ClassVar[Parts] = (Descent, regions.CertifiedLength)
 
     @classmethod

@@ -219,9 +219,8 @@ class CostProbing(Wrapper):
         r"""Return what was seen of g, with :math:`\rho` added."""
         if seen.constraint_value is None:
             return Feedback(action=seen.action)
-        return seen._replace(
-            constraint_value=seen.constraint_value + rho, cost_value=None, direction=None
-        )
+        g = seen.constraint_value + rho
+        return seen._replace(constraint_value=g, cost_value=None, direction=None)
 
     def _play(
         self,
@@ -376,6 +375,5 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
         T, c, G = np.asarray(t, dtype=np.float64), self.constants, self._G_f
         kappa = self._G_g * c.reach / self._slack
         learnt = 2 * self.dimension * self.each.regret_bound(np.ceil(0.5 * (T + 1)))
-        return np.minimum(
-            self._at_worst(t), learnt + (1.5 + kappa) * self.length * G * T + 8 * c.R * G
-        )
+        probed = (1.5 + kappa) * self.length * G * T
+        return np.minimum(self._at_worst(t), learnt + probed + 8 * c.R * G)

@@ -223,9 +223,8 @@ class Measuring(Wrapper):
             return region
         reason = "nothing was read, and the action stays, which was certified before"
         bound = min(state.bound, 0.0)
-        return regions.OnePoint(state.rounds, state.x, bound, self.errors, reason).within(
-            seen.within
-        )
+        here = regions.OnePoint(state.rounds, state.x, bound, self.errors, reason)
+        return here.within(seen.within)
 
     def _region(self, state: MeasuringState, room: float, seen: Feedback) -> regions.Region:
         """Return what is certified around the base, from its value and a slope with its error."""
@@ -304,7 +303,7 @@ class ValuesAveraging(WrapperName):
         array([0.3, 0.4])
     """
 
-    needs: ClassVar[Needs] = Needs(constraint_subgradients=0, numpy_only=True, one_run=True)
+    needs: ClassVar[Needs] = CertifiedDualAveraging.needs._replace(constraint_subgradients=0)
     parts: ClassVar[Parts] = CertifiedDualAveraging.parts
     wrapper = Measuring
     inner = CertifiedDualAveraging

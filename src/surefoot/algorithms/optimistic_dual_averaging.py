@@ -7,7 +7,7 @@ from surefoot.algorithms.toolkit import *
 __all__ = ["Forecasts", "OptimisticDualAveraging"]
 
 
-class OptimisticDualAveragingState(NamedTuple):
+class OptimisticState(NamedTuple):
     """What the next round needs.
 
     Attributes:
@@ -25,7 +25,7 @@ class OptimisticDualAveragingState(NamedTuple):
     squares: Number
 
 
-class OptimisticDualAveraging(Projecting[OptimisticDualAveragingState]):
+class OptimisticDualAveraging(Projecting[OptimisticState]):
     r"""Dual averaging that adds a forecast :math:`m_{t+1}` of the next gradient to the sum.
 
     .. math::
@@ -56,15 +56,13 @@ class OptimisticDualAveraging(Projecting[OptimisticDualAveragingState]):
     Reference: Rakhlin and Sridharan, COLT 2013.
     """
 
-    state = OptimisticDualAveragingState
+    state = OptimisticState
     source: ClassVar[Source] = Source("Rakhlin and Sridharan, COLT 2013", "derived here")
 
-    def first_state(self, x1: Array) -> OptimisticDualAveragingState:
-        return OptimisticDualAveragingState(x1, x1, 0.0 * x1, 0.0 * x1, number_like(x1, 0.0))
+    def first_state(self, x1: Array) -> OptimisticState:
+        return OptimisticState(x1, x1, 0.0 * x1, 0.0 * x1, number_like(x1, 0.0))
 
-    def step(
-        self, state: OptimisticDualAveragingState, feedback: Feedback
-    ) -> tuple[OptimisticDualAveragingState, Info]:
+    def step(self, state: OptimisticState, feedback: Feedback) -> tuple[OptimisticState, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         grad = checks.read_gradient(state.x, feedback)
         hint = feedback.hint
@@ -73,15 +71,13 @@ class OptimisticDualAveraging(Projecting[OptimisticDualAveragingState]):
         hint = where(dot(hint, hint) < math.inf, hint, grad)
         return self.next_state(state, grad, hint), NOTHING
 
-    def next_state(
-        self, state: OptimisticDualAveragingState, grad: Array, hint: Array
-    ) -> OptimisticDualAveragingState:
+    def next_state(self, state: OptimisticState, grad: Array, hint: Array) -> OptimisticState:
         start, gradients, error = state.start, state.gradients + grad, grad - state.forecast
         squares = state.squares + dot(error, error)
         forecast = where(squares > 0, hint, 0.0 * start)
         eta = self.eta / sqrt(where(squares > 0, squares, number_like(start, 1.0)))
         x = self.domain.project(start - eta * (gradients + forecast))
-        return OptimisticDualAveragingState(x, start, gradients, forecast, squares)
+        return OptimisticState(x, start, gradients, forecast, squares)
 
     adaptive = Tuning(lambda: Forecasts)
 

@@ -242,9 +242,8 @@ class SlowDrift(KnownHorizon, StrictStart):
         r"""The tightening :math:`(G_g/\xi)(\eta G_f + \nu/\sigma)`."""
         # Where there is no bound to minimise, as if each set were to be tightened by itself.
         cost = 1 / self.sigma if self._common is None else self.cost
-        length = self.constants.R * math.sqrt(
-            2 / ((0.5 + cost / self._step) * self.horizon)
-        )  # eta G_f
+        # eta G_f
+        length = self.constants.R * math.sqrt(2 / ((0.5 + cost / self._step) * self.horizon))
         return min(self.level, (length + self.drift / self.sigma) / self._step)
 
     @property

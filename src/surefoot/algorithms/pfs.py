@@ -43,7 +43,6 @@ class PFS(Algorithm):
     Reference: Hutchinson and Alizadeh, ICML 2025, Algorithm 1.
     """
 
-    needs: ClassVar[Needs] = Needs()
     source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025")
 
     eta: Real = positive()
@@ -244,9 +243,8 @@ class Corollary1(_Corollary):
     @property
     def rho(self) -> float:
         r"""The tightening :math:`\min(\alpha, \epsilon)/\sqrt T`."""
-        return min(self.constants.require("start_slack", "epsilon", by=self.name)) / math.sqrt(
-            self.horizon
-        )
+        level = min(self.constants.require("start_slack", "epsilon", by=self.name))
+        return level / math.sqrt(self.horizon)
 
     @property
     def eta(self) -> float:
@@ -276,6 +274,10 @@ class Corollary2(_Corollary):
     name: ClassVar[str] = "Corollary 2 (corrected)"
 
     @property
+    def _epsilon(self) -> float:
+        return self.constants.require("epsilon", by=self.name)[0]
+
+    @property
     def kind(self) -> Kind:
         """After t0, or every round if the start's slack is known to reach rho."""
         return self.theorem.kind
@@ -290,8 +292,7 @@ class Corollary2(_Corollary):
     @property
     def rho(self) -> float:
         r"""The tightening :math:`\epsilon/\sqrt T`."""
-        (epsilon,) = self.constants.require("epsilon", by=self.name)
-        return epsilon / math.sqrt(self.horizon)
+        return self._epsilon / math.sqrt(self.horizon)
 
     @property
     def eta(self) -> float:
@@ -301,17 +302,15 @@ class Corollary2(_Corollary):
     @property
     def first_feasible(self) -> int:
         r"""The round :math:`t_0`, rounded up."""
-        R, G_g, sigma, epsilon = self.constants.require(
-            "R", "G_g", "sigma", "epsilon", by=self.name
-        )
-        logarithm = math.log(4 * G_g * R * math.sqrt(self.horizon) / epsilon)
+        R, G_g, sigma = self.constants.R, self._G_g, self.theorem._sigma
+        logarithm = math.log(4 * G_g * R * math.sqrt(self.horizon) / self._epsilon)
         return 1 + max(0, math.ceil(2 * (G_g / sigma) ** 2 * logarithm))
 
     @property
     def is_cumulative(self) -> bool:
         r"""Whether :math:`\sum_t g(x_t) \le 0` is promised too, because T is large enough."""
-        R, G_g, epsilon = self.constants.require("R", "G_g", "epsilon", by=self.name)
-        return math.sqrt(self.horizon) >= 4 * R * G_g / (epsilon * self.constants.xi)
+        R, G_g = self.constants.R, self._G_g
+        return math.sqrt(self.horizon) >= 4 * R * G_g / (self._epsilon * self.constants.xi)
 
 
 class Corollary3(_Corollary):
@@ -327,6 +326,7 @@ class Corollary3(_Corollary):
     name: ClassVar[str] = "Corollary 3"
     kind: ClassVar[Kind] = "bounded"
     violation_exponent: ClassVar[float] = 0.5
+    rho: ClassVar[float] = 0.0
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return Theorem 1's, and their sum: a geometric series and t times a constant."""
@@ -337,11 +337,6 @@ class Corollary3(_Corollary):
         fading = self._G_g * self.theorem.start_distance * series
         hard = fading + self.theorem.drift * t
         return super().bounds(t) | {"soft": hard, "hard": hard}
-
-    @property
-    def rho(self) -> float:
-        """Zero; nothing is tightened."""
-        return 0.0
 
     @property
     def eta(self) -> float:

@@ -144,10 +144,8 @@ class Probing(Wrapper):
 
     def _length(self, region: regions.Region) -> float:
         """Return how far a probe goes: further where values err, but never far."""
-        r = max(region.radius, 0.0)
-        return float(
-            max(self.probe * r, min(8 * region.errors.value / self.knowledge.G_g, 0.25 * r))
-        )
+        r, noisy = max(region.radius, 0.0), 8 * region.errors.value / self.knowledge.G_g
+        return float(max(self.probe * r, min(noisy, 0.25 * r)))
 
 
 class ValuesFollower(WrapperName):
@@ -167,9 +165,7 @@ class ValuesFollower(WrapperName):
         array([0. , 0.5])
     """
 
-    needs: ClassVar[Needs] = Needs(
-        constraint_subgradients=0, work="K d", numpy_only=True, one_run=True
-    )
+    needs: ClassVar[Needs] = LeaderFollower.needs._replace(constraint_subgradients=0)
     parts: ClassVar[Parts] = LeaderFollower.parts
     wrapper = Probing
     inner = LeaderFollower

@@ -7,14 +7,14 @@ from surefoot.sets import Simplex
 __all__ = ["EntropicDualAveraging", "EntropicTheorem"]
 
 
-class EntropicDualAveragingState(NamedTuple):
+class EntropicState(NamedTuple):
     """The action to play, and the sum of the gradients."""
 
     x: Array
     gradients: Array
 
 
-class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
+class EntropicDualAveraging(CostsOnly[EntropicState]):
     r"""Dual averaging with the entropy on a simplex: exponentiated gradients.
 
     .. math:: x_{t+1,i} \propto \exp\Big(-\eta \sum_{s \le t} \nabla_i f_s(x_s)\Big),
@@ -37,7 +37,7 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
     Reference: Kivinen and Warmuth, Information and Computation 1997.
     """
 
-    state = EntropicDualAveragingState
+    state = EntropicState
     needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
     source: ClassVar[Source] = Source("Kivinen and Warmuth, Information and Computation 1997")
 
@@ -50,12 +50,10 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
         if not isinstance(domain, Simplex) or domain.filled:
             raise InvalidValueError(f"domain must be a Simplex that is not filled, got {domain!r}")
 
-    def first_state(self, x1: Array) -> EntropicDualAveragingState:
-        return EntropicDualAveragingState(x1, 0.0 * x1)
+    def first_state(self, x1: Array) -> EntropicState:
+        return EntropicState(x1, 0.0 * x1)
 
-    def next_state(
-        self, state: EntropicDualAveragingState, grad: Array
-    ) -> EntropicDualAveragingState:
+    def next_state(self, state: EntropicState, grad: Array) -> EntropicState:
         gradients = state.gradients + grad
         gradients = clean(gradients, self.domain.dimension, "the sum of the gradients")
         xp = namespace(gradients)
@@ -63,7 +61,7 @@ class EntropicDualAveraging(CostsOnly[EntropicDualAveragingState]):
         best = xp.min(gradients, axis=-1, keepdims=True)
         weights = exp(-self.eta * (gradients - best))
         total = xp.sum(weights, axis=-1, keepdims=True)
-        return EntropicDualAveragingState(self.domain.total * (weights / total), gradients)
+        return EntropicState(self.domain.total * (weights / total), gradients)
 
     fixed = Tuning(lambda: EntropicTheorem)
 

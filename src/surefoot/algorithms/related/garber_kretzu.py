@@ -359,9 +359,7 @@ class TrackingBlocks(Mixing):
     """
 
     kind = GarberKretzu
-    needs: ClassVar[Needs] = COSTS_ONLY._replace(
-        linear_minimisations=2, work="d log T", numpy_only=True, one_run=True
-    )
+    needs: ClassVar[Needs] = GarberKretzu.needs._replace(work="d log T")
     source: ClassVar[Source] = Source("Wang et al., AAAI 2024", "derived here")
 
     def _step_expert(self, expert: GarberKretzu, own: State, gradient: Array) -> Any:
@@ -425,10 +423,8 @@ class TrackingTheorem(OnBounded, MixingTheorem):
         return self.diameter
 
     def _expert_bounds(self, t: Number, path: Number) -> list[Array]:
-        return [self._expert_bound(expert, t, path) for expert in self.experts]
-
-    def _expert_bound(self, expert: BlockLength, t: Number, path: Number) -> Array:
-        (b, eta, c), G_f = expert, self._G_f
-        far = self.diameter + c
-        start = (far**2 + 2 * far * path) / (2 * eta)
-        return start + (eta / 2 * b * G_f**2 + c * G_f) * t + b * G_f * path
+        D, G_f, bounds = self.diameter, self._G_f, []
+        for b, eta, c in self.experts:
+            start = ((D + c) ** 2 + 2 * (D + c) * path) / (2 * eta)
+            bounds.append(start + (eta / 2 * b * G_f**2 + c * G_f) * t + b * G_f * path)
+        return bounds

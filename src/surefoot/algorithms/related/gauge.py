@@ -517,7 +517,7 @@ def _nearest_in_metric(y: Array, metric: Array, radius: float) -> Array:
     return v * min(1.0, radius * (1 - 1e-15) / math.sqrt(float(v @ v)))
 
 
-class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
+class GaugeNewtonTheorem(GaugedForHorizon):
     r"""The online Newton step: the condition number is added to the root of T, not multiplied.
 
     With :math:`L = 1 + d\ln(1 + T/d)`, D the diameter of K and
@@ -551,7 +551,6 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
     """
 
     name: ClassVar[str] = "Gauge with an online Newton step (the rate of Mhammedi 2024)"
-    regret_exponent: ClassVar[float] = 0.5
 
     dimension: int = count()
 
@@ -581,9 +580,8 @@ class GaugeNewtonTheorem(GaugedTheorem, ForHorizon):
     def beta(self) -> float:
         r"""The weight :math:`\min\{1/(G_f(1+\kappa)\max(D_0, R)), \sqrt{L/(2T)}/(G_fD)\}`."""
         steep = 1 / (self.slope * max(self.reach, self.constants.R))
-        return min(
-            steep, math.sqrt(self.log_term / (2 * self.horizon)) / (self._G_f * self.diameter)
-        )
+        usual = math.sqrt(self.log_term / (2 * self.horizon)) / (self._G_f * self.diameter)
+        return min(steep, usual)
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`L/(2\beta) + \beta G_f^2D^2t` plus the oracle's error."""

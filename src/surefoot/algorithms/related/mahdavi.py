@@ -279,11 +279,8 @@ class MahdaviNoViolation(_Regularised):
 
     def _shift(self, horizon: int) -> float:
         D_0, _, both = self._sizes()
-        F = self._F
-        b = math.sqrt(2 * (F + D_0 * both)) * math.sqrt(
-            self._delta(horizon) * D_0 / both + both / D_0
-        )
-        return b / math.sqrt(math.sqrt(horizon))
+        ascent = math.sqrt(self._delta(horizon) * D_0 / both + both / D_0)
+        return math.sqrt(2 * (self._F + D_0 * both)) * ascent / math.sqrt(math.sqrt(horizon))
 
     @property
     def gamma(self) -> float:
@@ -312,7 +309,7 @@ class MahdaviNoViolation(_Regularised):
         return (*super().premises, near)
 
 
-class MahdaviLinearState(NamedTuple):
+class LinearState(NamedTuple):
     """The action to play, a prediction; and what it was predicted from.
 
     Attributes:
@@ -326,7 +323,7 @@ class MahdaviLinearState(NamedTuple):
     mu: Array
 
 
-class MahdaviLinear(Multiplying[MahdaviLinearState]):
+class MahdaviLinear(Multiplying[LinearState]):
     r"""Descent and ascent that predict the part of the next gradient that the constraints make.
 
     For linear constraints :math:`Ax \le b` the coupling of actions and multipliers is known
@@ -366,23 +363,21 @@ class MahdaviLinear(Multiplying[MahdaviLinearState]):
     derived here to have the same rates, see :class:`surefoot.algorithms.MahdaviLinearBalanced`.
     """
 
-    state = MahdaviLinearState
+    state = LinearState
     source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
 
     eta: Real = positive()
     domain: Region = projectable()
 
-    def first_state(self, x1: Array) -> MahdaviLinearState:
-        return MahdaviLinearState(x1, x1, self._zeros(x1))
+    def first_state(self, x1: Array) -> LinearState:
+        return LinearState(x1, x1, self._zeros(x1))
 
-    def next_state(
-        self, state: MahdaviLinearState, grad: Array, g: Array, A: Array
-    ) -> MahdaviLinearState:
+    def next_state(self, state: LinearState, grad: Array, g: Array, A: Array) -> LinearState:
         x, z, mu = state
         multipliers = positive_part(mu + self.eta * (g + rows_dot(A, z - x)))
         z = self.domain.project(z - self.eta * (grad + combine(multipliers, A)))
         mu = positive_part(mu + self.eta * g)
-        return MahdaviLinearState(self.domain.project(z - self.eta * combine(mu, A)), z, mu)
+        return LinearState(self.domain.project(z - self.eta * combine(mu, A)), z, mu)
 
     balanced = Tuning(lambda: MahdaviLinearBalanced, "operator_norm")
 
@@ -439,9 +434,7 @@ class MahdaviLinearBalanced(KnownHorizon, EachRow):
     @property
     def eta(self) -> float:
         r"""The step size :math:`\min\{1/(\sqrt2\|A\|),\ (D_0/G_f)T^{-1/3}\}`."""
-        size = self.operator_norm
-        if size is None:
-            size = math.sqrt(self.rows) * self._G_g
+        size = self.operator_norm or math.sqrt(self.rows) * self._G_g
         usual = self._D_0 / (self._G_f * math.pow(self.horizon, 1 / 3))
         return min(1 / (math.sqrt(2) * size), usual)
 
@@ -452,5 +445,5 @@ class MahdaviLinearBalanced(KnownHorizon, EachRow):
 
     def _row_bound(self, t: Number) -> Array:
         r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
-        F = self._F
-        return np.sqrt(2 * (F * as_floats(t) + self.regret_bound(t))) / math.sqrt(self.eta)
+        budget = self._F * as_floats(t) + self.regret_bound(t)
+        return np.sqrt(2 * budget) / math.sqrt(self.eta)

@@ -168,10 +168,11 @@ class SeparationTheorem(AroundBall, ForHorizon):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`D_0^2/(2\eta) + (\eta/2)(1+2\kappa)G_f^2t`."""
-        return descent_bound(t, self.eta, self.constants.reach, math.sqrt(self._growth) * self._G_f)
+        return self._bound(t, self.constants.reach)
 
     def interval_bound(self, length: Number) -> Array:
         r"""Bound the regret over any interval: :math:`2R^2/\eta + (\eta/2)(1+2\kappa)G_f^2|I|`."""
-        return descent_bound(
-            length, self.eta, 2 * self.constants.R, math.sqrt(self._growth) * self._G_f
-        )
+        return self._bound(length, 2 * self.constants.R)
+
+    def _bound(self, t: Number, distance: float) -> Array:
+        return descent_bound(t, self.eta, distance, math.sqrt(self._growth) * self._G_f)

@@ -80,7 +80,7 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
     convex = Tuning(lambda: SinhaVazeConvex)
 
 
-class StrongSinhaVazeState(NamedTuple):
+class StrongState(NamedTuple):
     """What the next round needs.
 
     Attributes:
@@ -94,7 +94,7 @@ class StrongSinhaVazeState(NamedTuple):
     rounds: Number = 0.0
 
 
-class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
+class StrongSinhaVaze(OneConstraint[StrongState]):
     r"""Descent on strongly convex costs plus a penalty in proportion to the violations so far.
 
     .. math::
@@ -116,27 +116,25 @@ class StrongSinhaVaze(OneConstraint[StrongSinhaVazeState]):
         >>> state = player.init(np.array([0.0, 0.5]))
         >>> seen = Feedback(np.array([-1.0, -2.0]), 0.25, np.array([0.0, 2.0]))
         >>> player.update(state, seen)
-        StrongSinhaVazeState(x=array([0.25, 0.5 ]), queue=0.25, rounds=1.0)
+        StrongState(x=array([0.25, 0.5 ]), queue=0.25, rounds=1.0)
 
     Reference: Sinha and Vaze, NeurIPS 2024 (arXiv 2310.18955); the constants of V as derived with
     the theorem.
     """
 
-    state = StrongSinhaVazeState
+    state = StrongState
     source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
 
     V: Real = positive()
     strong_convexity: Real = positive()
     domain: Region = projectable()
 
-    def next_state(
-        self, state: StrongSinhaVazeState, grad: Array, g: Number, s: Array
-    ) -> StrongSinhaVazeState:
+    def next_state(self, state: StrongState, grad: Array, g: Number, s: Array) -> StrongState:
         x, queue, played = state
         queue, t = positive_part(queue + maximum(g, 0.0)), played + 1.0
         h = grad + where(g > 0, 2 * queue / self.V, 0.0 * queue) * s
         new = self.domain.project(x - h / (self.strong_convexity * t))
-        return StrongSinhaVazeState(new, queue, t)
+        return StrongState(new, queue, t)
 
     strongly_convex = Tuning(lambda: SinhaVazeStronglyConvex)
 

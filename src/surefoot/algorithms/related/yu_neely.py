@@ -156,9 +156,8 @@ class YuNeelyTheorem(RowsApart):
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\alpha D_0^2 + G_f^2t/(2\sqrt T)`."""
-        return self.alpha * self._D_0**2 + self._G_f**2 / (2 * math.sqrt(self.horizon)) * as_floats(
-            t
-        )
+        each = self._G_f**2 / (2 * math.sqrt(self.horizon))
+        return self.alpha * self._D_0**2 + each * as_floats(t)
 
     @property
     def _limit(self) -> float:
@@ -167,8 +166,7 @@ class YuNeelyTheorem(RowsApart):
         root, values = math.sqrt(self.horizon), math.sqrt(self.rows) * D_g
         c = self._F + G_f**2 / (2 * root)
         spread = (self.lipschitz**2 + 1) * (2 * self.constants.R) ** 2
-        queue = math.sqrt(
-            (values + c / (self.slack * root)) ** 2 + spread + 2 * c / root + values**2
-        )
+        steady = (values + c / (self.slack * root)) ** 2
+        queue = math.sqrt(steady + spread + 2 * c / root + values**2)
         slack = self.constants.start_slack
         return queue + (D_g if slack is None else -slack)
