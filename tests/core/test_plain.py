@@ -71,6 +71,11 @@ def test_numbers_arrays_and_tuples_keep_their_kind(value):
     np.testing.assert_equal(again, value)
 
 
+def test_finite_numbers_are_a_list_also_where_their_squares_are_not():
+    assert encode(np.array([3e200, -4e200])) == [3e200, -4e200]
+    assert encode(np.array([3e200, math.inf]))["array"] == [3e200, {"number": "inf"}]
+
+
 def test_an_array_of_any_length_is_part_of_the_digest():
     one, other = np.zeros(20), np.zeros(20)
     other[17] = 1e-300

@@ -144,7 +144,8 @@ def _encode_numbers(value: Array) -> Data:
         return whole | {"type": str(value.dtype)}
     if isinstance(value, np.ndarray):
         is_list = value.dtype == np.float64 and value.ndim and value.size
-        if is_list and math.isfinite(np.vdot(value, value)):
+        # The square of finite numbers may be infinite; where it is not, the second need not be.
+        if is_list and (math.isfinite(np.vdot(value, value)) or np.isfinite(value).all()):
             return value.tolist()
         if value.dtype.kind not in "biuf":
             raise NotPlainError(f"an array of {value.dtype} cannot be stored as plain data")
