@@ -48,7 +48,7 @@ from surefoot.regions.anchor import Anchor
 from surefoot.regions.hull import RUNGS, Ladder
 from surefoot.sets import Ball, Box
 
-__all__ = ["Compiled", "KernelInfo", "KernelState", "Rule", "describe", "sizes", "step_in_place"]
+__all__ = ["Compiled", "KernelInfo", "KernelState", "Rule", "describe_domain", "step_in_place"]
 
 PROPOSERS: dict[type[Any], int] = {Proposals: 0, Leader: 1, Descent: 2, Averaging: 3}
 KNOWLEDGE: dict[type[Any], int] = {
@@ -70,62 +70,37 @@ OUT = 25
 
 
 def describe(player: Certified, d: int) -> dict[str, Any] | None:
-    """Return the fields of ``sf_rule`` in a dimension; None where the kernel has no such pair."""
+    """Return the fields of ``sf_rule`` in a dimension, for C to judge; None where it has none."""
     proposer, knowledge = player.proposer, player.knowledge
     if type(proposer) not in PROPOSERS or type(knowledge) not in KNOWLEDGE or player.ramp:
         return None
     fields = {"d": d, "rows": knowledge.row_count, "proposer": PROPOSERS[type(proposer)]}
     fields["knowledge"] = KNOWLEDGE[type(knowledge)]
-    parts = [_domain(knowledge.domain, d), _knowledge(knowledge), _proposer(proposer, knowledge, d)]
+    known = describe_domain(knowledge.domain, d)
+    parts = [known, _knowledge(knowledge), _proposer(proposer, knowledge, d)]
     for part in parts:
         if part is None:
             return None
         fields |= part
     numbers = [value for name, value in fields.items() if name not in VECTORS]
     is_one = all(isinstance(value, (int, float)) for value in numbers)
-    return fields if is_one and _is_here(fields) else None
+    return fields if is_one else None
 
 
-def _is_here(fields: dict[str, Any]) -> bool:
-    """Return whether the kernel has the pair: ``sf_is_here`` in words of Python."""
-    proposer, knowledge, domain = (fields[n] for n in ("proposer", "knowledge", "domain"))
-    if proposer == 1 and not (knowledge == 0 and domain):
-        return False
-    if proposer == 3 and knowledge < 2:
-        return False
-    exact, steers = fields["slope_error"] == 0, fields["slope_error"] == math.inf
-    fits = _bounds(fields) * fields["d"] <= 2**28
-    return (True, domain > 0, exact and domain < 2, fits and not steers)[knowledge]
-
-
-def _bounds(fields: dict[str, Any]) -> int:
-    """Return how many bounds a search in rows has, at most."""
-    bounds: int = fields["rows"] + (0, 1, 2 * fields["d"])[fields["domain"]]
-    return bounds
-
-
-def _domain(domain: Any, d: int) -> dict[str, Any] | None:
+def describe_domain(domain: Any, d: int) -> dict[str, Any] | None:
+    """Return the fields of a known set; None where the kernel has no such set."""
     if domain is None:
         return {"domain": 0}
     if type(domain) not in (Ball, Box) or domain.dimension not in (None, d):
         return None
-    if isinstance(domain, Ball) and isinstance(domain.radius, float):
-        inner = float(domain._inner(np.zeros(d)))
-        known = {"domain": 1, "radius": domain.radius, "inner": inner, "centre": domain.centre}
-        return known | {
-            "middle": domain.centre,
-            "around": domain.radius,
-            "diameter": domain.diameter,
-        }
-    if isinstance(domain, Box) and isinstance(domain.lower, np.ndarray):
-        ball = domain.bounding_ball()
-        known = {"domain": 2, "lower": domain.lower, "upper": domain.upper}
-        return known | {
-            "middle": ball.centre,
-            "around": ball.radius,
-            "diameter": bounded_diameter(domain),
-        }
-    return None
+    ball = domain if isinstance(domain, Ball) else domain.bounding_ball()
+    if not isinstance(ball.radius, float):
+        return None
+    known = {"middle": ball.centre, "around": ball.radius, "diameter": bounded_diameter(domain)}
+    if isinstance(domain, Box):
+        return known | {"domain": 2, "lower": domain.lower, "upper": domain.upper}
+    inner = float(ball._inner(np.zeros(d)))
+    return known | {"domain": 1, "radius": ball.radius, "inner": inner, "centre": ball.centre}
 
 
 def _knowledge(knowledge: Any) -> dict[str, Any] | None:
@@ -174,35 +149,6 @@ def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
     }
 
 
-def sizes(fields: dict[str, Any]) -> tuple[int, int]:
-    """Return how many doubles a state and the scratch memory of a rule have, as C counts them."""
-    memory, learner, normals = _lengths(fields)
-    head = fields["d"] + memory + learner
-    vectors = 80 * fields["d"] + 24 * fields.get("cuts", 0) + 24 * fields["rows"]
-    return head + normals, head + vectors + _search_size(fields)
-
-
-def _search_size(fields: dict[str, Any]) -> int:
-    """Return how many doubles a search in rows takes."""
-    if fields["knowledge"] != KNOWLEDGE[CurvatureRows]:
-        return 0
-    d, m, n = int(fields["d"]), int(fields["rows"]), _bounds(fields)
-    k = min(n, d) + 1
-    return n * (3 * d + 16) + k * (d + k + 6) + 18 * d + 4 * m
-
-
-def _lengths(fields: dict[str, Any]) -> tuple[int, int, int]:
-    """Return the doubles of a memory, and those of a learner without the normals and of these."""
-    d, m, K = fields["d"], fields["rows"], fields.get("cuts", 0)
-    curved = 6 + 2 * d + 3 * m + m * d
-    memory = (1 + (3 + RUNGS) * (d + 2), 11 + 5 * d, curved, curved)[fields["knowledge"]]
-    n = 1 if fields.get("strong_convexity") else 4
-    leader = 11 + (3 + n) * d + 5 * n + (2 + n) * K
-    far = fields.get("points", 0)
-    learner = (0, leader, 2, 3 + d + 2 * far * d + 4 * far)[fields["proposer"]]
-    return memory, learner, K * d
-
-
 # --- states ---------------------------------------------------------------------------------------
 
 
@@ -230,20 +176,20 @@ class Rule:
     Args:
         player: the pair.
         fields: of ``sf_rule``.
-        made: what the extension made of them: the rule, the doubles of a state and of its head.
+        made: what the extension made of them: the rule, the doubles of a state, those before the
+            learner's, and those of the scratch memory.
     """
 
     def __init__(
-        self, player: Certified, fields: dict[str, Any], made: tuple[Any, int, int]
+        self, player: Certified, fields: dict[str, Any], made: tuple[Any, int, int, int]
     ) -> None:
         self.player, self.fields = player, fields
-        self.handle, self.size, head = made
+        self.handle, self.size, self.learner, self.scratch = made
         self.d, self.cuts, self.rows = fields["d"], fields.get("cuts", 0), fields["rows"]
         self.leaders = fields.get("points") or (1 if fields.get("strong_convexity") else 4)
         kinds = (fields["proposer"], fields["knowledge"])
         self.layout = (*kinds, self.d, self.cuts, self.rows, self.leaders)
         self.out = OUT + 3 * self.d + self.rows
-        self.learner, self.normals = self.d + _lengths(fields)[0], head
 
     def __reduce__(self) -> Any:
         return make_rule, (self.player, self.d)

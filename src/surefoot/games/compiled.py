@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import algorithms as rules
+from surefoot.algorithms.compiled import describe_domain
 from surefoot.algorithms.related.gauge import Gauged
 from surefoot.algorithms.related.lagrangian import Multiplying
 from surefoot.core.algorithm import own_domain
-from surefoot.core.types import Array, Number, needs_of
+from surefoot.core.types import Array, needs_of
 from surefoot.games.game import Game, Played
 from surefoot.games.record import block_length
 from surefoot.kernel.games import NOTHING, PARAMETERS, CompiledGame, is_available
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
-from surefoot.sets import Ball, Box
 from surefoot.sets.oracles import RowsGauge
 
 # The number of a rule in kernel/c/games.h, and its parameters in the order there.
@@ -56,7 +56,6 @@ _CONSTRAINTS: dict[type[Any], int] = {
     EllipsoidNorm: 3,
     QuadraticForm: 4,
 }
-_DOMAINS: dict[type[Any], int] = {type(None): 0, Ball: 1, Box: 2}
 _LONGEST = 16_384
 """Rounds of a block, at most."""
 
@@ -88,7 +87,7 @@ class _Player(NamedTuple):
 
     rule: int
     domain: int
-    limits: tuple[Array, Array, Array, Array]
+    limits: tuple[Array, ...]
     numbers: list[float]
     rows: int | None
     certified: Any = None
@@ -133,7 +132,8 @@ def _player(algorithm: Any, d: int) -> _Player | None:
     if type(algorithm) is rules.Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
     domain = own_domain(algorithm)
-    if type(algorithm) not in _RULES or type(domain) not in _DOMAINS:
+    known = describe_domain(domain, d)
+    if type(algorithm) not in _RULES or known is None:
         return None
     faces = NOTHING
     if isinstance(algorithm, Gauged):
@@ -141,13 +141,14 @@ def _player(algorithm: Any, d: int) -> _Player | None:
             return None
         faces = algorithm.gauge.rows
     code, names = _RULES[type(algorithm)]
-    radii, limits = _measure_domain(domain, d)
+    radii = (known.get("radius", 0.0), known.get("inner", 0.0))
+    limits = [_or_nothing(known.get(name)) for name in ("centre", "lower", "upper")]
     numbers = [tightening, *radii, *(attrgetter(name)(algorithm) or 0.0 for name in names)]
     if not all(isinstance(number, (int, float)) for number in numbers):
         return None  # a column of numbers is for a batch
     numbers += [0.0] * (3 + PARAMETERS - len(numbers))
     rows = algorithm.rows if isinstance(algorithm, Multiplying) else None
-    return _Player(code, _DOMAINS[type(domain)], (*limits, faces), numbers, rows)
+    return _Player(code, known["domain"], (*limits, faces), numbers, rows)
 
 
 def _certified_player(algorithm: rules.Certified, d: int) -> _Player | None:
@@ -156,18 +157,6 @@ def _certified_player(algorithm: rules.Certified, d: int) -> _Player | None:
         return None
     rows = None if rule.rows == 1 else rule.rows  # one row is the largest of any number
     return _Player(0, 0, (NOTHING,) * 4, [0.0] * (3 + PARAMETERS), rows, rule)
-
-
-def _measure_domain(
-    domain: Ball | Box | None, d: int
-) -> tuple[tuple[Number, Number], tuple[Array, Array, Array]]:
-    """Return radius and inner radius of a domain, and its centre, lower and upper limits."""
-    if isinstance(domain, Ball):
-        inner = domain._inner(np.zeros(d))
-        return (domain.radius, inner), (_or_nothing(domain.centre), NOTHING, NOTHING)
-    if isinstance(domain, Box):
-        return (0.0, 0.0), (NOTHING, domain.lower, domain.upper)
-    return (0.0, 0.0), (NOTHING, NOTHING, NOTHING)
 
 
 def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | None:

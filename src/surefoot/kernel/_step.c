@@ -106,7 +106,8 @@ static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
     return !PyErr_Occurred();
 }
 
-/* make(fields) -> capsule, doubles of a state, doubles of its head; None where it is not here. */
+/* make(fields) -> capsule, doubles of a state, of what is before the learner, of the scratch;
+   None where the rule is not here. */
 static PyObject *make(PyObject *self, PyObject *fields)
 {
     (void)self;
@@ -141,8 +142,9 @@ static PyObject *make(PyObject *self, PyObject *fields)
         free_handle(handle);
         return NULL;
     }
-    return Py_BuildValue("Nnn", capsule, (Py_ssize_t)handle->state,
-                         (Py_ssize_t)sf_head_size(rule));
+    return Py_BuildValue("Nnnn", capsule, (Py_ssize_t)handle->state,
+                         (Py_ssize_t)(rule->d + sf_memory_size(rule)),
+                         (Py_ssize_t)handle->scratch);
 }
 
 /* Write what a step knew: SF_OUT numbers, then wanted, found and weights. */

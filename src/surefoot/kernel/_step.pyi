@@ -2,7 +2,7 @@
 
 from typing import Any
 
-def make(fields: dict[str, Any], /) -> tuple[Any, int, int] | None: ...
+def make(fields: dict[str, Any], /) -> tuple[Any, int, int, int] | None: ...
 def step(
     rule: Any,
     block: Any,

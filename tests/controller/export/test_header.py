@@ -294,8 +294,8 @@ def test_dimension_name_and_start_are_checked(words, said):
         c_header(player, **words)
 
 
-def test_vectors_need_the_kernel():
-    with kernel.engine("python"), pytest.raises(SurefootError, match="need the compiled kernel"):
+def test_an_export_needs_the_kernel():
+    with kernel.engine("python"), pytest.raises(SurefootError, match="needs the compiled kernel"):
         c_vectors(exported.PLAYERS["CertifiedPFS"], 2)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.algorithms import Certified, Tuned
-from surefoot.algorithms.compiled import VECTORS, describe, sizes
+from surefoot.algorithms.compiled import VECTORS, Rule
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable
@@ -37,7 +37,8 @@ def c_header(
     It is the text that the compiled kernel is made of, with the sizes as constants and a rule
     filled in: compiled without contraction of floating-point expressions (``-ffp-contract=off``),
     by any compiler and with any optimisation but ``-ffast-math``, it gives bit for bit what the
-    kernel gives. The header needs the C library's ``sqrt`` and nothing else.
+    kernel gives. The header needs the C library's ``sqrt`` and nothing else; the compiled kernel is
+    needed to write it.
 
     Args:
         player: a certified pair that the kernel has (``player.engine`` says so), or one with its
@@ -52,13 +53,14 @@ def c_header(
         >>> "static const limiter_rule limiter_player = {" in text
         True
     """
-    algorithm, fields = _read(player, dimension)
+    rule = _read(player, dimension)
+    algorithm, fields = rule.player, rule.fields
     if not _NAME.fullmatch(str(name)):
         raise InvalidValueError(f"name must be a C identifier, got {checks.repr_line(name)}")
     d, cuts = fields["d"], fields.get("cuts", 0)
-    state, scratch = sizes(fields)
     defines = [("D", d, "the length of an action"), ("K", cuts, "how many cuts are remembered")]
-    defines += [("STATE", state, "doubles of a state"), ("SCRATCH", scratch, "and of the scratch")]
+    defines += [("STATE", rule.size, "doubles of a state")]
+    defines += [("SCRATCH", rule.scratch, "and of the scratch")]
     lines = [f"#define SF_{word} {number} /* {why} */" for word, number, why in defines]
     if start is not None:
         x1 = checks.to_vector(start, "start", length=d)
@@ -84,7 +86,7 @@ def c_vectors(
     """Return a C99 header with rounds and the bits that the step of :func:`c_header` gives there.
 
     It is included after the other: ``NAME_test_vectors()`` plays the rounds and returns 0, or the
-    first round whose action or bound has other bits. The compiled kernel is needed to write it.
+    first round whose action or bound has other bits.
 
     Args:
         player: that of the other header.
@@ -92,9 +94,9 @@ def c_vectors(
         name: what every name begins with.
         start: the first action; the middle of the domain, or 0, unless given.
     """
-    algorithm, fields = _read(player, dimension)
-    if kernel.compiled() is None:
-        raise InvalidValueError("test vectors need the compiled kernel, which was not built")
+    rule = _read(player, dimension)
+    algorithm: Any = rule.player
+    fields = rule.fields
     d, m, middle = fields["d"], fields["rows"], fields.get("middle")
     x1 = np.zeros(d) if middle is None else middle
     x1 = x1 if start is None else checks.to_vector(start, "start", length=d)
@@ -141,12 +143,15 @@ class _Limit:
         return told, np.array([0.9 * self.steep * (far - self.size)]), s[None]
 
 
-def _read(player: Any, dimension: int) -> tuple[Any, PlainTable]:
-    """Return a player and its rule, or refuse it in one sentence."""
+def _read(player: Any, dimension: int) -> Rule:
+    """Return the rule of a player, or refuse it in one sentence."""
+    if kernel.compiled() is None:
+        raise InvalidValueError("an export needs the compiled kernel: " + kernel.sentence())
     algorithm = player.algorithm if isinstance(player, Tuned) else player
     d = checks.positive_int(dimension, "dimension")
-    fields = describe(algorithm, d) if isinstance(algorithm, Certified) else None
-    if fields is None:
+    is_pair = isinstance(algorithm, Certified)
+    rule: Rule | None = algorithm.compiled.rule(algorithm, np.zeros(d)) if is_pair else None
+    if rule is None:
         raise InvalidValueError(
             "player must be one that the kernel has, to be exported: a LeaderFollower, "
             "CertifiedPFS, SafetyFilter, or RegionFilter on a hull, in a ball or box; a "
@@ -154,7 +159,7 @@ def _read(player: Any, dimension: int) -> tuple[Any, PlainTable]:
             "a box or without a known set, or on one curvature with exact slopes and no box; "
             f"got {checks.repr_line(algorithm)}"
         )
-    return algorithm, fields
+    return rule
 
 
 # --- text -----------------------------------------------------------------------------------------
