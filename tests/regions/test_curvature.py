@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Ball
-from surefoot.regions import Curvature, CurvatureRows, EmptyRegionError, Errors
+from surefoot.regions import Curvature, CurvatureRows, EmptyRegionError, Errors, Reading
 from surefoot.regions.curvature import draw_along_slope, project_onto_ball
+from surefoot.regions.nearest import project_onto_bounds
 from surefoot.sets import Box
 
 from ._seen import see, suspects
@@ -326,3 +327,21 @@ def test_the_normal_of_a_region_with_a_slope_error_bounds_what_a_feasible_point_
         bent, loose = region.normal_error(found.weights, q)
         gained = 0.5 * float(bent) * float((x - u) @ (x - u) - (q - u) @ (q - u)) + float(loose)
         assert float((w - q) @ (q - u)) >= -gained
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 1.0, 3.0])
+def test_where_the_slope_errs_the_point_is_the_nearest_of_all_that_are_certified(share):
+    rng = np.random.default_rng(6)
+    for _ in range(100):
+        d, g = int(rng.integers(1, 5)), -float(10 ** rng.uniform(-3, 1))
+        x, s = rng.normal(size=d), rng.normal(size=d) * 10 ** rng.uniform(-2, 1)
+        errors = Errors(slope=share * float(np.linalg.norm(s)))
+        known = Curvature(beta=float(10 ** rng.uniform(-1, 1)), reach=1e3, errors=errors)
+        memory = known.observe(known.init(x), Reading(x, g, s, errors))
+        region = known.region(memory, errors)
+        w = x + rng.normal(size=d) * 10 ** rng.uniform(-2, 3)
+        p = region.nearest(w)
+        assert region.contains(p)
+        best = x + project_onto_bounds(w - x, region.as_bounds())[0]
+        lost = np.linalg.norm(p - w) - np.linalg.norm(best - w)
+        assert lost <= 1e-4 * np.linalg.norm(best - x)  # both keep the margin of a large reach

@@ -95,8 +95,8 @@ __all__ = [
 
 TRIES = 3
 """A far point loses digits in the first projection; the second starts where they are not lost."""
-LENGTHS = 8
-"""How many lengths are tried at the most where the slope errs."""
+LENGTHS = 26
+"""How many lengths are tried where the slope errs: then a millionth of the length is left."""
 SHORTEST = 1e-12
 """A length relative to the reach, at which the error of the slope is below every margin."""
 
@@ -577,38 +577,25 @@ class CurvatureRegion(Region):
         return Projection(point, weights, where(good, 0.0 * drawn, drawn))
 
     def _search_lengths(self, w: Array, search: Search) -> tuple[Projection, Array]:
-        """Return the best answer of balls in the region, each for the length of the last answer.
+        r"""Return the answer of the ball that is nearest to w, and whether it is certified.
 
-        And whether it is certified.
+        The bounds of the balls are convex in length and point together, so that what is taken off
+        w is convex in the length: it falls while the answer is longer than that, and rises then. A
+        ball is empty where :math:`2(\beta + \tau/\ell)(h + \tau\ell/2) > \|s\|^2`, whose left side
+        is least at :math:`\ell^2 = 2h/\beta`.
         """
-        ball = self.ball
-        low, high = nonempty_lengths(ball.up, ball.squared, ball.beta, self.slope_error)
-        length = norm(w - self.x)
-        # At both ends the ball is a point, which no search from an uncertified x gets away from.
-        inside = maximum(minimum(length, 0.5 * high), 2.0 * low)
-        between = sqrt(low * maximum(minimum(high, 4.0 * low), 0.0 * low))
-        inside = where(4.0 * low > high, between, inside)
-        length = where(low > 0, inside, length)
-        shortest = SHORTEST * self.reach + 0.0 * length
-        best, sure = None, False
+        here, high = self.ball, 2.0 * self.reach + norm(self.x)
+        low = SHORTEST * high
         for _ in range(LENGTHS):
-            length = maximum(minimum(maximum(length, low), high), shortest)
-            found = search(self.ball_of(length), w)
-            fine = self.holds(found.point)
-            last, length = length, norm(found.point - self.x)
-            if best is None:
-                best, sure = found, fine
-            else:
-                nearer = norm(found.point - w) <= norm(best.point - w)
-                better = fine & (nearer | (sure ^ True))  # not sure: a bool, or a column of them
-                best = Projection(*(where(better, a, b) for a, b in zip(found, best, strict=True)))
-                sure = sure | fine
-            # Any length is safe; a millionth more of it is not worth another search.
-            is_known = isinstance(length, (float, np.ndarray))
-            if is_known and np.all(abs(length - last) <= 1e-6 * last):
-                break
-        assert best is not None
-        return best, sure
+            length = sqrt(low * high)
+            ball = self.ball_of(length)
+            found = search(ball, w)
+            empty = 2.0 * ball.beta * ball.up > ball.squared
+            more = (norm(found.point - self.x) > length) | (
+                empty & (here.beta * length * length < 2.0 * here.up)
+            )
+            low, high = where(more, length, low), where(more, high, length)
+        return found, self.holds(found.point)
 
     def as_bounds(self) -> Bounds:
         """Return the bound of one NumPy run."""
@@ -813,33 +800,3 @@ def draw_along_slope(
     z = -2 * c / where(root > 0, root, math.inf)
     off = maximum(a - z, 0.0 * a)
     return w - off * unit, where(size > 0, off / below, 0.0 * off)
-
-
-def nonempty_lengths(
-    up: Number, squared: Number, beta: Number, tau: Number
-) -> tuple[Number, Number]:
-    r"""Return the least and the largest length whose ball is not empty; they cross where none is.
-
-    It is not empty where :math:`\|s\|^2 \ge 2(\beta + \tau/\ell)(h + \tau\ell/2)`, that is
-    :math:`\beta\tau\ell^2 + (2\beta h + \tau^2 - \|s\|^2)\ell + 2\tau h \le 0`.
-
-    Args:
-        up: h.
-        squared: the inner product of s with itself.
-        beta: the curvature.
-        tau: the error of the slope.
-
-    Example:
-        >>> nonempty_lengths(0.25, 4.0, 1.0, 1.0)
-        (0.21922359359558485, 2.2807764064044154)
-    """
-    a, b, c = beta * tau, 2 * beta * up + tau * tau - squared, 2 * tau * up
-    root = sqrt(maximum(b * b - 4 * a * c, 0.0 * b))
-    # The form of each root that loses no digits.
-    q = 0.5 * (where(b < 0, root - b, 0.0 * root) + where(b < 0, 0.0 * root, -b - root))
-    one = where(a > 0, q / where(a > 0, a, 1.0), math.inf + 0.0 * q)
-    other = where(q == 0, 0.0 * q, c / where(q == 0, 1.0, q))
-    # b < 0: q > 0, `one` is the larger root; else q <= 0 and `other` is, where h < 0.
-    low = where(b < 0, maximum(other, 0.0 + 0.0 * other), 0.0 * other)
-    high = where(b < 0, one, other)
-    return low, where(b * b >= 4 * a * c, high, -1.0 + 0.0 * b)

@@ -30,10 +30,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from surefoot.core.arrays import dot, norm
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.points import UNIT, snap_inside
 from surefoot.core.types import Array
-from surefoot.core.types import Region as Set
 from surefoot.regions.errors import EmptyRegionError
 from surefoot.sets import Ball, Box
 from surefoot.sets._active_set import project_halfspaces
@@ -170,9 +168,6 @@ class KnownSets:
 
     def __init__(self, *sets: Any) -> None:
         self.sets: tuple[Any, ...] = tuple(known for known in sets if known is not None)
-        for known in self.sets:
-            if not isinstance(known, Set) or isinstance(known, type):
-                raise InvalidValueError(f"within must be a set with a projection, got {known!r}")
 
     def __bool__(self) -> bool:
         return bool(self.sets)
