@@ -43,7 +43,7 @@ def _rows(target: Target) -> CurvatureRows:
         beta=float(np.max(g.row_curvatures(domain))),
         rows=g.rows,
         reach=_reach(target),
-        errors=Errors(evaluation=float(np.max(g.row_errors(domain)))),
+        errors=Errors(evaluation=float(g.evaluation_error(domain) or 0.0)),
     )
 
 

@@ -18,7 +18,7 @@ from surefoot import (
 from surefoot.core import checks
 from surefoot.problems import constraints
 from surefoot.problems.costs import FromFunctions, Linear, Quadratic
-from surefoot.sets import Box, Ellipsoid, Halfspace, L1Ball, Polytope, Slab
+from surefoot.sets import Box, Ellipsoid, Halfspace, L1Ball, Polytope
 
 EYE = np.eye(2)
 VECTORS = {
@@ -26,7 +26,6 @@ VECTORS = {
     "Box": lambda v: Box(v, [9.0, 9.0]).lower,
     "Halfspace": lambda v: Halfspace(v, 1.0).normal,
     "L1Ball": lambda v: L1Ball(1.0, v).centre,
-    "Slab": lambda v: Slab(v, -1.0, 1.0).normal,
     "Ellipsoid": lambda v: Ellipsoid(EYE, v).centre,
     "Polytope": lambda v: Polytope(EYE, v).b,
     "Affine": lambda v: constraints.Affine(EYE, v).b,

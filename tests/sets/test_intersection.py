@@ -11,10 +11,11 @@ from surefoot.algorithms import OGD
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Linear
-from surefoot.sets import Box, Ellipsoid, Halfspace, Intersection, Polytope, Simplex, Slab
+from surefoot.sets import Box, Ellipsoid, Halfspace, Intersection, Polytope, Simplex
 
 RNG = np.random.default_rng(23)
-FAIR = Intersection([Ball(1.0), Slab([1.0, -1.0], -0.2, 0.2)], [0.0, 0.0])
+SLAB = (Halfspace([1.0, -1.0], 0.2), Halfspace([-1.0, 1.0], 0.2))
+FAIR = Intersection([Ball(1.0), *SLAB], [0.0, 0.0])
 
 
 def lens(d, rng):
@@ -26,7 +27,8 @@ def lens(d, rng):
         (
             Ball(1.0, inner + 0.6 * rng.normal(size=d) / d),
             Box(inner - rng.uniform(0.1, 0.8, d), inner + rng.uniform(0.1, 0.8, d)),
-            Slab(a, middle - 0.2, middle + 0.3),
+            Halfspace(a, middle + 0.3),
+            Halfspace(-a, 0.2 - middle),
         ),
         inner,
     )
@@ -131,7 +133,7 @@ def test_what_it_cannot_do_is_said():
 
 
 def test_it_is_compared_printed_and_pickled_by_value():
-    same = Intersection([Ball(1.0), Slab([1.0, -1.0], -0.2, 0.2)], [0.0, 0.0])
+    same = Intersection([Ball(1.0), *SLAB], [0.0, 0.0])
     assert same == FAIR
     assert pickle.loads(pickle.dumps(FAIR)) == FAIR
     assert repr(FAIR).startswith("Intersection(sets=(Ball(radius=1.0")

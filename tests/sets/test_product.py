@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.sets import Ball, Box, Ellipsoid, L1Ball, Polytope, Product, Simplex, Slab
+from surefoot.sets import Ball, Box, Ellipsoid, Halfspace, L1Ball, Polytope, Product, Simplex
 
 from .laws import BackendLaws, Case, Laws, agree_with_clarabel
 
@@ -74,12 +74,12 @@ def test_sizes_are_those_of_the_sets_that_know_them():
 
 def test_diameters_add_as_the_sides_of_a_right_angle():
     assert Product([Ball(1.5), Box([0.0], [4.0])], [3, 1]).diameter == 5.0
-    assert Product([Ball(1.5), Slab([1.0, 0.0], 0.0, 4.0)], [3, 2]).diameter == math.inf
+    assert Product([Ball(1.5), Halfspace([1.0, 0.0], 4.0)], [3, 2]).diameter == math.inf
 
 
 def test_a_part_without_a_linear_minimum_says_so():
-    with pytest.raises(ValueError, match="got a Slab"):
-        Product([Simplex(2), Slab([1.0, 0.0], 0.0, 1.0)]).minimize_linear(np.ones(4))
+    with pytest.raises(ValueError, match="got a Halfspace"):
+        Product([Simplex(2), Halfspace([1.0, 0.0], 1.0)]).minimize_linear(np.ones(4))
 
 
 def test_a_polytope_may_be_a_part():

@@ -108,7 +108,6 @@ class Bounded(Protocol):
 
     def bounding_ball(self) -> Any:
         """Return a ball that holds the set."""
-        ...
 
 
 class ConvexSet(Declared, kw_only=False):

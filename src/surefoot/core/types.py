@@ -37,7 +37,6 @@ class HasArray(Protocol):
 
     def __array__(self, *args: Array, **kwargs: Array) -> Array:
         """Return the numbers as an array of NumPy."""
-        ...
 
 
 # What a caller may give where an array is wanted, and where a number is: for a type checker and
@@ -182,7 +181,6 @@ class State(Protocol):
     @property
     def x(self) -> Array:
         """The action to play next."""
-        ...
 
 
 @runtime_checkable
@@ -191,11 +189,9 @@ class Player(Protocol):
 
     def init(self, x1: Array) -> RuleState:
         """Return the state before the first round, with ``x1`` as its action."""
-        ...
 
     def step(self, state: RuleState, feedback: Feedback) -> tuple[RuleState, Info]:
         """Return the state after a round, and what the step knew."""
-        ...
 
 
 class Certificate(Protocol):
@@ -207,17 +203,14 @@ class Certificate(Protocol):
     @property
     def round(self) -> int:
         """The round that was played."""
-        ...
 
     @property
     def cut(self) -> bool:
         """Whether a half-space or a region changed the proposed action."""
-        ...
 
     @property
     def bound(self) -> float:
         """The largest value that g can have at the next action."""
-        ...
 
 
 class Info(NamedTuple):
@@ -266,11 +259,9 @@ class RegretObserver(Protocol):
 
     def after(self, info: Info) -> RegretObserver:
         """Return the sums with one more round, from what its step knew."""
-        ...
 
     def bound(self, algorithm: Player, state: RuleState) -> float:
         """Return an upper bound on the regret of the rounds so far."""
-        ...
 
 
 @runtime_checkable
@@ -279,15 +270,12 @@ class Region(Protocol):
 
     def project(self, x: Array) -> Array:
         """Return the nearest point of the set."""
-        ...
 
     def contains(self, x: Array) -> Array:
         """Return whether x is in the set: a bool, or a column of bools."""
-        ...
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a point of the set where the inner product with c is smallest."""
-        ...
 
 
 @runtime_checkable
@@ -296,7 +284,6 @@ class Solving(Protocol):
 
     def nearest(self, x: Array) -> Array:
         """Return the nearest point with a bound on its error."""
-        ...
 
 
 @runtime_checkable
@@ -306,30 +293,23 @@ class CostStream(Protocol):
     @property
     def horizon(self) -> int:
         """The number of rounds."""
-        ...
 
     @property
     def runs(self) -> int | None:
         """The number of runs with their own streams; None if all runs share one."""
-        ...
 
     @property
     def dimension(self) -> int:
         """The length d of an action."""
-        ...
 
     def value(self, t: Index, x: Array) -> Number:
         """Return the cost of round t at x."""
-        ...
 
     def gradient(self, t: Index, x: Array) -> Array:
         """Return a (sub)gradient of the cost of round t at x."""
-        ...
 
     def rounds(self, start: int, stop: int) -> CostStream:
         """Return the stream of the rounds from start to stop - 1."""
-        ...
 
     def run(self, index: Index) -> CostStream:
         """Return the stream of one run, or of the runs of a slice or an array of indices."""
-        ...

@@ -10,17 +10,15 @@ from surefoot.core.arrays import (
     convert_like,
     dot,
     maximum,
-    minimum,
     namespace,
-    sqrt,
     to_numpy,
     where,
 )
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.points import UNIT, ConvexSet, check_length
+from surefoot.core.points import ConvexSet, check_length
 from surefoot.core.types import Array, Number
 
-__all__ = ["EmptyTighteningError", "Halfspace", "Slab", "project_halfspace"]
+__all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
 
 
 class EmptyTighteningError(SurefootError, ValueError):
@@ -87,25 +85,7 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
     )
 
 
-class _AcrossNormal(ConvexSet, kw_only=False):
-    """The points whose inner product with a normal is limited: a set without an end."""
-
-    normal: Array = parameters.normal()
-
-    @property
-    def dimension(self) -> int:
-        """The length of a point."""
-        return int(self.normal.shape[-1])
-
-    def minimize_linear(self, c: Array) -> Array:
-        """Raise: over a set without an end a linear function has in general no minimum."""
-        raise InvalidValueError(
-            f"minimize_linear must be given a bounded set, got a {type(self).__name__}: "
-            "intersect it with a ball or a box"
-        )
-
-
-class Halfspace(_AcrossNormal, kw_only=False):
+class Halfspace(ConvexSet, kw_only=False):
     r"""The half-space :math:`\{x : a^\top x \le b\}`.
 
     Args:
@@ -118,7 +98,13 @@ class Halfspace(_AcrossNormal, kw_only=False):
         array([3. , 0.5])
     """
 
+    normal: Array = parameters.normal()
     offset: Number = parameters.number()
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return int(self.normal.shape[-1])
 
     @property
     def diameter(self) -> float:
@@ -147,78 +133,12 @@ class Halfspace(_AcrossNormal, kw_only=False):
         r"""Return whether :math:`a^\top x \le b`, exactly."""
         return self.excess(x) <= 0
 
-
-class Slab(_AcrossNormal, kw_only=False):
-    r"""The slab :math:`\{x : l \le a^\top x \le u\}`.
-
-    Args:
-        normal: :math:`a \ne 0`.
-        lower: :math:`l`.
-        upper: :math:`u > l`.
-
-    Example:
-        >>> import numpy as np
-        >>> between = Slab([0.0, 2.0], lower=-3.0, upper=1.0)
-        >>> between.project(np.array([[3.0, 1.0], [4.0, -5.0], [0.5, 0.25]])).round(12)
-        array([[ 3.  ,  0.5 ], [ 4.  , -1.5 ], [ 0.5 ,  0.25]])
-    """
-
-    lower: Number = parameters.number()
-    upper: Number = parameters.number()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        both = isinstance(self.lower, float) and isinstance(self.upper, float)
-        if both and self.lower >= self.upper:
-            raise InvalidValueError(
-                f"upper must be above lower = {self.lower:g}, got {self.upper:g}: "
-                "a hyperplane is better parametrised than projected onto"
-            )
-
-    @property
-    def diameter(self) -> float:
-        """Infinite, except for one entry, where a slab is an interval."""
-        if self.dimension > 1:
-            return math.inf
-        return (float(self.upper) - float(self.lower)) / abs(float(self.normal[0]))
-
-    def _nearest(self, x: Array, inside: Array) -> Array:
-        r"""Return the nearest point: the part of x along a moves, the part across stays.
-
-        A point outside lands a rounding error inside, so that :meth:`contains` is true of it. If
-        the slab is thinner than the rounding of :math:`a^\top p`, no computed point is certain to
-        be inside: one run is refused and a run of a batch becomes NaN.
-        """
-        a = convert_like(self.normal, x)
-        value = dot(x, a)
-        squared = dot(a, a)
-        # Across a, twice: the first time leaves rounding of the size of x, which may be far away,
-        # the second only of the size of the part itself. A part that the second time more than
-        # halves was nothing but that rounding (Kahan's criterion), and is 0.
-        first = x - (value / squared) * a
-        across = first - (dot(first, a) / squared) * a
-        across = where(4.0 * dot(across, across) <= dot(first, first), 0.0 * across, across)
-        # With M = |a||across| + max(|l|, |u|): a'across is at most 2 (d + 3) u M, the point errs by
-        # 3 u M / |a|, and a'p, computed again, by (d + 1) u M; together less than the margin.
-        # The maximum is taken before the root: the derivative of the root at 0 is infinite.
-        length = sqrt(squared)
-        limit = maximum(abs(self.lower), abs(self.upper)) / length
-        size = length * (sqrt(maximum(dot(across, across), limit * limit)) + limit)
-        margin = (4 * self.dimension + 16) * UNIT * size
-        thick = 2.0 * margin <= self.upper - self.lower
-        if thick is False:
-            raise InvalidValueError(
-                f"upper - lower must be above {2 * margin:.1e}, the rounding of a'p at the "
-                f"projection p of this point, got {self.upper - self.lower:.1e}"
-            )
-        along = minimum(maximum(value, self.lower + margin), self.upper - margin)
-        return across + where(thick, along / squared, math.nan) * a
-
-    def contains(self, x: Array) -> Array:
-        r"""Return whether :math:`l \le a^\top x \le u`, exactly."""
-        x = check_length(x, self.dimension)
-        value = dot(x, convert_like(self.normal, x))
-        return (value >= self.lower) & (value <= self.upper)
+    def minimize_linear(self, c: Array) -> Array:
+        """Raise: over a set without an end a linear function has in general no minimum."""
+        raise InvalidValueError(
+            "minimize_linear must be given a bounded set, got a Halfspace: intersect it with a "
+            "ball or a box"
+        )
 
 
 def _like(a: Array, x: Array) -> Array:

@@ -56,8 +56,9 @@ class Intersection(Declared, kw_only=False):
         inner: a point of all of them, best well inside.
 
     Example:
-        >>> from surefoot.sets import Ball, Slab
-        >>> fair = Intersection([Ball(1.0), Slab([1.0, -1.0], -0.2, 0.2)], inner=[0.0, 0.0])
+        >>> from surefoot.sets import Ball, Halfspace
+        >>> slab = Halfspace([1.0, -1.0], 0.2), Halfspace([-1.0, 1.0], 0.2)
+        >>> fair = Intersection([Ball(1.0), *slab], inner=[0.0, 0.0])
         >>> found = fair.nearest(np.array([2.0, 0.5]))  # onto the corner that both have
         >>> found.point.round(6), fair.contains(found.point), found.error < 1e-6
         (array([0.8, 0.6]), True, True)

@@ -84,16 +84,13 @@ class Gauge(Protocol):
     @property
     def inner_radius(self) -> float:
         """The radius r of a ball around 0 that the set contains."""
-        ...
 
     @property
     def error(self) -> float:
         """The largest excess of the answer over the true gauge, relative to the point's own."""
-        ...
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
         """Return the gauge at w and a subgradient of it there; (0, 0) at 0."""
-        ...
 
 
 class BallGauge(Declared, kw_only=False):
@@ -297,7 +294,6 @@ class Prox(Protocol):
             radius: R.
             seen: what the round revealed; oracles of a fixed set do not look at it.
         """
-        ...
 
 
 @runtime_checkable
@@ -306,7 +302,6 @@ class SetProx(Prox, Protocol):
 
     def violation(self, x: Array) -> float:
         """Return the violation at a point."""
-        ...
 
 
 class _FreeProx(Declared, ABC, kw_only=False):
@@ -532,7 +527,6 @@ class Separation(Protocol):
         :math:`\langle a, y - z\rangle \ge c` for every z of the set; c = 0 where only the
         direction is known.
         """
-        ...
 
 
 class ConstraintSeparation(Declared, kw_only=False):

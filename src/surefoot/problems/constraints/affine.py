@@ -94,28 +94,24 @@ class LinearRows(Constraint):
 
     def subgradient_bound(self, domain: Ball) -> float:
         r"""Return the longest row: every subgradient is a convex combination of rows."""
-        return float(self.row_slopes(domain).max())
+        return float(self._lengths().max())
 
-    def row_slopes(self, domain: Ball) -> Array:
+    def _lengths(self) -> Array:
         """Return the norm of each row, rounded up: no computed norm is above it."""
         return bound_above(self.norms(), self.terms())
 
-    def row_errors(self, domain: Ball) -> Array:
-        r"""Return :math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain.
-
-        Of :math:`a_i^\top x` at most :math:`\gamma_d|a_i|^\top|x|`, of the difference with
-        :math:`b_i` once more. The subgradient is exact.
-        """
-        return row_errors(self.row_slopes(domain), self.b, domain, self.terms())
-
     def evaluation_error(self, domain: Ball) -> float:
-        """Return the largest error of a row that can be the largest on the domain.
+        r"""Return the largest error of a row that can be the largest on the domain.
 
         One that stays below another all over the domain, by more than both round, is never
-        returned, so a far limit beside near ones costs no digits.
+        returned, so a far limit beside near ones costs no digits. A row errs by at most
+        :math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain: of
+        :math:`a_i^\top x` by :math:`\gamma_d|a_i|^\top|x|`, of the difference with :math:`b_i`
+        once more. The subgradient is exact.
         """
-        values, errors = self._at_centre(domain), self.row_errors(domain)
-        spread = self.row_slopes(domain) * float(domain.radius)
+        values, lengths = self._at_centre(domain), self._lengths()
+        sizes = lengths * float(domain.reach_from_origin) + abs(self.b)
+        errors, spread = gamma(self.terms() + 2) * sizes, lengths * float(domain.radius)
         # The values are rounded too, hence twice the errors.
         lowest = (values - spread - 2 * errors).max()
         return float(errors[values + spread + 2 * errors >= lowest].max())
@@ -367,11 +363,6 @@ class SparseAffine(LinearRows, Declared, kw_only=False):
     def region(self) -> Polytope:
         """The polytope."""
         return Polytope(self.A, self.b)
-
-
-def row_errors(norms: Array, b: Array, domain: Ball, terms: int) -> Array:
-    """Return the rounding of each affine function, from their norms and offsets."""
-    return gamma(terms + 2) * (norms * float(domain.reach_from_origin) + abs(b))
 
 
 def _orthogonal_classes(A: Array) -> tuple[list[list[int]], float] | None:

@@ -25,7 +25,7 @@ class Constraint(ArrayFields, ABC):
     :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`, :attr:`interior`,
     :meth:`evaluation_error`, :meth:`curvature`; a field or property ``dimension`` where it knows
     the length of an action. One that is the largest of several keeps them apart in
-    :meth:`query_all`, :meth:`row_slopes`, :meth:`row_curvatures` and :meth:`row_errors`.
+    :meth:`query_all` and :meth:`row_curvatures`.
     """
 
     __slots__ = ()
@@ -115,22 +115,10 @@ class Constraint(ArrayFields, ABC):
         """
         return None
 
-    def row_slopes(self, domain: Ball) -> Array:
-        """Bound the subgradients of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
-        return self._rows_of(self.subgradient_bound(domain))
-
     def row_curvatures(self, domain: Ball | None = None) -> Array:
         """Bound the curvature of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
-        return self._rows_of(self.curvature(domain))
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Bound the rounding of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
-        return self._rows_of(self.evaluation_error(domain))
-
-    def _rows_of(self, bound: float | None) -> Array:
-        """Return the bound of the only row; inf for several rows that the class does not bound."""
-        known = bound is not None and self.rows == 1
-        return np.full(self.rows, bound if known else math.inf, dtype=np.float64)
+        beta = self.curvature(domain) if self.rows == 1 else None
+        return np.full(self.rows, math.inf if beta is None else beta, dtype=np.float64)
 
     @final
     def constants(

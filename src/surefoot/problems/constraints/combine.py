@@ -81,19 +81,9 @@ class Combined(Constraint):
         """Return the curvature of the only part; None for several, whose maximum has kinks."""
         return self.parts[0].curvature(domain) if len(self.parts) == 1 else None
 
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the row slopes of all parts, in order."""
-        return np.concatenate([part.row_slopes(domain) for part in self.parts])
-
     def row_curvatures(self, domain: Ball | None = None) -> Array:
         """Return the row curvatures of all parts, in order."""
         return np.concatenate([part.row_curvatures(domain) for part in self.parts])
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Return the row errors of all parts, in order."""
-        return np.concatenate(
-            [part.row_errors(domain.with_dimension(self.dimension)) for part in self.parts]
-        )
 
 
 class MaxOf(Combined, Declared, kw_only=False):
@@ -193,10 +183,6 @@ class Shifted(Combined, Declared, kw_only=False):
         """Return twice the constraint's own error, to cover rounding g, plus a rounding of rho."""
         own = self.constraint.evaluation_error(domain)
         return None if own is None else 2 * own + 2.0**-52 * abs(float(self.rho))
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Return the evaluation error of each row, derived as for the whole."""
-        return 2 * self.constraint.row_errors(domain) + 2.0**-52 * abs(float(self.rho))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
         r"""Return the constraint's own sigma at the shifted level.

@@ -235,17 +235,9 @@ class LinfNorm(PolyhedralNorm, kw_only=False):
         r"""Return :math:`\gamma_4(L + r)`: two differences; L is the largest distance to c."""
         return gamma(4) * (domain.reach(self.interior) + float(self.radius))
 
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return 1 for each face."""
-        return np.ones(self.rows)
-
     def row_curvatures(self, domain: Ball | None = None) -> Array:
         """Return 0 for each face: all are linear."""
         return np.zeros(self.rows)
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Return the error of the whole constraint for each face."""
-        return np.full(self.rows, self.evaluation_error(domain))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""Return :math:`1/\sqrt d`, attained at the corners.

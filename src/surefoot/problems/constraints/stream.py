@@ -12,7 +12,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, instance_of, replace_unchecked, vector
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Index, Number
-from surefoot.problems.constraints.affine import Affine, row_errors
+from surefoot.problems.constraints.affine import Affine
 from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.combine import Shifted, shift
 from surefoot.sets import Ball
@@ -47,16 +47,8 @@ class ConstraintStream(Declared, ABC, kw_only=False):
     def value_bound(self, domain: Ball, point: Array) -> float | None:
         """Return the largest absolute value of any row in any round; None if unknown."""
 
-    def row_slopes(self, domain: Ball) -> Array:
-        """Bound the subgradients of each row in every round, ``(m,)``; inf where not known."""
-        return np.full(self.rows, np.inf)
-
     def row_curvatures(self, domain: Ball | None = None) -> Array:
         """Bound the curvature of each row in every round, ``(m,)``; inf where not known."""
-        return np.full(self.rows, np.inf)
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Bound the rounding of each row in every round, ``(m,)``; inf where not known."""
         return np.full(self.rows, np.inf)
 
     @abstractmethod
@@ -115,10 +107,6 @@ class Drifting(ConstraintStream, kw_only=False):
         """The number of rows of the constraint."""
         return self.constraint.rows
 
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the row slopes of the constraint."""
-        return self.constraint.row_slopes(domain)
-
     def row_curvatures(self, domain: Ball | None = None) -> Array:
         """Return the row curvatures of the constraint."""
         return self.constraint.row_curvatures(domain)
@@ -127,10 +115,6 @@ class Drifting(ConstraintStream, kw_only=False):
         """Return the constraint's own bound plus the largest offset, up or down."""
         bound = self.constraint.value_bound(domain, point)
         return None if bound is None else bound + float(np.abs(self.offsets).max())
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Return the row errors of the constraint shifted by the largest offset."""
-        return shift(self.constraint, float(np.abs(self.offsets).max())).row_errors(domain)
 
     def at(self, t: Index) -> Shifted:
         """Return the constraint with the offset of round t."""
@@ -205,17 +189,9 @@ class AffineStream(ConstraintStream, kw_only=False):
         every = Affine(self.A.reshape(-1, self.dimension), self.b.ravel())
         return every.value_bound(domain)
 
-    def row_slopes(self, domain: Ball) -> Array:
-        """Return the largest norm over all rounds, for each row."""
-        return np.linalg.norm(self.A, axis=2).max(axis=0) * (1 + 2.0**-50)
-
     def row_curvatures(self, domain: Ball | None = None) -> Array:
         """Return 0 for each row: all are linear."""
         return np.zeros(self.rows)
-
-    def row_errors(self, domain: Ball) -> Array:
-        """Return the largest error over all rounds, for each row."""
-        return row_errors(self.row_slopes(domain), abs(self.b).max(axis=0), domain, self.dimension)
 
     def at(self, t: Index) -> Affine:
         """Return the rows of round t."""
