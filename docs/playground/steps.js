@@ -445,51 +445,91 @@ const Surefoot = (() => {
 
   // --- a constant that nobody knows: rule U ----------------------------------------------------------
 
-  /** The weights, of any sign, of the point nearest to 0 of the plane through one to three points. */
-  function nearestInPlane([first, ...others]) {
-    const [a, b] = others.map((point) => minus(point, first));
-    if (!a) return [1];
-    if (!b) {
-      const share = -dot(first, a) / dot(a, a);
-      return [1 - share, share];
+  const sumOf = (weights, values) => weights.reduce((sum, w, i) => sum + w * values[i], 0);
+  const products = (rows, v) => rows.map((row) => sumOf(row, v));
+
+  /** The weights of the vertex that reaches furthest: one ball, or two with no slack left. */
+  function furthest(reach, slack) {
+    const pick = (some, of) => some.reduce((best, i) => (of(i) > of(best) ? i : best), some[0]);
+    const all = slack.map((_, i) => i);
+    let [i, j] = [-1, pick(all, (k) => reach[k])];
+    if (slack[j] >= 0) return slack.map((_, k) => (k === j ? 1 : 0));
+    const [inside, outside] = [all.filter((k) => slack[k] >= 0), all.filter((k) => slack[k] < 0)];
+    const slope = (k, to) => (reach[k] - reach[to]) / (slack[k] - slack[to]);
+    for (let before = -1; before !== j; ) {
+      before = j;
+      i = pick(inside, (k) => slope(k, before));
+      j = pick(outside, (k) => -slope(k, i));
     }
-    const det = a[0] * b[1] - a[1] * b[0];
-    const one = (first[1] * b[0] - first[0] * b[1]) / det;
-    const two = (first[0] * a[1] - first[1] * a[0]) / det;
-    return [1 - one - two, one, two];
+    const share = (slack[i] / (slack[i] - slack[j])) * (1 - 80 * UNIT);
+    return slack.map((_, k) => (k === j ? share : k === i ? 1 - share : 0));
   }
 
-  /** The weights of the mean of points that is nearest to w: Wolfe's algorithm. */
-  function nearestMean(points, w, close) {
-    const off = points.map((point) => minus(point, w));
-    const squares = off.map((v) => dot(v, v));
-    let used = [squares.indexOf(Math.min(...squares))];
-    let shares = [1];
-    for (let k = 0; k < 300; k++) {
-      const here = combine(shares, used.map((i) => off[i]));
-      const ahead = off.map((v) => dot(v, here));
-      const best = ahead.indexOf(Math.min(...ahead));
-      if (norm(here) <= close / 16 || used.includes(best)) break;
-      if (dot(here, minus(here, off[best])) <= (close / 16) * norm(here)) break;
-      [used, shares] = [[...used, best], [...shares, 0]];
+  /** The shares, of any sign, of the least in the plane of points; or of one along the fall. */
+  function leastIn(points, radii, share) {
+    if (share.length === 1) return [1];
+    const ways = points.slice(1).map((p) => minus(p, points[0]));
+    const more = radii.slice(1).map((r) => r - radii[0]);
+    const [x, y] = [ways.map((way) => way[0]), ways.map((way) => way[1])];
+    const [xx, xy, yy] = [sumOf(x, x), sumOf(x, y), sumOf(y, y)];
+    const [det, small] = [xx * yy - xy * xy, 1e-11 * Math.sqrt(xx + yy)];
+    const flat = ways.length === 1 || det <= (1e-11 * (xx + yy)) ** 2;
+    const inverse = ways.map(([p, q]) =>
+      flat ? [p / (xx + yy), q / (xx + yy)] : [(yy * p - xy * q) / det, (xx * q - xy * p) / det],
+    );
+    const a = combine(more, inverse);
+    const left = more.map((v, k) => v - dot(ways[k], a));
+    const isLeft = (flat || ways.length > 2) && left.some((v) => Math.abs(v) > small);
+    const whole = (others) => [-others.reduce((sum, v) => sum + v, 0), ...others];
+    if (dot(a, a) < 1 && !isLeft) {
+      const across = minus(points[0], combine(products(inverse, points[0]), ways));
+      const end = along([-points[0][0], -points[0][1]], norm(across) / Math.sqrt(1 - dot(a, a)), a);
+      const others = whole(products(inverse, end));
+      return [1 + others[0], ...others.slice(1)];
+    }
+    const change = whole(isLeft ? left : products(inverse, a));
+    const ends = share.map((v, k) => (change[k] < 0 ? v / -change[k] : Infinity));
+    return share.map((v, k) => v + 2 * Math.min(...ends) * change[k]);
+  }
+
+  /** The weights of the ball nearest to w, of the means of balls that have a slack of at least 0. */
+  function meanBall(w, centres, radii, slack) {
+    const off = centres.map((x) => minus(x, w));
+    const gaps = off.map((v, i) => norm(v) - radii[i]);
+    const close = 10 * UNIT * Math.max(...gaps.map(Math.abs));
+    const open = gaps.map((gap, i) => (slack[i] >= 0 ? gap : Infinity));
+    const first = open.indexOf(Math.min(...open));
+    let [vertices, share] = [[radii.map((_, i) => (i === first ? 1 : 0))], [1]];
+    let [best, before] = [vertices[0], Infinity];
+    for (let k = 0; k < 200; k++) {
+      const weights = radii.map((_, i) => vertices.reduce((sum, v, m) => sum + share[m] * v[i], 0));
+      const here = combine(weights, off);
+      const far = norm(here);
+      const gap = far - sumOf(weights, radii);
+      if (gap < before) best = weights;
+      if (gap <= close || gap >= before) break;
+      before = gap;
+      const reach = off.map((v, i) => radii[i] - dot(v, here) / far);
+      const vertex = furthest(reach, slack);
+      if (sumOf(vertex, reach) + gap <= close) break;
+      [vertices, share] = [[...vertices, vertex], [...share, 0]];
       for (;;) {
-        const found = nearestInPlane(used.map((i) => off[i]));
-        if (found.every((v) => v > 0)) {
-          shares = found;
+        const points = vertices.map((v) => combine(v, off));
+        const found = leastIn(points, products(vertices, radii), share);
+        const ratio = found.map((v, i) => (v <= 0 ? share[i] / Math.max(share[i] - v, 1e-300) : Infinity));
+        const least = Math.min(...ratio);
+        if (least === Infinity) {
+          share = found;
           break;
         }
-        const ratio = found.map((v, i) =>
-          v > 0 ? Infinity : shares[i] / Math.max(shares[i] - v, 1e-300),
-        );
-        const least = Math.min(...ratio);
-        const first = ratio.indexOf(least);
-        shares = shares.map((v, i) => (i === first ? 0 : v + least * (found[i] - v)));
-        const keep = shares.map((v) => v > 0);
-        [used, shares] = [used, shares].map((list) => list.filter((_, i) => keep[i]));
+        const gone = ratio.indexOf(least);
+        share = share.map((v, i) => (i === gone ? 0 : v + least * (found[i] - v)));
+        vertices = vertices.filter((_, i) => share[i] > 0);
+        share = share.filter((v) => v > 0);
       }
     }
-    const total = shares.reduce((sum, v) => sum + v, 0);
-    return points.map((_, i) => (used.includes(i) ? shares[used.indexOf(i)] / total : 0));
+    const total = best.reduce((sum, v) => sum + v, 0);
+    return best.map((v) => v / total);
   }
 
   /** Means of the actions that a hull remembers, whose values have a mean of at most 0. */
@@ -508,29 +548,16 @@ const Surefoot = (() => {
       const values = this.actions.map(({ value }) => value);
       const bottom = values.indexOf(Math.min(...values));
       const back = (this.margin / -values[bottom]) * (1 + 8 * UNIT);
-      const corner = (a, b, share) => {
-        const weights = values.map(() => 0);
-        weights[a] += (1 - back) * (1 - share);
-        weights[b] += (1 - back) * share;
-        weights[bottom] += back;
-        return weights;
-      };
-      const numbers = [...values.keys()];
-      const inside = numbers.filter((i) => values[i] <= 0);
-      const outside = numbers.filter((i) => values[i] > 0);
-      const crossing = (a, b) => (-values[a] / (values[b] - values[a])) * (1 - 8 * UNIT);
-      this.weights = [
-        ...inside.map((a) => corner(a, a, 0)),
-        ...inside.flatMap((a) => outside.map((b) => corner(a, b, crossing(a, b)))),
-      ];
-      const places = this.actions.map(({ x }) => x);
-      this.corners = this.weights.map((weights) => combine(weights, places));
+      const deep = this.actions[bottom].x;
+      Object.assign(this, { known, values, bottom, back });
+      this.centres = this.actions.map(({ x }) => along(times(1 - back, x), back, deep));
       this.contradictions = [];
     }
 
     mean(w) {
-      const shares = nearestMean(this.corners, w, this.rounding);
-      return { shares, point: combine(shares, this.corners) };
+      const [none, slack] = [this.values.map(() => 0), this.values.map((v) => -v)];
+      const shares = meanBall(w, this.centres, none, slack);
+      return { shares, point: combine(shares, this.centres) };
     }
 
     nearest(w) {
@@ -539,21 +566,25 @@ const Surefoot = (() => {
     }
 
     get outline() {
-      return supportOf(this.corners.map((x) => ({ x, radius: 0 })));
+      const all = this.centres.map((x, i) => ({ x, value: this.values[i] }));
+      const [inside, outside] = [all.filter((a) => a.value <= 0), all.filter((a) => a.value > 0)];
+      const between = (a, b) => along(a.x, a.value / (a.value - b.value), minus(b.x, a.x));
+      const ends = inside.flatMap((a) => outside.map((b) => ({ x: between(a, b) })));
+      return supportOf([...inside, ...ends].map(({ x }) => ({ x, radius: 0 })));
     }
 
     certificate(point, t) {
       const { shares } = this.mean(point);
-      const each = this.actions.map((_, i) =>
-        shares.reduce((sum, share, k) => sum + share * this.weights[k][i], 0),
-      );
+      const each = shares.map((v, i) => (1 - this.back) * v + (i === this.bottom ? this.back : 0));
       const most = each.reduce((sum, weight, i) => sum + weight * this.actions[i].value, 0);
       const bound = Math.min(most + this.margin, 0);
       const parts = each.flatMap((weight, i) =>
-        weight ? [`${general(weight)} of that of round ${this.actions[i].round}`] : [],
+        weight ? [`${general(weight)} of round ${this.actions[i].round}`] : [],
       );
+      const { valueError } = this.known;
+      const errors = valueError ? `, for values off by up to ${general(valueError, 6)}` : "";
       const text =
-        `round ${t}: the action is ${parts.join(" + ")}, and g is convex; ` +
+        `round ${t}: the action is ${parts.join(" + ")}${errors}, and g is convex; ` +
         `the next g is at most ${general(bound)}`;
       return { bound, text };
     }
@@ -648,92 +679,6 @@ const Surefoot = (() => {
   }
 
   const roundUp = (a) => a + 2 ** -52 * Math.abs(a);
-  const sumOf = (weights, values) => weights.reduce((sum, w, i) => sum + w * values[i], 0);
-
-  const products = (rows, v) => rows.map((row) => sumOf(row, v));
-
-  /** The weights of the vertex that reaches furthest: one ball, or two with no radius left. */
-  function furthest(reach, radii) {
-    const pick = (some, of) => some.reduce((best, i) => (of(i) > of(best) ? i : best), some[0]);
-    const all = radii.map((_, i) => i);
-    let [i, j] = [-1, pick(all, (k) => reach[k])];
-    if (radii[j] >= 0) return radii.map((_, k) => (k === j ? 1 : 0));
-    const [inside, outside] = [all.filter((k) => radii[k] >= 0), all.filter((k) => radii[k] < 0)];
-    const slope = (k, to) => (reach[k] - reach[to]) / (radii[k] - radii[to]);
-    for (let before = -1; before !== j; ) {
-      before = j;
-      i = pick(inside, (k) => slope(k, before));
-      j = pick(outside, (k) => -slope(k, i));
-    }
-    const share = (radii[i] / (radii[i] - radii[j])) * (1 - 80 * UNIT);
-    return radii.map((_, k) => (k === j ? share : k === i ? 1 - share : 0));
-  }
-
-  /** The shares, of any sign, of the least in the plane of points; or of one along the fall. */
-  function leastIn(points, radii, share) {
-    if (share.length === 1) return [1];
-    const ways = points.slice(1).map((p) => minus(p, points[0]));
-    const more = radii.slice(1).map((r) => r - radii[0]);
-    const [x, y] = [ways.map((way) => way[0]), ways.map((way) => way[1])];
-    const [xx, xy, yy] = [sumOf(x, x), sumOf(x, y), sumOf(y, y)];
-    const [det, small] = [xx * yy - xy * xy, 1e-11 * Math.sqrt(xx + yy)];
-    const flat = ways.length === 1 || det <= (1e-11 * (xx + yy)) ** 2;
-    const inverse = ways.map(([p, q]) =>
-      flat ? [p / (xx + yy), q / (xx + yy)] : [(yy * p - xy * q) / det, (xx * q - xy * p) / det],
-    );
-    const a = combine(more, inverse);
-    const left = more.map((v, k) => v - dot(ways[k], a));
-    const isLeft = (flat || ways.length > 2) && left.some((v) => Math.abs(v) > small);
-    const whole = (others) => [-others.reduce((sum, v) => sum + v, 0), ...others];
-    if (dot(a, a) < 1 && !isLeft) {
-      const across = minus(points[0], combine(products(inverse, points[0]), ways));
-      const end = along([-points[0][0], -points[0][1]], norm(across) / Math.sqrt(1 - dot(a, a)), a);
-      const others = whole(products(inverse, end));
-      return [1 + others[0], ...others.slice(1)];
-    }
-    const change = whole(isLeft ? left : products(inverse, a));
-    const ends = share.map((v, k) => (change[k] < 0 ? v / -change[k] : Infinity));
-    return share.map((v, k) => v + 2 * Math.min(...ends) * change[k]);
-  }
-
-  /** The weights of the ball nearest to w, of the means of balls that have a radius of at least 0. */
-  function meanBall(w, centres, radii) {
-    const off = centres.map((x) => minus(x, w));
-    const gaps = off.map((v, i) => norm(v) - radii[i]);
-    const close = 10 * UNIT * Math.max(...gaps.map(Math.abs));
-    const open = gaps.map((gap, i) => (radii[i] >= 0 ? gap : Infinity));
-    const first = open.indexOf(Math.min(...open));
-    let [vertices, share] = [[radii.map((_, i) => (i === first ? 1 : 0))], [1]];
-    let [best, before] = [vertices[0], Infinity];
-    for (let k = 0; k < 200; k++) {
-      const weights = radii.map((_, i) => vertices.reduce((sum, v, m) => sum + share[m] * v[i], 0));
-      const here = combine(weights, off);
-      const far = norm(here);
-      const gap = far - sumOf(weights, radii);
-      if (gap < before) best = weights;
-      if (gap <= close || gap >= before) break;
-      before = gap;
-      const reach = off.map((v, i) => radii[i] - dot(v, here) / far);
-      const vertex = furthest(reach, radii);
-      if (sumOf(vertex, reach) + gap <= close) break;
-      [vertices, share] = [[...vertices, vertex], [...share, 0]];
-      for (;;) {
-        const points = vertices.map((v) => combine(v, off));
-        const found = leastIn(points, products(vertices, radii), share);
-        const ratio = found.map((v, i) => (v <= 0 ? share[i] / Math.max(share[i] - v, 1e-300) : Infinity));
-        const least = Math.min(...ratio);
-        if (least === Infinity) {
-          share = found;
-          break;
-        }
-        const gone = ratio.indexOf(least);
-        share = share.map((v, i) => (i === gone ? 0 : v + least * (found[i] - v)));
-        vertices = vertices.filter((_, i) => share[i] > 0);
-        share = share.filter((v) => v > 0);
-      }
-    }
-    return best;
-  }
 
   /** The convex hull of balls in a context. */
   class ContextRegion {
@@ -786,9 +731,7 @@ const Surefoot = (() => {
     }
 
     weightsTo(w) {
-      let weights = meanBall(w, this.centres, this.radii);
-      const total = weights.reduce((sum, v) => sum + v, 0);
-      weights = weights.map((v) => v / total);
+      const weights = meanBall(w, this.centres, this.radii, this.radii);
       const room = this.room(weights);
       if (!(room < 0)) return weights;
       const back = Math.min(1, (2 * -room) / (this.depth - room));
