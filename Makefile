@@ -88,8 +88,9 @@ $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
 	  --editable '.[cli,plot,solve]' pytest pytest-xdist $(HEAVY:%=--requirement cases/%/requirements.txt)
 	@touch $@
 
-demo: $(VENV)/demo.stamp ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
+demo: ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
 	@echo 'about a minute on two idle cores, installation included'
+	@$(MAKE) --no-print-directory $(VENV)/demo.stamp
 	@# Empty is unset: what is imported is compiled once and not by each process.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/surefoot reproduce
 

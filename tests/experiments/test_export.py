@@ -149,11 +149,6 @@ def test_labelled_arrays_are_ragged_where_the_experiment_is(results):
     assert np.isnan(dpp["peak"].sel(round=5)).all()
     assert int(data["trials"].sum()) == 8
     assert int(data["trials"].sel(problem="@home", horizon=25).sum()) == 0
-    assert float(data["constants.G_f"].sel(problem="toy", algorithm="PFS", horizon=10)) == 1.5
-    assert data["parameters.eta"].sel(algorithm="PFS", horizon=10).values.tolist() == [
-        "0.1",
-        "auto",
-    ]
     assert json.loads(data.attrs["header"])["name"] == "limits"
 
 
@@ -164,13 +159,6 @@ def test_a_netcdf_file_says_what_the_labelled_arrays_say(results, tmp_path):
     with xarray.open_dataset(tmp_path / "arrays.nc", engine="h5netcdf") as data:
         xarray.testing.assert_identical(data.load(), to_xarray(results))
     assert math.isinf(data["regret"].sel(problem="@home", algorithm="PFS").max())
-
-
-def test_paths_may_be_left_out(results):
-    pytest.importorskip("xarray")
-    data = to_xarray(results, paths=False)
-    assert set(data.sizes) == {"problem", "algorithm", "horizon", "trial"}
-    assert "regret" in data
 
 
 def test_a_parquet_file_has_the_types_of_what_it_holds(results, tmp_path):

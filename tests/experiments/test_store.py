@@ -85,7 +85,7 @@ def test_the_cells_of_the_plan_come_in_its_order(three):
 
 def test_a_new_file_is_empty(path):
     with Results.write(path) as results:
-        assert (results.header(), results.notes(), results.places()) == ({}, {}, [])
+        assert (results.header(), results.places()) == ({}, [])
         assert results.have() == results.damaged() == {}
         assert list(results.cells()) == []
         assert results.get("c7") is None
@@ -105,14 +105,6 @@ def test_the_header_is_set_key_by_key(three):
     with Results.write(three) as results:
         results.set_header(seed=8, versions={"numpy": "2"})
         assert results.header() == {"name": "limits", "seed": 8, "versions": {"numpy": "2"}}
-
-
-def test_notes_are_beside_the_cells(three):
-    claims = [{"figure": "1a", "published": {"2000": 88.0}}]
-    with Results.write(three) as results:
-        results.set_note("claims", [1])
-        results.set_note("claims", claims)
-        assert results.notes() == {"claims": claims}
 
 
 def test_numbers_of_numpy_and_floats_that_are_not_finite_become_plain(path):
@@ -231,16 +223,14 @@ def test_damage_is_named_and_is_that_of_one_cell_which_can_be_put_again(three, c
         assert len(list(results.cells())) == 3
 
 
-@pytest.mark.parametrize("kind", ["header", "plan", "note"])
+@pytest.mark.parametrize("kind", ["header", "plan"])
 def test_a_damaged_document_is_named_and_hides_no_cell(three, kind):
-    with Results.write(three) as results:
-        results.set_note("claims", [1, 2])
     with by_hand(three) as connection:
         connection.execute(f"UPDATE documents SET content = '[3]' WHERE kind = '{kind}'")
-    key = {"header": "name", "plan": "places", "note": "claims"}[kind]
+    key = {"header": "name", "plan": "places"}[kind]
     said = f"is damaged: its {kind} '{key}' is not what was written; its cells are not concerned"
     with Results.open(three) as results:
-        read = {"header": results.header, "plan": results.places, "note": results.notes}
+        read = {"header": results.header, "plan": results.places}
         with pytest.raises(StoreError, match=said):
             read.pop(kind)()
         assert all(other() for other in read.values())
@@ -252,7 +242,7 @@ def look_at_everything(path):
     try:
         with Results.open(path) as results:
             damaged = results.damaged()
-            for ask in (results.header, results.places, results.notes, results.have):
+            for ask in (results.header, results.places, results.have):
                 with contextlib.suppress(StoreError):
                     ask()
             rows = gather(results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,28 +73,17 @@ def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:
 
 def _summary(record: JournalRecord) -> dict[str, Any]:
     return {
-        "journal": record.path,
-        "surefoot": record.surefoot,
-        "created": record.created,
-        "is_open": record.is_open,
-        "player": record.player,
-        "guarantee": record.guarantee,
-        "status": record.status,
-        "on_contradiction": record.on_contradiction,
-        "rounds": record.told,
-        "certified": record.certified,
-        "missing": record.missing,
-        "outside": record.outside,
-        "within_error": record.within_error,
-        "worst_g": record.worst,
-        "least_margin": record.margin,
-        "contradictions": [
-            {"round": b.round, "constant": b.constant, "affects": b.affects, "sentence": b.sentence}
-            for b in record.breaches
-        ],
+        **dict(zip(_SHOWN, attrgetter(*_SHOWN)(record), strict=True)),
+        "contradictions": [breach._asdict() for breach in record.breaches],
         "notes": [note._asdict() for note in record.notes],
-        "next_action": record.action,
     }
+
+
+_SHOWN = (
+    *("path", "surefoot", "created", "is_open", "player", "guarantee", "status"),
+    *("on_contradiction", "told", "certified", "missing", "outside", "within_error"),
+    *("worst", "margin", "action"),
+)
 
 
 def _data(row: JournalRound) -> dict[str, Any]:
@@ -123,7 +113,7 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
 
 def _write(kind: str, record: JournalRecord, path: Path) -> None:
     from surefoot.experiments.export import columns_to_csv, columns_to_parquet
-    from surefoot.experiments.page.journal import JournalPage, write_journal_page
+    from surefoot.experiments.page.journal import write_journal_page
 
     if kind != "page":
         write = columns_to_csv if kind == "csv" else columns_to_parquet
@@ -133,7 +123,8 @@ def _write(kind: str, record: JournalRecord, path: Path) -> None:
     outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"
     if record.within_error:
         outside += f", {record.within_error:,} readings above 0 within the told error"
-    page = JournalPage(
+    write_journal_page(
+        path,
         title=record.path.name,
         lead=f"{record.told:,} rounds, {outside}, {worst}: {record.status}.",
         facts=record.facts(),
@@ -144,7 +135,6 @@ def _write(kind: str, record: JournalRecord, path: Path) -> None:
             (b.round, b.sentence.removeprefix(f"round {b.round}: ")) for b in record.breaches
         ],
         notes=[(note.round, note.text) for note in record.notes],
-        head=_HEAD,
+        columns=_HEAD,
         rows=[_cells(row) for row in record.rounds[:-51:-1]],
     )
-    write_journal_page(page, path)

@@ -151,17 +151,16 @@ def _shown(value: Value) -> Value:
 # --- labelled arrays -----------------------------------------------------------------------------
 
 
-def to_xarray(results: Results, *, paths: bool = True) -> Dataset:
+def to_xarray(results: Results) -> Dataset:
     """Return the results as one ``xarray.Dataset``.
 
     Dimensions are problem, algorithm, horizon, trial, round, and entry for those of an action.
     Experiments are ragged: ``trials`` is the number of trials of each problem, algorithm and
     horizon, and missing numbers are NaN, so whole numbers are floats. The header is an attribute,
-    as JSON.
+    as JSON; facts are in the tables only.
 
     Args:
         results: the open file, or a comparison.
-        paths: whether to include the paths, actions and best actions.
     """
     xarray = need("xarray", "export", "the xarray export")
     pandas = need("pandas", "export", "the xarray export")
@@ -169,41 +168,26 @@ def to_xarray(results: Results, *, paths: bool = True) -> Dataset:
     header = {"header": json.dumps(results.header())}
     if not rows:
         return xarray.Dataset(attrs=header)
-    datasets = (xarray.Dataset(_label_arrays(xarray.DataArray, row, paths)) for row in rows)
+    datasets = (xarray.Dataset(_label_arrays(xarray.DataArray, row)) for row in rows)
     options = {"data_vars": "all", "coords": "minimal", "compat": "override", "join": "outer"}
     data = xarray.concat(datasets, "row", **options)
-    columns = _fact_columns(rows)
-    texts = [name for name, column in columns.items() if column.dtype == object]
-    data = data.assign({name: ("row", column) for name, column in columns.items()})
+    data = data.assign(trials=("row", [row.trials for row in rows]))
     index = pandas.MultiIndex.from_frame(pandas.DataFrame(map(_keys, rows)))
     places = xarray.Coordinates.from_pandas_multiindex(index, "row")
-    missing = dict.fromkeys(texts, "") | {"trials": 0}
-    data = data.assign_coords(places).unstack("row", fill_value=missing)
+    data = data.assign_coords(places).unstack("row", fill_value={"trials": 0})
     order = {"problem": problems(rows), "algorithm": algorithms(rows)}
     return data.sel(order).transpose(*_KEYS, ...).assign_attrs(header)
 
 
-def _label_arrays(make: Callable[..., DataArray], row: Row, paths: bool) -> dict[str, DataArray]:
+def _label_arrays(make: Callable[..., DataArray], row: Row) -> dict[str, DataArray]:
     """Return the arrays of a row with their axes: rounds by their numbers, the rest from 0."""
     found = {}
     for name, array in row.arrays.items():
         axes = axes_of(name)
-        if name != "rounds" and (paths or axes == _TRIAL):
+        if name != "rounds":
             places = {axis: np.arange(n) for axis, n in zip(axes, array.shape, strict=True)}
             places |= {"round": row.arrays["rounds"]} if "round" in axes else {}
             found[name] = make(array, places, axes)
-    return found
-
-
-def _fact_columns(rows: Sequence[Row]) -> dict[str, np.ndarray]:
-    """Return the facts of all rows by name; a missing number is NaN, a missing text empty."""
-    known = [_facts(row) | {"trials": row.trials} for row in rows]
-    found = {}
-    for name in sorted({name for facts in known for name in facts}):
-        values = _as_one_type([facts.get(name) for facts in known])
-        is_text = any(isinstance(value, str) for value in values)
-        filled = [("" if is_text else np.nan) if value is None else value for value in values]
-        found[name] = np.array(filled, dtype=object if is_text else None)
     return found
 
 

@@ -356,9 +356,9 @@ def claims_of(results: Results) -> list[Claim]:
         DamagedError: the note is there and is not a list of claims.
     """
     try:
-        return list(from_plain(tuple[Claim, ...], results.notes().get("claims", ()), "claims"))
+        return list(from_plain(tuple[Claim, ...], results.header().get("claims", ()), "claims"))
     except InvalidValueError as error:
-        told = f"the note 'claims' of results '{results.path}' is damaged: {error}"
+        told = f"the claims of results '{results.path}' is damaged: {error}"
         raise DamagedError(told) from error
 
 

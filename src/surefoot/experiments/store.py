@@ -174,14 +174,6 @@ class Results:
         except InvalidValueError as error:
             raise self._damaged(error) from error
 
-    def notes(self) -> PlainTable:
-        """Return the documents beside the cells."""
-        return self._documents("note")
-
-    def set_note(self, key: str, data: Any) -> None:
-        """Store a document of plain data under a name."""
-        self._set_documents("note", {key: data})
-
     # --- cells ------------------------------------------------------------------------------------
 
     def put(self, cell: record.CellResult) -> None:

@@ -68,17 +68,7 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
         found = [m._replace(line=_line_of(m.path, lines)) for m in error.mistakes]
         raise SpecError(name, found) from error
     except ValueError as error:
-        raise SpecError(name, [_syntax(str(error))]) from error
-
-
-def _syntax(message: str) -> Mistake:
-    """Return the parser's own words, with the line in its place."""
-    found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
-    if found is None:
-        return Mistake((), f"is not TOML: {message}")
-    line = None if found[1] is None else int(found[1])
-    words = message[: found.start()] + (" at the end of the text" if line is None else "")
-    return Mistake((), f"is not TOML: {words}", line)
+        raise SpecError(name, [Mistake((), f"is not TOML: {error}")]) from error
 
 
 # --- lines ----------------------------------------------------------------------------------------

@@ -34,12 +34,11 @@ class Sample:
         """A results file at ``path``; ``cells`` and the header may be a test's own."""
         cells = self.cells if cells is None else cells
         with Results.write(path) as store:
-            store.set_header(**{"name": "sample", "seed": 7, "specification": "", **header})
+            given = header | (notes or {})
+            store.set_header(**{"name": "sample", "seed": 7, "specification": "", **given})
             store.set_plan([place for place, _ in cells])
             for _, cell in cells:
                 store.put(cell)
-            for key, data in (notes or {}).items():
-                store.set_note(key, data)
         return path
 
 

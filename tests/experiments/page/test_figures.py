@@ -496,7 +496,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(rows, tmp_path, monkey
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(rows, tmp_path):
-    with pytest.raises(ValueError, match="pdf, png, svg, got 'exe'"):
+    with pytest.raises(ValueError, match="'pdf', 'png', 'svg', got 'exe'"):
         save_figure(None, tmp_path / "new" / "x", ["pdf", "exe"])
     assert list(tmp_path.iterdir()) == []
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.checks import one_of
 from surefoot.experiments.export import write_whole
 from surefoot.experiments.figures.cost import cost_figure
 from surefoot.experiments.figures.plane import action_figure
@@ -104,10 +104,7 @@ def save_figure(
         formats: some of "pdf", "svg", "png".
     """
     for ending in formats:
-        if ending not in _METADATA:
-            raise InvalidValueError(
-                f"formats must be some of {', '.join(_METADATA)}, got {ending!r}"
-            )
+        one_of(tuple(_METADATA), formats=ending)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     saved = []

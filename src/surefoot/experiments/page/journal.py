@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,73 +17,60 @@ from surefoot.experiments.figures.sheet import (
 )
 from surefoot.experiments.page import write_template
 
+Marks: TypeAlias = Sequence[tuple[int, str]]
+"""Rounds, and what was said in each."""
+
 _BINS = 300
 """Parts of a curve, of which the extremes are drawn."""
 
 
-class JournalPage(NamedTuple):
-    """What the page of a journal shows; plain data.
+def write_journal_page(
+    path: Path,
+    g: np.ndarray,
+    bounds: np.ndarray,
+    lengths: np.ndarray,
+    contradictions: Marks,
+    notes: Marks,
+    **shown: object,
+) -> None:
+    """Write the page of a journal, which refers to nothing outside.
 
-    Attributes:
-        title: the name of the journal.
-        lead: its verdict, one sentence.
-        facts: about it, by name.
+    Args:
+        path: where to; an existing page is replaced in one step.
         g: the largest constraint value of each round; NaN where it was not told.
         bounds: on g before the round was played; NaN without one.
         lengths: certified; NaN without one.
         contradictions: round and sentence of each.
         notes: round and text of each.
-        head: the columns of the table.
-        rows: of the table, the latest decisions.
+        shown: what else the template shows.
     """
-
-    title: str
-    lead: str
-    facts: Mapping[str, str]
-    g: np.ndarray
-    bounds: np.ndarray
-    lengths: np.ndarray
-    contradictions: Sequence[tuple[int, str]]
-    notes: Sequence[tuple[int, str]]
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def write_journal_page(page: JournalPage, path: str | Path) -> Path:
-    """Write the page of a journal, which refers to nothing outside.
-
-    Args:
-        page: what it shows.
-        path: where to; an existing page is replaced in one step.
-
-    Returns:
-        The path.
-    """
-    constraint = {"g": page.g, "bound before it was played": page.bounds}
+    marks = {"contradictions": contradictions, "notes": notes}
     figures = [
-        (title, about, _draw(curves, page, zero=zero))
+        (title, about, _draw(curves, **marks, zero=zero))
         for title, about, curves, zero in (
             (
                 "The constraint in every round",
                 "g as it was told, and the bound on it that was known before the round was played. "
                 "Above 0 is outside.",
-                constraint,
+                {"g": g, "bound before it was played": bounds},
                 True,
             ),
             (
                 "Certified length",
                 "How far a step was certified in each round: near 0 the player hardly moves.",
-                {"certified length": page.lengths},
+                {"certified length": lengths},
                 False,
             ),
         )
         if any(np.isfinite(values).any() for values in curves.values())
     ]
-    return write_template(Path(path), "journal.html", page=page, figures=figures)
+    write_template(path, "journal.html", figures=figures, **marks, **shown)
 
 
 @in_style
-def _draw(curves: Mapping[str, np.ndarray], page: JournalPage, *, zero: bool) -> bytes:
+def _draw(
+    curves: Mapping[str, np.ndarray], contradictions: Marks, notes: Marks, *, zero: bool
+) -> bytes:
     """Return curves over the rounds as SVG: the largest of each part, a band to its smallest."""
     figure, ((ax,),) = new_sheet("page")
     handles: list[Any] = []
@@ -99,8 +86,8 @@ def _draw(curves: Mapping[str, np.ndarray], page: JournalPage, *, zero: bool) ->
     if zero:
         handles.append(ax.axhline(0, color=INK, lw=0.9, ls="--", label="the limit, 0"))
     for marks, line, colour, name in (
-        (page.contradictions, "-", COLOURS[1], "contradiction"),
-        (page.notes, ":", INK, "note"),
+        (contradictions, "-", COLOURS[1], "contradiction"),
+        (notes, ":", INK, "note"),
     ):
         drawn = [ax.axvline(t, color=colour, lw=0.9, ls=line, label=name) for t, _ in marks[:200]]
         handles += drawn[:1]

@@ -292,7 +292,7 @@ def reproduce(
     with Results.write(folder / record.FILE_NAME) as results:
         rows = gather(results)
         found = claims(rows)
-        results.set_note("claims", found)
+        results.set_header(claims=found)
     return Reproduction(outcome, found, rows)
 
 
