@@ -97,9 +97,9 @@ def test_a_row_has_the_bounds_of_its_guarantee_and_none_without_one():
     promised = replace(cell("c0"), facts=FACTS)
     where = place("c0")
     (row,) = rows_of([(where, promised)])
-    assert (row.bound("round"), row.bound("hard")) == (0.0, None)
+    assert row.guarantee.bounds == {"round": 0.0}
     (bare,) = rows_of([(where, cell("c0"))])
-    assert bare.bound("round") is bare.regret_bound is bare.regret_exponent is None
+    assert bare.guarantee == GuaranteeFacts(name="", kind="")
 
 
 @pytest.mark.parametrize(("paths", "kept"), [("longest", [False, True]), ("all", [True, True])])

@@ -172,7 +172,7 @@ def row_as_data(row: Row) -> dict[str, Any]:
         "trials": row.trials,
         "status": row.status,
         "note": row.note,
-        "promised": row.promised,
+        "promised": row.guarantee.kind,
         **{name: known.get(name) for name in _FACTS},
     }
     if row.played:

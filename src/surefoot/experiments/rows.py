@@ -69,18 +69,17 @@ class Row:
     @property
     def claims(self) -> bool:
         """Whether there is a guarantee and none of its premises broke."""
-        promised = self.facts.guarantee is not None
-        return promised and self.verdict in ("held", "not checked", "failed")
+        return bool(self.guarantee.name) and self.verdict in ("held", "not checked", "failed")
 
     @property
-    def promised(self) -> str:
-        """The kind of the guarantee; empty if there is none."""
-        return "" if self.facts.guarantee is None else self.facts.guarantee.kind
+    def guarantee(self) -> GuaranteeFacts:
+        """What is promised; an empty one if nothing is."""
+        return self.facts.guarantee or GuaranteeFacts(name="", kind="")
 
     @property
     def promise(self) -> str:
         """What the guarantee promises about the constraint, in words; empty if nothing."""
-        return PROMISES.get(self.promised, self.promised)
+        return PROMISES.get(self.guarantee.kind, self.guarantee.kind)
 
     @property
     def outside(self) -> float | None:
@@ -104,25 +103,6 @@ class Row:
             f"{self.arrays['worst'].max():.3g}",
             self.verdict,
         )
-
-    @property
-    def regret_bound(self) -> float | None:
-        """The theorem's regret bound, whether or not its premises held."""
-        return None if self.facts.guarantee is None else self.facts.guarantee.regret_bound
-
-    @property
-    def worth(self) -> str:
-        """Whether the regret bound is one that every rule has; empty where it says more."""
-        return "" if self.facts.guarantee is None else self.facts.guarantee.worth
-
-    @property
-    def regret_exponent(self) -> float | None:
-        """The power of T in the theorem's regret bound."""
-        return None if self.facts.guarantee is None else self.facts.guarantee.regret_exponent
-
-    def bound(self, measure: str) -> float | None:
-        """Return the promised limit on a measure of violation; None if nothing is promised."""
-        return None if self.facts.guarantee is None else self.facts.guarantee.bounds.get(measure)
 
 
 # --- reading -------------------------------------------------------------------------------------

@@ -169,7 +169,7 @@ def test_a_bound_is_dashed_and_one_that_claims_nothing_dotted(rows):
     # A dash is longer than a dot, whatever the lines are called.
     assert all(line._unscaled_dash_pattern[1][0] == 3.5 for line in dashed)
     assert broken._unscaled_dash_pattern[1][0] == 1
-    bounds = [r.regret_bound for r in group_of(rows, "PFS as plotted")]
+    bounds = [r.guarantee.regret_bound for r in group_of(rows, "PFS as plotted")]
     np.testing.assert_array_equal(broken.get_data(), [HORIZONS, bounds])
     assert to_hex(broken.get_color()).upper() == look_of(2).colour
     assert {"bound of the theorem", "no claim: a premise broke"} <= set(texts(figure))

@@ -33,11 +33,12 @@ def regret_figure(
     """
     choice = sheet.select(rows, problem, algorithms, _has_regret, "regret")
     means = sheet.means_of(choice.groups, "regret")
-    limits = [r.regret_bound for r in choice.rows if r.regret_bound is not None]
+    bounds = [row.guarantee.regret_bound for row in choice.rows]
+    limits = [bound for bound in bounds if bound is not None]
     values = np.concatenate([*means.values(), limits])
     figure, ((ax,),) = sheet.new_sheet(width)
     handles = [sheet.draw_curve(ax, group, "regret") for group in choice.groups.values()]
-    handles += sheet.draw_bounds(ax, choice.groups.values(), lambda r: r.regret_bound)
+    handles += sheet.draw_bounds(ax, choice.groups.values(), lambda r: r.guarantee.regret_bound)
     sheet.label_rounds(ax, "horizon $T$")
     ax.set_ylabel("regret")
     if values.min() > 0 and values.max() > WIDE * values.min():

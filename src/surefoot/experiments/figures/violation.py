@@ -56,8 +56,8 @@ def _draw_sums(
 ) -> tuple[list[Handle], list[Handle]]:
     """Draw a sum against the horizon, and return the handles of curves and of bounds."""
     handles = [sheet.draw_curve(ax, group, measure) for group in groups.values()]
-    limits = [group[0].bound(measure) or 0.0 for group in groups.values()]
-    keys = sheet.draw_bounds(ax, groups.values(), lambda r: r.bound(measure))
+    limits = [group[0].guarantee.bounds.get(measure, 0.0) for group in groups.values()]
+    keys = sheet.draw_bounds(ax, groups.values(), lambda r: r.guarantee.bounds.get(measure))
     ax.set_ylabel(MEASURES[measure])
     sheet.scale_axis(ax, np.concatenate([*sheet.means_of(groups, measure).values(), limits]), 50.0)
     return handles, keys

@@ -153,7 +153,7 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
         "front": front,
         "summary": summarise_pairs(pairs),
         "verdicts": verdict_table(pairs),
-        "sums": any(pair.row is not None and pair.row.promised in SUMS for pair in pairs),
+        "sums": any(pair.row is not None and pair.row.guarantee.kind in SUMS for pair in pairs),
         "claims": claims_table(claims),
         "figures": [(p, [d for d in own if d is not front]) for p, own in groups],
         "not_drawn": max(0, len(shown) - DRAWN),

@@ -114,16 +114,14 @@ def verdict_table(pairs: Sequence[Pair]) -> Table:
 
 
 def _verdict_row(pair: Pair, where: str) -> list[Cell]:
-    row, guarantee = pair.row, None if pair.row is None else pair.row.facts.guarantee
-    promised = Cell(NONE)
-    if row is not None and guarantee is not None:
-        promised = Cell(_promise(row), aside=guarantee.name)
+    row = pair.row
+    promised = Cell(NONE) if row is None else Cell(_promise(row), aside=row.guarantee.name)
     why = "" if pair.word in ("held", "not claimed") else pair.sentence
     aside = "; ".join(part for part in (why, pair.others) if part)
     outside = None if row is None else row.outside
     return [
         Cell(pair.algorithm, aside=where),
-        _badge_cell(pair.word, "" if row is None else row.promised, pair.badge, aside),
+        _badge_cell(pair.word, "" if row is None else row.guarantee.kind, pair.badge, aside),
         promised,
         Cell(NONE) if outside is None else Cell(f"{number(outside)} of {pair.horizon:,}", outside),
         Cell(NONE) if row is None else _spread(row, "regret"),
@@ -164,12 +162,12 @@ def _result(row: Row) -> list[Cell]:
     return [
         *_place(row),
         Cell(_promise(row)),
-        _badge_cell(word_of(row), row.promised),
+        _badge_cell(word_of(row), row.guarantee.kind),
         _spread(row, "count"),
         _if_known(row, "worst", lambda seen: _number_cell(np.max(seen))),
         _spread(row, "regret"),
         Cell(f"{row.trials:,}", row.trials),
-        _number_cell(row.regret_bound)._replace(aside=row.worth),
+        _number_cell(row.guarantee.regret_bound)._replace(aside=row.guarantee.worth),
         Cell(NONE if share is None else f"{number(100 * share, 3)} %", share),
         *(_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")),
         _if_known(row, "first_violation", _first),
@@ -211,7 +209,7 @@ def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> Table:
         Column("Horizons", "those that were fitted"),
         Column("Fitted to", "or why nothing could be fitted"),
     ]
-    promised = {(row.problem, row.algorithm): row.regret_exponent for row in rows}
+    promised = {(row.problem, row.algorithm): row.guarantee.regret_exponent for row in rows}
     body = []
     for fit in fits if any(fit.rate is not None for fit in fits) else ():
         slope = interval = None
