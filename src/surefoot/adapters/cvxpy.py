@@ -94,13 +94,10 @@ def _domain(variable: Variable) -> list[Inequality]:
 
 
 def _check(constraint: Inequality | SOC) -> Inequality | SOC:
-    if isinstance(constraint, (_cp.constraints.Equality, _cp.constraints.Zero)):
-        raise InvalidValueError(
-            f"constraints must have an inside, which an equality has not, got {constraint}"
-        )
     if not isinstance(constraint, (_cp.constraints.Inequality, _cp.constraints.SOC)):
         raise InvalidValueError(
-            f"constraints must be inequalities or second-order cones, got {constraint!r}"
+            "constraints must have an inside: inequalities or second-order cones, got "
+            f"{constraint!r}"
         )
     if not constraint.is_dcp():
         raise InvalidValueError(f"constraints must be convex by CVXPY's rules, got {constraint}")
