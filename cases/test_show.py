@@ -48,3 +48,5 @@ def test_every_case_has_a_readme_with_its_command_a_picture_and_marks():
         assert f"python -m cases.{folder.name}" in text
         assert f"docs/images/case_{folder.name}.png" in text
         assert "| --- |" in text.partition("<!-- measured -->")[2]
+        assert f"pip install -r cases/{folder.name}/requirements.txt" in text
+        assert "matplotlib" in (folder / "requirements.txt").read_text(encoding="utf-8")
