@@ -9,8 +9,9 @@ SAY    := $(BIN)/python -c 'import surefoot.kernel as k; k.compiled() or print(k
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 # Empty is unset: what is imported is compiled once and not by each process that a test starts.
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
-# XLA's emitters of fused loops double the time of a compilation, for a few rounds of a few numbers.
-QUICK  := XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
+# XLA's emitters of fused loops, and LLVM's optimiser, double the time of a compilation, for a few
+# rounds of a few numbers.
+QUICK  := XLA_FLAGS='--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0'
 # What any machine can run; the rest needs PyTorch, a cluster, a browser, other libraries or Sphinx.
 HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 

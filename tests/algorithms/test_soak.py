@@ -11,9 +11,9 @@ KINDS = len(soak.SETS) * len(soak.TIGHTENINGS) * len(soak.ADVERSARIES)
 
 
 @pytest.mark.slow
-def test_no_action_of_a_million_rounds_is_above_zero():
-    found = [soak.attack(n, played=40, numbers=2_000) for n in range(KINDS)]
-    assert sum(outcome.rounds for outcome in found) >= 10**6
+def test_no_action_of_half_a_million_rounds_is_above_zero():
+    found = [soak.attack(n, played=40, numbers=1_000) for n in range(KINDS)]
+    assert sum(outcome.rounds for outcome in found) >= 5 * 10**5
     assert [outcome for outcome in found if outcome.violations] == []
     # It came as close as the margin lets it, and did not spend its rounds standing still.
     assert max(outcome.worst for outcome in found) > -1e-9
@@ -26,12 +26,12 @@ SHORT = (62, 63, 68, 69)
 
 @pytest.mark.slow
 def test_without_the_margin_the_same_attack_finds_violations(monkeypatch):
-    def violations():
-        return sum(soak.attack(n, played=60, numbers=6_000).violations for n in SHORT)
+    def finds_one():
+        return any(soak.attack(n, played=60, numbers=6_000).violations for n in SHORT)
 
-    assert violations() == 0
+    assert not finds_one()
     monkeypatch.setattr(certified_length, "UNIT", 0.0)
-    assert violations() > 0
+    assert finds_one()
 
 
 def test_every_kind_of_set_tightening_and_adversary_has_its_turn():

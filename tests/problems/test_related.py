@@ -28,12 +28,12 @@ def test_a_newton_step_is_quicker_than_a_condition_number_allows_descent():
 
 @pytest.mark.slow
 def test_entropic_averaging_plays_the_portfolio_and_keeps_its_promise():
-    problem = portfolio(6, horizon=300, trials=1)
+    problem = portfolio(6, horizon=100, trials=1)
     region = problem.benchmark.region
     for rule in (EntropicDualAveraging, OGD):
-        tuned = rule.fixed(problem.constants, 300, region)
+        tuned = rule.fixed(problem.constants, 100, region)
         trace = play(tuned, problem, watch="raise")
-        assert (trace.final_regret() <= tuned.guarantee.regret_bound(300)).all()
+        assert (trace.final_regret() <= tuned.guarantee.regret_bound(100)).all()
         # Wealth is spent to rounding: g is the sum less 1.
         assert trace.violations.worst.max() <= 1e-15
 
