@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.algorithms._observed import observed_regret_bound
 
 from surefoot import PFS, Ball, Constants, play, problems
 from surefoot.algorithms import (
@@ -17,7 +18,6 @@ from surefoot.algorithms import (
     StronglyConvexSchedule,
     UnknownGradients,
     UnknownHorizon,
-    observed_regret_bound,
 )
 from surefoot.core.constants import polyak_rate
 from surefoot.problems.costs import Quadratic

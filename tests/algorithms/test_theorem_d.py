@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.algorithms._observed import observed_regret_bound
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play, problems
-from surefoot.algorithms import CertifiedPFS, ObservedRegret, TheoremD, observed_regret_bound
+from surefoot.algorithms import CertifiedPFS, ObservedRegret, TheoremD
 from surefoot.problems import ADVERSARIES
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.algorithms._observed import observed_regret_bound
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, problems
 from surefoot.algorithms import (
@@ -12,7 +13,6 @@ from surefoot.algorithms import (
     PremiseError,
     PremiseWarning,
     RegionFilter,
-    observed_regret_bound,
 )
 from surefoot.controller.serve import Service
 from surefoot.regions import EmptyRegionError, Errors, LipschitzHull

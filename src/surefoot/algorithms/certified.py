@@ -594,6 +594,8 @@ class NameWithKnowledge(Name):
         parts: the class of the proposer, and the classes that the knowledge may be of.
     """
 
+    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
+
     @classmethod
     def pair(cls, **parameters: Any) -> Certified:
         """Return the pair of these parameters."""

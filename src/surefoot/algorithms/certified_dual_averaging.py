@@ -172,7 +172,6 @@ class CertifiedDualAveraging(NameWithKnowledge):
         array([0.      , 0.408278])
     """
 
-    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)
     parts: ClassVar[Parts] = (Averaging, (regions.Curvature, regions.CurvatureRows))
 
     default = CertifiedTuning(lambda: TheoremK)

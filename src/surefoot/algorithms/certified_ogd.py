@@ -45,7 +45,6 @@ class CertifiedOGD(NameWithKnowledge):
         array([0.223607, 0.396424])
     """
 
-    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
     parts: ClassVar[Parts] = (
         Descent,
         (regions.Curvature, regions.CurvatureRows, regions.EstimatedCurvature),

@@ -86,6 +86,7 @@ class CostProbing(Wrapper):
 
     rests_on_convexity = True
     is_one_run = True
+    other_needs: ClassVar[dict[str, Any]] = {"cost_gradients": 0, "cost_values": 1, "directions": 1}
 
     length: float = positive()
     seed: int = count(0, default=0)
@@ -98,11 +99,6 @@ class CostProbing(Wrapper):
                 f"got {repr_line(self.base)}"
             )
         _ = self._each
-
-    @property
-    def needs(self) -> Needs:  # type: ignore[override]
-        """What the base asks for, with values of the cost for its gradients; one run at a time."""
-        return super().needs._replace(cost_gradients=0, cost_values=1, directions=1)
 
     @cached_property
     def _each(self) -> Any:

@@ -80,6 +80,7 @@ class Measuring(Wrapper):
 
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
+    other_needs: ClassVar[dict[str, Any]] = {"constraint_subgradients": 0}
 
     start_slope: float = positive()
     share: float = positive(default=0.1)
@@ -98,11 +99,6 @@ class Measuring(Wrapper):
             raise InvalidValueError(
                 f"length must be above the rounding of an action, got {self.length!r}"
             )
-
-    @property
-    def needs(self) -> Needs:  # type: ignore[override]
-        """What the base asks for, but no slopes; one run at a time."""
-        return super().needs._replace(constraint_subgradients=0)
 
     def init(self, x1: Array) -> MeasuringState:
         """Start at x1; its slack comes with the first feedback."""

@@ -60,7 +60,6 @@ class MovingBalls(NameWithKnowledge):
     Reference: the moving balls of Auslender, Shefi and Teboulle, SIAM J. Optim. 2010, with a step.
     """
 
-    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
     source: ClassVar[Source] = Source(
         "Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "as recalled"
     )

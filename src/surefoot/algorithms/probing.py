@@ -67,6 +67,8 @@ class Probing(Wrapper):
         near: how close to the boundary probes begin, relative to the deepest action.
     """
 
+    other_needs: ClassVar[dict[str, Any]] = {"constraint_subgradients": 0}
+
     probe: Number = positive(default=0.01)
     doubt: Number = nonnegative(default=0.5)
     near: Number = nonnegative(default=0.5)
@@ -85,11 +87,6 @@ class Probing(Wrapper):
             raise InvalidValueError(f"probe must be below 1/2, got {self.probe!r}")
         allowed = base.allowing(replace(base.errors, slope=math.inf))
         object.__setattr__(self, "base", allowed)
-
-    @property
-    def needs(self) -> Needs:  # type: ignore[override]
-        """What leader and follower ask for, but no slopes."""
-        return super().needs._replace(constraint_subgradients=0)
 
     def init(self, x1: Array) -> ProbingState:
         """Start at x1; its slack comes with the first feedback."""

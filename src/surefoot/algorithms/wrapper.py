@@ -15,6 +15,7 @@ class Wrapper(Algorithm):
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     rests_on_convexity: ClassVar[bool] = False
     is_one_run: ClassVar[bool] = False
+    other_needs: ClassVar[dict[str, Any]] = {}
 
     base: Any = algorithm()
 
@@ -51,9 +52,10 @@ class Wrapper(Algorithm):
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
-        """What the base asks for."""
+        """What the base asks for, and what is asked for instead."""
         needs = needs_of(self.base)
-        return needs._replace(numpy_only=True, one_run=needs.one_run or self.is_one_run)
+        one_run = needs.one_run or self.is_one_run
+        return needs._replace(numpy_only=True, one_run=one_run, **self.other_needs)
 
     @property
     def errors(self) -> Any:

@@ -9,7 +9,6 @@ class LBSGDState(NamedTuple):
     """The action to play, and how many rounds have been played."""
 
     x: Array
-    rounds: Number = 0.0
 
 
 class LBSGD(EachConstraint[LBSGDState]):
@@ -55,8 +54,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         return self.first_state(checks.to_action(x1))
 
     def next_state(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
-        x, played = state
-        xp, slack = namespace(g), -g
+        x, xp, slack = state.x, namespace(g), -g
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
         if isinstance(g, np.ndarray) and g.ndim == 1 and not inside:
             checks.refuse_unfinite(g, "constraint_value")
@@ -75,7 +73,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
         room = float(room) if isinstance(size, float) else room
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
-        return LBSGDState(freeze(x - where(size > 0, step, 0.0 * step) * d), played + 1.0)
+        return LBSGDState(freeze(x - where(size > 0, step, 0.0 * step) * d))
 
     barrier = Tuning(lambda: HalvedSlack, "weight", "cost_curvature")
 

@@ -117,9 +117,7 @@ class NetworkPenalty(Algorithm):
 
     def init(self, x1: Array) -> NetworkState:
         """Start all agents at x1, a point of the ball."""
-        x1 = checks.to_vector(x1, "x1")
-        if not self.domain.contains(x1):
-            raise InvalidValueError(f"x1 must be in the domain {self.domain!r}, got {x1!r}")
+        x1 = start_in(self.domain, checks.to_vector(x1, "x1"))
         return NetworkState(np.tile(x1, (self.agents, 1)), 1.0)
 
     def step(self, state: NetworkState, feedback: Feedback) -> tuple[NetworkState, Info]:
