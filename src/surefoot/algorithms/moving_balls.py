@@ -68,7 +68,25 @@ class MovingBalls(NameWithKnowledge):
     default = CertifiedTuning(lambda: Stationarity, "cost_curvature", "least_slope", listed=False)
 
 
-class Stationarity(StrictStart):
+class FromCurvature(StrictStart):
+    """A promise that rests on a bound on the curvature and the start; nothing need be convex."""
+
+    needed: ClassVar[tuple[str, ...]] = ("beta",)
+    constraint_form: ClassVar[ConstraintForm] = "any"
+    horizon = None
+
+    @property
+    def beta(self) -> float:
+        """The curvature of the constraints."""
+        return self.constants.require("beta", by=self.name)[0]
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start; feasibility rests on nothing else that can be seen."""
+        return (Premise("start", "the slack counted on", self._slack),)
+
+
+class Stationarity(FromCurvature):
     r"""Moving balls: feasible in every round, and the steps die out; nothing need be convex.
 
     With :math:`d_t = x_{t+1} - x_t` and :math:`\eta = 1/L`, for one cost f,
@@ -114,9 +132,7 @@ class Stationarity(StrictStart):
     """
 
     name: ClassVar[str] = "Stationarity (moving balls)"
-    needed: ClassVar[tuple[str, ...]] = ("R", "beta")
-    constraint_form: ClassVar[ConstraintForm] = "any"
-    horizon = None
+    needed: ClassVar[tuple[str, ...]] = ("R",)
 
     cost_curvature: float = positive()
     least_slope: float | None = positive(default=None)
@@ -144,11 +160,5 @@ class Stationarity(StrictStart):
 
     def residual_bound(self, t: Number, variation: Number = 0.0) -> Array:
         """Return what the mean squared residual of t rounds does not exceed, as above."""
-        (beta,) = self.constants.require("beta", by=self.name)
-        curved = beta * self.multiplier_bound if beta > 0 else 0.0
+        curved = self.beta * self.multiplier_bound if self.beta > 0 else 0.0
         return (self.cost_curvature + curved) ** 2 * self.step_bound(t, variation)
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The start; feasibility rests on nothing else that can be seen."""
-        return (Premise("start", "the slack counted on", self._slack),)

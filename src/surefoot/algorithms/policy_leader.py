@@ -30,8 +30,9 @@ In code the leaders see the matrix :math:`X_t = (x_t - x_1)\phi_t^\top/\|\phi_t\
 behind the policy, the last sum, has no bound in advance; it is observed.
 """
 
+from __future__ import annotations
+
 from surefoot.algorithms.certified import Proposer, Wish
-from surefoot.algorithms.cuts import Cuts
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.observers import LeaderRegret
 from surefoot.algorithms.toolkit import *
@@ -53,32 +54,23 @@ class PolicyState(NamedTuple):
     features: Array
     leader: LeaderState
 
-    # What a bound on the regret asks for.
 
-    @property
-    def reach(self) -> float:
-        """D_U."""
-        return self.leader.reach
+class PolicyRegret(NamedTuple):
+    """The sums of the leaders of matrices: what they bound is the regret against a policy.
 
-    @property
-    def inverse_eta(self) -> float:
-        """1/eta."""
-        return self.leader.inverse_eta
+    Attributes:
+        leaders: those sums.
+    """
 
-    @property
-    def cuts(self) -> Cuts:
-        """The half-spaces of matrices."""
-        return self.leader.cuts
+    leaders: LeaderRegret
 
-    @property
-    def gradients(self) -> Array:
-        """The sum of the gradients."""
-        return self.leader.gradients
+    def after(self, info: Info) -> PolicyRegret:
+        """Return the sums with one more round."""
+        return PolicyRegret(self.leaders.after(info))
 
-    @property
-    def is_careful(self) -> bool:
-        """Never: that mode is for actions."""
-        return self.leader.is_careful
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return the smallest of the bounds that the leaders have."""
+        return self.leaders.bound(algorithm, state._replace(learner=state.learner.leader))
 
 
 class PolicyLeader(Proposer):
@@ -161,6 +153,7 @@ class PolicyLeader(Proposer):
             learner, point = self.aim(learner, point, feedback.context)
         return learner, Wish(point, note, lost)
 
-    def observer(self, knowledge: regions.Knowledge) -> LeaderRegret | None:
+    def observer(self, knowledge: regions.Knowledge) -> PolicyRegret | None:
         """Return the sums of the observed regret bounds; None where slopes err."""
-        return LeaderRegret.first(self.leader.multiples) if knowledge.errors.slope == 0 else None
+        first = PolicyRegret(LeaderRegret.first(self.leader.multiples))
+        return first if knowledge.errors.slope == 0 else None

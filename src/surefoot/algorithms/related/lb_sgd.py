@@ -1,5 +1,6 @@
 """LB-SGD: descent on the cost and a logarithmic barrier; a step leaves half of every slack."""
 
+from surefoot.algorithms.moving_balls import FromCurvature
 from surefoot.algorithms.toolkit import *
 
 __all__ = ["LBSGD", "HalvedSlack"]
@@ -78,7 +79,7 @@ class LBSGD(EachConstraint[LBSGDState]):
     barrier = Tuning(lambda: HalvedSlack, "weight", "cost_curvature")
 
 
-class HalvedSlack(StrictStart):
+class HalvedSlack(FromCurvature):
     r"""LB-SGD: a step leaves at least half of every slack; no regret bound is claimed.
 
     Proof. With :math:`r = \gamma\|d\| \le a/(2\sigma + \sqrt{a\beta})` and
@@ -92,19 +93,6 @@ class HalvedSlack(StrictStart):
     """
 
     name: ClassVar[str] = "LB-SGD (Usmanova, As, Kamgarpour and Krause 2024)"
-    constraint_form: ClassVar[ConstraintForm] = "any"
-    needed: ClassVar[tuple[str, ...]] = ("beta",)
-    horizon = None
 
     weight: float = positive(default=0.01)
     cost_curvature: float = nonnegative(default=0.0)
-
-    @property
-    def beta(self) -> float:
-        """The curvature of the constraints."""
-        return self.constants.require("beta", by=self.name)[0]
-
-    @property
-    def premises(self) -> tuple[Premise, ...]:
-        """The start, which must be strictly feasible."""
-        return (Premise("start", "the slack counted on", self._slack),)
