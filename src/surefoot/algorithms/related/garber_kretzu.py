@@ -323,7 +323,7 @@ class PenalisedBlocksTheorem(Blocks, Lagrangian):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
-        squared = 2 * self.theta * (self._F * as_floats(t) + self.regret_bound(t))
+        squared = 2 * self.theta * self._budget(t)
         hard = np.sqrt(as_floats(t) * squared)
         return {"soft": hard, "hard": hard, "squared": squared}
 

@@ -106,10 +106,8 @@ class _Adaptive(Lagrangian):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
-        F = self._F
         thetas = self.theta * (power_sum(t, self.beta) + 1)
-        left = np.sqrt(2 * (F * as_floats(t) + self.regret_bound(t)))
-        return {"soft": left * np.sqrt(thetas)}
+        return {"soft": np.sqrt(2 * self._budget(t)) * np.sqrt(thetas)}
 
     @property
     def violation_exponent(self) -> float:

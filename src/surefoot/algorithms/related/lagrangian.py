@@ -69,6 +69,10 @@ class Lagrangian(Summed):
         c = self.constants
         return 2 * c.R * self._G_f if c.F is None else c.F
 
+    def _budget(self, t: Number) -> Array:
+        """Return what t rounds can pay for violations: F in each, and the bound on the regret."""
+        return self._F * as_floats(t) + self.regret_bound(t)
+
     @property
     def _G(self) -> float:
         """Return the one G of theorems that have one for costs and constraints."""

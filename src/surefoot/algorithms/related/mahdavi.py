@@ -445,5 +445,4 @@ class MahdaviLinearBalanced(KnownHorizon, EachRow):
 
     def _row_bound(self, t: Number) -> Array:
         r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})/\eta}`, which is the formula above."""
-        budget = self._F * as_floats(t) + self.regret_bound(t)
-        return np.sqrt(2 * budget) / math.sqrt(self.eta)
+        return np.sqrt(2 * self._budget(t)) / math.sqrt(self.eta)

@@ -279,6 +279,5 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound an agent's own violations, on average."""
-        budget = self._F * as_floats(t) + self.regret_bound(t)
-        hard = np.sqrt(4 / 3 * budget * self.alpha * harmonic(t) / self.gamma)
+        hard = np.sqrt(4 / 3 * self._budget(t) * self.alpha * harmonic(t) / self.gamma)
         return {"soft": hard, "hard": hard}

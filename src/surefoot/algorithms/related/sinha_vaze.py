@@ -274,6 +274,5 @@ class SinhaVazeStronglyConvex(_Penalised):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
-        gain = self._F * as_floats(t)
-        hard = np.sqrt(2 * self.V * (gain + self.regret_bound(t)))
+        hard = np.sqrt(2 * self.V * self._budget(t))
         return {"soft": hard, "hard": hard}

@@ -163,7 +163,7 @@ class YiTheorem(KnownHorizon, Lagrangian):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bounds on the violations and on their squares."""
-        total = 2 * (self._F * as_floats(t) + self.regret_bound(t)) / self._weight
+        total = 2 * self._budget(t) / self._weight
         slack = self.constants.start_slack
         first = self._G_g * self._D_0 if slack is None else max(-slack, 0.0)
         hard = np.sqrt(total)

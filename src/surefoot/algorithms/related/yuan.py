@@ -149,8 +149,7 @@ class YuanTradeOff(KnownHorizon, Lagrangian):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
-        F = self._F
-        squared = self.theta / self.alpha * (F * as_floats(t) + self.regret_bound(t))
+        squared = self.theta / self.alpha * self._budget(t)
         hard = np.sqrt(as_floats(t)) * np.sqrt(squared)
         return {"soft": hard, "hard": hard, "squared": squared}
 
@@ -217,5 +216,5 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
         """Return the squares and the violations, as above."""
         F, c = self._F, self.theta / 2
         squared = 4 * c * (F * harmonic(t) + math.pi**2 / 6 * c)
-        hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(F * as_floats(t) + self.regret_bound(t))
+        hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(self._budget(t))
         return {"soft": hard, "hard": hard, "squared": squared}
