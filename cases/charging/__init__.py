@@ -156,7 +156,7 @@ class ChargingSite:
         load: of the building in every minute, in ratings: 0.1 where g is higher by a tenth of each.
     """
 
-    name: str
+    name: Site
     network: ChargingNetwork
     sessions: dict[str, Array]
     load: Array
