@@ -59,22 +59,6 @@ def test_a_gauge_needs_its_centre_inside():
         gauge_of(Box([0.0, -1.0], [1.0, 1.0]))
 
 
-def separated_by(answer):
-    """A gauge by bisection whose separation oracle answers so for every point."""
-    return BisectionGauge(SQUARE.contains, 0.5, 1.0, 1e-6, separate=lambda x: answer)
-
-
-def test_an_empty_separation_answer_outside_the_set_is_refused_by_a_gauge():
-    with pytest.raises(ValueError, match=r"^the separation oracle must separate a point outside"):
-        separated_by(None)(np.array([1.0, 0.0]))
-
-
-@pytest.mark.parametrize("normal", [[0.0, 0.0], [-1.0, 0.0], [np.nan, 0.0]])
-def test_a_normal_that_cuts_the_centre_off_is_refused_by_a_gauge(normal):
-    with pytest.raises(ValueError, match=r"^the separation oracle must give a normal that leaves"):
-        separated_by(np.array(normal))(np.array([1.0, 0.0]))
-
-
 def descent(separation, **more):
     return SeparationDescent(separation=separation, domain=Ball(1.0), eta=0.1, depth=0.1, **more)
 

@@ -141,17 +141,9 @@ def test_the_gauge_inequality_holds_at_every_point_of_the_set(d, seed):
         assert -1e-9 * G_f * R <= q <= (1 + kappa) * G_f * R * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("separated", [True, False])
-def test_bisection_finds_the_exact_gauge_from_outside_answers_alone(separated):
+def test_bisection_finds_the_exact_gauge_from_outside_answers_alone():
     box = Box.cube(0.5, 3)
-    rows = separation_of(box)
-    oracle = BisectionGauge(
-        box.contains,
-        0.5,
-        2.0,
-        1e-10,
-        separate=(lambda y: None if rows(y) is None else rows(y)[1]) if separated else None,
-    )
+    oracle = BisectionGauge(box.contains, 0.5, 2.0, 1e-10)
     exact = gauge_of(box)
     for w in np.random.default_rng(0).normal(size=(20, 3)):
         gamma, s = oracle(w)
@@ -162,10 +154,7 @@ def test_bisection_finds_the_exact_gauge_from_outside_answers_alone(separated):
 
 def test_gauge_descent_by_bisection_plays_as_with_the_exact_gauge():
     box, c = Box.cube(0.5, 2), Constants(R=1.0, G_f=3.0, start_reach=1.0)
-    rows = separation_of(box)
-    oracle = BisectionGauge(
-        box.contains, 0.5, 1.0, 1e-3, separate=lambda y: None if rows(y) is None else rows(y)[1]
-    )
+    oracle = BisectionGauge(box.contains, 0.5, 1.0, 1e-9)
     exact, near = GaugeDescent.fixed(c, 200, box), GaugeDescent.fixed(c, 200, oracle)
     assert near.guarantee.regret_bound(200) > exact.guarantee.regret_bound(200)
     rng = np.random.default_rng(1)

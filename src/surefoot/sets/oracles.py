@@ -76,6 +76,9 @@ __all__ = [
     "smooth_of",
 ]
 
+SPACING = 1e-5
+"""The step of forward differences of a gauge."""
+
 
 @runtime_checkable
 class Gauge(Protocol):
@@ -156,22 +159,18 @@ class RowsGauge(Declared, kw_only=False):
 
 
 class BisectionGauge(Declared, kw_only=False):
-    r"""The gauge of a set known by a membership or separation oracle; one NumPy run.
+    r"""The gauge of a set known by a membership oracle; one NumPy run.
 
     Bisection between an outer end :math:`\lambda_-` with :math:`w/\lambda_- \notin K` and an inner
     end :math:`\lambda_+` with :math:`w/\lambda_+ \in K`, until they are ``tolerance`` apart. The
-    answer is the inner end, so that :math:`w/\gamma` is in K. With separation the subgradient is
-    :math:`a/\langle a, w/\lambda_-\rangle` for the normal a found at the outer end; with membership
-    alone it is a forward difference of the gauge in each of d directions.
+    answer is the inner end, so that :math:`w/\gamma` is in K. The subgradient is a forward
+    difference of the gauge in each of d directions.
 
     Args:
         contains: whether a point is in the set.
         inner_radius: r, of a ball around 0 that the set holds.
         outer_radius: R, of a ball around 0 that holds the set.
         tolerance: the largest distance between the two ends.
-        separate: a function that gives None for a point of the set and the normal of a separating
-            half-space for another point; the membership oracle alone where it is None.
-        spacing: the step of the forward differences.
 
     Example:
         >>> inside = lambda x: bool(abs(x).max() <= 0.5)
@@ -184,8 +183,6 @@ class BisectionGauge(Declared, kw_only=False):
     inner_radius: float = positive()
     outer_radius: float = positive()
     tolerance: float = positive()
-    separate: Callable[[Array], Array | None] | None = function(default=None)
-    spacing: float = positive(default=1e-5)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -202,30 +199,14 @@ class BisectionGauge(Declared, kw_only=False):
             raise checks.invalid("w.shape", "that of one NumPy run", tuple(w.shape))
         if not w.any():
             return 0.0, np.zeros_like(w)
-        inner, outer = self._ends(w)
-        if self.separate is None:
-            return inner, self._differences(w, inner)
-        if outer is None:  # w/inner is in the set, and so is every w/lambda that was tried
-            return inner, np.zeros_like(w)
-        a = self.separate(w / outer)
-        if a is None:
-            raise InvalidValueError(
-                "the separation oracle must separate a point outside the set, got None at "
-                f"{w / outer!r}"
-            )
-        # A ball around 0 is inside, so a normal that separates w/outer has a positive product.
-        product = float(a @ (w / outer))
-        if not 0 < product < math.inf:
-            raise InvalidValueError(
-                f"the separation oracle must give a normal that leaves 0 inside, got {a!r} at "
-                f"{w / outer!r}"
-            )
-        return inner, a / product
+        gamma = self._bisect(w)
+        ahead = np.array([self._bisect(point) for point in w + SPACING * np.eye(len(w))])
+        return gamma, (ahead - gamma) / SPACING
 
-    def _ends(self, w: Array) -> tuple[float, float | None]:
-        """Return the inner end, and the outer one where a point outside was found."""
+    def _bisect(self, w: Array) -> float:
+        """Return the inner end."""
         size = math.sqrt(w @ w)
-        inner, outer, found = size / self.inner_radius, size / self.outer_radius, None
+        inner, outer = size / self.inner_radius, size / self.outer_radius
         while inner - outer > self.tolerance:
             middle = 0.5 * (inner + outer)
             if not outer < middle < inner:
@@ -233,18 +214,8 @@ class BisectionGauge(Declared, kw_only=False):
             if self.contains(w / middle):
                 inner = middle
             else:
-                outer = found = middle
-        if found is None and not self.contains(w / outer):
-            found = outer
-        return inner, found
-
-    def _differences(self, w: Array, gamma: float) -> Array:
-        s = np.empty_like(w)
-        for i in range(len(w)):
-            ahead = w.copy()
-            ahead[i] += self.spacing
-            s[i] = (self._ends(ahead)[0] - gamma) / self.spacing
-        return s
+                outer = middle
+        return inner
 
 
 def gauge_of(region: object) -> Gauge:
