@@ -21,14 +21,14 @@ def readme() -> str:
 
 # Never fused and never reordered: the bits are those of the text, whatever the compiler.
 GCC = ["-std=c99", "-O3", "-ffp-contract=off", "-fno-wrapv"]
-HEADERS = sorted(ROOT.glob("src/surefoot/kernel/c/*.h"))
-# The library compares it with the headers beside it: a kernel of another text does not play.
-TEXT = sha256(b"".join(path.read_bytes() for path in HEADERS)).hexdigest()
+SOURCES = sorted(ROOT.glob("src/surefoot/kernel/**/*.[ch]"))
+# The library compares it with the C beside it: a kernel of another text does not play.
+TEXT = sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()
 KERNEL = [
     Extension(
         f"surefoot.kernel.{name}",
         [f"src/surefoot/kernel/{name}.c", f"src/surefoot/kernel/{name}_wide.c"],
-        depends=[str(path.relative_to(ROOT)) for path in HEADERS],
+        depends=["setup.py", *(str(path.relative_to(ROOT)) for path in SOURCES)],
         define_macros=[("SUREFOOT_TEXT", f'"{TEXT}"')],
         extra_compile_args=["/fp:precise"] if sys.platform == "win32" else GCC,
         py_limited_api=True,

@@ -29,9 +29,6 @@ __all__ = ["Engine", "compiled", "engine", "engines", "load", "name", "sentence"
 
 Engine = Literal["kernel", "python"]
 
-TEXT = Path(__file__).with_name("c")
-"""The folder of the C text."""
-
 
 def load(extension: str) -> ModuleType | None:
     """Return a compiled module; None where it was not built, or from another C text.
@@ -43,7 +40,7 @@ def load(extension: str) -> ModuleType | None:
         module = import_module(f"surefoot.kernel.{extension}")
     except ImportError:
         return None
-    text = b"".join(path.read_bytes() for path in sorted(TEXT.glob("*.h")))
+    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.[ch]")))
     if vars(module).get("TEXT") == sha256(text).hexdigest():
         return module
     stale = "the compiled kernel is of another version, so Python plays: install surefoot again"

@@ -10,9 +10,12 @@ from surefoot.problems.calibration import Calibration, calibrate
 from surefoot.problems.constraints import (
     Affine,
     AffineStream,
+    EllipsoidNorm,
+    FunctionConstraint,
     L2Norm,
     LinfNorm,
     PlayedOnly,
+    QuadraticForm,
     max_of,
     shift,
 )
@@ -535,3 +538,18 @@ def test_no_probe_leaves_the_known_box():
     assert max(x[1] for x, _ in live.asked) > 0.05
     with pytest.raises(ValueError, match="within must be a set that holds the start"):
         calibrate(live, START, DOMAIN, horizon=100, within=Box([1.0, 1.0], [2.0, 2.0]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [
+        (Affine([[1.0, 0.5]], [1.0]), "Affine"),
+        (QuadraticForm([[2.0, 0.3], [0.3, 1.0]], [0.1, 0.0], 1.0), "QuadraticForm"),
+        (EllipsoidNorm([[2.0, 0.3], [0.3, 1.0]]), "EllipsoidNorm"),
+        (FunctionConstraint(lambda x: np.exp(x[0]) - 2.0, lambda x: np.exp(x) * [1, 0]), None),
+    ],
+)
+def test_a_function_of_a_known_shape_gets_a_hint(shape, name):
+    found = calibrate(Live(shape), START, DOMAIN, horizon=100, G_g=9.0)
+    hints = [note for note in found.notes if "where it was probed, g is a" in note]
+    assert [f"constraints.{name}" in hint for hint in hints] == ([] if name is None else [True])

@@ -19,6 +19,8 @@ from surefoot.problems.calibration.offers import Calibration, Conditions, Probe,
 from surefoot.problems.constraints import (
     Constraint,
     ConstraintStream,
+    FunctionConstraint,
+    JaxConstraint,
 )
 from surefoot.problems.problem import Problem, benchmark_of
 from surefoot.regions import Errors, LipschitzHull, Reading
@@ -136,7 +138,7 @@ def calibrate(
         offers=offers_for(known, case.conditions(rounds)),
         probes=tuple(seen),
         radius=radius,
-        notes=tuple(_notes(known, seen, radius, errors)),
+        notes=(*_notes(known, seen, radius, errors), *_shape(case, seen)),
     )
 
 
@@ -256,6 +258,34 @@ def _add_estimates(
         return known
     known = known.with_origin("estimated", G_f=G_f)
     return known if known.F is not None else known.with_origin("estimated", F=2 * known.R * G_f)
+
+
+def _shape(case: _Case, probes: list[Probe]) -> Iterator[str]:
+    """Name the constraint of the library that a function fits, where the probes show one.
+
+    A quadratic has slopes that are affine in the point; the square of a norm is one.
+    """
+    own = case.constraint is None or isinstance(
+        case.constraint, (FunctionConstraint, JaxConstraint)
+    )
+    if not own or len(probes) < len(case.start) + 3:
+        return
+    points = np.array([[*probe.point, 1.0] for probe in probes])
+    slopes = np.array([probe.subgradient for probe in probes])
+    values = np.array([probe.value for probe in probes])
+    shapes = {
+        "Affine": (points[:, -1:], slopes),
+        "QuadraticForm": (points, slopes),
+        "EllipsoidNorm": (points, (values + 1.0)[:, None] * slopes),
+    }
+    for name, (unknowns, wanted) in shapes.items():
+        fitted = unknowns @ np.linalg.lstsq(unknowns, wanted, rcond=None)[0]
+        if np.abs(fitted - wanted).max() <= 1e-9 * np.abs(wanted).max():
+            yield (
+                f"where it was probed, g is a constraints.{name}: written as one, the library "
+                "knows its constants and its set, and several rules have less regret"
+            )
+            return
 
 
 def _notes(known: Constants, probes: list[Probe], radius: float, errors: Errors) -> Iterator[str]:
