@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -157,14 +157,14 @@ def measure(seed: int, bends: Array) -> tuple[Array, Array]:
 
 
 def run(name: str, knows: str, play: Rule, counts: Sequence[int], **options: Any) -> list[Run]:
-    """Let a rule steer three lines; return its first evaluations, so many in each row."""
+    """Let a rule steer three lines; return a row for the evaluations up to each of the counts."""
     seeds, runs = range(3 if max(counts) > 6 else 1), []
     begin = time.process_time()
     bends = [play(Line(seed), max(counts)) for seed in seeds]
     seconds = (time.process_time() - begin) / (len(seeds) * max(counts))
     done = [measure(seed, bends[seed]) for seed in seeds]
-    for count in counts:
-        limits, misses = (np.array([one[i][:count] for one in done]) for i in (0, 1))
+    for first, last in pairwise([0, *counts]):
+        limits, misses = (np.array([one[i][first:last] for one in done]) for i in (0, 1))
         best = np.where(limits <= 0, misses, np.inf).min(axis=1)
         more = {
             "best feasible miss, mm²": f"{best.mean():.2f}",
@@ -172,14 +172,14 @@ def run(name: str, knows: str, play: Rule, counts: Sequence[int], **options: Any
             "last miss, mm²": f"{misses[:, -1].mean():.2f}",
             "s per evaluation": f"{seconds:.2g}",
         }
-        longer = "" if count == counts[0] else f", {count} evaluations"
-        runs.append(Run(name + longer, knows, limits, more, **options))
+        later = f", evaluations {first + 1} to {last}" if first else ""
+        runs.append(Run(name + later, knows, limits, more, **options))
         options["drawn"] = False
     return runs
 
 
 def play_all(small: bool) -> list[Run]:
-    """Play all rules at the same number of evaluations, two of them at twice as many too."""
+    """Play all rules at the same number of evaluations, two of them at twice as many."""
     tuned, how = tune(small)
     plain = partial(improve, quiet=False, step=None)
     safety = optimise(partial(plain, region="safety"), 3)
