@@ -235,11 +235,14 @@ def test_results_are_plain_data():
     "name",
     ["SeparationDescent", "GarberKretzu", "RECOO", "CVVPro", "BlockBandit", "TrackingBlocks"],
 )
-def test_rules_that_cannot_be_compiled_play_a_batch_as_they_play_a_loop(name):
+def test_rules_that_cannot_be_compiled_are_played_run_by_run(name):
     row = {"name": name, "tuning": ALGORITHMS_BY_NAME[name].tunings[0]}
-    batch, loop = (done(algorithm=row, engine=engine).arrays for engine in ("batch", "loop"))
-    np.testing.assert_allclose(batch["regret"], loop["regret"], rtol=1e-9)
-    np.testing.assert_allclose(batch["worst"], loop["worst"], atol=1e-12)
+    auto, loop = (done(algorithm=row, engine=engine).arrays for engine in ("auto", "loop"))
+    np.testing.assert_array_equal(auto["regret"], loop["regret"])
+    np.testing.assert_array_equal(auto["worst"], loop["worst"])
+    refused = play_cell("a", spec(algorithm=row, engine="batch"))
+    assert refused.status == "failed"
+    assert f"{name} is written for one run, not for a batch" in refused.note
 
 
 def test_bandits_look_in_other_directions_in_every_block():
