@@ -44,7 +44,7 @@ class SafetyFilter(Name):
     def default(cls, constants: Constants, domain: Region | None = None) -> Certified:
         r"""Return a filter with nothing to choose: :math:`\rho_t = \tfrac12\sqrt{\alpha G_gR/t}`.
 
-        The margin is that of :meth:`surefoot.algorithms.CertifiedPFS.default`.
+        The margin is that of ``CertifiedPFS.default``.
         :meth:`surefoot.algorithms.RegionFilter.default` has none, and is slower along a face.
 
         Args:
