@@ -18,6 +18,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from itertools import product
@@ -209,6 +210,11 @@ def make_parts(spec: record.CellSpec) -> Parts:
     return problem, *build.build_player(spec["algorithm"], problem, spec["horizon"])
 
 
+def time_now() -> str:
+    """Return the time as files have it: UTC, in seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def play_cell(
     address: str, spec: record.CellSpec, parts: Callable[[record.CellSpec], Parts] = make_parts
 ) -> record.CellResult:
@@ -244,7 +250,7 @@ def play_cell(
             status, note = "failed", f"{type(error).__name__}: {error}".strip(": ")
             provenance["traceback"] = traceback.format_exc(limit=-8)
     provenance["seconds"] = time.perf_counter() - began
-    provenance["finished"] = record.time_now()
+    provenance["finished"] = time_now()
     provenance["platform"] = platform.platform()
     return record.CellResult(
         address=address,

@@ -22,7 +22,7 @@ from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
-from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed
+from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed, time_now
 from surefoot.experiments.executors import InProcess
 from surefoot.experiments.export import write
 from surefoot.experiments.record import (
@@ -31,7 +31,6 @@ from surefoot.experiments.record import (
     CellSpec,
     Place,
     ProblemTable,
-    time_now,
 )
 from surefoot.experiments.rows import Fit, Row, fit_rates, gather, notes_of
 from surefoot.experiments.store import Results

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from datetime import UTC, datetime
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
@@ -43,11 +42,6 @@ because it killed its worker twice."""
 
 VERDICTS: tuple[str, ...] = get_args(Word)
 """The words of a verdict, the gravest first."""
-
-
-def time_now() -> str:
-    """Return the time as files have it: UTC, in seconds."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 # --- arrays --------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from surefoot.experiments.cells import (
     make_parts,
     play_cells,
     play_for,
+    time_now,
     versions,
 )
 from surefoot.experiments.executors import RunError, Workers, cores, make_workers
@@ -266,7 +267,7 @@ class Sweep:
 
     def _give_up(self, job: Job, status: record.Status, note: str) -> None:
         """Write that a cell has no result."""
-        provenance: record.Provenance = {"finished": record.time_now(), "versions": versions()}
+        provenance: record.Provenance = {"finished": time_now(), "versions": versions()}
         result = record.CellResult(
             address=job.address, spec=job.spec, status=status, note=note, provenance=provenance
         )
@@ -373,7 +374,7 @@ def run(
     jobs = {job.address: job for _, job in cells}
     with Results.write(folder / record.FILE_NAME) as results, Stop() as stop:
         skip, notes = (set[str](), list[str]()) if force else _find_finished(results, jobs)
-        created = now = record.time_now()
+        created = now = time_now()
         with suppress(DamagedError):  # written anew
             created = results.header().get("created", now)
         results.set_plan([place for place, _ in cells])
