@@ -61,10 +61,9 @@ static inline double sf_dot(const double *a, const double *b, int n)
         for (int k = 0; k < 4; k += SF_WIDTH) {
             lanes[k / SF_WIDTH] += SF_AT(a, i + k) * SF_AT(b, i + k);
         }
-        i += 4;
     }
-    double sum = i > 0 ? sf_sum_lanes(lanes) : 0.0;
-    for (; i < n; i++) {
+    double sum = n >= 4 ? sf_sum_lanes(lanes) : 0.0;
+    for (i = n - n % 4; i < n; i++) {
         sum += a[i] * b[i];
     }
     return sum;
@@ -87,10 +86,9 @@ static inline double sf_squared_distance(const double *a, const double *b, int n
             const sf_lane way = SF_AT(a, i + k) - SF_AT(b, i + k);
             lanes[k / SF_WIDTH] += way * way;
         }
-        i += 4;
     }
-    double sum = i > 0 ? sf_sum_lanes(lanes) : 0.0;
-    for (; i < n; i++) {
+    double sum = n >= 4 ? sf_sum_lanes(lanes) : 0.0;
+    for (i = n - n % 4; i < n; i++) {
         const double way = a[i] - b[i];
         sum += way * way;
     }
