@@ -314,7 +314,7 @@ static inline size_t sf_player_state(const sf_game *game, const sf_player *playe
         [SF_DPP] = {1, 1, 0},           [SF_MAHDAVI] = {1, 1, 0},
         [SF_MAHDAVI_LINEAR] = {2, 1, 0}, [SF_YU_NEELY] = {1, 1, 1},
         [SF_YUAN] = {1, 0, 1},          [SF_PRIMAL_DUAL] = {1, 1, 0},
-        [SF_LBSGD] = {1, 0, 1},
+        [SF_LBSGD] = {1, 0, 0},
     };
     const size_t d = (size_t)game->d, m = (size_t)game->m;
     const unsigned char *size = SIZES[game->rule];
@@ -525,9 +525,8 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
         sf_along(y, grad, 1.0, y, d);
         return sf_descend(rule, x, p[0] / fade, y, d);
     }
-    case SF_LBSGD: { /* weight, beta, cost_curvature; rounds */
+    case SF_LBSGD: { /* weight, beta, cost_curvature */
         double room = HUGE_VAL, total = 0.0;
-        own[0] += 1.0;
         for (int j = 0; j < m; j++) {
             if (!(g[j] < 0.0)) {
                 return 0;
