@@ -54,7 +54,7 @@ def test_compiled_games_answer_whatever_they_are_called_with():
     for rule in range(1, 22):  # a state that is shorter than what a rule writes is refused
         changed = codes.copy()
         changed[4], changed[7] = rule, d
-        if rule not in (1, 4, 21):  # PFS and OGD have actions alone
+        if rule not in (1, 4, 21):  # PFS, OGD and LB-SGD have actions alone
             with pytest.raises(ValueError, match="sizes of a game"):
                 _games.make(changed, *made[1:])
 
