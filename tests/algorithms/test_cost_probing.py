@@ -180,8 +180,8 @@ def test_every_action_is_feasible_and_below_its_bound(kind, seed, d, short):
     rng = np.random.default_rng(seed)
     wall = polytope(rng, d)
     base = bases(wall, d)[kind]
-    rows = np.linalg.norm(wall.A, axis=1)
-    player = CostProbing(base=base, length=10.0**short * float((wall.b / rows).min()), seed=seed)
+    slack, G_g = float(wall.b.min()), float(np.linalg.norm(wall.A, axis=1).max())
+    player = CostProbing(base=base, length=10.0**short * slack / G_g, seed=seed)
     for x, info in attack(player, wall, rng, 20 if kind == "hulls" else 60, d):  # those are slow
         g = float(wall.query(x)[0])
         assert g <= 0.0

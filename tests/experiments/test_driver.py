@@ -17,9 +17,9 @@ from surefoot.experiments import (
     Event,
     Results,
     StoreError,
+    cells,
     estimate,
     executors,
-    record,
     run,
     sweep,
 )
@@ -205,7 +205,7 @@ def test_the_file_says_what_it_is_the_results_of(work, folder, monkeypatch):
     assert (first["name"], first["seed"], first["specification"]) == ("sweep", 0, "# mine\n")
     assert first["versions"]["numpy"] == np.__version__
     assert first["data"]["horizons"] == [20, 33]
-    monkeypatch.setattr(record, "datetime", Later)
+    monkeypatch.setattr(cells, "datetime", Later)
     run(work.spec(), folder, workers=0)
     with Results.open(folder / "results.sqlite") as results:
         second = results.header()
