@@ -474,8 +474,9 @@ const Surefoot = (() => {
     const [xx, xy, yy] = [sumOf(x, x), sumOf(x, y), sumOf(y, y)];
     const [det, small] = [xx * yy - xy * xy, 1e-11 * Math.sqrt(xx + yy)];
     const flat = ways.length === 1 || det <= (1e-11 * (xx + yy)) ** 2;
+    const spread = xx + yy || 1; // 0 of balls around one point: only their radii differ
     const inverse = ways.map(([p, q]) =>
-      flat ? [p / (xx + yy), q / (xx + yy)] : [(yy * p - xy * q) / det, (xx * q - xy * p) / det],
+      flat ? [p / spread, q / spread] : [(yy * p - xy * q) / det, (xx * q - xy * p) / det],
     );
     const a = combine(more, inverse);
     const left = more.map((v, k) => v - dot(ways[k], a));
