@@ -112,7 +112,8 @@ def tune(small: bool) -> tuple[Rule, str]:
         how = f"{near} first points" + ", low noise" * quiet
         how += f", steps of {step:.0%}" if step else ""
         found.append(((limits > 0).sum(), misses[limits <= 0].min(), play, how))
-    return min(found, key=lambda one: one[:2])[2:]
+    _, _, play, how = min(found, key=lambda one: one[:2])
+    return play, f"{how}: the best of {len(found)}"
 
 
 def steer(orbit: Array, response: Array, start: Array) -> Array:
@@ -189,7 +190,7 @@ def play_all(small: bool) -> list[Run]:
     return [
         *run("certified generator", certified, optimise(make_certified, 0), two, certified=True),
         *run("Xopt, expected improvement, defaults", "nothing", optimise(plain, 3), one),
-        *run(f"Xopt, {how}: the best of {len(SETTINGS)}", other, tuned, two, colour="#CC79A7"),
+        *run(f"Xopt, {how}", other, tuned, two, colour="#CC79A7"),
         *run("Xopt, safety trust region", "nothing", safety, one, drawn=False),
         *run("steering by the model", model, by_model, one, drawn=False),
         *run("best bends", "the line", by_truth, one, colour=KNOWING),

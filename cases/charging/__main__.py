@@ -27,7 +27,7 @@ def play_all(small: bool) -> list[Run]:
         return sum(int((d.values > 0).sum()) for d in done), -sum(d.delivered for d in done)
 
     V, alpha = min(GRID[:1] if small else GRID, key=judge)
-    best = f"DPP, {V = :g}, {alpha = :g}: the best of {len(GRID)}"
+    best = f"DPP, {V = :g}, {alpha = :g}: the best of {1 if small else len(GRID)}"
 
     def run(name: str, knows: str, make: Maker, **options: Any) -> Run:
         done = [site.run(make(site), 540 if small else None) for site in sites]
