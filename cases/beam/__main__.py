@@ -1,7 +1,5 @@
 """Steering a beam: a certified generator, Xopt's constrained Bayesian optimisation, the model."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable, Sequence

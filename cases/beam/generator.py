@@ -1,7 +1,5 @@
 """A certified rule as a generator of Xopt: every candidate is feasible before it is evaluated."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +48,7 @@ class CertifiedGenerator(Generator):  # type: ignore[misc]
                 f"got {sorted(wrong)} too many or too few"
             )
 
-    def __deepcopy__(self, memo: Any = None) -> CertifiedGenerator:
+    def __deepcopy__(self, memo: Any = None) -> "CertifiedGenerator":
         """Return a twin, whose controller is made anew from its data; Xopt asks for one."""
         own, self._controller = self._controller, None
         try:

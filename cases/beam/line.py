@@ -5,8 +5,6 @@ bend by some milliradians; a monitor reads where the beam is, with an error of u
 are linear, so that orbits are affine in the bends.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

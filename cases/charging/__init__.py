@@ -16,8 +16,6 @@ The sessions are ACN-Data's, the networks acnportal's (``data/README.md`` names 
 licences). Nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ class ChargingNetwork:
         z, c = self.matrix @ x, self.ratings
         return (z.real * z.real + z.imag * z.imag - c * c) / (2.0 * c) + load * c
 
-    def leave(self, load: float) -> ChargingNetwork:
+    def leave(self, load: float) -> "ChargingNetwork":
         """Return the lines with what the building leaves of their ratings, less their rounding."""
         left = np.sqrt(1.0 - 2.0 * load) * (1 - 1e-12)
         return ChargingNetwork(self.matrix, self.ratings * left)

@@ -1,7 +1,5 @@
 """Charging at Caltech and JPL for three days: certified regions and what sites use now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rules for the chargers of a site: what operators use, what a known network allows, certified."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from cases.charging import (

@@ -1,7 +1,5 @@
 """A water network in EPANET: what its gauges read at given pump speeds and demands."""
 
-from __future__ import annotations
-
 import logging
 import tempfile
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Least pressures in a water network: certified pump speeds, and what is used now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
