@@ -3,6 +3,7 @@
 The losses of learning see the action through a score, the inner product with a round's features.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self, final
 
@@ -227,7 +228,8 @@ class Quadratic(ArrayCosts, kw_only=False):
     def gradient_bound(self, domain: Ball) -> float:
         r"""Return the largest gradient norm on a ball, :math:`h(\max_t\|v_t - c\| + R)`."""
         centre = 0.0 if domain.centre is None else domain.centre
-        farthest = np.linalg.norm(self.targets - centre, axis=-1).max()
+        away = self.targets - centre
+        farthest = math.sqrt(np.vecdot(away, away).max())
         return float(self.curvature * (farthest + domain.radius))
 
     @property
