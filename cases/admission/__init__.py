@@ -15,7 +15,7 @@ goes on along its tangent: a second of overload makes a finite backlog. So g is 
 everywhere, and
 
 - the Hessian :math:`2k\,ww^\top/u^3` is at most :math:`\beta = 2\|w\|^2/k^2` where :math:`g \le 0`,
-  which is all that an upper model asks for (docs/noise.md);
+  which is all that an upper model asks for (docs/errors.md);
 - no slope in c is steeper than :math:`4/k`, so a speed that moves by at most :math:`\delta` per
   second makes a drift of at most :math:`v = 4\delta/k`, at every x.
 

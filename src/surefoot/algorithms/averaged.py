@@ -351,7 +351,7 @@ class WithProbability(FromBase):
 
     With probability :math:`1 - \delta`, over the noise of all rounds together, the true g has
     :math:`g(x_t) \le 0` in every round. No bound is certain, so that none is watched; nor is a
-    regret bound claimed. The proof is in docs/noise.md.
+    regret bound claimed. The proof is in docs/errors.md.
 
     Args:
         constants: those of the guarantee for exact readings.

@@ -333,7 +333,7 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
 
     With a base whose bound is :math:`B(G + v/\delta)\sqrt t` that is :math:`O(d\sqrt T)` for v = 0,
     where :math:`\delta \propto T^{-1/2}`, and :math:`O(\sqrt{dv}\,T^{3/4})` otherwise. The costs
-    are chosen in advance. docs/noise.md has the proof.
+    are chosen in advance. docs/values.md has the proof.
 
     Args:
         constants: needs R, G_f, G_g and start_slack.

@@ -332,7 +332,7 @@ class ValuesAndCurvature(FromValues):
     r"""Values and a bound on curvature: feasible in every round for a convex g.
 
     Slopes are measured by differences at actions that are played, with the error that curvature
-    leaves them; every action, of a probe or not, is certified with that error. docs/noise.md has
+    leaves them; every action, of a probe or not, is certified with that error. docs/values.md has
     the proof. No regret bound is claimed beyond :math:`2RG_fT`.
 
     Args:

@@ -189,7 +189,7 @@ class ValuesOnly(FromValues):
     The hull of balls that certifies an action is made of values and G_g, and no slope enlarges it
     (Theorem E of docs/hulls.md), so that estimates of slopes may steer and never certify. No
     regret bound is claimed: in advance no more is known than that the costs of two feasible points
-    differ by at most :math:`2RG_f`. docs/noise.md has the statement and what was measured.
+    differ by at most :math:`2RG_f`. docs/values.md has the statement and what was measured.
 
     Args:
         constants: needs R, G_g, start_slack; G_f for the number above.

@@ -2,7 +2,7 @@ r"""The guarantee of certified rules whose values and slopes err, or whose const
 
 With :math:`|\hat g_t - g_t(x_t)| \le \nu`, :math:`\|\hat s_t - s_t\| \le \tau` for some subgradient
 :math:`s_t`, and :math:`|g_{t+1}(p) - g_t(p)| \le v` for every p, every action has a certificate
-that allows for them; docs/noise.md has the proofs.
+that allows for them; docs/errors.md has the proofs.
 """
 
 import inspect

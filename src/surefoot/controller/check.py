@@ -25,7 +25,7 @@ places  the mean of up_i + w(c_i, c) over rounds, and G_g |p - the mean of their
 
 *If it says "certified", the constants are right, readings err by at most what the header says, and
 g at the start is below 0 by more than that, then g <= 0 in every certified round*
-(docs/controller.md); of a limit on the average, the sum of the values read so far, in which case an
+(docs/journal.md); of a limit on the average, the sum of the values read so far, in which case an
 action is certified for what the rounds before have left instead of for 0. Sets, grids and ramps are
 checked, too; orders of a controller know no ramp. Rounds of anchors, shares and weights are hints:
 any that fulfil an inequality do. Roots are rounded up. What it cannot judge it calls "not checked",

@@ -21,7 +21,7 @@ round is :math:`[\|x_{t+1} - q\| + B]_+`, whatever action was played, less what 
 :math:`X_\rho`. A step of at most r from :math:`x_t`, then projected onto :math:`H_t` and the
 domain, ends in that ball, because projections bring points no further apart.
 
-Errors and drift (rule N of docs/noise.md). With :math:`g^+ = \hat g + \nu`, or the bound that was
+Errors and drift (rule N of docs/errors.md). With :math:`g^+ = \hat g + \nu`, or the bound that was
 certified before the action was played where that is smaller, :math:`g^- = \hat g - \nu`, and
 :math:`x_a` the anchor, with slack :math:`\alpha` in this round (the start; under drift the deepest
 action, aged by v per round):
