@@ -398,9 +398,10 @@
     const name = setting.chosen === "unknown" ? "a guess" : `${title[0].toLowerCase()}${title.slice(1)}`;
     const denied = panel.alarms.length > 0;
     byId("certificate").classList.toggle("denied", denied);
+    const claim = setting.chosen === "unknown" ? "should be inside" : "is safe";
     byId("why-title").textContent = denied
       ? `What ${name} claims, from a wrong constant`
-      : `Why the next step is safe, by ${name}`;
+      : `Why the next step ${claim}, by ${name}`;
     const words = !panel.known
       ? absent
       : panel.refused
