@@ -32,7 +32,8 @@
       : new S.Ellipse(centre, a, b, angle);
   };
   const shapeOf = () => coolShape().tightened(setting.heat);
-  // A lie halves all that is assumed, so that every panel has the same one to tell.
+  // A lie halves all that is assumed, so that every panel has the same one to tell. What is 0, as the
+  // curvature of straight rows, stays true: `rests` is the number that a panel or player rests on.
   const assumedSlope = (shape) => shape.G_g * (setting.lie ? 0.5 : setting.slope);
   const assumedBend = (shape) => (setting.lie ? 0.5 * shape.curvature : shape.curvature + setting.bend);
 
@@ -53,16 +54,19 @@
     ball: {
       title: "One ball",
       about: "last value, bound on the slope",
+      rests: (shape) => shape.G_g,
       known: (shape) => new S.LipschitzBall(assumedSlope(shape), RADIUS, setting.noise),
     },
     hull: {
       title: "Memory",
       about: "hull with the deepest ball before",
+      rests: (shape) => shape.G_g,
       known: (shape) => new S.LipschitzHull(assumedSlope(shape), RADIUS, setting.noise),
     },
     curvature: {
       title: "Curvature",
       about: "bound on how g bends",
+      rests: (shape) => shape.curvature,
       absent: "The largest of several rows has corners: no curvature bounds it. See the rows apart, or choose the ellipse.",
       known: (shape) =>
         shape instanceof S.Ellipse &&
@@ -71,6 +75,7 @@
     rows: {
       title: "Rows",
       about: "every row seen, each with a curvature",
+      rests: (shape) => shape.curvature,
       apart: true,
       known: (shape) =>
         new S.CurvatureRows(
@@ -82,12 +87,14 @@
     unknown: {
       title: "G_g unknown",
       about: "θ times what was proved of it",
+      rests: () => 0,
       eta: 1, // a small step would teach it the slopes before it can be outside
       known: () => new S.EstimatedHull(setting.theta, RADIUS, setting.noise),
     },
     weather: {
       title: "Weather",
       about: "what the heat adds to g",
+      rests: (shape) => shape.G_g,
       known: () => {
         const cool = coolShape();
         const hottest = cool.value(cool.middle) + HOTTEST;
@@ -97,11 +104,11 @@
   };
 
   const PLAYERS = {
-    leader: { title: "Surefoot", about: "bound on the slope", colour: "blue" },
+    leader: { title: "Surefoot", about: "bound on the slope", rests: (shape) => shape.G_g, colour: "blue" },
     projection: { title: "Projection", about: "the whole set", colour: "green" },
     dpp: { title: "Drift + penalty", about: "nothing", colour: "orange" },
     pfs: { title: "Plain PFS", about: "margin ρ", colour: "red" },
-    lbSgd: { title: "LB-SGD", about: "curvature", colour: "purple" },
+    lbSgd: { title: "LB-SGD", about: "curvature", rests: (shape) => shape.curvature, colour: "purple" },
   };
 
   let game;
@@ -326,6 +333,10 @@
   function drawPanel(kind) {
     const { figure, button, svg, numbers, bound, value, outside, absent } = panels[kind];
     const panel = game.panels[kind];
+    const honest = setting.lie && panel.known && !KINDS[kind].rests(game.shape);
+    button.querySelector("span").textContent = honest
+      ? "rests on nothing that was halved"
+      : KINDS[kind].about;
     const parts = [element("path", { d: pathOf(outlineOf(game.shape)), class: "set" })];
     figure.classList.toggle("chosen", setting.chosen === kind);
     figure.classList.toggle("alarmed", panel.alarms.length > 0);
@@ -378,13 +389,14 @@
 
   function drawScore() {
     const least = game.t ? leastCost() : 0;
-    const rows = Object.entries(PLAYERS).map(([name, { title, about, colour }]) => {
+    const rows = Object.entries(PLAYERS).map(([name, { title, about, rests, colour }]) => {
       const { outside, worst, paid, refused } = game.race[name];
+      const knows = setting.lie && rests?.(game.shape) ? `half the ${about}` : about;
       const regret = refused ? "stopped" : game.t ? (paid - least).toFixed(2) : "–";
       const bad = outside > 0 ? ' class="bad"' : "";
       return (
         `<tr><td><span class="key" style="background: var(--${colour})"></span>${title}</td>` +
-        `<td class="about">${about}</td><td${bad}>${outside}</td>` +
+        `<td class="about">${knows}</td><td${bad}>${outside}</td>` +
         `<td>${game.t ? S.general(worst, 2) : "–"}</td><td>${regret}</td></tr>`
       );
     });
@@ -400,7 +412,7 @@
     byId("certificate").classList.toggle("denied", denied);
     const claim = setting.chosen === "unknown" ? "should be inside" : "is safe";
     byId("why-title").textContent = denied
-      ? `What ${name} claims, from a wrong constant`
+      ? `Claimed by ${name}, from a wrong constant`
       : `Why the next step ${claim}, by ${name}`;
     const words = !panel.known
       ? absent
@@ -578,8 +590,8 @@
 
   function showSettings() {
     const shape = shapeOf();
-    byId("slope-out").textContent = setting.lie ? "half of it" : `${setting.slope.toFixed(1)} × true`;
-    byId("bend-out").textContent = setting.lie ? "half of it" : assumedBend(shape).toFixed(1);
+    byId("slope-out").textContent = `${(setting.lie ? 0.5 : setting.slope).toFixed(1)} × true`;
+    byId("bend-out").textContent = assumedBend(shape).toFixed(1);
     byId("rho-out").textContent = setting.rho.toFixed(2);
     byId("noise-out").textContent = `± ${setting.noise.toFixed(3)}`;
     byId("theta-out").textContent = `${setting.theta.toFixed(1)} ×`;
