@@ -99,3 +99,13 @@ def test_one_problem_in_detail(desk):
 )
 def test_a_wrong_word_gets_the_nearest_right_one(desk, line, sentence):
     assert sentence in desk.refusal(line)
+
+
+@pytest.mark.parametrize("name", ["PFS", "AdaGradOGD", "GarberKretzu", "LevyKrause", "portfolio"])
+def test_formulas_are_printed_as_one_would_type_them(desk, name):
+    out = desk.do(f"list {name}").out
+    assert not any(mark in out for mark in (":math:", "\\", "`", "{T}"))
+
+
+def test_a_formula_in_words(desk):
+    assert "regret O(T^(3/4)), no violation" in desk.do("list GarberKretzu").out

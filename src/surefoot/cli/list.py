@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -157,10 +158,10 @@ def _problem(name: str) -> Facts:
 
     entry = PROBLEMS[name]
     arguments = [
-        {"name": n, **_default(one.default), "about": entry.about.get(n, "")}
+        {"name": n, **_default(one.default), "about": _plain(entry.about.get(n, ""))}
         for n, one in entry.arguments().items()
     ]
-    return {"name": name, "about": entry.text, "arguments": arguments}
+    return {"name": name, "about": _plain(entry.text), "arguments": arguments}
 
 
 def _algorithm(kind: type[Any]) -> Facts:
@@ -199,7 +200,27 @@ def _default(value: Any) -> Facts:
 
 
 def _first_line(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").split("\n")[0].replace("``", "'").rstrip(".")
+    return _plain((inspect.getdoc(thing) or "").split("\n")[0].rstrip("."))
+
+
+_SIGNS = {"le": "<=", "top": "T", "lceil": "ceil(", "rceil": ")"}
+"""What commands of TeX are in plain text, if not their names."""
+
+
+def _plain(text: str) -> str:
+    r"""Return the words of a docstring for a terminal, formulas as one would type them.
+
+    >>> print(_plain(r"blocks of :math:`\lceil\sqrt T\rceil`, regret :math:`O(T^{3/4})`"))
+    blocks of ceil(sqrt T), regret O(T^(3/4))
+    """
+    text = re.sub(r":\w+:`~?(?:surefoot[\w.]*\.)?([^`]*)`", r"\1", text.replace("``", "'"))
+    text = re.sub(r"\\tfrac\{(\w+)\}", r"\1/", text)
+    text = re.sub(r"(?<!\\)[{}]", lambda brace: "()"[brace[0] == "}"], text)
+    text = re.sub(r"\\([A-Za-z]+)", lambda command: f" {_SIGNS.get(command[1], command[1])} ", text)
+    text = " ".join(re.sub(r"\\([{}|])", r"\1", text).split())
+    # Names of commands stand apart from letters, not from brackets and signs.
+    text = re.sub(r"(?<=[(\[{|/^]) | (?=[)\]}/^_,;:]|-[a-z])", "", text)
+    return re.sub(r"\b(sqrt|max|min|log) \(", r"\1(", text)
 
 
 # --- as text --------------------------------------------------------------------------------------
