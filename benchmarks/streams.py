@@ -11,7 +11,7 @@ import numpy as np
 from surefoot import PFS, Ball, Feedback, Problem, Trace, play
 from surefoot.games import Engine, Progress
 from surefoot.problems import SETTINGS, paper_toy
-from surefoot.problems.constraints import Affine, LinfNorm, SparseAffine
+from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.problems.costs import Quadratic
 
 CURVATURE, HALF = 6.0, 0.5
@@ -70,7 +70,7 @@ def rows_toy(dimension: int, rows: int, rounds: int, runs: int | None = None) ->
     )
 
 
-def sparse_polytope(entries: int, seed: int = 0) -> SparseAffine:
+def sparse_polytope(entries: int, seed: int = 0) -> Affine:
     """Return a cube of d = entries/10 columns, cut by d random rows of eight entries each."""
     from scipy.sparse import csr_array, eye_array, vstack
 
@@ -82,10 +82,10 @@ def sparse_polytope(entries: int, seed: int = 0) -> SparseAffine:
     cuts = csr_array((rng.normal(size=8 * d), (rows, columns)), shape=(d, d))
     lengths = np.sqrt(cuts.multiply(cuts).sum(axis=1))
     b = np.concatenate([np.ones(2 * d), lengths * rng.uniform(0.5, 1.0, d)])
-    return SparseAffine(vstack([eye_array(d), -eye_array(d), cuts], format="csr"), b).normalize()
+    return Affine(vstack([eye_array(d), -eye_array(d), cuts], format="csr"), b).normalize()
 
 
-def sparse_problem(constraint: SparseAffine, rounds: int) -> Problem:
+def sparse_problem(constraint: Affine, rounds: int) -> Problem:
     """Return the sparse polytope, with costs that pull to a few points outside, in turn."""
     d = constraint.dimension
     targets = np.resize(2.0 + np.random.default_rng(1).normal(size=(4, d)), (rounds, d))

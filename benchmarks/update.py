@@ -280,7 +280,7 @@ def sparse(entries: int, effort: Effort) -> list[Row]:
         CERTIFIED: by_library(certified),
     }
     queries: dict[str, Work] = {
-        "SparseAffine.query": lambda: constraint.query(x),
+        "Affine.query": lambda: constraint.query(x),
         "SciPy query by hand": lambda: hand_sparse_query(A, b, x),
     }
     if limit.compiled():
@@ -288,7 +288,7 @@ def sparse(entries: int, effort: Effort) -> list[Row]:
         queries[C] = limit.Call("sparse_query", len(b), d, A.data, *_whole(A), b, x, np.empty(d))
     case = f"d = {d:,}, sparse"
     times, queried = take_turns(works, effort), take_turns(queries, effort)
-    pair = ("SparseAffine.query", "SciPy query by hand")
+    pair = ("Affine.query", "SciPy query by hand")
     return [
         compared("update", case, times, UPDATE, STEP, units=2, limit=C),
         compared("update", case, times, CERTIFIED, STEP, units=2),

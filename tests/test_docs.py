@@ -203,7 +203,7 @@ KNOWN = [
         constraints.Affine(ROWS, LIMITS),
         *ANY_ROWS,
     ),
-    Known("`SparseAffine`", constraints.SparseAffine(csr_array(ROWS), LIMITS), *ANY_ROWS),
+    Known("`Affine`, sparse rows", constraints.Affine(csr_array(ROWS), LIMITS), *ANY_ROWS),
     Known(
         "`SimplexRows`",
         constraints.SimplexRows(D, 1.5),

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Ball
 from surefoot.core.errors import InvalidValueError
-from surefoot.problems.constraints import Affine, SparseAffine
+from surefoot.problems.constraints import Affine
 from surefoot.testing import check_constraint
 
 optimize = pytest.importorskip("scipy.optimize")
@@ -38,7 +38,7 @@ def test_sparse_rows_stay_sparse():
     from scipy.sparse import csr_array
 
     g = from_scipy(Linear(csr_array([[1.0, 0.0, 2.0]]), -1.0, 1.0))
-    assert isinstance(g, SparseAffine)
+    assert isinstance(g, Affine)
     np.testing.assert_array_equal(g.query_all(np.array([1.0, 5.0, 1.0]))[0], [2.0, -4.0])
 
 

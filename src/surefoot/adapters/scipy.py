@@ -21,13 +21,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.points import to_dense
 from surefoot.core.types import Array
-from surefoot.problems.constraints import (
-    Affine,
-    Constraint,
-    FunctionConstraint,
-    SparseAffine,
-    max_of,
-)
+from surefoot.problems.constraints import Affine, Constraint, FunctionConstraint, max_of
 
 if TYPE_CHECKING:
     from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
@@ -102,9 +96,7 @@ def _rows(A: Array, lower: Array, upper: Array) -> list[Constraint]:
     b = np.concatenate([sign * most for sign, _, most in limits])
     if not len(b):
         return []
-    if _sparse.issparse(A):
-        return [SparseAffine(_sparse.csr_array(_sparse.vstack(parts)), b)]
-    return [Affine(np.vstack(parts), b)]
+    return [Affine(_sparse.vstack(parts) if _sparse.issparse(A) else np.vstack(parts), b)]
 
 
 def _functions(

@@ -277,6 +277,9 @@ def take_rows(table: Array, index: Array) -> Array:
     """Return the rows of a table at the indices that :func:`find_largest` gave."""
     if isinstance(table, np.ndarray):
         return table[index]
+    if is_sparse(table):
+        rows = table[np.atleast_1d(index)].toarray()
+        return rows if np.ndim(index) else rows[0]
     if _package_of(table) in ("jax", "jaxlib"):  # its `take` compares every index with the bounds
         return table.at[index].get(mode="promise_in_bounds")
     xp = namespace(table)

@@ -92,6 +92,27 @@ def to_dense(A: Array) -> Array:
     return A.toarray() if is_sparse(A) else A
 
 
+def row_norms(A: Array) -> Array:
+    """Return the norm of each row of a matrix, dense or sparse without an empty row."""
+    if is_sparse(A):
+        return np.sqrt(np.add.reduceat(A.data**2, A.indptr[:-1]))
+    return np.linalg.norm(A, axis=1)
+
+
+def row_terms(A: Array) -> int:
+    """Return the number of terms of a row, at most: its inner products round that often."""
+    return int(np.diff(A.indptr).max() if is_sparse(A) else A.shape[1])
+
+
+def divide_rows(A: Array, by: Array) -> Array:
+    """Return a matrix, dense or sparse, with each row divided by a number."""
+    if not is_sparse(A):
+        return A / by[:, None]
+    divided = A.copy()
+    divided.data = A.data / np.repeat(by, np.diff(A.indptr))
+    return divided
+
+
 def snap_inside(region: Region, x: Array) -> Array:
     """Return a mean of points of a set, moved back into the set if rounding put it outside.
 

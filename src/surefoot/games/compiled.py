@@ -15,6 +15,7 @@ from surefoot.algorithms.compiled import describe_domain
 from surefoot.algorithms.related.gauge import Gauged
 from surefoot.algorithms.related.lagrangian import Multiplying
 from surefoot.core.algorithm import own_domain
+from surefoot.core.arrays import is_sparse
 from surefoot.core.types import Array, needs_of
 from surefoot.games.game import Game, Played
 from surefoot.games.record import block_length
@@ -161,7 +162,7 @@ def _certified_player(algorithm: rules.Certified, d: int) -> _Player | None:
 
 def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | None:
     """Return number, rows, matrix, vector and radius of a constraint, if C has it."""
-    if type(g) not in _CONSTRAINTS:
+    if type(g) not in _CONSTRAINTS or (isinstance(g, Affine) and is_sparse(g.A)):
         return None
     number = _CONSTRAINTS[type(g)]
     if isinstance(g, Affine):

@@ -17,7 +17,16 @@ from surefoot.core.arrays import is_sparse
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared, rows, vector
-from surefoot.core.points import UNIT, check_length, clean, nan_where_invalid, to_dense
+from surefoot.core.points import (
+    UNIT,
+    check_length,
+    clean,
+    divide_rows,
+    nan_where_invalid,
+    row_norms,
+    row_terms,
+    to_dense,
+)
 from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
@@ -175,12 +184,8 @@ class Polytope(Declared, kw_only=False):
     @cached_property
     def _unit_rows(self) -> tuple[Array, Array]:
         """The rows divided by their lengths, and the lengths."""
-        if not is_sparse(self.A):
-            norms = np.linalg.norm(self.A, axis=1)
-            return self.A / norms[:, None], norms
-        diagonal = need("scipy.sparse", "solve", "solving over a polytope").diags_array
-        norms = np.sqrt(np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel())
-        return (diagonal(1 / norms) @ self.A).tocsr(), norms
+        norms = row_norms(self.A)
+        return divide_rows(self.A, norms), norms
 
     @cached_property
     def _sizes(self) -> Array:
@@ -196,8 +201,7 @@ class Polytope(Declared, kw_only=False):
         away by one more, and each entry of the point, itself computed, by at most 4 u.
         """
         size = sum(abs(p) for p in points)
-        terms = int(np.diff(self.A.indptr).max()) if is_sparse(self.A) else self.dimension
-        return (terms + 6) * UNIT * (self._sizes @ size + abs(self.b))
+        return (row_terms(self.A) + 6) * UNIT * (self._sizes @ size + abs(self.b))
 
     def _draw_in(self, p: Array) -> Array:
         """Return a point of the polytope on the segment from p to the interior point.

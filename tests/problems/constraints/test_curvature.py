@@ -122,12 +122,11 @@ def test_rows_have_curvatures_where_their_maximum_has_none():
 
 def test_sparse_rows_say_what_dense_ones_say():
     sparse = pytest.importorskip("scipy.sparse")
-    from surefoot.problems.constraints import SparseAffine
 
     A, b, ball = np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 2.0]]), [1.0, -2.0], Ball(1.5, [1, 2, 3])
-    g, dense = SparseAffine(sparse.csr_array(A), b), constraints.Affine(A, b)
+    g, dense = constraints.Affine(sparse.csr_array(A), b), constraints.Affine(A, b)
     assert g.curvature() is None
-    assert SparseAffine(sparse.csr_array(A[:1]), b[:1]).curvature() == 0.0
+    assert constraints.Affine(sparse.csr_array(A[:1]), b[:1]).curvature() == 0.0
     assert g.row_curvatures().tolist() == [0.0, 0.0]
     # Two terms a row instead of three: 4 roundings instead of 5.
     assert g.evaluation_error(ball) == pytest.approx(0.8 * dense.evaluation_error(ball))

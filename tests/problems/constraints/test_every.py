@@ -24,7 +24,6 @@ from surefoot.problems.constraints import (
     NuclearNorm,
     QuadraticForm,
     SecondOrderCone,
-    SparseAffine,
     SpectralNorm,
     max_of,
     shift,
@@ -85,7 +84,7 @@ CASES = {
     "nuclear": (NuclearNorm((2, 3), 2.0), [np.zeros(D), np.array([0, 0, 0, 3.0, 0, -4])]),
     "cvar": (CVaR(_LOSSES, 0.85, 0.5), [np.zeros(D)]),  # 4.5 scenarios: one counts by half
     "cvar of one": (CVaR(_LOSSES, 0.99, 0.5), [np.zeros(D)]),  # 0.3 scenarios: the worst one
-    "sparse": (SparseAffine(csr_array(np.round(_ROWS)), np.linspace(0.5, 2, 5)), [np.zeros(D)]),
+    "sparse": (Affine(csr_array(np.round(_ROWS)), np.linspace(0.5, 2, 5)), [np.zeros(D)]),
     "max of": (max_of(L2Norm(1.5), Affine(_ROWS, np.ones(5)), L1Norm(2.0, D)), [np.zeros(D)]),
     "shifted": (shift(CVaR(_LOSSES, 0.8, 0.75), 0.125), [np.zeros(D)]),
     "shifted ball": (shift(LinfNorm(0.77, D, _CENTRE), 0.3), [np.zeros(D)]),

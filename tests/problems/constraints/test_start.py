@@ -14,7 +14,6 @@ from surefoot.problems.constraints import (
     NoStartError,
     QuadraticForm,
     SecondOrderCone,
-    SparseAffine,
     Start,
     find_start,
     max_of,
@@ -106,13 +105,13 @@ EQUALITY = Affine([[1.0, 1.0, 1.0], [0.5, 0.0, 0.0], [-2.0, -2.0, -2.0]], [1.0, 
     ("constraint", "rows"),
     [
         (EQUALITY, "0 and 2"),
-        (SparseAffine(sparse.csr_array(EQUALITY.A), EQUALITY.b), "0 and 2"),
+        (Affine(sparse.csr_array(EQUALITY.A), EQUALITY.b), "0 and 2"),
         (max_of(L2Norm(3.0), EQUALITY), "1 and 3"),
         (
             max_of(
                 Affine([[1.0, 1.0]], [3.0]),
                 L2Norm(3.0),
-                SparseAffine(sparse.csr_array([[0.0, 1.0], [-0.1, -0.1]]), [1.0, -0.3]),
+                Affine(sparse.csr_array([[0.0, 1.0], [-0.1, -0.1]]), [1.0, -0.3]),
             ),
             "0 and 3",
         ),

@@ -9,25 +9,15 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import (
-    convert_like,
-    find_largest,
-    is_one_run,
-    is_sparse,
-    namespace,
-    take_rows,
-)
-from surefoot.core.errors import InvalidTypeError, InvalidValueError
-from surefoot.core.optional import need
+from surefoot.core.arrays import convert_like, find_largest, is_sparse, namespace, take_rows
+from surefoot.core.errors import InvalidTypeError
 from surefoot.core.parameters import Declared, count, positive, rows, vector
+from surefoot.core.points import divide_rows, row_norms, row_terms, to_dense
 from surefoot.core.types import Array, ArrayLike, Number, Region
 from surefoot.problems.constraints.base import Constraint, bound_above, gamma, level_below, point
 from surefoot.sets import Ball, Box, Halfspace, Polytope, Simplex
 
-__all__ = ["Affine", "SimplexRows", "SparseAffine"]
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+__all__ = ["Affine", "SimplexRows"]
 
 
 class LinearRows(Constraint):
@@ -50,7 +40,7 @@ class LinearRows(Constraint):
         return value, take_rows(convert_like(self.A, x), index)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Return every row's value, and all rows.
+        """Return every row's value, and all rows; sparse ones stay so for one action.
 
         Example:
             >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
@@ -60,20 +50,12 @@ class LinearRows(Constraint):
         x = point(x, self.A.shape[1])
         A = convert_like(self.A, x)
         if x.ndim > 1:
-            A = namespace(x).broadcast_to(A, (x.shape[0], *A.shape))
+            A = namespace(x).broadcast_to(to_dense(A), (x.shape[0], *A.shape))
         return self._values(x), A
 
     def _values(self, x: Array) -> Array:
         A, b = convert_like(self.A, x), convert_like(self.b, x)
         return (A @ x if x.ndim == 1 else x @ A.T) - b
-
-    def norms(self) -> Array:
-        """Return the norm of each row."""
-        return np.linalg.norm(self.A, axis=1)
-
-    def terms(self) -> int:
-        """Return the number of terms of a row, at most: its inner products round that often."""
-        return int(self.A.shape[1])
 
     @property
     def rows(self) -> int:
@@ -87,7 +69,7 @@ class LinearRows(Constraint):
 
     def value_bound(self, domain: Ball, point: Array | None = None) -> float:
         r"""Return :math:`\max_i (|a_i^\top c - b_i| + \|a_i\|R)`, attained."""
-        return float((abs(self._at_centre(domain)) + self.norms() * domain.radius).max())
+        return float((abs(self._at_centre(domain)) + row_norms(self.A) * domain.radius).max())
 
     def _at_centre(self, domain: Ball) -> Array:
         return (0.0 if domain.centre is None else self.A @ domain.centre) - self.b
@@ -98,7 +80,7 @@ class LinearRows(Constraint):
 
     def _lengths(self) -> Array:
         """Return the norm of each row, rounded up: no computed norm is above it."""
-        return bound_above(self.norms(), self.terms())
+        return bound_above(row_norms(self.A), row_terms(self.A))
 
     def evaluation_error(self, domain: Ball) -> float:
         r"""Return the largest error of a row that can be the largest on the domain.
@@ -111,7 +93,7 @@ class LinearRows(Constraint):
         """
         values, lengths = self._at_centre(domain), self._lengths()
         sizes = lengths * float(domain.reach_from_origin) + abs(self.b)
-        errors, spread = gamma(self.terms() + 2) * sizes, lengths * float(domain.radius)
+        errors, spread = gamma(row_terms(self.A) + 2) * sizes, lengths * float(domain.radius)
         # The values are rounded too, hence twice the errors.
         lowest = (values - spread - 2 * errors).max()
         return float(errors[values + spread + 2 * errors >= lowest].max())
@@ -130,8 +112,11 @@ class Affine(LinearRows, Declared, kw_only=False):
 
     Value and subgradient come from the same row; of rows that tie, the first counts.
 
+    With a sparse A a query costs what grows with its entries that are not 0 and with d, not with
+    m d; actions are then NumPy's, and sigma is the local one.
+
     Args:
-        A: rows :math:`a_i`, ``(m, d)``, none of them zero.
+        A: rows :math:`a_i`, ``(m, d)``, none of them zero; NumPy, lists or SciPy sparse.
         b: :math:`b_i`, ``(m,)``.
 
     Example:
@@ -140,6 +125,10 @@ class Affine(LinearRows, Declared, kw_only=False):
         (0.5, array([0., 2.]))
         >>> g.query(np.array([0.0, 0.0]))  # a tie: the first row
         (-1.0, array([1., 0.]))
+        >>> from scipy.sparse import csr_array
+        >>> wide = Affine(csr_array([[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]), [1.0, 1.0])
+        >>> wide.query(np.array([0.5, 9.0, 0.75]))
+        (0.5, array([0., 0., 2.]))
     """
 
     A: Array = rows()
@@ -151,8 +140,12 @@ class Affine(LinearRows, Declared, kw_only=False):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.A, np.ndarray):
-            checks.to_vector(self.b, "b", length=len(self.A))
+        if not checks.is_traced(self.A):
+            checks.to_vector(self.b, "b", length=self.A.shape[0])
+        if is_sparse(self.A):
+            from surefoot.problems.constraints._csr import Rows
+
+            object.__setattr__(self, "A", Rows(self.A))
 
     @property
     def dimension(self) -> int:
@@ -169,8 +162,16 @@ class Affine(LinearRows, Declared, kw_only=False):
             >>> Affine([[3.0, -4.0]], [10.0]).normalize()
             Affine(A=array([[ 0.6, -0.8]]), b=array([2.]))
         """
-        norms = self.norms()
-        return Affine(self.A / norms[:, None], self.b / norms)
+        norms = row_norms(self.A)
+        return Affine(divide_rows(self.A, norms), self.b / norms)
+
+    def _values(self, x: Array) -> Array:
+        if is_sparse(self.A) and not isinstance(x, np.ndarray):
+            raise InvalidTypeError(
+                f"an Affine of sparse rows must be given NumPy actions, got {type(x).__name__}: "
+                "play with the engine 'loop' or 'batch', or take A.toarray()"
+            )
+        return super()._values(x)
 
     @property
     def interior(self) -> Array | None:
@@ -190,6 +191,8 @@ class Affine(LinearRows, Declared, kw_only=False):
     @property
     def region(self) -> Region:
         """A half-space for one row, a box for rows that bound one, else a polytope."""
+        if is_sparse(self.A):
+            return Polytope(self.A, self.b)
         if len(self.A) == 1:
             return Halfspace(self.A[0], float(self.b[0]))
         box = self._box() if (np.count_nonzero(self.A, axis=1) == 1).all() else None
@@ -226,11 +229,11 @@ class Affine(LinearRows, Declared, kw_only=False):
         cosine of :math:`\delta` lose :math:`2|\lambda_i v_i||\lambda_j v_j|\delta` per pair,
         together at most a share of :math:`m\delta`, which is taken off.
         """
-        found = _orthogonal_classes(self.A)
+        found = None if is_sparse(self.A) else _orthogonal_classes(self.A)
         if found is None:
             return None
         classes, cosine = found
-        norms = self.norms()
+        norms = row_norms(self.A)
         shortest = np.array([norms[members].min() for members in classes])
         depth = min(_depth(self.A[c], self.b[c]) for c in classes)
         if not depth > 0:
@@ -280,89 +283,6 @@ class SimplexRows(LinearRows, Declared, kw_only=False):
     def interior(self) -> Array:
         """Equal shares of half the total."""
         return np.full(self.dimension, 0.5 * self.total / self.dimension)
-
-
-class SparseAffine(LinearRows, Declared, kw_only=False):
-    r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`, A sparse.
-
-    As :class:`~surefoot.problems.constraints.Affine`, at a cost per query that grows with the
-    entries of A that are not 0 and with d, not with m d. NumPy actions only; needs the extra
-    ``solve``.
-
-    Sigma is the local one; ``Affine(A.toarray(), b)`` knows its own for few rows.
-
-    Args:
-        A: rows :math:`a_i`, a SciPy sparse matrix or array ``(m, d)``, no row without entries.
-        b: :math:`b_i`, ``(m,)``.
-
-    Example:
-        >>> from scipy.sparse import csr_array
-        >>> g = SparseAffine(csr_array([[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]), [1.0, 1.0])
-        >>> g.query(np.array([0.5, 9.0, 0.75]))
-        (0.5, array([0., 0., 2.]))
-    """
-
-    A: csr_array = rows()
-    b: Array = vector()
-
-    def __post_init__(self) -> None:
-        need("scipy.sparse", "solve", "a sparse constraint")
-        from surefoot.problems.constraints._csr import Rows
-
-        if not is_sparse(self.A):
-            raise InvalidValueError(
-                f"A must be a SciPy sparse matrix, got {type(self.A).__name__}: "
-                "a dense one is for Affine"
-            )
-        super().__post_init__()
-        object.__setattr__(self, "A", Rows(self.A))
-        checks.to_vector(self.b, "b", length=self.A.shape[0])
-
-    @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return int(self.A.shape[1])
-
-    def query(self, x: Array) -> tuple[Number, Array]:
-        """Return the largest row's value, and that row as a dense vector."""
-        x = point(x, self.dimension)
-        value, index = find_largest(self._values(x))
-        rows = self.A[[index] if is_one_run(x) else index].toarray()
-        return value, rows[0] if is_one_run(x) else rows
-
-    def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Return all values and rows: A itself, sparse, for one action; dense for a batch."""
-        x = point(x, self.dimension)
-        if is_one_run(x):
-            return self._values(x), self.A
-        return self._values(x), np.broadcast_to(self.A.toarray(), (len(x), *self.A.shape))
-
-    def _values(self, x: Array) -> Array:
-        if not isinstance(x, np.ndarray):
-            raise InvalidTypeError(
-                f"SparseAffine must be given NumPy actions, got {type(x).__name__}: play with "
-                "the engine 'loop' or 'batch', or take Affine(A.toarray(), b)"
-            )
-        return self.A @ x - self.b if x.ndim == 1 else (self.A @ x.T).T - self.b
-
-    def norms(self) -> Array:
-        """Return the norm of each row."""
-        return np.sqrt(np.add.reduceat(self.A.data**2, self.A.indptr[:-1]))
-
-    def terms(self) -> int:
-        """Return the number of entries of the fullest row."""
-        return int(np.diff(self.A.indptr).max())
-
-    def normalize(self) -> SparseAffine:
-        """Return the same feasible set with rows of norm 1."""
-        A, norms = self.A.copy(), self.norms()
-        A.data = A.data / np.repeat(norms, np.diff(A.indptr))
-        return SparseAffine(A, self.b / norms)
-
-    @property
-    def region(self) -> Polytope:
-        """The polytope."""
-        return Polytope(self.A, self.b)
 
 
 def _orthogonal_classes(A: Array) -> tuple[list[list[int]], float] | None:

@@ -13,7 +13,7 @@ from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, instance_of, number
 from surefoot.core.points import dimension_of, to_dense
 from surefoot.core.types import Array, Number, Region
-from surefoot.problems.constraints.affine import Affine, SparseAffine
+from surefoot.problems.constraints.affine import Affine
 from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.norms import L1Norm, L2Norm, LinfNorm, NuclearNorm, SpectralNorm
 from surefoot.problems.constraints.quadratic import EllipsoidNorm, QuadraticForm
@@ -228,7 +228,7 @@ def _absorb(constraint: Constraint, rho: Number) -> Constraint | None:
     def less(limit: Number) -> Number:
         return limit - rho - 2.0**-50 * (abs(limit) + abs(rho))
 
-    if isinstance(constraint, (Affine, SparseAffine)):
+    if isinstance(constraint, Affine):
         return replace(constraint, b=less(constraint.b))
     if isinstance(constraint, QuadraticForm):
         return replace(constraint, r=less(constraint.r))
