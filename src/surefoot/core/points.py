@@ -81,6 +81,16 @@ def only_entry(index: Array, value: Array, like: Array) -> Array:
     return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
 
 
+def subtract_centre(x: Array, centre: Array | None) -> Array:
+    """Return a point as seen from a centre; None is 0."""
+    return x if centre is None else x - convert_like(centre, x)
+
+
+def add_centre(q: Array, centre: Array | None) -> Array:
+    """Return the point that a centre sees as q."""
+    return q if centre is None else convert_like(centre, q) + q
+
+
 def dimension_of(owner: object) -> int | None:
     """Return the length of a point, if a set or a constraint knows it."""
     dimension = getattr(owner, "dimension", None)

@@ -33,6 +33,7 @@ from surefoot.core.arrays import dot
 from surefoot.core.display import after_rounds, format_bracket, of_runs
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
+from surefoot.core.points import add_centre, subtract_centre
 from surefoot.core.types import Array, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, max_of
 from surefoot.problems.costs import Adversarial, Linear, Quadratic
@@ -360,11 +361,10 @@ class _Model:
         return np.append(scaled, value - scaled @ self._inward(x))
 
     def _inward(self, x: Array) -> Array:
-        return (x if self._centre is None else x - self._centre) / self._radius
+        return subtract_centre(x, self._centre) / self._radius
 
     def _outward(self, z: Array) -> Array:
-        x = self._radius * z
-        return x if self._centre is None else x + self._centre
+        return add_centre(self._radius * z, self._centre)
 
     def _cuts(self) -> tuple[Array, Array]:
         cost = np.array(self._cost)

@@ -22,10 +22,12 @@ from surefoot.core.parameters import Declared, size, vector
 from surefoot.core.points import (
     UNIT,
     ConvexSet,
+    add_centre,
     check_length,
     clean,
     keep_nan,
     only_entry,
+    subtract_centre,
     sum_entries,
 )
 from surefoot.core.types import Array, Number, Real
@@ -44,9 +46,6 @@ class Centred(Declared, kw_only=False):
     def dimension(self) -> int | None:
         """The length of the centre; None for a ball around 0, which has no dimension of its own."""
         return None if self.centre is None else int(self.centre.shape[-1])
-
-    def _offset(self, x: Array) -> Array:
-        return x if self.centre is None else x - convert_like(self.centre, x)
 
 
 class Ball(Centred, ConvexSet, kw_only=False):
@@ -84,8 +83,8 @@ class Ball(Centred, ConvexSet, kw_only=False):
 
     def reach(self, point: Array) -> float:
         """Return the largest distance from a point to a point of the ball."""
-        offset = point if self.centre is None else point - self.centre
-        return float(self.radius) + float(np.linalg.norm(to_numpy(offset)))
+        way = to_numpy(subtract_centre(point, self.centre))
+        return float(self.radius) + float(np.linalg.norm(way))
 
     def project(self, x: Array) -> Array:
         r"""Return the nearest point, :math:`c + (x - c)\min(1, R/\|x - c\|)`.
@@ -94,24 +93,18 @@ class Ball(Centred, ConvexSet, kw_only=False):
         ball as computed, and projecting again changes nothing.
         """
         x = checks.to_floats(x, "the point to project")
-        z = self._offset(x)
+        z = subtract_centre(x, self.centre)
         squared = dot(z, z)
-        if isinstance(squared, float):
-            if squared <= self.radius * self.radius:
-                return x
-            if not squared < math.inf:
-                checks.refuse_unfinite(to_numpy(x), "the point to project")
-                raise checks.invalid("the point to project", "of a finite square", x)
-            p = (self._inner(x) / math.sqrt(squared)) * z
-            return p if self.centre is None else self.centre + p
-        outside = squared > self.radius * self.radius
+        inside = squared <= self.radius * self.radius
+        if inside is True:
+            return x
+        _refuse_endless(squared, x, "the point to project")
         # The maximum is taken before the root: the derivative of the root at 0 is infinite.
         p = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius)) * z
         # One run is refused above; a run of a batch must not be sent to the centre instead.
-        p = where(squared < math.inf, p, math.nan)
-        p = p if self.centre is None else convert_like(self.centre, x) + p
+        p = add_centre(where(squared < math.inf, p, math.nan), self.centre)
         # x itself where it is inside: centre + (x - centre) would be a rounding error off.
-        return where(outside, p, x)
+        return where(inside, x, p)
 
     def _inner(self, x: Array) -> Number:
         """Return the radius less a bound on the rounding of a computed norm.
@@ -129,20 +122,21 @@ class Ball(Centred, ConvexSet, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether the computed distance to the centre is at most the radius."""
         x = checks.to_floats(x, "the point")
-        z = self._offset(x)
+        z = subtract_centre(x, self.centre)
         return dot(z, z) <= self.radius * self.radius
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
         n = norm(c)
-        if isinstance(n, float) and not n < math.inf:
-            checks.refuse_unfinite(to_numpy(c), "c")
-            raise checks.invalid("c", "of a finite square", c)
-        v = -self._inner(c) * c / where(n > 0, n, 1.0)
-        if self.centre is None:
-            return v
-        centre = convert_like(self.centre, c)
-        return (centre if c.ndim == 1 else namespace(c).broadcast_to(centre, c.shape)) + v
+        _refuse_endless(n, c, "c")
+        return add_centre(-self._inner(c) * c / where(n > 0, n, 1.0), self.centre)
+
+
+def _refuse_endless(size: Number, x: Array, name: str) -> None:
+    """Raise for a point of one run whose size is not finite."""
+    if isinstance(size, float) and not size < math.inf:
+        checks.refuse_unfinite(to_numpy(x), name)
+        raise checks.invalid(name, "of a finite square", x)
 
 
 class L1Ball(Centred, ConvexSet, kw_only=False):
@@ -171,14 +165,14 @@ class L1Ball(Centred, ConvexSet, kw_only=False):
         A point outside lands a rounding error inside, so that the result is in the ball as
         computed, and projecting again changes nothing.
         """
-        z = self._offset(x)
+        z = subtract_centre(x, self.centre)
         p = namespace(x).sign(z) * onto_simplex(abs(z), self.radius, self._inner(x))
-        return p if self.centre is None else convert_like(self.centre, x) + p
+        return add_centre(p, self.centre)
 
     def contains(self, x: Array) -> Array:
         """Return whether the computed l1 distance to the centre is at most the radius."""
         x = check_length(x, self.dimension)
-        return sum_entries(abs(self._offset(x))) <= self.radius
+        return sum_entries(abs(subtract_centre(x, self.centre))) <= self.radius
 
     def minimize_linear(self, c: Array) -> Array:
         """Return the corner opposite to the (first) largest entry of c; the centre if c is 0."""
@@ -188,8 +182,7 @@ class L1Ball(Centred, ConvexSet, kw_only=False):
         # Around 0 the corner is exact: nothing is added to its one entry.
         radius = self.radius if self.centre is None else self._inner(c)
         corner = only_entry(index, where(size > 0, radius + 0.0 * size, 0.0), c)
-        v = keep_nan(c, xp.where(c > 0, 0.0 - corner, corner))
-        return v if self.centre is None else convert_like(self.centre, c) + v
+        return add_centre(keep_nan(c, xp.where(c > 0, 0.0 - corner, corner)), self.centre)
 
     def _inner(self, x: Array) -> Number:
         """Return the radius less a bound on the rounding of a computed l1 norm.

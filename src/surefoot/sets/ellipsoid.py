@@ -16,6 +16,7 @@ from surefoot.core.points import (
     clean,
     nan_where_invalid,
     repeat,
+    subtract_centre,
     sum_entries,
 )
 from surefoot.core.types import Array, Number
@@ -83,7 +84,7 @@ class Ellipsoid(ConvexSet, kw_only=False):
         result lies a rounding error inside, so that it is in the ellipsoid as computed, and
         projecting again changes nothing.
         """
-        z = self._offset(x)
+        z = subtract_centre(x, self.centre)
         value = self._value(z)
         if isinstance(value, float) and not value < math.inf:
             raise invalid("the point to project", "of a square that stays in float64", x)
@@ -96,7 +97,7 @@ class Ellipsoid(ConvexSet, kw_only=False):
     def contains(self, x: Array) -> Array:
         r"""Return whether the computed :math:`(x - c)^\top P(x - c)` is at most 1."""
         x = check_length(x, self.dimension)
-        return self._value(self._offset(nan_where_invalid(x))) <= 1.0
+        return self._value(subtract_centre(nan_where_invalid(x), self.centre)) <= 1.0
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the point :math:`-P^{-1}c/\sqrt{c^\top P^{-1}c}` from the centre."""
@@ -106,9 +107,6 @@ class Ellipsoid(ConvexSet, kw_only=False):
         largest = xp.max(abs(c), axis=-1, keepdims=True)
         y = (c / xp.where(largest > 0, largest, xp.ones_like(largest))) @ axes
         return self._place(-(y * ratios) @ axes.T)
-
-    def _offset(self, x: Array) -> Array:
-        return x if self.centre is None else x - convert_like(self.centre, x)
 
     def _value(self, z: Array) -> Number:
         return dot(z, z @ convert_like(self.P, z))

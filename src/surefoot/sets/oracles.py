@@ -45,6 +45,7 @@ from surefoot.core.checks import to_python_number
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared, function, matrix, positive, symmetric, vector
+from surefoot.core.points import subtract_centre
 from surefoot.core.types import Array, Number, Region
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
@@ -338,11 +339,11 @@ class BallProx(_FreeProx, kw_only=False):
 
     def violation(self, x: Array) -> float:
         """Return the distance to the ball."""
-        way = x if self.ball.centre is None else x - self.ball.centre
+        way = subtract_centre(x, self.ball.centre)
         return max(math.sqrt(float(way @ way)) - float(self.ball.radius), 0.0)
 
     def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
-        way = z if self.ball.centre is None else z - self.ball.centre
+        way = subtract_centre(z, self.ball.centre)
         size = math.sqrt(float(way @ way))
         move = min(weight / (2 * alpha), max(size - float(self.ball.radius), 0.0))
         return z - (move / size if move > 0 else 0.0) * way
@@ -395,8 +396,7 @@ class EllipsoidProx(_FreeProx, kw_only=False):
         return max(self._norm(self._turn(x), 0.0) - 1.0, 0.0)
 
     def _turn(self, x: Array) -> Array:
-        centre = self.ellipsoid.centre
-        return self.ellipsoid.axes.T @ (x if centre is None else x - centre)
+        return self.ellipsoid.axes.T @ subtract_centre(x, self.ellipsoid.centre)
 
     def _norm(self, v: Array, t: float) -> float:
         curved = self.ellipsoid.curvatures

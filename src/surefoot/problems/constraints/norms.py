@@ -17,7 +17,7 @@ from surefoot.core.arrays import (
     where,
 )
 from surefoot.core.parameters import Declared, count, size, vector
-from surefoot.core.points import only_entry, sum_entries
+from surefoot.core.points import only_entry, subtract_centre, sum_entries
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.base import (
     Constraint,
@@ -51,7 +51,7 @@ class L2Norm(Centred, Constraint, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the distance to the sphere, negative inside, and the unit vector outwards."""
         x = point(x, self.dimension)
-        z = self._offset(x)
+        z = subtract_centre(x, self.centre)
         length = sqrt(dot(z, z))
         return length - self.radius, z / where(length > 0, length, 1.0)
 
@@ -123,8 +123,7 @@ class PolyhedralNorm(Constraint, Declared, kw_only=False):
             raise checks.invalid("centre.shape", f"({self.dimension},)", tuple(self.centre.shape))
 
     def _offset(self, x: Array) -> Array:
-        x = point(x, self.dimension)
-        return x if self.centre is None else x - convert_like(self.centre, x)
+        return subtract_centre(point(x, self.dimension), self.centre)
 
     @property
     def interior(self) -> Array:

@@ -9,6 +9,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import convert_like, dot, maximum, norm, sqrt, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, matrix, number, symmetric, vector
+from surefoot.core.points import subtract_centre
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.base import (
     Constraint,
@@ -52,7 +53,7 @@ class EllipsoidNorm(Constraint, Declared, kw_only=False):
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the P-norm of x - c minus 1, and its gradient."""
         x = point(x, self.P.shape[-1])
-        z = x if self.centre is None else x - convert_like(self.centre, x)
+        z = subtract_centre(x, self.centre)
         Pz = _times(convert_like(self.P, x), z)
         # Rounding can take the square of a tiny P-norm below 0.
         length = sqrt(maximum(dot(z, Pz), 0.0))
