@@ -317,43 +317,6 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
     }
 
 
-class ArrayFields:
-    """A frozen dataclass whose declared fields are checked, and that is compared by value.
-
-    Arrays are compared entry by entry, and a large one is printed by its shape.
-    """
-
-    __slots__ = ()
-
-    def __init_subclass__(cls, **options: object) -> None:
-        """Let a dataclass keep these methods: it makes those that its own class does not define."""
-        super().__init_subclass__(**options)
-        for name in ("__eq__", "__hash__", "__repr__"):
-            if name not in cls.__dict__:
-                setattr(cls, name, getattr(cls, name))
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or not is_dataclass(type(self)):
-            return NotImplemented
-        pairs = zip(field_values(self), field_values(other), strict=True)
-        return all(_is_same(a, b) for (f, a), (_, b) in pairs if f.compare)
-
-    def __hash__(self) -> int:
-        if not is_dataclass(type(self)):
-            return object.__hash__(self)
-        hashed = (v for f, v in field_values(self) if (f.compare if f.hash is None else f.hash))
-        return hash((type(self), *(v if shape_of(v) is None else shape_of(v) for v in hashed)))
-
-    def __repr__(self) -> str:
-        if not is_dataclass(type(self)):
-            return object.__repr__(self)
-        parts = (f"{f.name}={_brief(value)}" for f, value in field_values(self) if f.repr)
-        return f"{type(self).__name__}({', '.join(parts)})"
-
-
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
@@ -381,10 +344,11 @@ class ArrayFields:
         anything,
     ),
 )
-class Declared(ArrayFields):
+class Declared:
     """A base whose subclasses are frozen dataclasses with declared parameters.
 
-    They are given by keywords, unless a subclass says ``kw_only=False``.
+    They are given by keywords, unless a subclass says ``kw_only=False``, checked, and compared by
+    value: arrays entry by entry. A large array is printed by its shape.
     """
 
     __slots__ = ()
@@ -402,8 +366,25 @@ class Declared(ArrayFields):
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
         """Make a frozen dataclass of the class."""
         super().__init_subclass__(**options)
-        # Equality, hash and text are the methods above: none is to be written for each class.
+        # Equality, hash and text are the methods below: none is to be written for each class.
         dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        pairs = zip(field_values(self), field_values(other), strict=True)
+        return all(_is_same(a, b) for (f, a), (_, b) in pairs if f.compare)
+
+    def __hash__(self) -> int:
+        hashed = (v for f, v in field_values(self) if (f.compare if f.hash is None else f.hash))
+        return hash((type(self), *(v if shape_of(v) is None else shape_of(v) for v in hashed)))
+
+    def __repr__(self) -> str:
+        parts = (f"{f.name}={_brief(value)}" for f, value in field_values(self) if f.repr)
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 def replace_unchecked(owner: T, **parts: object) -> T:

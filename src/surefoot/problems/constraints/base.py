@@ -10,7 +10,6 @@ from surefoot.core import checks
 from surefoot.core.arrays import namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import ArrayFields
 from surefoot.core.points import check_length, dimension_of
 from surefoot.core.types import Array, Number, Region
 from surefoot.sets import Ball
@@ -18,7 +17,7 @@ from surefoot.sets import Ball
 __all__ = ["Constraint", "level_below"]
 
 
-class Constraint(ArrayFields, ABC):
+class Constraint(ABC):
     r"""A convex constraint :math:`g(x) \le 0`.
 
     A new one implements :meth:`query`, and as much of the rest as it knows about itself:
