@@ -20,7 +20,7 @@ from surefoot.adapters.sklearn import SafeClassifier, SafeRegressor, make_rule  
 
 FAIR = Affine([[1.0, 0.5, 0.0, 0.0], [-1.0, -0.5, 0.0, 0.0]], [0.05, 0.05])
 # The same without a curvature that is known.
-BY_SLOPE = FunctionConstraint(FAIR.value, lambda w: FAIR.query(w)[1], 1.12)
+BY_SLOPE = FunctionConstraint(FAIR.value, lambda w: FAIR.query(w)[1], bound=1.12)
 
 
 def data(rows=600, seed=0):
@@ -129,7 +129,7 @@ def test_what_is_refused_changes_nothing(kind):
     X, y = data(96)
     y = y > 0 if kind is SafeClassifier else y
     told = {"classes": [False, True]} if kind is SafeClassifier else {}
-    limit = FunctionConstraint(Failing(40), slope, 1.0, 0.0)
+    limit = FunctionConstraint(Failing(40), slope, bound=1.0, beta=0.0)
     model = kind(constraint=limit, radius=2.0).partial_fit(X[:32], y[:32], **told)
     before = {name: value for name, value in vars(model).items() if name[-1] == "_"}
     limit.value_of.left = 3  # three batches of six
@@ -143,12 +143,12 @@ def test_what_is_refused_changes_nothing(kind):
     limit.value_of.left = 40
     np.testing.assert_array_equal(
         model.partial_fit(X[32:], y[32:]).coef_,
-        kind(constraint=FunctionConstraint(Failing(99), slope, 1.0, 0.0), radius=2.0)
+        kind(constraint=FunctionConstraint(Failing(99), slope, bound=1.0, beta=0.0), radius=2.0)
         .partial_fit(X[:32], y[:32], **told)
         .partial_fit(X[32:], y[32:])
         .coef_,
     )
-    fresh = kind(constraint=FunctionConstraint(Failing(3), slope, 1.0, 0.0))
+    fresh = kind(constraint=FunctionConstraint(Failing(3), slope, bound=1.0, beta=0.0))
     with pytest.raises(InvalidValueError, match="constraint_value must be finite"):
         fresh.partial_fit(X, y, **told)
     with pytest.raises(NotFittedError):
@@ -160,7 +160,10 @@ def test_constants_that_are_contradicted_are_heard_of(beta, caplog):
     X, y = data(200)
     # g = 10 (w - 0.3)(w + 0.3): neither the slope nor the curvature is what it says.
     limit = FunctionConstraint(
-        lambda w: 10 * float(w[0]) ** 2 - 0.9, lambda w: 20 * w[0] * slope(w), 1.0, beta
+        lambda w: 10 * float(w[0]) ** 2 - 0.9,
+        lambda w: 20 * w[0] * slope(w),
+        bound=1.0,
+        beta=beta,
     )
     options = {"constraint": limit, "radius": 2.0, "random_state": 0}
     model = SafeRegressor(**options)

@@ -24,7 +24,9 @@ def ball_of(radius: float, dimension: int) -> FunctionConstraint:
     """
     # A product of n terms, two squares and a difference: each rounds by 2^-53 of r^2 at most.
     error = (dimension + 8) * 2.0**-52 * radius * radius
-    return FunctionConstraint(partial(_half_square, radius), np.array, radius, 1.0, error)
+    return FunctionConstraint(
+        partial(_half_square, radius), np.array, bound=radius, beta=1.0, error=error
+    )
 
 
 class Weights:

@@ -251,7 +251,7 @@ class _Reader:
         )
         at = partial(_evaluate, expression, [self.action])
         part = kinds.FunctionConstraint(
-            lambda x: float(at(x)[0][0]), lambda x: at(x)[1][0], self.bound
+            lambda x: float(at(x)[0][0]), lambda x: at(x)[1][0], bound=self.bound
         )
         self.parts.append(part)
 

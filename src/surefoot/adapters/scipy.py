@@ -127,8 +127,8 @@ def _functions(
         return FunctionConstraint(
             lambda x: sign * (float(call(x)[0][row]) - limit),
             lambda x: sign * call(x)[1][row],
-            bound,
-            beta,
+            bound=bound,
+            beta=beta,
         )
 
     limits = _limits(one.lb, one.ub, size)

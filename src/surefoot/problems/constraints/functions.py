@@ -20,12 +20,12 @@ __all__ = ["FunctionConstraint", "JaxConstraint"]
 _PURPOSE = "a function by automatic differentiation"
 
 
-class _StatedBounds(Constraint):
+class _StatedBounds(Constraint, Declared):
     """A constraint that knows about itself what its user says, and nothing of its shape."""
 
-    bound: float | None
-    beta: float | None
-    error: float | None
+    bound: float | None = positive(default=None)
+    beta: float | None = nonnegative(default=None)
+    error: float | None = nonnegative(default=None)
 
     def subgradient_bound(self, domain: Ball) -> float | None:
         """Return the bound given."""
@@ -40,7 +40,7 @@ class _StatedBounds(Constraint):
         return self.error
 
 
-class FunctionConstraint(_StatedBounds, Declared, kw_only=False):
+class FunctionConstraint(_StatedBounds, kw_only=False):
     r"""A constraint from your own two functions.
 
     Args:
@@ -62,9 +62,6 @@ class FunctionConstraint(_StatedBounds, Declared, kw_only=False):
 
     value_of: Callable[[Array], Number] = function()
     subgradient_of: Callable[[Array], Array] = function()
-    bound: float | None = positive(default=None)
-    beta: float | None = nonnegative(default=None)
-    error: float | None = nonnegative(default=None)
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value and subgradient of the given functions, as float64."""
@@ -79,7 +76,7 @@ class FunctionConstraint(_StatedBounds, Declared, kw_only=False):
         return number, convert(s, "subgradient_of(x)")
 
 
-class JaxConstraint(_StatedBounds, Declared, kw_only=False):
+class JaxConstraint(_StatedBounds, kw_only=False):
     """A constraint from a convex function that JAX can differentiate.
 
     At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
@@ -104,9 +101,6 @@ class JaxConstraint(_StatedBounds, Declared, kw_only=False):
     batches: ClassVar[bool] = True  # JAX maps the function over the runs of a batch
 
     function: Callable[[Array], Number] = parameters.function()
-    bound: float | None = positive(default=None)
-    beta: float | None = nonnegative(default=None)
-    error: float | None = nonnegative(default=None)
 
     def __post_init__(self) -> None:
         need("jax", "jax", _PURPOSE)
