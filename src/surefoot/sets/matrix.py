@@ -3,13 +3,19 @@
 import math
 from abc import ABC, abstractmethod
 
-import numpy as np
-
 from surefoot.core import checks
-from surefoot.core.arrays import minimum, namespace
+from surefoot.core.arrays import find_largest, minimum, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, size
-from surefoot.core.points import UNIT, ConvexSet, check_length, clean, keep_nan, nan_where_invalid
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    check_length,
+    clean,
+    keep_nan,
+    nan_where_invalid,
+    sum_entries,
+)
 from surefoot.core.types import Array, Number
 from surefoot.sets.simplex import onto_simplex
 
@@ -41,7 +47,7 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     """A ball around 0 in a norm of the singular values."""
 
     @abstractmethod
-    def _norm(self, values: Array) -> Array:
+    def _norm(self, values: Array) -> Number:
         """Return the norm that singular values have."""
 
     @abstractmethod
@@ -67,7 +73,7 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether the norm of the computed singular values is at most the radius."""
         x = check_length(x, self.dimension)
-        return _number(self._norm(_singular_values(x, self.shape))) <= self.radius
+        return self._norm(_singular_values(x, self.shape)) <= self.radius
 
 
 class SpectralBall(_MatrixBall, kw_only=False):
@@ -78,6 +84,7 @@ class SpectralBall(_MatrixBall, kw_only=False):
         radius: :math:`r > 0`.
 
     Example:
+        >>> import numpy as np
         >>> ball = SpectralBall((2, 2), 1.0)
         >>> ball.project(np.array([0.0, 3.0, -0.5, 0.0])).round(12)  # singular values 3 and 0.5
         array([ 0. ,  1. , -0.5,  0. ])
@@ -88,8 +95,8 @@ class SpectralBall(_MatrixBall, kw_only=False):
         r"""The distance between opposite partial isometries, :math:`2r\sqrt{\min(m, n)}`."""
         return 2.0 * float(self.radius) * math.sqrt(min(self.shape))
 
-    def _norm(self, values: Array) -> Array:
-        return namespace(values).max(values, axis=-1)
+    def _norm(self, values: Array) -> Number:
+        return find_largest(values)[0]
 
     def _cut(self, values: Array, inner: Number) -> Array:
         return minimum(values, inner + 0.0 * values)
@@ -109,6 +116,7 @@ class NuclearBall(_MatrixBall, kw_only=False):
         radius: :math:`r > 0`.
 
     Example:
+        >>> import numpy as np
         >>> ball = NuclearBall((2, 2), 1.0)
         >>> ball.project(np.array([0.0, 3.0, -2.5, 0.0])).round(12)  # singular values 3 and 2.5
         array([ 0.  ,  0.75, -0.25,  0.  ])
@@ -119,8 +127,8 @@ class NuclearBall(_MatrixBall, kw_only=False):
         """Twice the radius, the distance between opposite matrices of rank one."""
         return 2.0 * float(self.radius)
 
-    def _norm(self, values: Array) -> Array:
-        return namespace(values).sum(values, axis=-1)
+    def _norm(self, values: Array) -> Number:
+        return sum_entries(values)
 
     def _cut(self, values: Array, inner: Number) -> Array:
         return onto_simplex(values, self.radius, inner)
@@ -146,18 +154,18 @@ def _inner(shape: tuple[int, int]) -> float:
 
 
 def _svd(x: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
-    U, sigma, V = namespace(x).linalg.svd(_matrices(x, shape), full_matrices=False)
+    U, sigma, V = namespace(x).linalg.svd(to_matrices(x, shape), full_matrices=False)
     return U, sigma, V
 
 
 def _singular_values(x: Array, shape: tuple[int, int]) -> Array:
     xp = namespace(x)
     x = nan_where_invalid(x)
-    values = xp.linalg.svdvals(_matrices(x, shape))
+    values = xp.linalg.svdvals(to_matrices(x, shape))
     return xp.where(xp.isnan(x[..., :1]), xp.nan, values)
 
 
-def _matrices(x: Array, shape: tuple[int, int]) -> Array:
+def to_matrices(x: Array, shape: tuple[int, int]) -> Array:
     """Return the points as matrices, with 0 for NaN points, which LAPACK cannot handle."""
     xp = namespace(x)
     return xp.reshape(xp.where(xp.isnan(x), 0.0, x), (*x.shape[:-1], *shape))
@@ -167,10 +175,3 @@ def _flat(U: Array, sigma: Array, V: Array) -> Array:
     """Return the matrices U diag(sigma) V as points."""
     product = (U * sigma[..., None, :]) @ V
     return namespace(product).reshape(product, (*product.shape[:-2], -1))
-
-
-def _number(values: Array) -> Number:
-    """Return one number per run in the usual shape: float, 0-d array or column."""
-    if values.ndim:
-        return values[:, None]
-    return float(values) if isinstance(values, (np.ndarray, np.generic)) else values

@@ -17,7 +17,7 @@ from surefoot.core.arrays import (
     where,
 )
 from surefoot.core.parameters import Declared, count, size, vector
-from surefoot.core.points import only_entry, subtract_centre, sum_entries
+from surefoot.core.points import nan_where_invalid, only_entry, subtract_centre, sum_entries
 from surefoot.core.types import Array, Number
 from surefoot.problems.constraints.base import (
     Constraint,
@@ -29,7 +29,7 @@ from surefoot.problems.constraints.base import (
 )
 from surefoot.sets import Ball, Box, L1Ball, NuclearBall, SpectralBall
 from surefoot.sets.ball import Centred
-from surefoot.sets.matrix import Matrices
+from surefoot.sets.matrix import Matrices, to_matrices
 
 __all__ = ["L1Norm", "L2Norm", "LinfNorm", "NuclearNorm", "SpectralNorm"]
 
@@ -282,10 +282,10 @@ class SpectralNorm(_MatrixNorm, kw_only=False):
         subgradient belong together and the subgradient inequality holds whatever the rounding
         of u.
         """
-        x = point(x, self.dimension)
-        X = _as_matrix(x, self.shape)
+        x = nan_where_invalid(point(x, self.dimension))
+        X = to_matrices(x, self.shape)
         if self.shape[0] > self.shape[1]:
-            v, u, length = self._pair(_transpose(X))
+            v, u, length = self._pair(X.mT)
         else:
             u, v, length = self._pair(X)
         xp = namespace(x)
@@ -294,13 +294,9 @@ class SpectralNorm(_MatrixNorm, kw_only=False):
 
     def _pair(self, X: Array) -> tuple[Array, Array, Number]:
         """Return the top singular vectors and value of a wide matrix, or of a batch."""
-        u = namespace(X).linalg.eigh(X @ _transpose(X))[1][..., :, -1]
+        u = namespace(X).linalg.eigh(X @ X.mT)[1][..., :, -1]
         u = u / norm(u)
-        if X.ndim == 2:
-            w = _transpose(X) @ u
-        else:
-            xp = namespace(X)
-            w = xp.reshape(xp.expand_dims(u, axis=-2) @ X, (X.shape[0], X.shape[2]))
+        w = (u[..., None, :] @ X)[..., 0, :]
         length = norm(w)
         return u, w / where(length > 0, length, 1.0), length
 
@@ -355,9 +351,9 @@ class NuclearNorm(_MatrixNorm, kw_only=False):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         r"""Return the norm minus the radius, and :math:`UV^\top` row by row."""
-        x = point(x, self.dimension)
-        xp = namespace(x)
-        U, values, Vt = xp.linalg.svd(_as_matrix(x, self.shape), full_matrices=False)
+        x = nan_where_invalid(point(x, self.dimension))
+        xp, X = namespace(x), to_matrices(x, self.shape)
+        U, values, Vt = xp.linalg.svd(X, full_matrices=False)
         s = xp.reshape(U @ Vt, x.shape)
         return _unless_lost(x, sum_entries(values) - self.radius, s)
 
@@ -399,29 +395,7 @@ def _bound_rounding(shape: tuple[int, int], radius: Number, domain: Ball) -> flo
     return gamma(32 * sum(shape) * k + 64) * (math.sqrt(k) * size + float(radius))
 
 
-def _as_matrix(x: Array, shape: tuple[int, int]) -> Array:
-    """Return the action as a matrix, or a batch of matrices; 0 for an action that is not finite.
-
-    LAPACK gives up at a NaN, and with it on all runs of a batch; :func:`_unless_lost` puts it
-    back.
-    """
-    xp = namespace(x)
-    return xp.reshape(xp.where(_lost(x), 0.0, x), (*x.shape[:-1], *shape))
-
-
-def _lost(x: Array) -> Array:
-    """Return whether an action is not finite: a bool or 0-d array for one, a column for a batch."""
-    xp = namespace(x)
-    return xp.any(~xp.isfinite(x), axis=-1, keepdims=x.ndim > 1)
-
-
 def _unless_lost(x: Array, g: Number, s: Array) -> tuple[Number, Array]:
-    """Return value and subgradient, NaN where the action is not finite."""
-    lost = _lost(x)
-    if isinstance(g, float):
-        return (math.nan, np.full_like(s, math.nan)) if lost else (g, s)
-    return where(lost, math.nan, g), where(lost, math.nan, s)
-
-
-def _transpose(X: Array) -> Array:
-    return X.T if X.ndim == 2 else namespace(X).matrix_transpose(X)
+    """Return value and subgradient, NaN where the action is; LAPACK, which gives up, saw 0."""
+    lost = sum_entries(0.0 * x)  # 0, or NaN
+    return g + lost, s + lost
