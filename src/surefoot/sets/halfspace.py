@@ -6,14 +6,7 @@ from typing import NoReturn
 import numpy as np
 
 from surefoot.core import checks, parameters
-from surefoot.core.arrays import (
-    convert_like,
-    dot,
-    maximum,
-    namespace,
-    to_numpy,
-    where,
-)
+from surefoot.core.arrays import convert_like, dot, maximum, to_numpy, where
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.points import ConvexSet, check_length
 from surefoot.core.types import Array, Number
@@ -127,7 +120,7 @@ class Halfspace(ConvexSet, kw_only=False):
         u, d = 2.0**-53, x.shape[-1]
         margin = 4 * (d + 8) * u * (dot(abs(x), abs(a)) + abs(self.offset))
         excess = self.excess(x)
-        return project_halfspace(x, where(excess > 0, excess + margin, excess), _like(a, x))
+        return project_halfspace(x, where(excess > 0, excess + margin, excess), a)
 
     def contains(self, x: Array) -> Array:
         r"""Return whether :math:`a^\top x \le b`, exactly."""
@@ -139,8 +132,3 @@ class Halfspace(ConvexSet, kw_only=False):
             "minimize_linear must be given a bounded set, got a Halfspace: intersect it with a "
             "ball or a box"
         )
-
-
-def _like(a: Array, x: Array) -> Array:
-    """Return the vector a, repeated for each run."""
-    return a if x.ndim == 1 else namespace(x).broadcast_to(a, x.shape)

@@ -189,19 +189,14 @@ def _read_case(
             f"given must name constants other than R, got {', '.join(strangers)}"
         )
     if isinstance(problem, Problem):
-        costs, constraint, x1, ball = (
-            problem.costs,
-            problem.constraint,
-            problem.start,
-            problem.domain,
-        )
+        costs, g = problem.costs, problem.constraint
         if start is not None or domain is not None:
-            x1 = x1 if start is None else checks.to_vector(start, "start")
-            ball = ball if domain is None else domain
-            problem = Problem.of(costs, constraint, ball, x1, outside=True)
-        whole, changing = problem.benchmark, isinstance(constraint, ConstraintStream)
-        query, known, gradients = whole.query, problem.constants, _stream_gradients(costs)
-        return _Case(query, x1, ball, known, whole, changing, gradients, costs.horizon)
+            x1 = problem.start if start is None else start
+            ball = problem.domain if domain is None else domain
+            problem = Problem.of(costs, g, ball, x1, outside=True)
+        whole, x1, ball, known = problem.benchmark, problem.start, problem.domain, problem.constants
+        changing, gradients = isinstance(g, ConstraintStream), _stream_gradients(costs)
+        return _Case(whole.query, x1, ball, known, whole, changing, gradients, costs.horizon)
     if start is None or not isinstance(domain, Ball):
         raise InvalidValueError(
             "start and domain must be given where there is no Problem: a strictly feasible point "
