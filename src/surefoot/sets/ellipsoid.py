@@ -91,7 +91,7 @@ class Ellipsoid(ConvexSet, kw_only=False):
         axes, ratios, unit = self._eigen(x)
         y = z @ axes
         # In units of the shortest semi-axis.
-        mu = _multiplier(unit * sqrt(ratios) * y, ratios, inside)
+        mu = solve_secular(unit * sqrt(ratios) * y, ratios, inside)
         return self._place((y * (ratios / (ratios + mu))) @ axes.T)
 
     def contains(self, x: Array) -> Array:
@@ -138,20 +138,28 @@ class Ellipsoid(ConvexSet, kw_only=False):
         return centre + q * (maximum(room, 0.0) / sqrt(value))
 
 
-def _multiplier(g: Array, a: Array, done: Array) -> Array:
+def solve_secular(g: Array, a: Array, done: Array = False) -> Array:
     r"""Solve :math:`\|s(\mu)\| = 1`, :math:`s_i(\mu) = g_i/(a_i + \mu)`, for :math:`\mu \ge 0`.
+
+    0 where :math:`\|s(0)\| \le 1` already.
 
     :math:`1/\|s(\mu)\|` rises and is concave, so that Newton's steps from the left of the root
     stay to the left, and it is close to a line, so that they are few. The start is to the left
     because :math:`\|s(\mu)\| \ge \|g\|/(a_1 + \mu)`, :math:`a_1` the largest.
+
+    Args:
+        g: the numerators.
+        a: positive, in falling order.
+        done: runs that need no root.
     """
 
     def newton(mu: Array) -> Array:
         s = g / (a + mu)
         squared = dot(s, s)
-        # A run that is `done`, inside, needs no root, and would divide 0 by 0 at the centre.
-        slope = where(done, 1.0, sum_entries(s * s / (a + mu)))
-        return mu + where(done, 0.0, (sqrt(maximum(squared, 1.0)) - 1.0) * squared / slope)
+        # A run that is `done`, inside, needs no root; at the centre it would divide 0 by 0.
+        idle = done | (squared == 0)
+        slope = where(idle, 1.0, sum_entries(s * s / (a + mu)))
+        return mu + where(idle, 0.0, (sqrt(maximum(squared, 1.0)) - 1.0) * squared / slope)
 
     # To the left of the root the norm is above 1: the maxima change nothing there, but their
     # derivatives stay finite at 0, where that of the root is not.

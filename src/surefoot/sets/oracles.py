@@ -49,7 +49,7 @@ from surefoot.core.points import subtract_centre
 from surefoot.core.types import Array, Number, Region
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
-from surefoot.sets.ellipsoid import Ellipsoid
+from surefoot.sets.ellipsoid import Ellipsoid, solve_secular
 from surefoot.sets.halfspace import Halfspace
 from surefoot.sets.polytope import Polytope, rows_of
 
@@ -380,7 +380,8 @@ class EllipsoidProx(_FreeProx, kw_only=False):
 
     In the axes of P the minimiser is :math:`v_i/(1 + t\lambda_i)`, v = z - c, whose P-norm n(t)
     falls with t while t n(t) rises: t is the smallest with :math:`t\,n(t) \ge w/(2\alpha)`, where
-    the slope vanishes, or with :math:`n(t) \le 1`, where the ellipsoid is reached.
+    the slope vanishes, or with :math:`n(t) \le 1`, where the ellipsoid is reached. Both are roots
+    of the equation that the projection solves, the first in 1/t.
 
     Example:
         >>> seen = Linearised(np.zeros(2), -1.0, np.zeros(2))
@@ -393,30 +394,19 @@ class EllipsoidProx(_FreeProx, kw_only=False):
 
     def violation(self, x: Array) -> float:
         """Return by how much the P-norm exceeds 1."""
-        return max(self._norm(self._turn(x), 0.0) - 1.0, 0.0)
+        return max(math.sqrt(float(self.ellipsoid.curvatures @ self._turn(x) ** 2)) - 1.0, 0.0)
 
     def _turn(self, x: Array) -> Array:
         return self.ellipsoid.axes.T @ subtract_centre(x, self.ellipsoid.centre)
 
-    def _norm(self, v: Array, t: float) -> float:
-        curved = self.ellipsoid.curvatures
-        return math.sqrt(float(curved @ (v / (1.0 + t * curved)) ** 2))
-
     def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
-        v, share = self._turn(z), weight / (2 * alpha)
-
-        def is_enough(t: float) -> bool:
-            size = self._norm(v, t)
-            return size <= 1.0 or t * size >= share
-
-        low, high = 0.0, 1.0
-        if share <= 0.0 or is_enough(low):
+        v, share, curved = self._turn(z), weight / (2 * alpha), self.ellipsoid.curvatures
+        if share <= 0.0:
             return z
-        while not is_enough(high):
-            low, high = high, 4 * high
-        while low < (middle := 0.5 * (low + high)) < high:
-            low, high = (low, middle) if is_enough(middle) else (middle, high)
-        return z - self.ellipsoid.axes @ (v - v / (1.0 + high * self.ellipsoid.curvatures))
+        t = float(solve_secular(v / np.sqrt(curved), 1.0 / curved))
+        slow = float(solve_secular((np.sqrt(curved) * v / share)[::-1], curved[::-1]))
+        t = min(t, 1.0 / slow) if slow > 0 else t
+        return z - self.ellipsoid.axes @ (v - v / (1.0 + t * curved))
 
 
 class RowsProx(_FreeProx, kw_only=False):

@@ -21,6 +21,7 @@ from surefoot.problems.constraints.base import (
     some_entry,
 )
 from surefoot.sets import Ball
+from surefoot.sets.ellipsoid import solve_secular
 
 __all__ = ["EllipsoidNorm", "QuadraticForm", "SecondOrderCone"]
 
@@ -409,23 +410,14 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
 
         It points from the nearest :math:`A^\top u` to c, and the nearest u solves
         :math:`(AA^\top + \mu I)u = Ac` with the :math:`\mu \ge 0` that brings it into the unit
-        ball: found by bisection in the eigenvectors of :math:`AA^\top`.
+        ball: found in the eigenvectors of :math:`AA^\top`.
         """
         values, vectors = np.linalg.eigh(self.A @ self.A.T)
-        values = np.maximum(values, 0.0)
+        some = np.flatnonzero(values > 1e-14 * max(float(values[-1]), 1e-300))[::-1]
+        values, vectors = values[some], vectors[:, some]
         target = vectors.T @ (self.A @ self.c)
-        some = values > 1e-14 * max(float(values[-1]), 1e-300)
-
-        def nearest(mu: float) -> Array:
-            return np.divide(target, values + mu, out=np.zeros_like(target), where=some)
-
-        u, low, high = nearest(0.0), 0.0, float(np.linalg.norm(target))
-        if u @ u > 1:  # at mu = |Ac| the solution is at most 1 long
-            for _ in range(200):
-                middle = 0.5 * (low + high)
-                u = nearest(middle)
-                low, high = (middle, high) if u @ u > 1 else (low, middle)
-        away = self.c - self.A.T @ (vectors @ u)
+        mu = solve_secular(target, values) if len(some) else 0.0
+        away = self.c - self.A.T @ (vectors @ (target / (values + mu)))
         length = float(np.linalg.norm(away))
         if length <= 1e-12 * float(np.linalg.norm(self.c)):
             return away, 0.0
