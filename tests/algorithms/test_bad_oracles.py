@@ -15,7 +15,7 @@ from surefoot.algorithms import (
     SeparationDescent,
 )
 from surefoot.core.types import Feedback
-from surefoot.sets import BisectionGauge, Box, ConstraintSeparation, gauge_of
+from surefoot.sets import BisectionGauge, Box, gauge_of
 
 SQUARE = Box.cube(0.5, 2)
 SMALL = Constants(R=0.2, G_f=1.0, cost_bound=1.0)
@@ -77,18 +77,6 @@ def test_an_oracle_that_never_stops_separating_is_told():
     player = descent(lambda y: None if not y.any() else (0.1, np.array([1.0, 0.0])))
     with pytest.raises(ValueError, match="that separates after 402 cuts of one round"):
         player.update(player.init(np.zeros(2)), PUSH)
-
-
-@pytest.mark.parametrize(
-    ("g", "s", "sentence"),
-    [
-        (0.5, [0.0, 0.0], "a separation oracle must answer with a normal, got 0 where g = 0.5"),
-        (np.nan, [1.0, 0.0], "a separation oracle must have a number, got g = nan"),
-    ],
-)
-def test_a_constraint_that_separates_nothing_is_refused(g, s, sentence):
-    with pytest.raises(ValueError, match=f"^{sentence}"):
-        ConstraintSeparation(lambda x: (g, np.array(s)))(np.zeros(2))
 
 
 KNOWN = Constants(R=1.0, G_f=1.0, G_g=1.0)

@@ -22,7 +22,6 @@ from surefoot.sets import (
     BallGauge,
     BisectionGauge,
     Box,
-    ConstraintSeparation,
     Ellipsoid,
     RowsGauge,
     gauge_of,
@@ -236,12 +235,6 @@ def test_cuts_are_those_of_the_worked_example(deep, x, cuts):
     after = player.update(state, told([-0.7, 0.0]))
     np.testing.assert_allclose(after.x, [x, 0.0], atol=1e-12)
     assert oracle.failed == cuts == after.cuts
-
-
-def test_an_oracle_without_an_answer_outside_is_refused():
-    silent = ConstraintSeparation(lambda x: (1.0, np.zeros(2)))
-    with pytest.raises(InvalidValueError, match="must answer with a normal"):
-        silent(np.zeros(2))
 
 
 # --- adversaries ---------------------------------------------------------------------------------

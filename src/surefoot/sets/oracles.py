@@ -58,7 +58,6 @@ __all__ = [
     "BallProx",
     "BisectionGauge",
     "BoxProx",
-    "ConstraintSeparation",
     "EllipsoidProx",
     "Gauge",
     "LinearProx",
@@ -488,36 +487,6 @@ class Separation(Protocol):
         :math:`\langle a, y - z\rangle \ge c` for every z of the set; c = 0 where only the
         direction is known.
         """
-
-
-class ConstraintSeparation(Declared, kw_only=False):
-    r"""Separation from :math:`\{g \le 0\}` by a subgradient: :math:`a \in \partial g(y)`, c = g(y).
-
-    Args:
-        query: a function that gives g and one subgradient at a point.
-
-    Example:
-        >>> oracle = ConstraintSeparation(lambda x: (float(x[0] - 0.5), np.array([1.0, 0.0])))
-        >>> oracle(np.array([0.75, 3.0]))
-        (0.25, array([1., 0.]))
-        >>> oracle(np.array([0.5, 3.0])) is None
-        True
-    """
-
-    query: Callable[[Array], tuple[Number, Array]] = function()
-
-    def __call__(self, y: Array) -> tuple[float, Array] | None:
-        """Return g and its subgradient where g > 0."""
-        g, s = self.query(y)
-        if float(g) <= 0:
-            return None
-        if not float(g) > 0:
-            raise InvalidValueError(f"a separation oracle must have a number, got g = {float(g)}")
-        if not np.any(s):
-            raise InvalidValueError(
-                f"a separation oracle must answer with a normal, got 0 where g = {float(g):g}"
-            )
-        return float(g), s
 
 
 class SetSeparation(Declared, kw_only=False):
