@@ -25,9 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import algorithms, regions, sets
-from surefoot.algorithms import name_of, try_tuning
+from surefoot.algorithms import name_of
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import MissingExtraError
@@ -39,7 +38,7 @@ from surefoot.games.rounds import numbers_of
 from surefoot.problems import Problem, constraints
 from surefoot.problems.constraints import Affine, Constraint
 from surefoot.problems.costs import Costs, Quadratic
-from surefoot.sets import Ball, Box, Simplex
+from surefoot.sets import Ball
 
 __all__ = [
     "BACKENDS",
@@ -49,7 +48,6 @@ __all__ = [
     "check_algorithm",
     "check_constraint",
     "check_costs",
-    "tuned_cases",
     "why_missing",
 ]
 
@@ -175,33 +173,6 @@ def small_problem(start: Array, rounds: int) -> Problem:
     constraint = Affine(A, A @ x1 + 0.05 + 0.1 * rng.random(d + 1))
     domain = Ball(1.0 + float(np.linalg.norm(x1)))
     return Problem.of(Quadratic(targets, 1.5), constraint, domain, x1, name="checks")
-
-
-def tuned_cases(kind: type[Algorithm]) -> list[tuple[Algorithm, list[float]]]:
-    """Return an algorithm and a start for each theorem of a class that applies to a small problem.
-
-    Theorems are asked for 1,000 rounds, and for 10^15 where fewer are not enough.
-
-    Args:
-        kind: the class, with its ``tunings``.
-
-    Example:
-        >>> from surefoot import PFS
-        >>> [round(float(algorithm.rho), 5) for algorithm, start in tuned_cases(PFS)]
-        [0.00092, 0.00092, 0.0, 0.01938]
-    """
-    simplex = needs_of(kind).domain == "simplex"
-    start = [0.25, 0.25, 0.5] if simplex else [0.2, 0.4]
-    problem = small_problem(start, rounds=8)
-    feasible = Simplex(len(start)) if simplex else Box([-0.5, -0.25], [0.25, 0.5])
-    cases = []
-    for tuning in kind.tunings:
-        for horizon in (1_000, 10**15):
-            entry = try_tuning(kind, tuning, problem.constants, horizon, problem.domain, feasible)
-            if entry.tuned is not None:
-                cases.append((entry.tuned.algorithm, start))
-                break
-    return cases
 
 
 def must(good: bool, sentence: str) -> None:

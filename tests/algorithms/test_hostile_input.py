@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests._tuned import tuned_cases
 
 from surefoot import PFS, Ball, Feedback
 from surefoot.algorithms import (
@@ -12,7 +13,6 @@ from surefoot.algorithms import (
     SafetyFilter,
 )
 from surefoot.problems.constraints import Affine
-from surefoot.testing import tuned_cases
 
 WEDGE = Affine(
     np.vstack([np.array([[0.2, 1.0], [0.2, -1.0]]) / np.hypot(0.2, 1.0), [[-1.0, 0.0]]]),

@@ -4,6 +4,7 @@ An algorithm without cases here is checked as its theorems tune it.
 """
 
 import pytest
+from tests._tuned import tuned_cases
 
 from surefoot import OGD, PFS, Ball, kernel
 from surefoot.algorithms import (
@@ -40,7 +41,7 @@ from surefoot.algorithms import (
 from surefoot.core.types import needs_of
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box, Ellipsoid, L1Ball, Simplex, smooth_of
-from surefoot.testing import CHECKS, tuned_cases, why_missing
+from surefoot.testing import CHECKS, why_missing
 
 ERRORS = {"value_error": 1e-3, "slope_error": 0.02, "drift": 1e-5}
 CASES = [
