@@ -258,8 +258,6 @@ def level_bundle(
     *,
     tolerance: float = 1e-6,
     max_queries: int = 1_000,
-    max_cuts: int = 400,
-    progress: Callable[[Bracket], None] | None = None,
 ) -> Bracket:
     """Minimise a convex function under a constraint, from their oracles.
 
@@ -270,8 +268,6 @@ def level_bundle(
         interior: a point with g < 0.
         tolerance: relative gap to stop at.
         max_queries: stop here in any case; the bounds hold whenever it stops.
-        max_cuts: the number of cuts stored; memory is this times d.
-        progress: called after every query with the bounds so far.
 
     Example:
         >>> from surefoot.problems.constraints import L2Norm
@@ -286,8 +282,8 @@ def level_bundle(
         (array([0.6, 0.8]), True)
     """
     checks.function(total=total)
-    checks.positive(tolerance=tolerance, max_queries=max_queries, max_cuts=max_cuts)
-    model = _Model(domain, max_cuts)
+    checks.positive(tolerance=tolerance, max_queries=max_queries)
+    model = _Model(domain)
     z0 = checks.to_vector(interior, "interior")
     slack = -float(constraint.value(z0))
     if not slack > 0:
@@ -311,8 +307,6 @@ def level_bundle(
         proposal, bound = model.lower_bound()
         lower = max(lower, bound)
         found = Bracket(best, upper, lower, query, False)
-        if progress is not None:
-            progress(found)
         if found.gap <= tolerance:
             return found._replace(converged=True)
         level = lower + 0.3 * (upper - lower)
@@ -339,12 +333,11 @@ def _draw_back(constraint: Constraint, x: Array, z: Array, g: float, slack: floa
 class _Model:
     """The cuts, in coordinates where the ball is the unit ball and slopes are about 1."""
 
-    def __init__(self, domain: Ball, max_cuts: int) -> None:
+    def __init__(self, domain: Ball) -> None:
         self._linprog = need("scipy.optimize", "solve", "the level bundle").linprog
         self._solve_qp = need("qpsolvers", "solve", "the level bundle").solve_qp
         self._radius = float(domain.radius)
         self._centre = domain.centre
-        self._max_cuts = max_cuts
         # Rows (slope, offset): the affine function slope'z + offset.
         self._cost: list[Array] = []
         self._limit: list[Array] = []
@@ -389,7 +382,6 @@ class _Model:
             weights[:n], total = 1.0, float(n)
         weights[n:] *= scale
         bound = self._bound_from(np.vstack([cost, limit]), weights / total)
-        self._forget(weights[:n] > 0, weights[n:] > 0)
         return self._outward(solved.x[:d]), bound
 
     @staticmethod
@@ -410,12 +402,3 @@ class _Model:
         z, ones = self._inward(x), np.ones(rows.shape[1])
         found = self._solve_qp(np.diag(ones), -z, G=rows, h=right, lb=-ones, ub=ones, solver="piqp")
         return None if found is None or not np.isfinite(found).all() else self._outward(found)
-
-    def _forget(self, cost_used: Array, limit_used: Array) -> None:
-        """Drop the oldest cuts that the model's minimum does not depend on."""
-        spare = len(self._cost) + len(self._limit) - self._max_cuts
-        for cuts, used in ((self._cost, cost_used), (self._limit, limit_used)):
-            idle = np.flatnonzero(~used[: len(cuts)])[: max(0, spare)]
-            for i in sorted(idle.tolist(), reverse=True):
-                del cuts[i]
-            spare -= len(idle)

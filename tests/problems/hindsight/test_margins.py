@@ -50,7 +50,7 @@ def test_the_lower_bound_of_a_model_is_below_its_exact_minimum():
 
 
 def test_multipliers_of_the_wrong_sign_are_not_believed():
-    model = _Model(Ball(1.0), 10)
+    model = _Model(Ball(1.0))
     model.add_cost(np.zeros(2), 0.0, np.array([1.0, 0.0]))  # F = x_1, which is -1 at best
     model.add_constraint(np.zeros(2), -0.5, np.array([1.0, 0.0]))  # x_1 <= 0.5
     wrong = SimpleNamespace(marginals=np.array([-1.0, 1.0]))
@@ -72,11 +72,3 @@ def test_a_point_drawn_back_is_feasible_however_coarse_the_numbers_are():
             moved += 1
             assert g.value(_draw_back(g, x, z, value, slack)) <= 0
     assert moved > 100
-
-
-def test_cuts_in_use_are_remembered_and_idle_ones_forgotten():
-    model = _Model(Ball(1.0), 2)
-    for k in range(4):
-        model.add_cost(np.zeros(1), float(k), np.ones(1))
-    model._forget(np.array([True, False, False, True]), np.zeros(0, dtype=bool))
-    assert [row[-1] for row in model._cost] == [0.0, 3.0]
