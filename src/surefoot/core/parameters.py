@@ -176,18 +176,6 @@ def vector(*, default: object = MISSING) -> Declaration:
     return _array("a vector", checks.to_vector, default)
 
 
-def normal(*, default: object = MISSING) -> Declaration:
-    """Declare a vector that is not zero."""
-
-    def check(value: Array, name: str) -> Array:
-        vector = checks.to_vector(value, name)
-        if not vector.any():
-            raise InvalidValueError(f"{name} must not be zero, got the zero vector")
-        return vector
-
-    return _array("a vector that is not zero", check, default)
-
-
 def matrix(*, default: object = MISSING) -> Declaration:
     """Declare an array of two axes."""
     return _array("a matrix", checks.to_matrix, default)
@@ -335,7 +323,6 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         matrix,
         symmetric,
         rows,
-        normal,
         projectable,
         minimising,
         algorithm,

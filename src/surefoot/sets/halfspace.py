@@ -5,9 +5,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from surefoot.core import checks, parameters
+from surefoot.core import checks
 from surefoot.core.arrays import convert_like, dot, maximum, to_numpy, where
 from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.parameters import number, vector
 from surefoot.core.points import ConvexSet, check_length
 from surefoot.core.types import Array, Number
 
@@ -91,8 +92,13 @@ class Halfspace(ConvexSet, kw_only=False):
         array([3. , 0.5])
     """
 
-    normal: Array = parameters.normal()
-    offset: Number = parameters.number()
+    normal: Array = vector()
+    offset: Number = number()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.normal, np.ndarray) and not self.normal.any():
+            raise InvalidValueError("normal must not be zero, got the zero vector")
 
     @property
     def dimension(self) -> int:
