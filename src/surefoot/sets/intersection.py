@@ -24,7 +24,7 @@ from surefoot.core.points import (
 )
 from surefoot.core.types import Array, Region
 from surefoot.sets.halfspace import Halfspace
-from surefoot.sets.polytope import Nearest, Polytope, refuse_others
+from surefoot.sets.polytope import Nearest, Polytope, project_each, refuse_others
 
 __all__ = ["Intersection", "Product"]
 
@@ -94,10 +94,7 @@ class Intersection(Declared, kw_only=False):
     def project(self, x: Array) -> Array:
         """Return the nearest point, in every set exactly; :meth:`nearest` has its error."""
         refuse_others(x, "an Intersection")
-        x = clean(x, self.dimension)
-        if x.ndim == 1:
-            return self.nearest(x).point
-        return np.array([r if np.isnan(r[0]) else self.nearest(r).point for r in x])
+        return project_each(self, x)
 
     def nearest(self, x: Array) -> Nearest:
         r"""Return the projection of one point, feasible, with a proven bound on its error.

@@ -88,16 +88,7 @@ class Polytope(Declared, kw_only=False):
     def project(self, x: Array) -> Array:
         """Return the point of :meth:`nearest`, row by row for a batch."""
         refuse_others(x, "a Polytope")
-        if x.ndim == 1:
-            return self.nearest(x).point
-        x = clean(x, self.dimension)
-        inside = self.contains(x)[:, 0] | np.isnan(x[:, 0])
-        points = x.copy()
-        for i in np.flatnonzero(~inside):
-            point = self.nearest(x[i]).point
-            # Summed in another order, a point on the edge may be inside alone and outside here.
-            points[i] = point if (point != x[i]).any() else self._draw_in(point)
-        return points
+        return project_each(self, x)
 
     def snap_inside(self, x: Array) -> Array:
         """Return the point, or one moved inside if rounding may have put it outside; no solver."""
@@ -109,11 +100,11 @@ class Polytope(Declared, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether every computed row of Ax - b is at most 0."""
         refuse_others(x, "a Polytope")
-        x = check_length(x, self.dimension)
-        x = nan_where_invalid(x)
+        x = nan_where_invalid(check_length(x, self.dimension))
         if x.ndim == 1:
             return bool((self._excess(x) <= 0).all())
-        return (self._excess(x.T).T <= 0).all(axis=-1, keepdims=True)
+        # One by one: summed in another order, a point on the edge might be outside.
+        return np.array([[self.contains(row)] for row in x])
 
     def nearest(self, x: Array) -> Nearest:
         r"""Return the projection of one point, feasible, with a proven bound on its error.
@@ -192,7 +183,7 @@ class Polytope(Declared, kw_only=False):
         return abs(self.A)
 
     def _excess(self, x: Array) -> Array:
-        return self.A @ x - (self.b if x.ndim == 1 else self.b[:, None])
+        return self.A @ x - self.b
 
     def _rounding(self, *points: Array) -> Array:
         """Bound the rounding of the excess of each row at points at most this large.
@@ -317,6 +308,14 @@ def refuse_others(x: Array, owner: str) -> None:
     """Raise unless x is NumPy's."""
     if not isinstance(x, np.ndarray):
         raise InvalidTypeError(f"{owner} must be given NumPy arrays, got {type(x)!r}")
+
+
+def project_each(region: Any, x: Array) -> Array:
+    """Return the nearest point of each run; one that is lost stays so."""
+    x = clean(x, region.dimension)
+    if x.ndim == 1:
+        return region.nearest(x).point
+    return np.array([row if np.isnan(row[0]) else region.nearest(row).point for row in x])
 
 
 def _solve_dense(rows: Array, right: Array) -> tuple[Array, Array] | None:

@@ -95,9 +95,7 @@ def test_its_data_cannot_be_written():
 
 def test_other_backends_are_refused_in_a_sentence(x64):
     g = Affine(sparse.csr_array(np.eye(2)), [1.0, 2.0])
-    with pytest.raises(
-        TypeError, match="of sparse rows must be given NumPy actions, got Array"
-    ):
+    with pytest.raises(TypeError, match="of sparse rows must be given NumPy actions, got Array"):
         g.query(x64.numpy.zeros(2))
 
 
