@@ -8,7 +8,6 @@ is the class that it derives from: :class:`OneConstraint`, :class:`EachConstrain
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
@@ -223,15 +222,14 @@ def observer_of(algorithm: object) -> RegretObserver | None:
 
 def locate(algorithm: Any, state: RuleState, feedback: Feedback) -> Feedback:
     """Return feedback that says at which action it was seen, and how many rounds ago."""
-    is_own = isinstance(algorithm, Algorithm)
-    own = algorithm.locate if is_own else partial(Algorithm.locate, algorithm)
-    return own(state, feedback)
+    kind: Any = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
+    return kind.locate(algorithm, state, feedback)
 
 
 def rest(algorithm: Any, state: RuleState, x: Array) -> RuleState:
     """Return the state after a round without a reading, in which x is kept for the next."""
-    own = algorithm.rest if isinstance(algorithm, Algorithm) else partial(Algorithm.rest, algorithm)
-    return own(state, x)
+    kind: Any = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
+    return kind.rest(algorithm, state, x)
 
 
 class OneConstraint(Algorithm, Generic[S]):

@@ -53,24 +53,23 @@ def nan_where_invalid(x: Array) -> Array:
 
 def keep_nan(x: Array, result: Array) -> Array:
     """Return the result, NaN where :func:`clean` made x NaN, for results that would lose it."""
-    if isinstance(x, np.ndarray) and x.ndim == 1:
-        return result
     xp = namespace(x)
     return xp.where(xp.isnan(x), xp.nan, result)
 
 
 def sum_entries(x: Array) -> Number:
     """Return the sum of the entries: a float for one NumPy run, a column for a batch."""
-    if isinstance(x, np.ndarray) and x.ndim == 1:
-        return float(x.sum())
-    return namespace(x).sum(x, axis=-1, keepdims=x.ndim > 1)
+    return _to_python(namespace(x).sum(x, axis=-1, keepdims=x.ndim > 1))
 
 
 def all_entries(condition: Array) -> Array:
     """Return whether a condition holds at every entry: a bool for one run, a column for a batch."""
-    if isinstance(condition, np.ndarray) and condition.ndim == 1:
-        return bool(condition.all())
-    return namespace(condition).all(condition, axis=-1, keepdims=condition.ndim > 1)
+    return _to_python(namespace(condition).all(condition, axis=-1, keepdims=condition.ndim > 1))
+
+
+def _to_python(value: Array) -> Array:
+    """Return a number of NumPy as Python's, on which a set may branch; arrays as they are."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def only_entry(index: Array, value: Array, like: Array) -> Array:

@@ -119,7 +119,6 @@ def _published_targets(horizon: int, trials: int, seed: int) -> Array:
     for trial in range(trials):
         targets[:, trial, 0] = rng.uniform(-1, 0, (drawn, 1))[:horizon, 0]
         targets[:, trial, 1] = rng.uniform(-1, 0, (drawn, 1))[:horizon, 0]
-        rng.normal(
-            0, 1, (drawn, 4)
-        )  # noise the scripts draw and multiply by 0: keeps streams aligned
+        # Noise that the scripts draw and multiply by 0: it keeps the streams aligned.
+        rng.normal(0, 1, (drawn, 4))
     return targets

@@ -84,8 +84,8 @@ class Draws:
         self.lead: tuple[int, ...] = (horizon,)
         if trials is not None:
             self.lead = horizon, checks.positive_int(trials, "trials")
-        if streams is not None and not (isinstance(streams, (int, np.integer)) and streams >= 0):
-            raise InvalidValueError(f"streams must be a whole number >= 0, got {streams!r}")
+        if streams is not None:
+            checks.positive_int(streams, "streams", least=0)
         self.streams: Index | None = streams
         self.rng: np.random.Generator = np.random.default_rng(seed)
 

@@ -126,7 +126,7 @@ class RowsGauge(Declared, kw_only=False):
             limits.
 
     Example:
-        >>> gauge = RowsGauge.of_limits([[1.0, 0.0], [0.0, 1.0]], [0.5, 2.0])
+        >>> gauge = RowsGauge([[2.0, 0.0], [0.0, 0.5]])  # x <= 0.5 and y <= 2
         >>> gauge(np.array([1.0, 0.5]))
         (2.0, array([2., 0.]))
     """
@@ -139,15 +139,6 @@ class RowsGauge(Declared, kw_only=False):
         """The distance of 0 to the nearest face."""
         xp = namespace(self.rows)
         return to_python_number(1 / xp.sqrt(xp.max(xp.sum(self.rows * self.rows, axis=-1))))
-
-    @classmethod
-    def of_limits(cls, A: Array, b: Array) -> RowsGauge:
-        """Return the gauge of the polytope Ax <= b, whose b must be positive."""
-        A = checks.to_matrix(A, "A")
-        b = checks.to_vector(b, "b", length=len(A))
-        if not (b > 0).all():
-            raise checks.invalid("b", "above 0 for a gauge, so that 0 is inside", b.min())
-        return cls(A / b[:, None])
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
         """Return the largest row product, and that row; (0, 0) where none is positive."""
@@ -228,7 +219,10 @@ def gauge_of(region: object) -> Gauge:
     if isinstance(region, Ball) and region.centre is None:
         return BallGauge(region.radius)
     if isinstance(region, (Box, Polytope)):
-        return RowsGauge.of_limits(*rows_of(region))
+        A, b = rows_of(region)
+        if not (b > 0).all():
+            raise checks.invalid("b", "above 0 for a gauge, so that 0 is inside", b.min())
+        return RowsGauge(A / b[:, None])
     if isinstance(region, Gauge):
         return region
     rule = "a Ball around 0, a Box, a Polytope or a Gauge of your own"

@@ -135,9 +135,7 @@ class Constraint(ABC):
             epsilon: the level of Assumption 4, where another than the default is wanted.
         """
         known = Constants(R=float(domain.radius))
-        G_g = self.subgradient_bound(domain)
-        if G_g is not None:
-            known = known.with_origin("derived", G_g=G_g)
+        known = known.with_origin("derived", G_g=self.subgradient_bound(domain))
         if start is not None:
             x1 = checks.to_vector(start, "start", length=dimension_of(self))
             slack = -float(self.value(x1))
