@@ -1,7 +1,5 @@
 """Certified regions: convex sets of next actions that are certainly feasible."""
 
-# ruff: noqa: F403 ("*" exports what a file names in its __all__)
-
 from surefoot.regions.anchor import *
 from surefoot.regions.average_limit import *
 from surefoot.regions.certified_length import *

@@ -13,14 +13,8 @@ A reading that errs counts as the least of :math:`\hat g + \nu` and of what was 
 that nobody measured as what was certified; the sum is rounded up.
 """
 
-from typing import ClassVar, NamedTuple
-
-from surefoot.core.arrays import round_up
-from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Certificate
-from surefoot.regions.errors import Errors
 from surefoot.regions.hull import HullCertificate, HullMemory, LipschitzHull
-from surefoot.regions.region import Memory, Reading, Recertified, Region
+from surefoot.regions.toolkit import *
 
 __all__ = ["AverageCertificate", "AverageLimit", "AverageMemory"]
 

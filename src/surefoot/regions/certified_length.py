@@ -56,40 +56,7 @@ action stays where it is, which is feasible.
 
 from __future__ import annotations
 
-import math
-from functools import cached_property
-from typing import ClassVar, NamedTuple
-
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.algorithm import start_in
-from surefoot.core.arrays import (
-    dot,
-    is_number,
-    maximum,
-    minimum,
-    norm,
-    number_like,
-    round_up,
-    sqrt,
-    where,
-)
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import flag, positive, projectable
-from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
-from surefoot.core.types import Array, Number, Solving
-from surefoot.core.types import Region as Set
-from surefoot.regions.checks import check_bound, check_rise, check_start, check_wish
-from surefoot.regions.errors import (
-    EmptyRegionError,
-    Errors,
-    describe_errors,
-    is_zero,
-    list_causes,
-)
-from surefoot.regions.region import Knowledge, Reading, Region
-from surefoot.sets import Ball, Box, project_halfspace
+from surefoot.regions.toolkit import *
 
 __all__ = ["CertifiedLength", "LengthMemory", "LengthRegion", "StepCertificate"]
 

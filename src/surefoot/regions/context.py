@@ -18,18 +18,8 @@ the same, one-sided: a larger c is never better    :math:`G_c\|[c - c']_+\|`; 0 
 numbers, its *place*, is read once, when it is told: behind that nobody calls a function of yours.
 """
 
-from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar
-
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import round_up
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, flag, function, positive
 from surefoot.core.plain import PlainTable
-from surefoot.core.types import Array
+from surefoot.regions.toolkit import *
 
 __all__ = ["Additive", "ContextKind", "JointContext", "LipschitzContext", "ToldDrift"]
 

@@ -54,29 +54,10 @@ that module left, for the weights of the certificate, whatever way they were fou
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import norm, round_up
-from surefoot.core.parameters import instance_of
-from surefoot.core.points import UNIT
-from surefoot.core.types import Array, Context
-from surefoot.regions.checks import (
-    check_bound,
-    check_finite,
-    check_one_run,
-    check_rise,
-    check_start,
-    check_wish,
-)
 from surefoot.regions.context import ContextKind, ToldDrift, check_context
-from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.regions.hull import LipschitzHull
 from surefoot.regions.mean_ball import find_mean_ball
-from surefoot.regions.region import Memory, Reading, Region
+from surefoot.regions.toolkit import *
 
 __all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion", "Seen"]
 

@@ -14,20 +14,8 @@ learn in the box, and a hull certify on the grid.
 """
 
 import itertools
-from typing import Any, ClassVar
 
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import norm
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything, instance_of
-from surefoot.core.types import Array
-from surefoot.core.types import Region as Set
-from surefoot.regions.errors import EmptyRegionError
-from surefoot.regions.nearest import KnownSets
-from surefoot.regions.region import Around, Region
-from surefoot.sets import Ball, Box
+from surefoot.regions.toolkit import *
 
 __all__ = ["Grid", "OnGrid"]
 

@@ -31,30 +31,9 @@ the hull is the anchor alone, which is visited and so measured again. Where no b
 
 from __future__ import annotations
 
-import math
 from copy import copy
-from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import dot, norm
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import flag, number, positive, projectable
-from surefoot.core.points import UNIT
-from surefoot.core.types import Array, Feedback, Number
-from surefoot.core.types import Region as Set
-from surefoot.regions.anchor import Anchor, StandingAnchor
-from surefoot.regions.checks import (
-    check_bound,
-    check_finite,
-    check_one_run,
-    check_rise,
-    check_start,
-    check_wish,
-)
-from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, list_causes
-from surefoot.regions.region import Knowledge, Reading, Region
+from surefoot.regions.toolkit import *
 
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
 

@@ -27,14 +27,6 @@ slope; so is rounding, which takes more than :math:`(n+8)2^{-53}` of the radius.
 
 from __future__ import annotations
 
-import math
-from typing import ClassVar
-
-from surefoot.core.arrays import dot, norm
-from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.points import UNIT
-from surefoot.core.types import Array, Number
-from surefoot.regions.checks import check_one_run, check_quadratic, check_reach
 from surefoot.regions.curvature import (
     Curvature,
     CurvatureMemory,
@@ -42,10 +34,7 @@ from surefoot.regions.curvature import (
     QuadraticBounds,
     Search,
 )
-from surefoot.regions.errors import Errors
-from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets, draw_back
-from surefoot.regions.region import Projection, Reading
-from surefoot.sets import Ball
+from surefoot.regions.toolkit import *
 
 __all__ = ["RelativeCurvature"]
 
