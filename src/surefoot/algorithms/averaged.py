@@ -8,7 +8,6 @@ from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, start_
 __all__ = ["Averaged", "WithProbability"]
 
 
-_UNIT = 2.0**-53
 # Columns of the sums: how many, round numbers, readings, |X|^2, s'X; then X and s.
 _COUNT, _ROUND, _VALUE, _SQUARE, _PRODUCT, _REST = range(6)
 
@@ -149,10 +148,8 @@ class Averaged(Wrapper):
         """Return the state after a round and what the step of the base knew."""
         seen, t = self.locate(state, feedback), state.rounds + 1.0
         if feedback.value_error is not None:
-            raise InvalidValueError(
-                "value_error must be None: Averaged estimates it from the readings, "
-                f"got {feedback.value_error!r}"
-            )
+            rule = "None: Averaged estimates it from the readings"
+            raise checks.invalid("value_error", rule, feedback.value_error)
         state = state._replace(rounds=t, base=self._base_at(state, action_played(state, feedback)))
         if seen.cost_gradient is not None:
             gradient = checks.read_gradient(seen.action, seen)
@@ -330,7 +327,7 @@ class Windows(NamedTuple):
         g, age = means[:, _VALUE], (self.latest - means[:, _ROUND]) + (self.latest - when)
         c = sigma * np.sqrt(2 * math.log(2 * t * (t + 1) * many / failure) / count)
         # A sum of n terms, and what is made of it, errs by at most so much.
-        unit = 8 * (2 * len(sums[0]) + 2.0 ** len(self.full)) * _UNIT * self.scale
+        unit = 8 * (2 * len(sums[0]) + 2.0 ** len(self.full)) * UNIT * self.scale
         far = np.maximum(X @ X - 2 * (where @ X) + means[:, _SQUARE], 0.0)
         far = np.sqrt(far + unit * self.scale)
         spread = c + (steep * far if steep else 0.0) + drift * age + unit

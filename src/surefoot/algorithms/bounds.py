@@ -48,6 +48,14 @@ def at_least(horizon: int | None) -> str:
     return f"at least {horizon if horizon < 10**9 else f'{horizon:.3g}'} rounds"
 
 
+def too_short(theorem: Guarantee, least: int | None, otherwise: str = "") -> InvalidValueError:
+    """Return the error for a horizon that is shorter than a theorem needs."""
+    return InvalidValueError(
+        f"{theorem.name} needs a horizon of {at_least(least)} for these constants, "
+        f"{otherwise}got {theorem.horizon}"
+    )
+
+
 def first_horizon(enough: Callable[[int], bool], low: int) -> int | None:
     """Return the first horizon that is enough, where all longer ones are; None beyond 2^1000."""
     high = low
@@ -62,15 +70,21 @@ def first_horizon(enough: Callable[[int], bool], low: int) -> int | None:
 
 
 class StronglyConvex(Guarantee):
-    """A theorem on H-strongly convex costs with steps of 1/(Ht), for any number of rounds."""
+    """A theorem on H-strongly convex costs, most often with steps of 1/(Ht)."""
 
     needed: ClassVar[tuple[str, ...]] = ("strong_convexity",)
     horizon = None
+    regret_exponent: ClassVar[float] = 0.0
+
+    @property
+    def strong_convexity(self) -> float:
+        """The modulus H of strong convexity of the costs."""
+        return self.constants.require("strong_convexity", by=self.name)[0]
 
     @property
     def eta(self) -> float:
         """The step size of round 1, 1/H."""
-        return 1 / self.constants.require("strong_convexity", by=self.name)[0]
+        return 1 / self.strong_convexity
 
 
 class KnownDiameter(Guarantee):

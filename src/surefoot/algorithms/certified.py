@@ -304,24 +304,17 @@ class Certified(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.knowledge, regions.Knowledge):
-            raise InvalidValueError(
-                "knowledge must be an object of surefoot.regions, "
-                f"got {checks.repr_line(self.knowledge)}"
-            )
+            raise checks.invalid("knowledge", "an object of surefoot.regions", self.knowledge)
         if is_algorithm(self.proposer):
             object.__setattr__(self, "proposer", Learner(algorithm=self.proposer))
         if not isinstance(self.proposer, Proposer):
-            raise InvalidValueError(
-                "proposer must be a proposer, as Proposals(), or an algorithm, "
-                f"got {checks.repr_line(self.proposer)}"
-            )
+            rule = "a proposer, as Proposals(), or an algorithm"
+            raise checks.invalid("proposer", rule, self.proposer)
         known: Any = self.knowledge
         told = known.in_contexts and not isinstance(known.context, regions.ToldDrift)
         if self.proposer.in_contexts and not told:
-            raise InvalidValueError(
-                f"knowledge must be of contexts for {type(self.proposer).__name__}, "
-                f"got {checks.repr_line(self.knowledge)}"
-            )
+            rule = f"of contexts for {type(self.proposer).__name__}"
+            raise checks.invalid("knowledge", rule, self.knowledge)
         if self.ramp is not None:
             object.__setattr__(self, "ramp", regions.check_ramp(self.ramp, self.knowledge))
 

@@ -4,7 +4,6 @@ from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import OfBase, Wrapper, start_one_run
-from surefoot.core.checks import repr_line
 from surefoot.regions import OnePoint
 from surefoot.sets import Box
 
@@ -12,7 +11,6 @@ __all__ = ["CostProbing", "InPairs"]
 
 Suspect: TypeAlias = Callable[[], tuple[str, ...]]
 
-_UNIT = 2.0**-53
 _SEEN = ("constraint_value", "constraint_subgradient", "cost_value", "value_error", "slope_error")
 
 
@@ -94,10 +92,8 @@ class CostProbing(Wrapper):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.knowledge is None or not needs_of(self.base).cost_gradients:
-            raise InvalidValueError(
-                "base must be a certified rule that learns from gradients of the cost, "
-                f"got {repr_line(self.base)}"
-            )
+            rule = "a certified rule that learns from gradients of the cost"
+            raise checks.invalid("base", rule, self.base)
         _ = self._each
 
     @cached_property
@@ -116,9 +112,7 @@ class CostProbing(Wrapper):
             ) from error
         if domain is None:
             return base
-        raise InvalidValueError(
-            f"the domain of the base must be a Ball or a Box, got {repr_line(domain)}"
-        )
+        raise checks.invalid("the domain of the base", "a Ball or a Box", domain)
 
     def init(self, x1: Array) -> CostProbingState:
         """Start at x1; its slack comes with the first feedback."""
@@ -180,7 +174,7 @@ class CostProbing(Wrapper):
     def _rise(self, seen: Feedback) -> Number:
         r"""Return :math:`\rho`, with the rounding of a probe; refuse a start without that slack."""
         known, x = self.knowledge, seen.action
-        far = self.length + 4 * (len(x) + 8) * _UNIT * float(known.reach)
+        far = self.length + 4 * (len(x) + 8) * UNIT * float(known.reach)
         rho = known.rise(seen.constraint_subgradient, far, ahead=True)
         # As the values are told: one row is one number, whatever its knowledge calls it.
         rho = rho if np.ndim(seen.constraint_value) else float(np.max(rho))
@@ -346,7 +340,6 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
 
     title: ClassVar[str] = "Costs by value"
     needed: ClassVar[tuple[str, ...]] = ("G_f", "G_g")
-    expected: ClassVar[bool] = True
 
     length: float = positive()
     change: float = nonnegative()

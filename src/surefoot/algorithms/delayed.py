@@ -105,10 +105,8 @@ class Delayed(Wrapper):
     def locate(self, state: DelayedState, feedback: Feedback) -> Feedback:
         """Return feedback that says at which action it was seen, and how many rounds ago."""
         if feedback.age not in (0, self.delay if self.late else 0):
-            raise InvalidValueError(
-                f"age must be 0{f' or {self.delay}, the delay' if self.late else ''}, "
-                f"got {feedback.age!r}"
-            )
+            rule = f"0 or {self.delay}, the delay" if self.late else "0"
+            raise checks.invalid("age", rule, feedback.age)
         if not self.late or (feedback.age and feedback.action is not None):
             return super().locate(state, feedback)
         return feedback._replace(action=state.actions[0], age=self.delay)

@@ -5,7 +5,7 @@ from surefoot.algorithms.certified_dual_averaging import UNPRUNED, CertifiedDual
 from surefoot.algorithms.probing import FromValues
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import Wrapper, WrapperName, start_one_run
-from surefoot.regions.checks import check_reach, check_start
+from surefoot.regions.checks import check_bound, check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 
 __all__ = ["Measuring", "ValuesAndCurvature", "ValuesAveraging"]
@@ -91,14 +91,10 @@ class Measuring(Wrapper):
         known: Any = self.knowledge
         fits = isinstance(self.base, Certified) and isinstance(known, regions.Curvature)
         if not fits or known.errors.drift or known.errors.slope:
-            raise InvalidValueError(
-                "knowledge must be a Curvature without drift and slope error, which is measured, "
-                f"got {known!r}"
-            )
+            rule = "a Curvature without drift and slope error, which is measured"
+            raise checks.invalid("knowledge", rule, known)
         if self.length is not None and self.length < 2.0**-40 * known.reach:
-            raise InvalidValueError(
-                f"length must be above the rounding of an action, got {self.length!r}"
-            )
+            raise checks.invalid("length", "above the rounding of an action", self.length)
 
     def init(self, x1: Array) -> MeasuringState:
         """Start at x1; its slack comes with the first feedback."""
@@ -268,12 +264,9 @@ class Measuring(Wrapper):
         """Return what a value has that is impossible if the constants are right."""
         (x, g, _, errors, _), known = read, self.knowledge
         margin = self._margin(g, len(x))
-        sentences = check_reach(int(t), x, g + errors.value + margin, float(known.reach))
-        if g - errors.value <= bound + margin:
-            return sentences
-        why = regions.list_causes(errors, f"beta = {known.beta:g} is too small")
-        sentence = f"round {int(t)}: g = {g:.6g} is above its certified bound {bound:.3g}: {why}"
-        return (*sentences, sentence)
+        found = check_reach(int(t), x, g + errors.value + margin, float(known.reach))
+        words = f"beta = {known.beta:g} is too small"
+        return found + check_bound(int(t), read, bound, margin, words)
 
 
 class ValuesAveraging(WrapperName):

@@ -168,7 +168,6 @@ class StronglyConvexDescent(StronglyConvex, Inside):
 
     name: ClassVar[str] = "Hazan, Agarwal and Kale 2007, strongly convex"
     fast: ClassVar[bool] = True
-    regret_exponent: ClassVar[float] = 0.0
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`(G_f^2/2H)(1 + \ln t)`."""

@@ -26,6 +26,6 @@ from surefoot.core.arrays import *
 from surefoot.core.constants import *
 from surefoot.core.errors import *
 from surefoot.core.parameters import *
-from surefoot.core.points import bounded_diameter, clean, dimension_of, reach_from, snap_inside
+from surefoot.core.points import *
 from surefoot.core.types import *
 from surefoot.sets import Ball, project_halfspace

@@ -20,11 +20,10 @@ radius :math:`\min_i -g_i/G_i`, where one :math:`G_g = \max_i G_i` for all leave
 
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import FromBase, Wrapper
-from surefoot.core.checks import repr_line
+from surefoot.regions.region import Recertified
 
 __all__ = ["EvenRows", "InOtherUnits", "Stretched"]
 
-_UNIT = 2.0**-53
 _MOST = 1e-8
 """Of the share that rounding takes from a point; at a condition of L of about a million."""
 
@@ -92,12 +91,10 @@ class Stretched(OtherUnits):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len({*np.shape(self.stretch)}) > 1 or not self._lost < _MOST:
-            raise InvalidValueError(
-                "stretch must be a square matrix with an inverse that has digits, "
-                f"got {repr_line(self.stretch)}"
-            )
+            rule = "a square matrix with an inverse that has digits"
+            raise checks.invalid("stretch", rule, self.stretch)
         if self.errors is None:
-            raise InvalidValueError(f"base must be a certified rule, got {repr_line(self.base)}")
+            raise checks.invalid("base", "a certified rule", self.base)
         _ = self._each
 
     @cached_property
@@ -111,21 +108,20 @@ class Stretched(OtherUnits):
     def _lost(self) -> float:
         r"""The share :math:`\epsilon` that rounding takes from a point."""
         L, X = self.stretch, self._inverse
-        rounding = 2 * (len(L) + 4) * _UNIT * np.linalg.norm(abs(L) @ abs(X))
+        rounding = 2 * (len(L) + 4) * UNIT * np.linalg.norm(abs(L) @ abs(X))
         return float(np.linalg.norm(L @ X - np.eye(len(L))) + rounding)
 
     @cached_property
     def _each(self) -> Any:
         """The base, with the rounding of the map in its margins."""
-        return _with_reach(self.base, 4 + 4 * self._lost / ((len(self.stretch) + 8) * _UNIT))
+        return _with_reach(self.base, 4 + 4 * self._lost / ((len(self.stretch) + 8) * UNIT))
 
     def init(self, x1: Array) -> StretchedState:
         """Start at x1."""
         x1 = checks.to_action(x1)
         if np.shape(x1) != self.stretch.shape[:1]:
-            raise InvalidValueError(
-                f"x1 must be a vector of {len(self.stretch)} numbers, as stretch is, got {x1!r}"
-            )
+            rule = f"a vector of {len(self.stretch)} numbers, as stretch is"
+            raise checks.invalid("x1", rule, x1)
         return StretchedState(x1, self._each.init(self.stretch @ x1))
 
     def step(self, state: StretchedState, feedback: Feedback) -> tuple[StretchedState, Info]:
@@ -149,7 +145,7 @@ class Stretched(OtherUnits):
         x, wish = back @ base.x, info.wish
         if (base.x == state.base.x).all():
             x = state.x
-        region = None if info.region is None else AsStretched(info.region, x, base.x)
+        region = None if info.region is None else _as_stretched(info.region, x, base.x)
         after = StretchedState(freeze(x), base)
         wish = None if wish is None else x if (wish == base.x).all() else back @ wish
         return after, info._replace(x=after.x, wish=wish, region=region)
@@ -165,25 +161,12 @@ class Stretched(OtherUnits):
         return own if (x == state.x).all() else self.stretch @ x
 
 
-class AsStretched(regions.Region):
-    """One point of a region in other units."""
-
-    def __init__(self, inner: regions.Region, x: Array, z: Array) -> None:
-        self.inner, self.x, self.z = inner, x, z
-        self.round, self.errors, self.upper = inner.round, inner.errors, inner.upper
-        self.visit_due = inner.visit_due
-
-    def nearest(self, w: Array) -> Array:
-        """Return the point."""
-        return self.x
-
-    def contains(self, w: Array) -> bool:
-        """Return whether a point is this one."""
-        return bool((w == self.x).all())
-
-    def certificate(self, x: Array, cut: bool = False) -> Any:
-        """Return why it is feasible, with lengths as the base measures them."""
-        return self.inner.certificate(self.z, cut)
+def _as_stretched(inner: regions.Region, x: Array, z: Array) -> regions.Region:
+    """Return the point x alone, whose reason is that of z, with lengths as the base measures."""
+    point = regions.OnePoint(inner.round, x, inner.upper, inner.errors, "")
+    region = Recertified(point, lambda why: inner.certificate(z, why.cut))
+    region.visit_due = inner.visit_due
+    return region
 
 
 def _pull_back(slope: Array | None, name: str, back: Array) -> Array | None:
@@ -238,13 +221,11 @@ class EvenRows(OtherUnits):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (np.asarray(self.slopes) > 0).all():
-            raise InvalidValueError(f"slopes must be above 0, got {repr_line(self.slopes)}")
+            raise checks.invalid("slopes", "above 0", self.slopes)
         if self.errors is None or needs_of(self.base).apart or not self.errors.is_exact:
             # An error, or a drift, has the unit of its row.
-            raise InvalidValueError(
-                "base must be a certified rule for one constraint, without errors and drift, "
-                f"got {repr_line(self.base)}"
-            )
+            rule = "a certified rule for one constraint, without errors and drift"
+            raise checks.invalid("base", rule, self.base)
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]

@@ -63,9 +63,12 @@ class ContextKind(Declared):
         """
         return read_numbers(context, "context", None if before is None else len(before))
 
-    @abstractmethod
     def rise(self, before: Array, after: Array) -> Array:
-        """Return w from places to places, rounded up; the last axis is that of a place."""
+        """Return w from places to places, rounded up; the last axis is that of a place.
+
+        Unless defined, a place is one number, and w is by how much it has become larger.
+        """
+        return round_up(after - before)[..., 0]
 
     def fall(self, now: Array, before: Array) -> Array:
         """Return w from the place of a round to those of rounds before it."""
@@ -90,10 +93,6 @@ class Additive(ContextKind, kw_only=False):
         """Return q of a context."""
         name = "context" if self.q is None else "q(context)"
         return read_numbers(context if self.q is None else self.q(context), name, 1)
-
-    def rise(self, before: Array, after: Array) -> Array:
-        """Return the difference."""
-        return round_up(after - before)[..., 0]
 
 
 class LipschitzContext(ContextKind, kw_only=False):
@@ -155,10 +154,6 @@ class ToldDrift(ContextKind):
         if not drift[0] >= 0.0:
             raise InvalidValueError(f"drift must be at least 0, got {context!r}")
         return drift if before is None else round_up(before + drift)
-
-    def rise(self, before: Array, after: Array) -> Array:
-        """Return what was told to have drifted in between."""
-        return round_up(after - before)[..., 0]
 
     def fall(self, now: Array, before: Array) -> Array:
         """Return the same: g may have been that much larger before, too."""

@@ -500,10 +500,6 @@ class EstimatedHull(UnknownConstant):
             return float(self.errors.evaluation)
         return float(self.with_constant(self.largest).noise(d))
 
-    def read(self, x: Array, feedback: Feedback) -> tuple[Any, Any]:
-        """Return value and subgradient of a round; a hull goes without the latter."""
-        return self.known.read(x, feedback)
-
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain."""
         return self.known.holds(x)

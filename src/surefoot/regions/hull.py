@@ -243,12 +243,6 @@ class LipschitzHull(Knowledge):
         """Return how much g can rise over a length."""
         return self.G_g * length
 
-    def read(self, x: Array, feedback: Feedback) -> tuple[float, Array | None]:
-        """Return value and subgradient of a round; a hull goes without the latter."""
-        if feedback.constraint_subgradient is None:
-            return checks.read_constraint_value(feedback.constraint_value, x), None
-        return checks.read_constraint(x, feedback)
-
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain; without one, whether it is within reach."""
         if self.domain is None:

@@ -191,10 +191,6 @@ class HullOfLog(Knowledge):
         """Return how much g can rise over a length; unknown without G_g."""
         return math.inf if self.G_g is None else self.G_g * length
 
-    def read(self, x: Array, feedback: Feedback) -> tuple[float, Any]:
-        """Return the value of a round; slopes are not used."""
-        return checks.read_constraint_value(feedback.constraint_value, x), None
-
 
 class LogRegion(Region):
     """The certified set of a log, the same in every round.

@@ -171,9 +171,15 @@ class Knowledge(Declared):
         """Return whether the constants hold at an action; what is read elsewhere is not used."""
         return True
 
-    def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array]:
-        """Return value and subgradient of a round, each in its form; refuse others."""
-        return checks.read_constraint(x, feedback)
+    def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array | None]:
+        """Return value and subgradient of a round, each in its form; refuse others.
+
+        The subgradient is None where it is not read, or not told to knowledge that needs none.
+        """
+        is_told = self.reads_slopes and feedback.constraint_subgradient is not None
+        if self.uses_slopes or is_told:
+            return checks.read_constraint(x, feedback)
+        return checks.read_constraint_value(feedback.constraint_value, x), None
 
 
 class Projection(NamedTuple):
@@ -346,12 +352,9 @@ class Around(Region):
     """
 
     def __init__(self, part: Region) -> None:
-        self.part, self.known = part, part.known
-        self.round, self.x, self.upper, self.errors = part.round, part.x, part.upper, part.errors
-        self.radius, self.depth, self.longest = part.radius, part.depth, part.longest
-        self.steepness, self.noise, self.reach = part.steepness, part.noise, part.reach
-        self.curvature_seen, self.from_start = part.curvature_seen, part.from_start
-        self.visit_due = part.visit_due
+        self.part = part
+        for name in Region.__annotations__:
+            setattr(self, name, getattr(part, name))
 
     @property
     def base(self) -> Any:

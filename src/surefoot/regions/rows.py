@@ -168,10 +168,7 @@ class RowsRegion(Region):
 
     def bounds(self, point: Array) -> Array:
         """Return the certified bound on each row at a point: U_i(p) and half of the margin."""
-        q = point - self.x
-        length = norm(q)
-        bent = self.slope_error * length + 0.5 * self.beta * (length * length)
-        return self.level + 0.5 * self.margin + self.s @ q + bent
+        return self.each.bound(point)[:, 0]
 
     def holds(self, point: Array) -> bool:
         """Return whether a point passes the check of every row."""
@@ -340,12 +337,7 @@ class RowsRegion(Region):
         bounds = self.bounds(x)
         pulled = self.anchor is not None and (bounds > 0).any()
         row = int((self.level + self.margin if pulled else bounds).argmax())
-        found = self.each.certificate(x, cut, row)
-        if isinstance(found, PullCertificate):
-            return found
-        # The row by itself may round otherwise than all of them at once.
-        bound = min(found.bound, float(bounds[row])) if found.length else found.bound
-        return found._replace(row=None if len(self.level) == 1 else row, bound=bound)
+        return self.each.certificate(x, cut, row if len(self.level) > 1 else None)
 
 
 def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:

@@ -93,7 +93,6 @@ class Exploring(Algorithm):
 class BanditTheorem(AroundBall, ForHorizon):
     """Shared by both theorems: the exploration radius and its price."""
 
-    expected: ClassVar[bool] = True
     needed: ClassVar[tuple[str, ...]] = ("cost_bound",)
     _power: ClassVar[float]
     _share: ClassVar[float]

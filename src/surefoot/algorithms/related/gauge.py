@@ -34,9 +34,6 @@ __all__ = [
 ]
 
 
-_UNIT = 2.0**-53
-
-
 class Shrunk(NamedTuple):
     """A learner's point, and the action played for it.
 
@@ -89,7 +86,7 @@ def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
     """
     gamma, s = gauge(w)
     kappa = reach / gauge.inner_radius
-    inner = 1.0 - 16 * (w.shape[-1] + 8) * _UNIT * kappa
+    inner = 1.0 - 16 * (w.shape[-1] + 8) * UNIT * kappa
     share = minimum(inner / where(gamma > 0, gamma, 1.0), 0.0 * gamma + 1.0)
     # w itself where it is inside: a state owns its arrays, and no copy is made.
     return Shrunk(freeze(where(share >= 1.0, w, share * w)), w, gamma, s)
@@ -260,12 +257,6 @@ class StronglyConvexGauge(StronglyConvex, GaugedTheorem):
     """
 
     name: ClassVar[str] = "Mhammedi 2022, gauge reduction, strongly convex"
-    regret_exponent: ClassVar[float] = 0.0
-
-    @property
-    def strong_convexity(self) -> float:
-        r"""That of the costs, :math:`\mu`."""
-        return 1 / self.eta
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`((1+\kappa)G_f + \mu R)^2/(2\mu)\,(1 + \ln t)`."""

@@ -84,7 +84,6 @@ class _Adaptive(Lagrangian):
     kind: ClassVar[Kind] = "cumulative"
     changing: ClassVar[bool] = True
     needed: ClassVar[tuple[str, ...]] = ("D_g",)
-
     horizon = None
 
     beta: float = share(default=0.5)
@@ -227,6 +226,6 @@ class JenattonStronglyConvex(StronglyConvex, _Adaptive):
         return G * (G * self.eta) * harmonic(t) + self._dual_steps(t)
 
     @property
-    def regret_exponent(self) -> float:
+    def regret_exponent(self) -> float:  # type: ignore[override]
         """The beta that was chosen."""
         return self.beta

@@ -59,10 +59,8 @@ class LBSGD(EachConstraint[LBSGDState]):
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
         if isinstance(g, np.ndarray) and g.ndim == 1 and not inside:
             checks.refuse_unfinite(g, "constraint_value")
-            raise InvalidValueError(
-                "constraint_value must be below 0 for a logarithmic barrier, "
-                f"got {float(g.max())!r}"
-            )
+            rule = "below 0 for a logarithmic barrier"
+            raise checks.invalid("constraint_value", rule, float(g.max()))
         slack = xp.where(slack > 0, slack, math.nan)  # such a run of a batch is lost, and reported
         d = grad + self.weight * combine(1.0 / slack, s)
         size = norm(d)

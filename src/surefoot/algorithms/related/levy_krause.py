@@ -20,9 +20,6 @@ from surefoot.sets import SmoothSet, smooth_of
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
 
 
-_UNIT = 2.0**-53
-
-
 class LevyKrauseState(NamedTuple):
     """The action to play, and the round."""
 
@@ -85,7 +82,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         squared = dot(n, n)
         # h as computed is off by a multiple of the unit roundoff; a point that near to the
         # boundary is drawn in as if it were outside.
-        noise = 32 * (x.shape[-1] + 8) * _UNIT * (abs(h) + self.smooth.depth)
+        noise = 32 * (x.shape[-1] + 8) * UNIT * (abs(h) + self.smooth.depth)
         outside = h > -noise
         share = h / where(squared > 0, squared, 1.0)
         p = y - where(h > 0, share, 0.0 * share) * n
@@ -165,7 +162,6 @@ class LevyKrauseStronglyConvex(StronglyConvex, _Smooth):
 
     name: ClassVar[str] = "Levy and Krause 2019, smooth sets, strongly convex"
     decreasing: ClassVar[bool] = True
-    regret_exponent: ClassVar[float] = 0.0
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`kG_f^2/(2\mu)\,(1 + \ln t)`."""

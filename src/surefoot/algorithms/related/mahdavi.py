@@ -91,10 +91,7 @@ class _Regularised(KnownHorizon, EachRow):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.horizon < self._shortest:
-            raise InvalidValueError(
-                f"{self.name} needs a horizon of {at_least(self._shortest)} "
-                f"for these constants, got {self.horizon}"
-            )
+            raise too_short(self, self._shortest)
 
     @property
     @abstractmethod
@@ -267,10 +264,7 @@ class MahdaviNoViolation(_Regularised):
             checks.at_most(epsilon, "epsilon", tightening=self.tightening)
         elif self._shift(self.horizon) > epsilon:
             enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
-            raise InvalidValueError(
-                f"{self.name} needs a horizon of {at_least(enough)} for these constants, "
-                f"or a tightening of your own, got {self.horizon}"
-            )
+            raise too_short(self, enough, "or a tightening of your own, ")
 
     @property
     def largest_value(self) -> float:

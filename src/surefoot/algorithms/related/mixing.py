@@ -28,9 +28,7 @@ class Mixing(CostsOnly[MixtureState]):
         super().__post_init__()
         object.__setattr__(self, "experts", tuple(self.experts))
         if not self.experts or not all(isinstance(expert, self.kind) for expert in self.experts):
-            raise InvalidValueError(
-                f"experts must be rules {self.kind.__name__}, got {self.experts!r}"
-            )
+            raise checks.invalid("experts", f"rules {self.kind.__name__}", self.experts)
 
     @abstractmethod
     def _step_expert(self, expert: Any, own: State, gradient: Array) -> Any:

@@ -265,7 +265,6 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
 
     name: ClassVar[str] = "Yi et al. 2022, network, strongly convex (own)"
     decay: ClassVar[float] = 1.0
-    regret_exponent: ClassVar[float] = 0.0
     violation_exponent: ClassVar[float] = 0.5
 
     @property

@@ -127,10 +127,7 @@ class PrimalDualTheorem(RowsApart):
             )
         least = self._first_horizon()
         if self.horizon < least:
-            raise InvalidValueError(
-                f"{self.name} needs a horizon of at least {least} rounds for these constants, "
-                f"got {self.horizon}"
-            )
+            raise too_short(self, least)
 
     def _first_horizon(self) -> int:
         """Return the least T that meets both conditions, each of them monotone in T."""

@@ -141,10 +141,7 @@ class SeparationTheorem(AroundBall, ForHorizon):
         super().__post_init__()
         if not self.eta * self._G_f < self.inner_radius:
             needed = math.floor((self.constants.reach / self.inner_radius) ** 2 / self._growth) + 1
-            raise InvalidValueError(
-                f"{self.name} needs a horizon of at least {needed} rounds for these constants, "
-                f"got {self.horizon}"
-            )
+            raise too_short(self, needed)
 
     @property
     def _growth(self) -> float:

@@ -219,7 +219,7 @@ class SinhaVazeConvex(_Penalised):
         return {"soft": hard, "hard": hard}
 
 
-class SinhaVazeStronglyConvex(_Penalised):
+class SinhaVazeStronglyConvex(StronglyConvex, _Penalised):
     r"""Strongly convex costs: regret :math:`O(\log T)`, violation :math:`O(\sqrt{T\log T})`.
 
     The rates are the source's, the bounds with their constants derived here. Let H be the modulus
@@ -255,13 +255,6 @@ class SinhaVazeStronglyConvex(_Penalised):
     """
 
     name: ClassVar[str] = "Sinha-Vaze 2024, strongly convex"
-    needed: ClassVar[tuple[str, ...]] = ("strong_convexity",)
-    regret_exponent: ClassVar[float] = 0.0
-
-    @property
-    def strong_convexity(self) -> float:
-        """The modulus H of strong convexity of the costs."""
-        return self.constants.require("strong_convexity", by=self.name)[0]
 
     @property
     def V(self) -> float:

@@ -197,7 +197,6 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
     name: ClassVar[str] = "Yuan and Lamperski 2018, strongly convex"
     decay: ClassVar[float] = 1.0
     kind: ClassVar[Kind] = "hard"
-    regret_exponent: ClassVar[float] = 0.0
     violation_exponent: ClassVar[float] = 0.5
     changing: ClassVar[bool] = True
     needed: ClassVar[tuple[str, ...]] = ("rows",)
