@@ -17,9 +17,9 @@ def seen(known, x, g, s):
 def brute(region, w, rng, tries=4_000):
     """The distance from w to the nearest of many points that are certified."""
     q = rng.normal(size=(tries, len(w))) * rng.uniform(0, 1, (tries, 1))
-    rows = region.base
-    bent = 0.5 * np.multiply.outer((q * q).sum(1), rows.beta)
-    good = (rows.level + q @ rows.s.T + bent <= 0).all(axis=1)
+    rows, level = region.base, region.base.each.level[:, 0]
+    bent = 0.5 * np.multiply.outer((q * q).sum(1), rows.own.beta)
+    good = (level + q @ rows.own.s.T + bent <= 0).all(axis=1)
     for known in () if region is rows else region.known.sets:
         good &= known.contains(region.x + q)[:, 0]
     return np.linalg.norm(region.x + q[good] - w, axis=1).min()

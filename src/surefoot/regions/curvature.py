@@ -568,11 +568,11 @@ class CurvatureRegion(Region):
         return found, self.holds(found.point)
 
     def as_bounds(self) -> Bounds:
-        """Return the bound of one NumPy run."""
-        ball, tau = self.ball, self.slope_error or 0.0
-        numbers = (np.array([float(n)]) for n in (ball.up, ball.beta, tau, 0.25 * ball.margin))
-        up, beta, slope_error, close = numbers
-        return Bounds(up, ball.s[None], beta, slope_error, close)
+        """Return the bound of one NumPy run, or those of its rows."""
+        ball = self.ball
+        up, beta, close = (np.ravel(n) for n in (ball.up, ball.beta, 0.25 * ball.margin))
+        slope_error = np.full(len(up), float(self.slope_error or 0.0))
+        return Bounds(up, np.atleast_2d(ball.s), beta, slope_error, close)
 
     def ball_of(self, length: Number) -> Quadratic:
         """Return a ball inside of the region, that touches it at a distance from x."""

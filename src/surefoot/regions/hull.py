@@ -45,7 +45,7 @@ RUNGS = 15
 """How many balls there are beside the deepest: the smallest is 2^-15 of it."""
 
 
-class Ladder(NamedTuple):
+class Ladder(Anchor):
     """Balls of all depths, one for each octave below the deepest.
 
     Rung k has a radius between :math:`2^{-k}` and :math:`2^{-k-1}` of that, as it was when it was
@@ -57,9 +57,7 @@ class Ladder(NamedTuple):
         round: when.
     """
 
-    x: Array
-    value: Array
-    round: Array
+    __slots__ = ()
 
     @classmethod
     def empty(cls, dimension: int) -> Ladder:
@@ -349,7 +347,7 @@ class HullRegion(Region):
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
         self.from_start: HullRegion | None = None
         self.before_visit: HullRegion | None = None
-        levels = Anchor(ladder.x, ladder.value, ladder.round).level(t, errors.drift)
+        levels = ladder.level(t, errors.drift)
         radii = knowledge.radius(levels, self.lost)
         some = radii > 0.0
         self._join(ladder.x[some], ladder.round[some], levels[some], radii[some])

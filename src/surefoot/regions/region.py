@@ -521,9 +521,6 @@ class OnePoint(Region):
         reason: in words.
     """
 
-    radius = depth = longest = noise = 0.0
-    steepness = math.inf
-
     def __init__(self, t: float, x: Array, bound: float, errors: Errors, reason: str) -> None:
         self.round, self.x, self.upper, self.errors, self.reason = t, x, bound, errors, reason
         self.reach = norm(x)

@@ -142,11 +142,7 @@ class RowsRegion(Region):
 
     Attributes:
         each: the region of each row by itself, as those of a batch.
-        level: the bounds on the rows at x in the round.
-        s: the slopes.
-        beta: the curvatures.
-        margin: e of each row, for rounding.
-        slope_error: the error of the slopes.
+        own: the bounds on the rows, with e of each for rounding.
     """
 
     def __init__(
@@ -155,10 +151,7 @@ class RowsRegion(Region):
         each = CurvatureRegion(knowledge.each, memory, t, errors)
         self.knowledge, self.errors = knowledge, errors
         self.each, self.x, self.round, self.anchor = each, each.x, memory.rounds, each.anchor
-        self.slope_error, self.reach = each.slope_error or 0.0, float(each.reach)
-        columns = (each.level, each.ball.beta, each.noise)
-        self.level, self.beta, self.margin = (column[:, 0] for column in columns)
-        self.s = each.ball.s
+        self.own, self.reach = each.as_bounds(), float(each.reach)
         self.longest, self.radius = float(each.longest.min()), float(each.radius.min())
         self.upper, self.noise, self.steepness = (
             float(np.max(column)) for column in (each.upper, each.noise, each.steepness)
@@ -212,7 +205,7 @@ class RowsRegion(Region):
         """Return what a search finds; else a certified point on the way there."""
         check_wish(w, self.x)
         if self._is_in(w, known):
-            return Projection(w, np.zeros(len(self.level)), 0.0)
+            return Projection(w, 0.0 * self.own.up, 0.0)
         q, weights = search(w - self.x, known)
         end = self._settle(q, known)
         if not self._is_in(end, known):
@@ -230,28 +223,31 @@ class RowsRegion(Region):
 
     def _project(self, v: Array, known: KnownSets, inwards: float = 0.0) -> tuple[Array, Array]:
         """Return the point of the balls and of sets nearest to v, relative to x; multipliers."""
-        up = self.level + self.margin + inwards * self.each.steepness[:, 0]
-        return self._solve(v, up, self.beta, self.slope_error, known, inwards)
+        up = self.own.up + inwards * self.each.steepness[:, 0]
+        return self._solve(v, self.own._replace(up=up), known, inwards)
+
+    def as_bounds(self) -> Bounds:
+        """Return the bound of each row."""
+        return self.own
 
     def _solve(
-        self, v: Array, up: Array, beta: Array, tau: float, known: KnownSets, inwards: float = 0.0
+        self, v: Array, own: Bounds, known: KnownSets, inwards: float = 0.0
     ) -> tuple[Array, Array]:
         """Return the nearest point of bounds and of sets, and the bounds' multipliers."""
-        bounds = Bounds(up, self.s, beta, np.full(len(up), tau), 0.25 * self.margin)
-        bounds = bounds.join(known.bounds(self.x, inwards))
         cut = partial(known.cut, self.x, self.reach, inwards)
+        bounds = own.join(known.bounds(self.x, inwards))
         q, multipliers = nearest.project_onto_bounds(v, bounds, cut)
-        return q, multipliers[: len(up)]
+        return q, multipliers[: len(own.up)]
 
     def _cut_by_halfspaces(self, v: Array, known: KnownSets) -> tuple[Array, Array]:
         """Return a step cut by half-spaces that are moved by the length of what they lead to."""
-        up, squared, flat = self.level + self.margin, dot(v, v), np.zeros(len(self.level))
+        own, squared, flat = self.own, dot(v, v), 0.0 * self.own.up
         most = REFINED if known else 2
         best: tuple[Array, Array] | None = None
         failed: tuple[Array, Array] | None = None
         for turn in range(most + 1):
-            moved = up + self.slope_error * math.sqrt(squared) + 0.5 * self.beta * squared
-            found = self._solve(v, moved, flat, 0.0, known)
+            moved = own.up + own.tau * math.sqrt(squared) + 0.5 * own.beta * squared
+            found = self._solve(v, own._replace(up=moved, beta=flat, tau=flat), known)
             before, squared = squared, dot(found[0], found[0])
             if not self._is_in(self._settle(found[0], known), known):
                 # The step was longer than what the half-spaces were moved for.
@@ -261,7 +257,7 @@ class RowsRegion(Region):
             best = found
             near = known and abs(before - squared) <= 1e-3 * before
             # Where nothing bends no length moves the half-spaces: the first answer is the last.
-            straight = not self.beta.any() and not self.slope_error
+            straight = not own.beta.any() and not own.tau.any()
             if failed or near or turn + 1 >= most or straight:
                 break
         return best or failed or (v, flat)
@@ -318,9 +314,9 @@ class RowsRegion(Region):
             w: the end of the step that was cut, v away from x.
             weights: :math:`\mu`, one multiplier per row.
         """
-        off = weights @ self.s
-        least = self.each.low[:, 0] - self.margin - 2 * self.reach * self.slope_error
-        return float(0.5 * dot(off, off) - weights @ (least + self.s @ (w - self.x)))
+        own, off = self.own, weights @ self.own.s
+        least = (self.each.low - self.each.noise)[:, 0] - 2 * self.reach * own.tau
+        return float(0.5 * dot(off, off) - weights @ (least + own.s @ (w - self.x)))
 
     def normal_error(self, weights: Array, point: Array) -> tuple[float, float]:
         r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem K, and what rounding adds.
@@ -336,8 +332,8 @@ class RowsRegion(Region):
         """Return why a point that the region gave is feasible: the row with the largest bound."""
         bounds = self.bounds(x)
         pulled = self.anchor is not None and (bounds > 0).any()
-        row = int((self.level + self.margin if pulled else bounds).argmax())
-        return self.each.certificate(x, cut, row if len(self.level) > 1 else None)
+        row = int((self.own.up if pulled else bounds).argmax())
+        return self.each.certificate(x, cut, row if len(bounds) > 1 else None)
 
 
 def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
