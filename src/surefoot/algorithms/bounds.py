@@ -1,17 +1,7 @@
 """Shared by theorems: sums over rounds, the first horizon that is enough, what a start proves."""
 
-import math
-from collections.abc import Callable
-from typing import ClassVar
-
-import numpy as np
-
 from surefoot.algorithms.guarantee import EveryRound, Guarantee, Premise
-from surefoot.core.constants import Constants, polyak_rate
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import size
-from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Number
+from surefoot.core.toolkit import *
 
 
 def as_floats(t: Number) -> Array:

@@ -12,30 +12,13 @@ as a :class:`PremiseError`.
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import ABC
 from dataclasses import dataclass
-from functools import cached_property
 from types import MethodType
-from typing import (
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    NamedTuple,
-    TypeAlias,
-    TypeVar,
-    dataclass_transform,
-)
+from typing import Generic, TypeVar, dataclass_transform
 
-import numpy as np
-
-from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, constructors_of, is_algorithm, is_algorithm_class
-from surefoot.core.constants import Constants, as_constants
-from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import *
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.toolkit import *
 from surefoot.sets import Ball
 
 __all__ = [
@@ -332,7 +315,7 @@ class Tuned(NamedTuple, Generic[A]):
         cls,
         algorithm: Callable[..., A],
         theorem: Guarantee,
-        domain: Region | None = None,
+        domain: Set | None = None,
         **parameters: Any,
     ) -> Tuned[A]:
         """Build an algorithm with the parameters that a theorem chose, found by their names.

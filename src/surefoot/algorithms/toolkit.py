@@ -8,24 +8,10 @@ theorem is made of constants, a kind of guarantee with premises
 written in comes along: ``math``, ``np``, ``regions``, and the words for classes and types.
 """
 
-import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
-
-import numpy as np
-
 from surefoot import regions
 from surefoot.algorithms.bounds import *
 from surefoot.algorithms.guarantee import *
-from surefoot.core import checks
 from surefoot.core.algorithm import *
-from surefoot.core.arrays import *
-from surefoot.core.constants import *
-from surefoot.core.errors import *
-from surefoot.core.parameters import *
-from surefoot.core.points import *
+from surefoot.core.toolkit import *
 from surefoot.core.types import *
 from surefoot.sets import Ball, project_halfspace

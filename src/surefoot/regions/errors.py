@@ -11,16 +11,7 @@ it calls impossible.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import replace
-
-import numpy as np
-
-from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import Declared, nonnegative
-from surefoot.core.types import Array, Feedback, Number, Region
+from surefoot.core.toolkit import *
 
 __all__ = ["EmptyRegionError", "Errors", "describe_errors", "is_zero", "list_causes"]
 
@@ -151,7 +142,7 @@ class EmptyRegionError(SurefootError, ValueError):
         self.point = point
 
     @classmethod
-    def of_set(cls, known: Region, point: Array, distance: float) -> EmptyRegionError:
+    def of_set(cls, known: Set, point: Array, distance: float) -> EmptyRegionError:
         """Return the error for a set in which nothing is certified."""
         return cls(
             f"no certified action is in {known!r}: the nearest certified one is "

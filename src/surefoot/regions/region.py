@@ -20,20 +20,7 @@ first observed.
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, TypeAlias
-
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import if_any, loop_in_turn, norm, where
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything, flag, projectable
-from surefoot.core.points import reach_of
-from surefoot.core.types import Array, Certificate, Context, Feedback, Number
-from surefoot.core.types import Region as Set
+from surefoot.core.toolkit import *
 from surefoot.regions import nearest
 from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.regions.nearest import EVERYWHERE, HALVINGS, Bounds, KnownSets
