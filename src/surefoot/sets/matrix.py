@@ -2,9 +2,10 @@
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from surefoot.core import checks
-from surefoot.core.arrays import find_largest, minimum, namespace
+from surefoot.core.arrays import minimum, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, size
 from surefoot.core.points import (
@@ -23,7 +24,13 @@ __all__ = ["NuclearBall", "SpectralBall"]
 
 
 class Matrices(Declared, kw_only=False):
-    """Matrices of a shape, row by row, whose norm is at most a radius."""
+    """Matrices of a shape, row by row, whose norm is at most a radius.
+
+    Attributes:
+        counted: how many singular values, the largest, the norm adds up; None for all.
+    """
+
+    counted: ClassVar[int | None] = None
 
     shape: tuple[int, int]
     radius: Number = size()
@@ -47,10 +54,6 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     """A ball around 0 in a norm of the singular values."""
 
     @abstractmethod
-    def _norm(self, values: Array) -> Number:
-        """Return the norm that singular values have."""
-
-    @abstractmethod
     def _cut(self, values: Array, inner: Number) -> Array:
         """Return the singular values of the nearest matrix whose norm is at most ``inner``."""
 
@@ -63,9 +66,13 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
         U, sigma, V = _svd(x, self.shape)
         return _flat(U, self._cut(sigma, self.radius * _inner(self.shape)), V)
 
-    def _extreme(self, c: Array, rank: int | None) -> Array:
-        """Return the matrix opposite to c whose singular values are the radius, up to a rank."""
+    def minimize_linear(self, c: Array) -> Array:
+        r"""Return the matrix :math:`-rU_kV_k^\top`, where c is :math:`U\Sigma V^\top`.
+
+        All singular vectors where one value counts in the norm, the first where all do.
+        """
         c = clean(c, self.dimension, "c")
+        rank = None if self.counted else 1
         U, sigma, V = _svd(c, self.shape)
         values = 0.0 * sigma[..., :rank] - self.radius * _inner(self.shape)
         return keep_nan(c, _flat(U[..., :, :rank], values, V[..., :rank, :]))
@@ -73,7 +80,7 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether the norm of the computed singular values is at most the radius."""
         x = check_length(x, self.dimension)
-        return self._norm(_singular_values(x, self.shape)) <= self.radius
+        return sum_entries(_singular_values(x, self.shape)[..., : self.counted]) <= self.radius
 
 
 class SpectralBall(_MatrixBall, kw_only=False):
@@ -90,20 +97,15 @@ class SpectralBall(_MatrixBall, kw_only=False):
         array([ 0. ,  1. , -0.5,  0. ])
     """
 
+    counted: ClassVar[int | None] = 1
+
     @property
     def diameter(self) -> float:
         r"""The distance between opposite partial isometries, :math:`2r\sqrt{\min(m, n)}`."""
         return 2.0 * float(self.radius) * math.sqrt(min(self.shape))
 
-    def _norm(self, values: Array) -> Number:
-        return find_largest(values)[0]
-
     def _cut(self, values: Array, inner: Number) -> Array:
         return minimum(values, inner + 0.0 * values)
-
-    def minimize_linear(self, c: Array) -> Array:
-        r"""Return the matrix :math:`-rUV^\top`, where c is :math:`U\Sigma V^\top`."""
-        return self._extreme(c, None)
 
 
 class NuclearBall(_MatrixBall, kw_only=False):
@@ -127,15 +129,8 @@ class NuclearBall(_MatrixBall, kw_only=False):
         """Twice the radius, the distance between opposite matrices of rank one."""
         return 2.0 * float(self.radius)
 
-    def _norm(self, values: Array) -> Number:
-        return sum_entries(values)
-
     def _cut(self, values: Array, inner: Number) -> Array:
         return onto_simplex(values, self.radius, inner)
-
-    def minimize_linear(self, c: Array) -> Array:
-        r"""Return the matrix :math:`-ru_1v_1^\top` of the first singular vectors of c."""
-        return self._extreme(c, 1)
 
 
 def _inner(shape: tuple[int, int]) -> float:

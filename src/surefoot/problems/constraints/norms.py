@@ -1,6 +1,7 @@
 """Norms as constraints: Euclidean, l1, largest entry, and those of a matrix's singular values."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from surefoot.core.arrays import (
     find_largest,
     is_one_run,
     namespace,
-    norm,
     sqrt,
     to_numpy,
     where,
@@ -250,7 +250,40 @@ class LinfNorm(PolyhedralNorm, kw_only=False):
 
 
 class _MatrixNorm(Matrices, Constraint, kw_only=False):
-    """A norm of the singular values of a matrix, less a radius."""
+    r"""A norm of the singular values of a matrix, less a radius.
+
+    With the thin decomposition :math:`X = U\Sigma V^\top` and k singular values that count, the
+    norm is their sum, and :math:`U_kV_k^\top` is a subgradient at every X, whatever its rank.
+    """
+
+    def query(self, x: Array) -> tuple[Number, Array]:
+        r"""Return the norm minus the radius, and :math:`U_kV_k^\top` row by row."""
+        x, k = nan_where_invalid(point(x, self.dimension)), self.counted
+        xp, X = namespace(x), to_matrices(x, self.shape)
+        U, values, Vt = xp.linalg.svd(X, full_matrices=False)
+        s = xp.reshape(U[..., :, :k] @ Vt[..., :k, :], x.shape)
+        lost = sum_entries(0.0 * x)  # 0, or NaN where the action is; LAPACK, which gives up, saw 0
+        return sum_entries(values[..., :k]) - self.radius + lost, s + lost
+
+    def subgradient_bound(self, domain: Ball) -> float:
+        r"""Return :math:`\sqrt k`.
+
+        No singular value of a subgradient is above 1, and their sum or their number is at most k,
+        so that its Frobenius norm is at most that; :math:`U_kV_k^\top` attains it.
+        """
+        k = self.counted or min(self.shape)
+        return bound_above(math.sqrt(k), self.dimension + 64 * sum(self.shape))
+
+    def evaluation_error(self, domain: Ball) -> float:
+        r"""Bound the errors of singular values, and of vectors that are nearly orthonormal.
+
+        Each value errs by :math:`16(m+n)u\|X\|_2`, the solver's backward error, and
+        :math:`\|U_kV_k^\top\|_2` is 1 up to the same share.
+        """
+        k = min(self.shape)
+        size = float(domain.reach_from_origin) + domain.diameter
+        terms = math.sqrt(k) * size + float(self.radius)
+        return gamma(32 * sum(self.shape) * k + 64) * terms
 
     @property
     def interior(self) -> Array:
@@ -262,8 +295,7 @@ class SpectralNorm(_MatrixNorm, kw_only=False):
     r"""The largest singular value of a matrix action, :math:`g(X) = \|X\|_2 - r`.
 
     An action is the matrix row by row, a vector of length ``rows * columns``. The subgradient is
-    :math:`uv^\top` of the top singular pair, which comes from the top eigenvector of the smaller
-    Gram matrix; no full decomposition is made. At X = 0 it is 0.
+    :math:`uv^\top` of the top singular pair.
 
     Args:
         shape: rows and columns.
@@ -275,49 +307,12 @@ class SpectralNorm(_MatrixNorm, kw_only=False):
         (2.0, array([0., 1., 0., 0.]))
     """
 
-    def query(self, x: Array) -> tuple[Number, Array]:
-        r"""Return the norm minus the radius, and :math:`uv^\top` row by row.
-
-        The value is :math:`\|X^\top u\|` for the unit u that was found, so that value and
-        subgradient belong together and the subgradient inequality holds whatever the rounding
-        of u.
-        """
-        x = nan_where_invalid(point(x, self.dimension))
-        X = to_matrices(x, self.shape)
-        if self.shape[0] > self.shape[1]:
-            v, u, length = self._pair(X.mT)
-        else:
-            u, v, length = self._pair(X)
-        xp = namespace(x)
-        s = xp.expand_dims(u, axis=-1) * xp.expand_dims(v, axis=-2)
-        return _unless_lost(x, length - self.radius, xp.reshape(s, x.shape))
-
-    def _pair(self, X: Array) -> tuple[Array, Array, Number]:
-        """Return the top singular vectors and value of a wide matrix, or of a batch."""
-        u = namespace(X).linalg.eigh(X @ X.mT)[1][..., :, -1]
-        u = u / norm(u)
-        w = (u[..., None, :] @ X)[..., 0, :]
-        length = norm(w)
-        return u, w / where(length > 0, length, 1.0), length
+    counted: ClassVar[int | None] = 1
 
     @property
     def region(self) -> SpectralBall:
         """The ball itself."""
         return SpectralBall(self.shape, self.radius)
-
-    def subgradient_bound(self, domain: Ball) -> float:
-        r"""Return 1: subgradients are convex combinations of :math:`uv^\top` of unit vectors."""
-        return bound_above(1.0, self.dimension + sum(self.shape))
-
-    def evaluation_error(self, domain: Ball) -> float:
-        r"""Bound what the top pair that is found may miss, and its own rounding.
-
-        With k the smaller side, the Gram matrix and its eigenpair err by :math:`16(m+n)u\|X\|_F^2`
-        (the solver's backward error, as elsewhere), so :math:`\|X^\top u\|^2` is that much below
-        the square of the norm at most, and the root :math:`\sqrt k\|X\|_F` times that. For unit
-        u and v the subgradient inequality is exact but for the rounding of their norms.
-        """
-        return _bound_rounding(self.shape, self.radius, domain)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""Return :math:`1/\sqrt{\min(\text{rows}, \text{columns})}`, attained by :math:`UV^\top`.
@@ -336,7 +331,7 @@ class NuclearNorm(_MatrixNorm, kw_only=False):
     r"""The sum of the singular values of a matrix action, :math:`g(X) = \|X\|_* - r`.
 
     An action is the matrix row by row. With the thin decomposition :math:`X = U\Sigma V^\top`
-    the subgradient is :math:`UV^\top`: a subgradient at every X, whatever its rank.
+    the subgradient is :math:`UV^\top`.
 
     Args:
         shape: rows and columns.
@@ -349,34 +344,10 @@ class NuclearNorm(_MatrixNorm, kw_only=False):
         (2.5, array([ 0.,  1., -1.,  0.]))
     """
 
-    def query(self, x: Array) -> tuple[Number, Array]:
-        r"""Return the norm minus the radius, and :math:`UV^\top` row by row."""
-        x = nan_where_invalid(point(x, self.dimension))
-        xp, X = namespace(x), to_matrices(x, self.shape)
-        U, values, Vt = xp.linalg.svd(X, full_matrices=False)
-        s = xp.reshape(U @ Vt, x.shape)
-        return _unless_lost(x, sum_entries(values) - self.radius, s)
-
     @property
     def region(self) -> NuclearBall:
         """The ball itself."""
         return NuclearBall(self.shape, self.radius)
-
-    def subgradient_bound(self, domain: Ball) -> float:
-        r"""Return :math:`\sqrt{\min(\text{rows}, \text{columns})}`.
-
-        No singular value of a subgradient is above 1, so its Frobenius norm is at most that;
-        :math:`UV^\top` attains it.
-        """
-        return bound_above(math.sqrt(min(self.shape)), self.dimension + 64 * sum(self.shape))
-
-    def evaluation_error(self, domain: Ball) -> float:
-        r"""Bound the errors of k singular values, and of vectors that are nearly orthonormal.
-
-        Each value errs by :math:`16(m+n)u\|X\|_2`, the solver's backward error, and
-        :math:`\|UV^\top\|_2` is 1 up to the same share.
-        """
-        return _bound_rounding(self.shape, self.radius, domain)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float]:
         r"""Return 1, attained at matrices of rank one.
@@ -386,16 +357,3 @@ class NuclearNorm(_MatrixNorm, kw_only=False):
         norm :math:`k + \|W\|_F^2 \ge 1`; equal to 1 for k = 1 and W = 0.
         """
         return 1.0, level_below(float(self.radius), epsilon)
-
-
-def _bound_rounding(shape: tuple[int, int], radius: Number, domain: Ball) -> float:
-    """Bound the rounding of either norm; k is the smaller side."""
-    k = min(shape)
-    size = float(domain.reach_from_origin) + domain.diameter
-    return gamma(32 * sum(shape) * k + 64) * (math.sqrt(k) * size + float(radius))
-
-
-def _unless_lost(x: Array, g: Number, s: Array) -> tuple[Number, Array]:
-    """Return value and subgradient, NaN where the action is; LAPACK, which gives up, saw 0."""
-    lost = sum_entries(0.0 * x)  # 0, or NaN
-    return g + lost, s + lost
