@@ -1,7 +1,7 @@
 """Input checks and reductions shared by all sets."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -78,6 +78,14 @@ def only_entry(index: Array, value: Array, like: Array) -> Array:
     places = convert_like(np.arange(like.shape[-1]), like)
     here = places == (index if like.ndim == 1 else index[:, None])
     return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
+
+
+def common_dimension(parts: Iterable[object], rule: str) -> int | None:
+    """Return the dimension of all parts that know theirs; refuse two, with the rule broken."""
+    known = {d for part in parts if (d := dimension_of(part)) is not None}
+    if len(known) > 1:
+        raise InvalidValueError(f"{rule}, got {' and '.join(map(str, sorted(known)))}")
+    return next(iter(known), None)
 
 
 def subtract_centre(x: Array, centre: Array | None) -> Array:

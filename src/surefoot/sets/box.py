@@ -78,17 +78,11 @@ class Box(ConvexSet, kw_only=False):
         size = float(np.linalg.norm(middle)) + far
         return Ball(far + 8 * UNIT * size, middle)
 
-    def project(self, x: Array) -> Array:
+    def _nearest(self, x: Array, inside: Array) -> Array:
         """Clip each entry; exact."""
         xp = namespace(x)
-        clipped = xp.minimum(
-            xp.maximum(x, convert_like(self.lower, x)), convert_like(self.upper, x)
-        )
-        # Clipping would hide an infinity: one run is refused, a run of a batch becomes NaN.
-        if isinstance(x, np.ndarray) and x.ndim == 1:
-            checks.refuse_unfinite(x, "the point to project")
-            return clipped
-        return xp.where(xp.isfinite(x), clipped, xp.nan)
+        raised = xp.maximum(x, convert_like(self.lower, x))
+        return xp.minimum(raised, convert_like(self.upper, x))
 
     def contains(self, x: Array) -> Array:
         """Return whether every entry is within its limits."""

@@ -5,10 +5,10 @@ from dataclasses import field
 
 import numpy as np
 
-from surefoot.core.arrays import convert_like, dot, maximum, namespace, norm, sqrt, where
+from surefoot.core.arrays import convert_like, dot, freeze, maximum, namespace, norm, sqrt, where
 from surefoot.core.checks import invalid
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import symmetric, vector
+from surefoot.core.parameters import Declared, symmetric, vector
 from surefoot.core.points import (
     UNIT,
     ConvexSet,
@@ -28,7 +28,38 @@ __all__ = ["Ellipsoid"]
 _STEPS = 40
 
 
-class Ellipsoid(ConvexSet, kw_only=False):
+class Quadric(Declared, kw_only=False):
+    """The matrix and the centre of an ellipsoid, and the eigenvalues and axes of the matrix."""
+
+    P: Array = symmetric()
+    centre: Array | None = vector(default=None)
+    curvatures: Array = field(init=False, repr=False)
+    axes: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        P = self.P
+        curvatures, axes = namespace(P).linalg.eigh(P)
+        if isinstance(P, np.ndarray):
+            # Below this ratio, a computed q'Pq along the longest axis is half rounding.
+            d = len(curvatures)
+            if not curvatures[0] > 8 * (d + 4) * d**0.5 * UNIT * curvatures[-1]:
+                raise InvalidValueError(
+                    "P must be positive definite, got eigenvalues from "
+                    f"{curvatures[0]:g} to {curvatures[-1]:g}"
+                )
+        object.__setattr__(self, "curvatures", freeze(curvatures))
+        object.__setattr__(self, "axes", freeze(axes))
+        if self.centre is not None and self.centre.shape != P.shape[:1]:
+            raise invalid("centre.shape", f"({P.shape[0]},)", self.centre.shape)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a point."""
+        return int(self.P.shape[-1])
+
+
+class Ellipsoid(Quadric, ConvexSet, kw_only=False):
     r"""The ellipsoid :math:`\{x : (x - c)^\top P (x - c) \le 1\}`.
 
     Its semi-axes are the eigenvectors of P, of length :math:`\lambda_i^{-1/2}`.
@@ -48,29 +79,6 @@ class Ellipsoid(ConvexSet, kw_only=False):
         >>> flat.minimize_linear(np.array([1.0, 3.0])).round(12)
         array([-1.6, -0.3])
     """
-
-    P: Array = symmetric()
-    centre: Array | None = vector(default=None)
-    curvatures: Array = field(init=False, repr=False)
-    axes: Array = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        P = self.P
-        curvatures, axes = namespace(P).linalg.eigh(P)
-        if isinstance(P, np.ndarray):
-            _definite(curvatures)
-            curvatures.setflags(write=False)
-            axes.setflags(write=False)
-        object.__setattr__(self, "curvatures", curvatures)
-        object.__setattr__(self, "axes", axes)
-        if self.centre is not None and self.centre.shape != P.shape[:1]:
-            raise invalid("centre.shape", f"({P.shape[0]},)", self.centre.shape)
-
-    @property
-    def dimension(self) -> int:
-        """The length of a point."""
-        return int(self.P.shape[-1])
 
     @property
     def diameter(self) -> float:
@@ -165,16 +173,3 @@ def solve_secular(g: Array, a: Array, done: Array = False) -> Array:
     # derivatives stay finite at 0, where that of the root is not.
     start = sqrt(maximum(dot(g, g), a[0] * a[0])) - a[0]
     return repeat(newton, start, _STEPS)
-
-
-def _definite(curvatures: np.ndarray) -> None:
-    """Raise unless a matrix is positive definite by more than its own rounding.
-
-    Below this ratio of its eigenvalues, a computed q'Pq along the longest axis is half rounding.
-    """
-    d = len(curvatures)
-    if not curvatures[0] > 8 * (d + 4) * d**0.5 * UNIT * curvatures[-1]:
-        raise InvalidValueError(
-            "P must be positive definite, got eigenvalues from "
-            f"{curvatures[0]:g} to {curvatures[-1]:g}"
-        )

@@ -16,6 +16,7 @@ from surefoot.core.points import (
     UNIT,
     check_length,
     clean,
+    common_dimension,
     diameter_of,
     dimension_of,
     nan_where_invalid,
@@ -69,12 +70,8 @@ class Intersection(Declared, kw_only=False):
 
     def __post_init__(self) -> None:
         sets = check_sets(self.sets, "project", "contains")
-        known = {d for one in sets if (d := dimension_of(one)) is not None}
-        if len(known) > 1:
-            raise InvalidValueError(
-                f"sets must have one dimension, got {' and '.join(map(str, sorted(known)))}"
-            )
-        inner = checks.to_vector(self.inner, "inner", length=next(iter(known), None))
+        d = common_dimension(sets, "sets must have one dimension")
+        inner = checks.to_vector(self.inner, "inner", length=d)
         object.__setattr__(self, "sets", sets)
         object.__setattr__(self, "inner", inner)
         for one in sets:
@@ -93,7 +90,6 @@ class Intersection(Declared, kw_only=False):
 
     def project(self, x: Array) -> Array:
         """Return the nearest point, in every set exactly; :meth:`nearest` has its error."""
-        refuse_others(x, "an Intersection")
         return project_each(self, x)
 
     def nearest(self, x: Array) -> Nearest:

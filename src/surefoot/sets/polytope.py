@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.arrays import is_sparse
+from surefoot.core.arrays import freeze, is_sparse
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.parameters import Declared, rows, vector
@@ -49,7 +49,24 @@ class Nearest(NamedTuple):
     error: float
 
 
-class Polytope(Declared, kw_only=False):
+class Rows(Declared, kw_only=False):
+    """The rows of a matrix, and a limit for each."""
+
+    A: Array = rows()
+    b: Array = vector()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not checks.is_traced(self.A):
+            checks.to_vector(self.b, "b", length=self.A.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        """The length of a row."""
+        return int(self.A.shape[1])
+
+
+class Polytope(Rows, kw_only=False):
     r"""The polytope :math:`\{x : Ax \le b\}`, with an interior; NumPy only.
 
     Projection and linear minimisation need the extra ``solve``; ``contains`` does not.
@@ -68,18 +85,6 @@ class Polytope(Declared, kw_only=False):
         True
     """
 
-    A: Array = rows()
-    b: Array = vector()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.to_vector(self.b, "b", length=self.A.shape[0])
-
-    @property
-    def dimension(self) -> int:
-        """The length of a point."""
-        return int(self.A.shape[1])
-
     @property
     def diameter(self) -> float:
         """An upper bound, the diagonal of the smallest box around the polytope."""
@@ -87,14 +92,11 @@ class Polytope(Declared, kw_only=False):
 
     def project(self, x: Array) -> Array:
         """Return the point of :meth:`nearest`, row by row for a batch."""
-        refuse_others(x, "a Polytope")
         return project_each(self, x)
 
     def snap_inside(self, x: Array) -> Array:
         """Return the point, or one moved inside if rounding may have put it outside; no solver."""
         x = check_length(x, self.dimension)
-        if x.ndim > 2:
-            raise InvalidValueError(f"x.shape must be (d,) or (B, d), got {x.shape}")
         return self._draw_in(x) if x.ndim == 1 else np.array([self._draw_in(p) for p in x])
 
     def contains(self, x: Array) -> Array:
@@ -147,7 +149,8 @@ class Polytope(Declared, kw_only=False):
         if largest == 0.0:
             return self.interior.copy()
         y, _ = self._corner(c / largest)
-        return self._draw_in(self.interior + self._depth * y)
+        interior, depth = self._chebyshev
+        return self._draw_in(interior + depth * y)
 
     def bounding_ball(self) -> Ball:
         """Return the ball around the smallest box that contains the polytope (2d linear programs).
@@ -167,20 +170,11 @@ class Polytope(Declared, kw_only=False):
         """
         return self._chebyshev[0]
 
-    @property
-    def _depth(self) -> float:
-        """The distance from the interior point to the nearest row."""
-        return self._chebyshev[1]
-
     @cached_property
     def _unit_rows(self) -> tuple[Array, Array]:
         """The rows divided by their lengths, and the lengths."""
         norms = row_norms(self.A)
         return divide_rows(self.A, norms), norms
-
-    @cached_property
-    def _sizes(self) -> Array:
-        return abs(self.A)
 
     def _excess(self, x: Array) -> Array:
         return self.A @ x - self.b
@@ -192,7 +186,7 @@ class Polytope(Declared, kw_only=False):
         away by one more, and each entry of the point, itself computed, by at most 4 u.
         """
         size = sum(abs(p) for p in points)
-        return (row_terms(self.A) + 6) * UNIT * (self._sizes @ size + abs(self.b))
+        return (row_terms(self.A) + 6) * UNIT * (abs(self.A) @ size + abs(self.b))
 
     def _draw_in(self, p: Array) -> Array:
         """Return a point of the polytope on the segment from p to the interior point.
@@ -216,7 +210,7 @@ class Polytope(Declared, kw_only=False):
         """Return the bound of :meth:`nearest`, rounded up."""
         z = np.maximum(z, 0.0)
         pull = self.A.T @ z
-        size = abs(p) + abs(x) + self._sizes.T @ z
+        size = abs(p) + abs(x) + abs(self.A).T @ z
         apart = np.linalg.norm(p - x + pull) + (len(z) + 4) * UNIT * np.linalg.norm(size)
         gap = 0.5 * float(apart) ** 2 + float(z @ (self._rounding(p) - self._excess(p)))
         return float(np.sqrt(2.0 * gap)) * (1 + (len(x) + len(z)) * 4 * UNIT)
@@ -245,8 +239,7 @@ class Polytope(Declared, kw_only=False):
             depth = float((-self._excess(found) / norms).min())
             if (self._excess(found) + 3 * self._rounding(found, found) < 0).all():
                 if depth >= 0.5 * promised:
-                    found.setflags(write=False)
-                    return found, depth
+                    return freeze(found), depth
             elif promised <= 1e-9 * unit:
                 raise _no_interior(promised, 1e-9 * unit, weights)
             centre, unit = found, max(abs(promised), abs(depth))
@@ -254,8 +247,8 @@ class Polytope(Declared, kw_only=False):
 
     def _corner(self, c: Array) -> tuple[Array, Array]:
         """Minimise c'y around the interior point, in units of its depth; add the multipliers."""
-        rows, norms = self._unit_rows
-        room = -self._excess(self.interior) / norms / self._depth
+        (rows, norms), (interior, depth) = self._unit_rows, self._chebyshev
+        room = -self._excess(interior) / norms / depth
         solved = _linprog(c, rows, room, [(None, None)] * len(c))
         # HiGHS may leave open whether a program is infeasible or unbounded; this one is feasible.
         if solved.x is None and "nbounded" in solved.message:
@@ -272,7 +265,7 @@ class Polytope(Declared, kw_only=False):
     def _bounding_ball(self) -> Ball:
         rows, norms = self._unit_rows
         m, d = rows.shape
-        centre, unit = self.interior, self._depth
+        centre, unit = self._chebyshev
         # Around the interior point, in units of its depth, and all rounding upwards: of the slack;
         # of its products with w, none of them negative; of A'w and of the rows' lengths.
         room = (self._rounding(centre) - self._excess(centre)) / norms / unit * (1 + (m + 8) * UNIT)

@@ -75,7 +75,7 @@ def test_the_depth_of_a_quadratic_is_rounded_down():
         (a, b), (_, d) = ([Fraction(float(v)) for v in row] for row in g.Q)
         u, v = (Fraction(float(w)) for w in g.q)
         exact = Fraction(g.r) + (d * u * u - 2 * b * u * v + a * v * v) / (2 * (a * d - b * b))
-        assert Fraction(g._depth()) <= exact
+        assert Fraction(g._bowl()[1]) <= exact
 
 
 def test_projections_onto_a_far_quadratic_are_feasible_as_computed():

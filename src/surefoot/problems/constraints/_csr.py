@@ -3,7 +3,7 @@
 from scipy.sparse import csr_array
 
 
-class Rows(csr_array):  # type: ignore[misc]
+class SparseRows(csr_array):  # type: ignore[misc]
     """A compressed sparse matrix that is equal to itself alone.
 
     SciPy's matrices cannot be hashed. Compiled code keys on what it cannot trace, so without

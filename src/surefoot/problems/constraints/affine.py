@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import convert_like, find_largest, is_sparse, namespace, take_rows
 from surefoot.core.errors import InvalidTypeError
-from surefoot.core.parameters import Declared, count, positive, rows, vector
+from surefoot.core.parameters import Declared, count, positive
 from surefoot.core.points import divide_rows, row_norms, row_terms, to_dense
 from surefoot.core.types import Array, ArrayLike, Number, Region
 from surefoot.problems.constraints.base import Constraint, bound_above, gamma, level_below, point
 from surefoot.sets import Ball, Box, Halfspace, Polytope, Simplex
+from surefoot.sets.polytope import Rows
 
 __all__ = ["Affine", "SimplexRows"]
 
@@ -107,7 +107,7 @@ class LinearRows(Constraint):
         return np.zeros(self.rows)
 
 
-class Affine(LinearRows, Declared, kw_only=False):
+class Affine(Rows, LinearRows, kw_only=False):
     r"""The largest of m affine functions, :math:`g(x) = \max_i (a_i^\top x - b_i)`.
 
     Value and subgradient come from the same row; of rows that tie, the first counts.
@@ -131,26 +131,16 @@ class Affine(LinearRows, Declared, kw_only=False):
         (0.5, array([0., 0., 2.]))
     """
 
-    A: Array = rows()
-    b: Array = vector()
-
     if TYPE_CHECKING:  # what a caller may give, beside what is kept
 
         def __init__(self, A: ArrayLike, b: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not checks.is_traced(self.A):
-            checks.to_vector(self.b, "b", length=self.A.shape[0])
         if is_sparse(self.A):
-            from surefoot.problems.constraints._csr import Rows
+            from surefoot.problems.constraints._csr import SparseRows
 
-            object.__setattr__(self, "A", Rows(self.A))
-
-    @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return int(self.A.shape[1])
+            object.__setattr__(self, "A", SparseRows(self.A))
 
     def normalize(self) -> Affine:
         r"""Return the same set with rows of norm 1: :math:`a_i/\|a_i\|`, :math:`b_i/\|a_i\|`.

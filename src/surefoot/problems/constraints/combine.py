@@ -11,7 +11,7 @@ from surefoot.core.arrays import is_concrete, namespace, to_numpy, where
 from surefoot.core.checks import describe
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, instance_of, number
-from surefoot.core.points import dimension_of, to_dense
+from surefoot.core.points import common_dimension, dimension_of, to_dense
 from surefoot.core.types import Array, Number, Region
 from surefoot.problems.constraints.affine import Affine
 from surefoot.problems.constraints.base import Constraint
@@ -104,12 +104,7 @@ class MaxOf(Combined, Declared, kw_only=False):
             raise InvalidValueError(
                 f"max_of must be given constraints, got {describe(strangers[0])}{how}"
             )
-        lengths = {d for part in self.parts if (d := dimension_of(part)) is not None}
-        if len(lengths) > 1:
-            raise InvalidValueError(
-                "max_of must be given constraints of one dimension, "
-                f"got {' and '.join(map(str, sorted(lengths)))}"
-            )
+        common_dimension(self.parts, "max_of must be given constraints of one dimension")
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return value and subgradient of the largest part; of equal parts, the first."""
@@ -193,22 +188,19 @@ class Shifted(Combined, Declared, kw_only=False):
         the nearest point with g = -e: x - z is a multiple of a subgradient at z, of norm at
         least sigma, so that :math:`\|s_x\|\|x - z\| \ge g(x) - g(z) \ge \sigma\|x - z\|`.
         """
-        rho = float(self.rho)
         own = self.constraint.exact_sigma(None)
         if own is None:
             return None
-        sigma, level = own
-        if epsilon is not None:
-            checks.positive(epsilon=epsilon)
-            asked = epsilon + rho
-        else:
+        (sigma, level), rho, wanted = own, float(self.rho), epsilon
+        if wanted is None:
             # Half of the depth that is left, where the level was half of the depth; where the depth
             # is infinite, as far below the new zero as it was below the old.
-            asked = level + (0.5 * rho if 0 < rho < 2 * level else max(rho, 0.0))
-        if asked <= 0 or (epsilon is None and rho <= 0):
-            return sigma, asked - rho if epsilon is None else epsilon
+            wanted = level - (0.5 * rho if 0 < rho < 2 * level else min(rho, 0.0))
+        checks.positive(epsilon=wanted)
+        if wanted + rho <= 0:
+            return sigma, wanted
         try:
-            sigma = self.constraint.exact_sigma(asked)[0]  # type: ignore[index]
+            return self.constraint.exact_sigma(wanted + rho)[0], wanted  # type: ignore[index]
         except ValueError as error:
             if epsilon is None:
                 return None  # rho is beyond the depth: nothing is left
@@ -216,7 +208,6 @@ class Shifted(Combined, Declared, kw_only=False):
                 f"epsilon must be > 0 and below the depth of the shifted constraint, "
                 f"got {epsilon!r} with rho = {rho:g}"
             ) from error
-        return sigma, asked - rho if epsilon is None else epsilon
 
 
 def _absorb(constraint: Constraint, rho: Number) -> Constraint | None:

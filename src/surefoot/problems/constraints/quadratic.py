@@ -21,12 +21,12 @@ from surefoot.problems.constraints.base import (
     some_entry,
 )
 from surefoot.sets import Ball
-from surefoot.sets.ellipsoid import solve_secular
+from surefoot.sets.ellipsoid import Quadric, solve_secular
 
 __all__ = ["EllipsoidNorm", "QuadraticForm", "SecondOrderCone"]
 
 
-class EllipsoidNorm(Constraint, Declared, kw_only=False):
+class EllipsoidNorm(Quadric, Constraint, kw_only=False):
     r"""The ellipsoid as a constraint, :math:`g(x) = \sqrt{(x - c)^\top P (x - c)} - 1`.
 
     As a norm, not squared: the level sets of g are then scaled copies of one ellipsoid, and its
@@ -42,15 +42,6 @@ class EllipsoidNorm(Constraint, Declared, kw_only=False):
         (2.0, array([2., 0.]))
     """
 
-    P: Array
-    centre: Array | None = None
-
-    def __post_init__(self) -> None:
-        # The set has the same arguments and checks them.
-        region = sets.Ellipsoid(self.P, self.centre)
-        object.__setattr__(self, "P", region.P)
-        object.__setattr__(self, "centre", region.centre)
-
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the P-norm of x - c minus 1, and its gradient."""
         x = point(x, self.P.shape[-1])
@@ -59,11 +50,6 @@ class EllipsoidNorm(Constraint, Declared, kw_only=False):
         # Rounding can take the square of a tiny P-norm below 0.
         length = sqrt(maximum(dot(z, Pz), 0.0))
         return length - 1.0, Pz / where(length > 0, length, math.inf)
-
-    @property
-    def dimension(self) -> int:
-        """The length of an action."""
-        return len(self.P)
 
     @property
     def region(self) -> sets.Ellipsoid:
@@ -174,9 +160,7 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         Smaller than the feasible set by what the rounding of g may add on it, so that a
         projection has g <= 0 as computed.
         """
-        lowest, highest = _spectrum(self.Q)
-        lowest -= _rounding(self.Q) * highest
-        depth = self._depth() if lowest > 0 else 0.0
+        lowest, depth = self._bowl()
         if not depth > 0:
             return None
         centre = self._bottom()
@@ -239,11 +223,7 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         :math:`\|Qz\|^2 = (Q^{1/2}z)^\top Q (Q^{1/2}z) \ge \lambda_{\min} z^\top Q z`; equal
         along the flattest direction. A Q that is only semi-definite is left to the local form.
         """
-        lowest, highest = _spectrum(self.Q)
-        lowest -= _rounding(self.Q) * highest
-        if not lowest > 0:
-            return None
-        depth = self._depth()
+        lowest, depth = self._bowl()
         if not depth > 0:
             return None
         level = level_below(depth, epsilon)
@@ -253,15 +233,20 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         """Return the shortest minimiser; of the curved part only, if g has no minimum."""
         return -np.linalg.lstsq(self.Q, self.q, rcond=None)[0]
 
-    def _depth(self) -> float:
-        """Return a lower bound on minus the minimum of g, for a positive definite Q.
+    def _bowl(self) -> tuple[float, float]:
+        """Return lower bounds on the eigenvalues and on the depth of g, minus its minimum.
 
-        Any point shows at least minus its value, up to the rounding of that value.
+        Any point shows at least minus its value, up to the rounding of that value. 0 for the depth
+        where Q is not definite.
         """
+        lowest, highest = _spectrum(self.Q)
+        lowest -= _rounding(self.Q) * highest
+        if not lowest > 0:
+            return lowest, 0.0
         x = self._bottom()
         size = abs(x)
         terms = 0.5 * size @ abs(self.Q) @ size + abs(self.q) @ size + abs(float(self.r))
-        return -float(self.value(x)) - float(terms) * _operations(self.Q) * 2.0**-53
+        return lowest, -float(self.value(x)) - float(terms) * _operations(self.Q) * 2.0**-53
 
 
 class SecondOrderCone(Constraint, Declared, kw_only=False):
