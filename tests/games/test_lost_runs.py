@@ -113,7 +113,7 @@ def test_a_nan_of_the_costs_ends_the_run_too(engine):
     def rule(t, x):  # pushes x_1 up, and is not a number where an entry is above 0.3
         return 0 * (0.3 - x) ** 0.5 + np.array([0.0, -1.0])
 
-    costs = Adversarial(rule, 30, 2, 1.0)
+    costs = Adversarial(rule, horizon=30, dimension=2, bound=1.0)
     problem = Problem.of(costs, ROOT, BALL, [0.0, 0.1])
     players = [PFS(eta=eta, rho=0.05, domain=BALL) for eta in (0.001, 1.0)]
     with pytest.raises(ValueError, match="cost_gradient, must be finite, got nan") as raised:

@@ -124,7 +124,7 @@ def test_a_users_constraint_of_the_wrong_shape_is_named(engine, value, subgradie
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 @pytest.mark.parametrize("rule", [lambda t, x: x[..., :1], lambda t, x: 2.0 * np.ones(3)])
 def test_a_users_cost_gradient_of_the_wrong_shape_is_named(engine, rule):
-    problem = replace(TOY, costs=Adversarial(rule, 20, 2, 1.0))
+    problem = replace(TOY, costs=Adversarial(rule, horizon=20, dimension=2, bound=1.0))
     with pytest.raises(ValueError, match=r"^cost_gradient\.shape must be "):
         play(PLAYER, problem, engine=engine)
 

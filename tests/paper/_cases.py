@@ -386,7 +386,7 @@ def random_slopes(d: int, T: int, size: float, seed: int = 11) -> Linear:
 
 def greedy(algorithm: PFS, case: Case, T: int, size: float) -> Adversarial:
     rule = Greedy(algorithm, case.constraint, fan(case.dimension), size)
-    return Adversarial(rule, T, case.dimension, size)
+    return Adversarial(rule, horizon=T, dimension=case.dimension, bound=size)
 
 
 # First actions in the cube [-0.5, 0.5]^d, on its boundary and outside of it.

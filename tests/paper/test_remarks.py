@@ -167,7 +167,7 @@ def test_subgradients_need_be_bounded_on_the_set_only(name, adversary):
     greedy_rule = Greedy(player.algorithm, constraint, fan(2), size)
     costs = {
         "random": random_slopes(2, T, size),
-        "greedy": Adversarial(greedy_rule, T, 2, size),
+        "greedy": Adversarial(greedy_rule, horizon=T, dimension=2, bound=size),
     }[adversary]
     problem = Problem(
         costs=costs, constraint=constraint, domain=ball, start=start, constants=constants

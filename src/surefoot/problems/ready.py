@@ -600,6 +600,6 @@ def adversarial_cube(
                 f"has no streams, got {trials!r}"
             )
         push = Push(constraint, size, uncut=adversary == "uncut")
-        costs = Adversarial(push, horizon, dimension, size)
+        costs = Adversarial(push, horizon=horizon, dimension=dimension, bound=size)
     reach = radius * np.sqrt(dimension)
     return _around_zero(costs, constraint, reach, f"cube, {adversary}", G_f=size)

@@ -172,7 +172,7 @@ def test_what_has_a_closed_form_is_known_beforehand():
     assert has_closed_form(quadratic, LinfNorm(0.5, D).region)
     assert has_closed_form(linear, Ball(1.0))
     assert not has_closed_form(quadratic, None)
-    assert not has_closed_form(Adversarial(lambda t, x: x, T, D, 1.0), Ball(1.0))
+    assert not has_closed_form(Adversarial(lambda t, x: x, horizon=T, dimension=D), Ball(1.0))
 
 
 @pytest.mark.parametrize("rounds", [[], [0], [T + 1], [-3, 5]])
@@ -183,7 +183,7 @@ def test_rounds_outside_the_stream_are_refused(rounds):
 
 def test_an_adversary_has_no_best_action_before_the_game():
     with pytest.raises(ValueError, match="costs of an adversary are known only after the game"):
-        best_action(Adversarial(lambda t, x: x, T, D, 1.0), CONSTRAINTS["cube"], 1)
+        best_action(Adversarial(lambda t, x: x, horizon=T, dimension=D), CONSTRAINTS["cube"], 1)
 
 
 def test_a_linear_cost_on_an_unbounded_set_is_refused():

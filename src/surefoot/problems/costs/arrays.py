@@ -13,6 +13,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import convert_like, dot, exp, log, log1p, maximum, namespace, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, nonnegative, positive, replace_unchecked, share
+from surefoot.core.points import subtract_centre
 from surefoot.core.types import Array, Index, Number
 from surefoot.sets import Ball
 
@@ -67,8 +68,33 @@ class ArrayCosts(Costs, Declared, kw_only=False):
     series: ClassVar[tuple[str, ...]]
 
     def __post_init__(self) -> None:
+        """Make the arrays read-only float64 of one shape.
+
+        That is ``(T, d)``, or ``(T, B, d)`` for B runs with their own costs; arrays with one
+        number per round have no last axis.
+        """
         super().__post_init__()
-        _freeze(self)
+        shape: tuple[int, ...] | None = None
+        for name in self.series:
+            values = vars(self)[name]
+            if checks.is_traced(values):
+                return
+            values = checks.to_array(values, name)
+            if shape is None:
+                if values.ndim not in (2, 3) or 0 in values.shape:
+                    rule = "(T, d) or (T, B, d) with no empty axis"
+                    raise checks.invalid(f"{name}.shape", rule, values.shape)
+                shape = values.shape
+            elif values.shape != shape[:-1]:
+                raise InvalidValueError(f"{name}.shape must be {shape[:-1]}, got {values.shape}")
+            if not np.isfinite(values).all():
+                where = tuple(np.argwhere(~np.isfinite(values))[0])
+                found = f"{values[where].item()!r} in round {where[0] + 1}"
+                raise InvalidValueError(f"{name} must be finite, got {found}")
+            # A view, not a copy: streams are large.
+            values = values.view()
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
 
     @abstractmethod
     def query(self, t: Index, x: Array) -> tuple[Number, Array]:
@@ -125,37 +151,6 @@ class ArrayCosts(Costs, Declared, kw_only=False):
         if self.runs is None:
             return self
         return replace_unchecked(self, **{n: vars(self)[n][:, index] for n in self.series})
-
-
-def _freeze(stream: ArrayCosts) -> None:
-    """Check the arrays of a new stream, and make them read-only float64.
-
-    They are ``(T, d)``, or ``(T, B, d)`` for B runs with their own costs; arrays with one
-    number per round have no last axis.
-    """
-    shape: tuple[int, ...] | None = None
-    for name in stream.series:
-        values = vars(stream)[name]
-        if checks.is_traced(values):
-            return
-        values = checks.to_array(values, name)
-        if shape is None:
-            if values.ndim not in (2, 3) or 0 in values.shape:
-                raise InvalidValueError(
-                    f"{name}.shape must be (T, d) or (T, B, d) with no empty axis, "
-                    f"got {values.shape}"
-                )
-            shape = values.shape
-        elif values.shape != shape[:-1]:
-            raise InvalidValueError(f"{name}.shape must be {shape[:-1]}, got {values.shape}")
-        if not np.isfinite(values).all():
-            where = tuple(np.argwhere(~np.isfinite(values))[0])
-            bad = values[where].item()
-            raise InvalidValueError(f"{name} must be finite, got {bad!r} in round {where[0] + 1}")
-        # A view, not a copy: streams are large.
-        values = values.view()
-        values.setflags(write=False)
-        object.__setattr__(stream, name, values)
 
 
 @final
@@ -227,8 +222,7 @@ class Quadratic(ArrayCosts, kw_only=False):
 
     def gradient_bound(self, domain: Ball) -> float:
         r"""Return the largest gradient norm on a ball, :math:`h(\max_t\|v_t - c\| + R)`."""
-        centre = 0.0 if domain.centre is None else domain.centre
-        away = self.targets - centre
+        away = subtract_centre(self.targets, domain.centre)
         farthest = math.sqrt(np.vecdot(away, away).max())
         return float(self.curvature * (farthest + domain.radius))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 
@@ -23,22 +23,29 @@ from surefoot.sets import Ball
 __all__ = ["Adversarial", "FromChunks", "FromFunctions", "from_jax"]
 
 
-class _SharedCosts(Costs):
-    """Costs by functions of the round, which every run meets."""
+class _StatedCosts(Costs, Declared):
+    """Costs by functions, which know about themselves what their user says."""
 
-    bound: float | None
-    first: int | np.int64
-    runs: int | None = None
+    horizon: int = rounds()
+    dimension: int = count()
+    bound: float | None = positive(default=None)
 
     def gradient_bound(self, domain: Ball | None = None) -> float | None:
         """Return the bound given."""
         return self.bound
 
+
+class _SharedCosts(_StatedCosts):
+    """Costs by functions of the round, which every run meets."""
+
+    runs: ClassVar[int | None] = None
+    first: int | np.int64 = 0
+
     def rounds(self, start: int, stop: int) -> Self:
         """Return the stream of the rounds from start to stop - 1."""
         # NumPy's integer, which a compiled scan takes as data: a Python int would be compiled in.
         first = np.int64(self.first + start)
-        return replace(self, horizon=stop - start, first=first)  # type: ignore[type-var]
+        return replace(self, horizon=stop - start, first=first)
 
     def run(self, index: Index) -> Self:
         """Return the same functions: there are no streams to choose from."""
@@ -46,7 +53,7 @@ class _SharedCosts(Costs):
 
 
 @final
-class FromFunctions(_SharedCosts, Declared):
+class FromFunctions(_SharedCosts):
     """Costs from your own two functions of a round and an action.
 
     Args:
@@ -72,11 +79,7 @@ class FromFunctions(_SharedCosts, Declared):
 
     value_of: Callable[[Index, Array], Number] = function()
     gradient_of: Callable[[Index, Array], Array] = function()
-    horizon: int = rounds()
-    dimension: int = count()
-    bound: float | None = positive(default=None)
     strong_convexity: float = nonnegative(default=0.0)
-    first: int | np.int64 = 0
 
     def value(self, t: Index, x: Array) -> Number:
         """Return the value of the given function."""
@@ -138,7 +141,7 @@ def from_jax(
     )
 
 
-class Adversarial(_SharedCosts, Declared, kw_only=False):
+class Adversarial(_SharedCosts, kw_only=False):
     r"""Linear costs whose slope is chosen after the action is seen: :math:`c_t = r(t, x_t)`.
 
     The strongest opponent the theorems allow. In hindsight the stream is the linear one it
@@ -148,15 +151,11 @@ class Adversarial(_SharedCosts, Declared, kw_only=False):
         rule: :math:`r`, from a round (from 0) and the action or actions to the slope or slopes.
         horizon: number of rounds.
         dimension: length of an action.
-        bound: the largest norm of a slope.
+        bound: upper bound on the norm of a slope, if you know one.
         first: the round, in the rule's count, at which this stream starts.
     """
 
     rule: Callable[[Index, Array], Array] = function()
-    horizon: int = rounds()
-    dimension: int = count()
-    bound: float = positive()
-    first: int | np.int64 = 0
 
     def value(self, t: Index, x: Array) -> Number:
         r"""Return :math:`r(t, x)^\top x`."""
@@ -172,7 +171,7 @@ class Adversarial(_SharedCosts, Declared, kw_only=False):
 
 
 @final
-class FromChunks(Costs, Declared, kw_only=False):
+class FromChunks(_StatedCosts, kw_only=False):
     """Costs from a function that returns a few rounds at a time.
 
     Only the rounds now being played are held, so memory does not grow with the horizon.
@@ -194,9 +193,6 @@ class FromChunks(Costs, Declared, kw_only=False):
     """
 
     chunk_of: Callable[[int, int], ArrayCosts] = function()
-    horizon: int = rounds()
-    dimension: int = count()
-    bound: float | None = positive(default=None)
     runs: int | None = count(default=None)
 
     def rounds(self, start: int, stop: int) -> ArrayCosts:
@@ -225,10 +221,6 @@ class FromChunks(Costs, Declared, kw_only=False):
         edges = [*range(0, self.horizon, 4096), self.horizon]
         parts = [self.rounds(*ends).sum_at(x) for ends in pairwise(edges)]
         return sum(value for value, _ in parts), np.sum([slope for _, slope in parts], axis=0)
-
-    def gradient_bound(self, domain: Ball | None = None) -> float | None:
-        """Return the bound given."""
-        return self.bound
 
     def run(self, index: Index) -> FromChunks:
         """Return the stream itself if all runs share it, else that of one run."""
