@@ -62,7 +62,7 @@ class AdaGradFTRL(Projecting[AdaGradFTRLState]):
         return AdaGradFTRLState(x, start, gradients, squares)
 
     @classmethod
-    @tuning
+    @tuning()
     def adaptive(cls, constants: Constants, horizon: int | None, domain: Box) -> Tuned[Self]:
         r"""Tune with the longest side over :math:`\sqrt2`; G_f and T enter only the bound."""
         if not isinstance(domain, Box):

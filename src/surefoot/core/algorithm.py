@@ -8,7 +8,7 @@ is the class that it derives from: :class:`OneConstraint`, :class:`EachConstrain
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -42,17 +42,12 @@ S = TypeVar("S", bound=State)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@overload
-def tuning(function: F) -> F: ...
-@overload
-def tuning(*, listed: bool = True, **options: object) -> Callable[[F], F]: ...
-def tuning(function: Any = None, /, *, listed: bool = True, **options: object) -> Any:
+def tuning(*, listed: bool = True, **options: object) -> Callable[[F], F]:
     """Mark a constructor that takes constants and a horizon and returns a ``Tuned``.
 
     It stands below ``@classmethod``.
 
     Args:
-        function: the constructor.
         listed: whether the catalogue tries it; not where it needs more than constants, a horizon
             and a set.
         options: what each keyword option may be, that a file may give: ``beta=share()``.
@@ -62,7 +57,7 @@ def tuning(function: Any = None, /, *, listed: bool = True, **options: object) -
         function.is_listed, function.options = listed, options
         return function
 
-    return mark if function is None else mark(function)
+    return mark
 
 
 def constructors_of(rule: type) -> tuple[str, ...]:
@@ -222,13 +217,13 @@ def observer_of(algorithm: object) -> RegretObserver | None:
 
 def locate(algorithm: Any, state: RuleState, feedback: Feedback) -> Feedback:
     """Return feedback that says at which action it was seen, and how many rounds ago."""
-    kind: Any = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
+    kind: type[Algorithm] = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
     return kind.locate(algorithm, state, feedback)
 
 
 def rest(algorithm: Any, state: RuleState, x: Array) -> RuleState:
     """Return the state after a round without a reading, in which x is kept for the next."""
-    kind: Any = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
+    kind: type[Algorithm] = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
     return kind.rest(algorithm, state, x)
 
 
