@@ -190,23 +190,24 @@ class BisectionGauge(Declared, kw_only=False):
             raise checks.invalid("w.shape", "that of one NumPy run", tuple(w.shape))
         if not w.any():
             return 0.0, np.zeros_like(w)
-        gamma = self._bisect(w)
-        ahead = np.array([self._bisect(point) for point in w + SPACING * np.eye(len(w))])
+        gamma = self._value(w)
+        ahead = np.array([self._value(point) for point in w + SPACING * np.eye(len(w))])
         return gamma, (ahead - gamma) / SPACING
 
-    def _bisect(self, w: Array) -> float:
+    def _value(self, w: Array) -> float:
         """Return the inner end."""
-        size = math.sqrt(w @ w)
-        inner, outer = size / self.inner_radius, size / self.outer_radius
-        while inner - outer > self.tolerance:
-            middle = 0.5 * (inner + outer)
-            if not outer < middle < inner:
-                break
-            if self.contains(w / middle):
-                inner = middle
-            else:
-                outer = middle
-        return inner
+        size, is_inside = math.sqrt(w @ w), lambda scale: self.contains(w / scale)
+        outer, inner = size / self.outer_radius, size / self.inner_radius
+        return _bisect(is_inside, outer, inner, self.tolerance)
+
+
+def _bisect(
+    holds: Callable[[float], bool], low: float, high: float, tolerance: float = 0.0
+) -> float:
+    """Return about the smallest number where something holds, as it does at ``high`` and above."""
+    while high - low > tolerance and low < (middle := 0.5 * (low + high)) < high:
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def gauge_of(region: object) -> Gauge:
@@ -284,19 +285,16 @@ class _FreeProx(Declared, ABC, kw_only=False):
         def at(nu: float) -> Array:
             return self._minimise(alpha / (alpha + nu) * y, weight, alpha + nu, seen)
 
-        x = at(0.0)
-        if x @ x <= radius * radius:
-            return x
+        def is_inside(nu: float) -> bool:
+            x = at(nu)
+            return bool(x @ x <= radius * radius)
+
+        if is_inside(0.0):
+            return at(0.0)
         low, high = 0.0, alpha
-        while (x := at(high)) @ x > radius * radius:
+        while not is_inside(high):
             low, high = high, 4 * high
-        while low < (middle := 0.5 * (low + high)) < high and high - low > 1e-16 * high:
-            point = at(middle)
-            if point @ point <= radius * radius:
-                high, x = middle, point
-            else:
-                low = middle
-        return x
+        return at(_bisect(is_inside, low, high))
 
 
 class LinearProx(_FreeProx, kw_only=False):
