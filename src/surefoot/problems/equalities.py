@@ -25,18 +25,15 @@ class Plane(NamedTuple):
 
     def lift(self, w: ArrayLike) -> Array:
         """Return the action x of coordinates w."""
-        x: Array = self.start + self.basis @ np.asarray(w, dtype=np.float64)
-        return x
+        return self.start + self.basis @ np.asarray(w, dtype=np.float64)
 
     def lower(self, x: ArrayLike) -> Array:
         """Return the coordinates w of an action of the plane."""
-        w: Array = self.basis.T @ (np.asarray(x, dtype=np.float64) - self.start)
-        return w
+        return self.basis.T @ (np.asarray(x, dtype=np.float64) - self.start)
 
     def slope(self, s: ArrayLike) -> Array:
         """Return the slope with respect to w, of a slope with respect to x; not longer than it."""
-        w: Array = self.basis.T @ np.asarray(s, dtype=np.float64)
-        return w
+        return self.basis.T @ np.asarray(s, dtype=np.float64)
 
     def evaluation_error(self, G_g: float, reach: float) -> float:
         """Return by how much g at a computed x may differ from g at the exact one.

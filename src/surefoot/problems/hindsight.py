@@ -23,7 +23,7 @@ value at a point that is feasible: a query outside is drawn back towards an inte
 slack :math:`\alpha` until convexity gives :math:`g \le 0`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
@@ -84,7 +84,8 @@ def closed_form(costs: Linear | Quadratic, region: Region, rounds: Array) -> Com
         (array([[1. , 0. ], [1.5, 0. ]]), array([0. , 2.5]))
     """
     if isinstance(costs, Linear):
-        total = _prefix_sums(costs.slopes, rounds)
+        stops, which = np.unique(rounds, return_inverse=True)
+        total = np.cumsum(_segment_sums(costs.slopes, stops), axis=0)[which]
         action = _each(region.minimize_linear, total)
         value = dot(total, action)[..., 0]
         return Comparator(rounds, action, value, value)
@@ -146,7 +147,8 @@ def best_action(
         )
     brackets = [
         level_bundle(_total(stream), g, domain, interior, tolerance=tolerance)
-        for stream in _streams(costs, rounds)
+        for t in rounds
+        for stream in _runs_of(costs.rounds(0, int(t)))
     ]
     shape = (len(rounds),) if costs.runs is None else (len(rounds), costs.runs)
     return Comparator(
@@ -157,11 +159,9 @@ def best_action(
     )
 
 
-def _streams(costs: CostStream, rounds: Array) -> Iterator[CostStream]:
-    """Yield the first t rounds of each run, for each t."""
-    for t in rounds:
-        first = costs.rounds(0, int(t))
-        yield from [first] if costs.runs is None else (first.run(r) for r in range(costs.runs))
+def _runs_of(costs: CostStream) -> list[CostStream]:
+    """Return the stream of each run."""
+    return [costs] if costs.runs is None else [costs.run(r) for r in range(costs.runs)]
 
 
 def _read_rounds(rounds: Array, horizon: int) -> Array:
@@ -186,14 +186,7 @@ def _total(costs: CostStream) -> Oracle:
             spread + 0.5 * weight * float((x - mean) @ (x - mean)),
             weight * (x - mean),
         )
-    summed: Oracle = costs.sum_at  # type: ignore[attr-defined]
-    return summed
-
-
-def _prefix_sums(values: Array, rounds: Array) -> Array:
-    """Return the sums over the first t entries, for each t."""
-    stops, which = np.unique(rounds, return_inverse=True)
-    return np.cumsum(_segment_sums(values, stops), axis=0)[which]
+    return costs.sum_at  # type: ignore[attr-defined, no-any-return]
 
 
 def _prefix_moments(values: Array, rounds: Array) -> tuple[Array, Array]:

@@ -164,18 +164,15 @@ class Problem(Declared):
         _check_start(constraint, domain, x1, outside)
         _check_domain(benchmark.region, domain, x1)
         known = benchmark.constants(domain, x1, epsilon)
-        if isinstance(costs, Costs):
-            known = known.with_origin(
-                "derived",
-                G_f=costs.gradient_bound(domain) if G_f is None else None,
-                strong_convexity=costs.strong_convexity or None,
-                cost_bound=_cost_bound(costs, domain),
-            )
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
+        elif isinstance(costs, Costs):
+            known = known.with_origin("derived", G_f=costs.gradient_bound(domain))
         known = known.with_origin(
             "derived",
             R=known.R,
+            strong_convexity=(costs.strong_convexity or None) if isinstance(costs, Costs) else None,
+            cost_bound=_cost_bound(costs, domain),
             # A cost with gradients of at most G_f changes by that much over a diameter.
             F=None if known.G_f is None else 2 * known.R * known.G_f,
             # Of each round's constraint: that of all rounds at once has other rows and values.
@@ -217,9 +214,8 @@ def _check_parts(costs: object, constraint: object, domain: object) -> None:
         # A constraint on actions of another length would have constants that are not true.
         wanted = dimension_of(part)
         if wanted is not None and wanted != costs.dimension:
-            raise InvalidValueError(
-                f"{name}.dimension must be {costs.dimension}, that of the costs, got {wanted}"
-            )
+            rule = f"{costs.dimension}, that of the costs"
+            raise checks.invalid(f"{name}.dimension", rule, wanted)
 
 
 def _check_start(
@@ -228,10 +224,9 @@ def _check_start(
     """Raise for a start outside of the ball, and for one that is not feasible unless it may be."""
     if not domain.contains(x1):
         raise InvalidValueError(f"start must be in the domain {domain!r}, got {x1!r}")
-    if isinstance(constraint, ConstraintStream):
-        g = float(constraint.query(0, x1)[0])
-    else:
-        g = float(benchmark_of(constraint).value(x1))
+    is_stream = isinstance(constraint, ConstraintStream)
+    first = constraint.at(0) if is_stream else benchmark_of(constraint)
+    g = float(first.value(x1))
     if g > 0 and not outside:
         raise InvalidValueError(
             f"start must be feasible, that is g <= 0, got g = {g:g}: outside=True allows it, for "
@@ -290,8 +285,8 @@ def benchmark_of(constraint: Constraint | ConstraintStream) -> Constraint:
     return constraint.constraint if isinstance(constraint, PlayedOnly) else constraint
 
 
-def _cost_bound(costs: Costs, domain: Ball) -> float | None:
+def _cost_bound(costs: CostStream, domain: Ball) -> float | None:
     """Return a bound on the values of the costs, where they know one that is a number."""
     with np.errstate(over="ignore"):
-        bound = costs.value_bound(domain)
+        bound = costs.value_bound(domain) if isinstance(costs, Costs) else None
     return bound if bound is not None and 0 < bound < math.inf else None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Region
 
@@ -125,8 +126,7 @@ def _sides(
 
 
 def _value(g: Callable[[Array], float], point: np.ndarray) -> float:
-    y = point.copy()
-    y.setflags(write=False)
+    y = freeze(point.copy())
     value = float(checks.to_number(g(y), y, "g"))
     if not math.isfinite(value):
         raise InvalidValueError(f"g must be finite, got {value!r} at {point!r}")

@@ -67,11 +67,11 @@ class FunctionConstraint(_StatedBounds, kw_only=False):
         """Return the value and subgradient of the given functions, as float64."""
         x = point(x, None)
         value, s = self.value_of(x), self.subgradient_of(x)
+        number = checks.to_number(value, x, "value_of(x)")
         if not isinstance(x, np.ndarray):
-            return checks.to_number(value, x, "value_of(x)"), s
+            return number, s
         # Rounded to less than float64 only where you say by how much.
         convert = checks.to_exact if self.error is None else checks.to_array
-        number = checks.to_number(value, x, "value_of(x)")
         convert(value, "value_of(x)")
         return number, convert(s, "subgradient_of(x)")
 

@@ -8,6 +8,7 @@ from typing import Self, final
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, instance_of, replace_unchecked, vector
 from surefoot.core.points import dimension_of
@@ -157,17 +158,15 @@ class AffineStream(ConstraintStream, kw_only=False):
             raise InvalidValueError(
                 f"A.shape must be (T, m, d) and b.shape (T, m), got {A.shape} and {b.shape}"
             )
-        checks.refuse_unfinite(A, "A")
-        checks.refuse_unfinite(b, "b")
+        for name, values in (("A", A), ("b", b)):
+            checks.refuse_unfinite(values, name)
+            object.__setattr__(self, name, freeze(values))
         zero = np.argwhere(~A.any(axis=2))
         if len(zero):
             t, i = zero[0].tolist()
             raise InvalidValueError(
                 f"A must have no zero row, got zeros in row {i} of round {t + 1}"
             )
-        for name, values in (("A", A), ("b", b)):
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
 
     @property
     def horizon(self) -> int:
