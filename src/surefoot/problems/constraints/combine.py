@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -25,7 +25,6 @@ __all__ = ["MaxOf", "PeekingError", "PlayedOnly", "Shifted", "max_of", "shift"]
 class Combined(Constraint):
     """A constraint made of others, its parts, whose rows it has in order."""
 
-    __slots__ = ()
     parts: tuple[Constraint, ...]
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
@@ -136,16 +135,21 @@ def max_of(*constraints: Constraint) -> MaxOf:
     return MaxOf(constraints)
 
 
-class Shifted(Combined, Declared, kw_only=False):
-    r"""The constraint :math:`g(x) + \rho \le 0`; build it with ``shift``."""
+class Changed(Combined, Declared, kw_only=False):
+    """A constraint made of one other."""
 
     constraint: Constraint = instance_of(Constraint)
-    rho: Number = number()
 
     @property
     def parts(self) -> tuple[Constraint, ...]:  # type: ignore[override]
-        """The constraint that is shifted."""
+        """The constraint that is changed."""
         return (self.constraint,)
+
+
+class Shifted(Changed, kw_only=False):
+    r"""The constraint :math:`g(x) + \rho \le 0`; build it with ``shift``."""
+
+    rho: Number = number()
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the shifted value and the unchanged subgradient."""
@@ -265,7 +269,7 @@ def _line(x: Array) -> str:
 
 
 @final
-class PlayedOnly(Combined):
+class PlayedOnly(Changed, kw_only=False):
     """A constraint that refuses to be asked anywhere but at the action just played.
 
     Put it into a problem, and give it to an algorithm that holds its own oracle: a game of the
@@ -284,14 +288,7 @@ class PlayedOnly(Combined):
         played, [0.25 0.  ], and was asked at [0.5 0. ]
     """
 
-    __slots__ = ("_played", "constraint", "parts")
-
-    def __init__(self, constraint: Constraint) -> None:
-        if not isinstance(constraint, Constraint):
-            raise InvalidValueError(f"constraint must be a Constraint, got {constraint!r}")
-        self.constraint: Constraint = constraint
-        self.parts: tuple[Constraint, ...] = (constraint,)
-        self._played: Array | None = None
+    _played: ClassVar[Array | None] = None  # until an action is
 
     def allow(self, x: Array) -> None:
         """Answer at x from now on."""
@@ -300,7 +297,7 @@ class PlayedOnly(Combined):
                 "a constraint that answers at the action played alone must be played by the loop "
                 "or the batch, got a compiled game, which shows no actions"
             )
-        self._played = np.array(to_numpy(x))
+        object.__setattr__(self, "_played", np.array(to_numpy(x)))
 
     def _refuse_elsewhere(self, x: Array) -> None:
         # A run that was lost plays NaN, and is asked there.
