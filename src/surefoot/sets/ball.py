@@ -47,6 +47,11 @@ class Centred(Declared, kw_only=False):
         """The length of the centre; None for a ball around 0, which has no dimension of its own."""
         return None if self.centre is None else int(self.centre.shape[-1])
 
+    @property
+    def diameter(self) -> float:
+        """Twice the radius; of the l1 ball the distance between opposite corners."""
+        return 2.0 * float(self.radius)
+
 
 class Ball(Centred, ConvexSet, kw_only=False):
     r"""The ball :math:`\{x : \|x - c\| \le R\}`; :math:`R\mathbb{B}` when the centre is 0.
@@ -61,11 +66,6 @@ class Ball(Centred, ConvexSet, kw_only=False):
         >>> Ball(1.0, centre=[2.0, 0.0]).minimize_linear(np.array([0.0, 5.0]))
         array([ 2., -1.])
     """
-
-    @property
-    def diameter(self) -> float:
-        """Twice the radius."""
-        return 2.0 * float(self.radius)
 
     def bounding_ball(self) -> Ball:
         """Return the ball itself."""
@@ -153,11 +153,6 @@ class L1Ball(Centred, ConvexSet, kw_only=False):
         >>> L1Ball(2.0).minimize_linear(np.array([1.0, -4.0, 0.5]))
         array([0., 2., 0.])
     """
-
-    @property
-    def diameter(self) -> float:
-        """Twice the radius, the distance between opposite corners."""
-        return 2.0 * float(self.radius)
 
     def _nearest(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point: :math:`|x - c|` onto a simplex, with the signs restored.

@@ -45,7 +45,6 @@ def check_sets(given: Iterable[Any], *methods: str) -> tuple[Any, ...]:
     return sets
 
 
-# No slots: the half-spaces of polytopes are kept in the instance.
 class Intersection(Declared, kw_only=False):
     r"""The points that are in every one of several sets, by Dykstra's method; NumPy only.
 
@@ -90,7 +89,7 @@ class Intersection(Declared, kw_only=False):
 
     def project(self, x: Array) -> Array:
         """Return the nearest point, in every set exactly; :meth:`nearest` has its error."""
-        return project_each(self, x)
+        return project_each(self, x, "an Intersection")
 
     def nearest(self, x: Array) -> Nearest:
         r"""Return the projection of one point, feasible, with a proven bound on its error.

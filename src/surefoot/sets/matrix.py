@@ -53,6 +53,12 @@ class Matrices(Declared, kw_only=False):
 class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     """A ball around 0 in a norm of the singular values."""
 
+    @property
+    def diameter(self) -> float:
+        r"""The distance between opposite extreme matrices, :math:`2r\sqrt k`, k their rank."""
+        rank = min(self.shape) if self.counted else 1
+        return 2.0 * float(self.radius) * math.sqrt(rank)
+
     @abstractmethod
     def _cut(self, values: Array, inner: Number) -> Array:
         """Return the singular values of the nearest matrix whose norm is at most ``inner``."""
@@ -99,11 +105,6 @@ class SpectralBall(_MatrixBall, kw_only=False):
 
     counted: ClassVar[int | None] = 1
 
-    @property
-    def diameter(self) -> float:
-        r"""The distance between opposite partial isometries, :math:`2r\sqrt{\min(m, n)}`."""
-        return 2.0 * float(self.radius) * math.sqrt(min(self.shape))
-
     def _cut(self, values: Array, inner: Number) -> Array:
         return minimum(values, inner + 0.0 * values)
 
@@ -123,11 +124,6 @@ class NuclearBall(_MatrixBall, kw_only=False):
         >>> ball.project(np.array([0.0, 3.0, -2.5, 0.0])).round(12)  # singular values 3 and 2.5
         array([ 0.  ,  0.75, -0.25,  0.  ])
     """
-
-    @property
-    def diameter(self) -> float:
-        """Twice the radius, the distance between opposite matrices of rank one."""
-        return 2.0 * float(self.radius)
 
     def _cut(self, values: Array, inner: Number) -> Array:
         return onto_simplex(values, self.radius, inner)

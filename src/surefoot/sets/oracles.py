@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -51,7 +51,8 @@ from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.ellipsoid import Ellipsoid, solve_secular
 from surefoot.sets.halfspace import Halfspace
-from surefoot.sets.polytope import Polytope, rows_of
+from surefoot.sets.polytope import Polytope, Rows, rows_of
+from surefoot.sets.simplex import onto_simplex
 
 __all__ = [
     "BallGauge",
@@ -400,16 +401,13 @@ class EllipsoidProx(_FreeProx, kw_only=False):
         return z - self.ellipsoid.axes @ (v - v / (1.0 + t * curved))
 
 
-class RowsProx(_FreeProx, kw_only=False):
+class RowsProx(Rows, _FreeProx, kw_only=False):
     r"""The prox of :math:`[\max_i (a_i^\top x - b_i)]_+`, as a quadratic program (extra ``solve``).
 
     Args:
         A: rows, ``(m, d)``.
         b: limits, ``(m,)``.
     """
-
-    A: Array
-    b: Array
 
     def violation(self, x: Array) -> float:
         """Return the largest excess of a row."""
@@ -437,12 +435,10 @@ def _cut_level(sizes: Array, least: float, total: float) -> float:
     """Return the level at which cuts of the sizes add up to a total; not below ``least``."""
     if float(np.maximum(sizes - least, 0.0).sum()) <= total:
         return least
-    ordered = np.sort(sizes)[::-1]
-    counts = np.arange(1, len(ordered) + 1)
-    levels = (np.cumsum(ordered) - total) / counts
-    # The level with k entries above it: the last k whose own level is below its smallest entry.
-    k = int(np.flatnonzero(ordered >= levels)[-1])
-    return float(max(levels[k], least))
+    if not total > 0:
+        return float(sizes.max())
+    # What is above the level is the point of a simplex that is nearest.
+    return max(float((sizes - onto_simplex(sizes, total, total)).max()), least)
 
 
 def prox_of(region: object) -> Prox:
@@ -500,7 +496,7 @@ class SetSeparation(Declared, kw_only=False):
         return float(a @ a), a
 
 
-class RowSeparation(Declared, kw_only=False):
+class RowSeparation(Rows, kw_only=False):
     """Separation from a polytope by its most violated row.
 
     Args:
@@ -511,9 +507,6 @@ class RowSeparation(Declared, kw_only=False):
         >>> RowSeparation(np.eye(2), np.ones(2))(np.array([0.5, 3.0]))
         (2.0, array([0., 1.]))
     """
-
-    A: Array
-    b: Array
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return the largest excess and its row, where it is positive."""
@@ -604,15 +597,16 @@ def smooth_of(region: object) -> SmoothSet:
         >>> smooth_of(Ball(0.5)).depth
         0.25
     """
-    told: dict[str, Any]
     if isinstance(region, Ball):
         R = region.radius
-        told = {"centre": region.centre, "depth": R * R, "curvature": 2.0, "reach": R}
-        return SmoothQuadratic(**told)
+        return SmoothQuadratic(centre=region.centre, depth=R * R, curvature=2.0, reach=R)
     if isinstance(region, Ellipsoid):
         # Both rounded up, by more than eigenvalues err by.
         least, largest = region.curvatures[0], region.curvatures[-1]
-        told = {"curvature": 2 * largest * (1 + 1e-12), "reach": (1 + 1e-12) / sqrt(least)}
+        told = {
+            "curvature": 2 * largest * (1 + 1e-12),
+            "reach": (1 + 1e-12) / sqrt(least),
+        }
         return SmoothQuadratic(P=region.P, centre=region.centre, depth=1.0, **told)
     if isinstance(region, SmoothSet):
         return region

@@ -92,7 +92,7 @@ class Polytope(Rows, kw_only=False):
 
     def project(self, x: Array) -> Array:
         """Return the point of :meth:`nearest`, row by row for a batch."""
-        return project_each(self, x)
+        return project_each(self, x, "a Polytope")
 
     def snap_inside(self, x: Array) -> Array:
         """Return the point, or one moved inside if rounding may have put it outside; no solver."""
@@ -303,8 +303,9 @@ def refuse_others(x: Array, owner: str) -> None:
         raise InvalidTypeError(f"{owner} must be given NumPy arrays, got {type(x)!r}")
 
 
-def project_each(region: Any, x: Array) -> Array:
+def project_each(region: Any, x: Array, owner: str) -> Array:
     """Return the nearest point of each run; one that is lost stays so."""
+    refuse_others(x, owner)
     x = clean(x, region.dimension)
     if x.ndim == 1:
         return region.nearest(x).point

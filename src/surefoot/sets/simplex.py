@@ -87,9 +87,8 @@ class Simplex(ConvexSet, kw_only=False):
         clipped = xp.maximum(x, xp.zeros_like(x))
         # The sum is computed twice, here after a scaling and in `contains`: (2d + 8) u together.
         inner = self.total * (1.0 - (2 * self.dimension + 8) * UNIT)
-        return where(
-            sum_entries(clipped) <= self.total, clipped, onto_simplex(x, self.total, inner)
-        )
+        nearest = onto_simplex(x, self.total, inner)
+        return where(sum_entries(clipped) <= self.total, clipped, nearest)
 
     def contains(self, x: Array) -> Array:
         """Return whether no entry is below 0 and the computed sum is right.
@@ -100,9 +99,8 @@ class Simplex(ConvexSet, kw_only=False):
         """
         x = check_length(x, self.dimension)
         excess = sum_entries(x) - self.total
-        if self.filled:
-            return all_entries(x >= 0) & (excess <= 0)
-        return all_entries(x >= 0) & (abs(excess) <= (2 * self.dimension + 8) * UNIT * self.total)
+        rounding = (2 * self.dimension + 8) * UNIT * self.total
+        return all_entries(x >= 0) & (excess <= 0 if self.filled else abs(excess) <= rounding)
 
     def minimize_linear(self, c: Array) -> Array:
         """Return the corner at the (first) smallest entry of c; 0 if filled and c >= 0."""
