@@ -61,8 +61,6 @@ class Comparator(NamedTuple):
     lower: Array
 
     def __repr__(self) -> str:
-        if not len(self.rounds):
-            return "<Comparator of no round>"
         value, cost = self.value[-1], format_bracket(self.value[-1], self.lower[-1])
         return f"<Comparator{of_runs(value)}{after_rounds(self.rounds)}: cost {cost}>"
 

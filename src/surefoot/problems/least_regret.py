@@ -53,10 +53,10 @@ def least_safe_regret(
         >>> round(least_safe_regret(ball), 3)  # the first round is lost, and then one is there
         3.0
     """
-    if not isinstance(problem.constraint, Constraint) or problem.costs.runs is not None:
+    T, start, g = problem.costs.horizon, problem.start, problem.constraint
+    if not isinstance(g, Constraint) or problem.costs.runs is not None:
         raise InvalidValueError("problem must have one fixed constraint and one run")
     (G_g,) = problem.constants.require("G_g", by="Theorem H'")
-    T, start = problem.costs.horizon, problem.start
     best = problem.best_after([T]).action[0]
     c = np.mean([problem.costs.gradient(t, best) for t in range(T)], axis=0)
     way = float(c @ (start - best)) / norm(c) if norm(c) > 0 else 0.0
@@ -65,9 +65,7 @@ def least_safe_regret(
     places, e = np.linspace(0.0, way, points), -c / norm(c)
     # The slices across e, in coordinates of their own; a ball around 0 holds them there.
     basis, reach = np.linalg.svd(e[None])[2][1:].T, 2 * problem.domain.reach(start)
-    slices = [
-        _bound_depth(problem.constraint, start + p * e, basis, reach, tolerance) for p in places
-    ]
+    slices = [_bound_depth(g, start + p * e, basis, reach, tolerance) for p in places]
     least, most = np.array(slices).T / float(G_g)
     there, lost = 0.0, 0.0
     for _ in range(T if rounds is None else rounds):

@@ -47,14 +47,10 @@ class Problem(Declared):
 
     def __post_init__(self) -> None:
         _check_parts(self.costs, self.constraint, self.domain)
-        if (
-            isinstance(self.constraint, ConstraintStream)
-            and self.constraint.horizon < self.costs.horizon
-        ):
-            raise InvalidValueError(
-                f"constraint must have a round for each of the {self.costs.horizon} of the costs, "
-                f"got {self.constraint.horizon}"
-            )
+        T, g = self.costs.horizon, self.constraint
+        if isinstance(g, ConstraintStream) and g.horizon < T:
+            rule = f"constraint must have a round for each of the {T} of the costs"
+            raise InvalidValueError(f"{rule}, got {g.horizon}")
         start = checks.to_vector(self.start, "start", length=self.costs.dimension)
         object.__setattr__(self, "start", start)
 
@@ -164,6 +160,7 @@ class Problem(Declared):
         _check_start(constraint, domain, x1, outside)
         _check_domain(benchmark.region, domain, x1)
         known = benchmark.constants(domain, x1, epsilon)
+        beta = float(constraint.row_curvatures(domain).max())
         if G_f is not None:
             known = known.with_origin("given", G_f=G_f)
         elif isinstance(costs, Costs):
@@ -178,7 +175,7 @@ class Problem(Declared):
             # Of each round's constraint: that of all rounds at once has other rows and values.
             D_g=constraint.value_bound(domain, x1),
             rows=constraint.rows,
-            beta=_curvature(constraint, domain),
+            beta=beta if beta < math.inf else None,
             evaluation_error=benchmark.evaluation_error(domain.with_dimension(len(x1))),
         )
         return cls(
@@ -224,9 +221,8 @@ def _check_start(
     """Raise for a start outside of the ball, and for one that is not feasible unless it may be."""
     if not domain.contains(x1):
         raise InvalidValueError(f"start must be in the domain {domain!r}, got {x1!r}")
-    is_stream = isinstance(constraint, ConstraintStream)
-    first = constraint.at(0) if is_stream else benchmark_of(constraint)
-    g = float(first.value(x1))
+    first = constraint.at(0) if isinstance(constraint, ConstraintStream) else constraint
+    g = float(benchmark_of(first).value(x1))
     if g > 0 and not outside:
         raise InvalidValueError(
             f"start must be feasible, that is g <= 0, got g = {g:g}: outside=True allows it, for "
@@ -270,12 +266,6 @@ def _refuse_part(rule: str, value: object, *hints: tuple[bool, str]) -> NoReturn
     kind = "the constraint " if is_constraint else "the set " * isinstance(value, Region)
     hint = next((f": {said}" for fits, said in hints if fits), "")
     raise InvalidValueError(f"{rule}, got {kind}{checks.describe(value)}{hint}")
-
-
-def _curvature(constraint: Constraint | ConstraintStream, domain: Ball) -> float | None:
-    """Return the largest curvature of a row, if all are known."""
-    beta = float(constraint.row_curvatures(domain).max())
-    return beta if beta < math.inf else None
 
 
 def benchmark_of(constraint: Constraint | ConstraintStream) -> Constraint:

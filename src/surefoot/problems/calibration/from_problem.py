@@ -111,7 +111,9 @@ def calibrate(
     checks.positive_int(probes, "probes")
     checks.above(1.0, factor=factor)
     case = _read_case(problem, start, domain, given)
-    _check_within(within, case.start)
+    kept: object = within
+    if kept is not None and not (isinstance(kept, Region) and kept.contains(case.start)):
+        raise checks.invalid("within", f"a set that holds the start {case.start!r}", within)
     if cost_gradient is not None:
         checks.function(cost_gradient=cost_gradient)
         case = case._replace(gradients=lambda x: [cost_gradient(x)])
@@ -140,11 +142,6 @@ def calibrate(
         radius=radius,
         notes=(*_notes(known, seen, radius, errors), *_shape(case, seen)),
     )
-
-
-def _check_within(within: object, start: Array) -> None:
-    if within is not None and not (isinstance(within, Region) and within.contains(start)):
-        raise checks.invalid("within", f"a set that holds the start {start!r}", within)
 
 
 def _drop_slack(known: Constants) -> Constants:
@@ -240,11 +237,10 @@ def _add_estimates(
     """Estimate the missing constants from what was seen, labelled as estimates."""
     steepest = max(probe.steepness for probe in probes)
     if known.G_g is None and steepest > 0:
-        G_g = max(factor * steepest, known.sigma or 0.0)
-        known = known.with_origin("estimated", G_g=G_g)
+        guesses = {"G_g": max(factor * steepest, known.sigma or 0.0)}
         if known.D_g is None:
-            D_g = abs(probes[0].value) + G_g * known.reach
-            known = known.with_origin("estimated", D_g=D_g)
+            guesses["D_g"] = abs(probes[0].value) + guesses["G_g"] * known.reach
+        known = known.with_origin("estimated", **guesses)
     if known.G_f is not None or gradients is None:
         return known
     seen = [checks.to_vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]

@@ -93,7 +93,13 @@ def _choose_columns(
         used[what] = used[what] or free
     if used["slopes"] and not named["slopes"]:
         used["slopes"] = _sort_slopes(used["actions"], used["slopes"])
-    _check_columns(path, has, used["actions"], used["g"], used["slopes"])
+    x, s = used["actions"], used["slopes"]
+    if not x or len(used["g"]) != 1:
+        what = "g" if x else "the action"
+        raise InvalidValueError(f"'{path}': name the column of {what}; the file has {has}")
+    if s and ("" in s or len(s) != len(x)):
+        wrong = f"{', '.join(filter(None, s))} for {', '.join(x)}"
+        raise InvalidValueError(f"'{path}' must have a slope per action in its order, got {wrong}")
     return used
 
 
@@ -102,15 +108,6 @@ def _sort_slopes(actions: list[str], slopes: list[str]) -> list[str]:
     order = [m[1] for name in actions if (m := _PATTERNS["actions"].fullmatch(name))]
     ends = {m[1]: name for name in slopes if (m := _PATTERNS["slopes"].fullmatch(name))}
     return [ends.pop(end, "") for end in order] + list(ends.values())
-
-
-def _check_columns(path: str | Path, has: str, x: list[str], g: list[str], s: list[str]) -> None:
-    if not x or len(g) != 1:
-        what = "g" if x else "the action"
-        raise InvalidValueError(f"'{path}': name the column of {what}; the file has {has}")
-    if s and ("" in s or len(s) != len(x)):
-        wrong = f"{', '.join(filter(None, s))} for {', '.join(x)}"
-        raise InvalidValueError(f"'{path}' must have a slope per action in its order, got {wrong}")
 
 
 def _read_cells(path: Path) -> list[list[str]]:

@@ -69,9 +69,7 @@ def finite_differences(
     """
     checks.function(g=g)
     point = checks.to_vector(x, "x")
-    checks.nonnegative(value_error=value_error)
-    if beta is not None:
-        checks.nonnegative(beta=beta)
+    checks.nonnegative(value_error=value_error, beta=0.0 if beta is None else beta)
     if step is None:
         if not (beta and value_error):
             raise InvalidValueError(
