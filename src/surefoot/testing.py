@@ -97,10 +97,8 @@ def asarray(values: Array, backend: str) -> Array:
 
 def double_precision(backend: str) -> AbstractContextManager[object]:
     """Return a context in which a backend computes in float64; JAX needs a switch."""
-    if backend != "jax":
-        return nullcontext()
-    mode: AbstractContextManager[object] = importlib.import_module("jax").enable_x64(True)
-    return mode
+    is_jax = backend == "jax"
+    return importlib.import_module("jax").enable_x64(True) if is_jax else nullcontext()
 
 
 # ---- algorithms

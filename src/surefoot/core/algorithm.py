@@ -62,8 +62,7 @@ def tuning(*, listed: bool = True, **options: object) -> Callable[[F], F]:
 
 def constructors_of(rule: type) -> tuple[str, ...]:
     """Return the names of the constructors that a theorem tunes; none of a rule without a mark."""
-    names: tuple[str, ...] = getattr(rule, "constructors", ())
-    return names
+    return tuple(getattr(rule, "constructors", ()))
 
 
 def find_constructor(rule: type, tuning: str) -> Any:

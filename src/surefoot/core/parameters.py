@@ -338,8 +338,6 @@ class Declared:
     value: arrays entry by entry. A large array is printed by its shape.
     """
 
-    __slots__ = ()
-
     def __new__(cls, *arguments: object, **named: object) -> Self:
         """Refuse a keyword that no parameter has, and name the nearest that there is."""
         names = vars(cls)["__dataclass_fields__"]

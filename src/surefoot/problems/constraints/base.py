@@ -27,8 +27,6 @@ class Constraint(ABC):
     :meth:`query_all` and :meth:`row_curvatures`.
     """
 
-    __slots__ = ()
-
     @abstractmethod
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the value of g and one subgradient, both at x, for one action or a batch."""

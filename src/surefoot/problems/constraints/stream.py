@@ -27,8 +27,6 @@ class ConstraintStream(Declared, ABC, kw_only=False):
     The comparator is an action that is feasible in all rounds: that of :meth:`worst`.
     """
 
-    __slots__ = ()
-
     @property
     @abstractmethod
     def horizon(self) -> int:
@@ -185,8 +183,7 @@ class AffineStream(ConstraintStream, kw_only=False):
 
     def value_bound(self, domain: Ball, point: Array | None = None) -> float:
         """Return the largest value of any row in any round, attained."""
-        every = Affine(self.A.reshape(-1, self.dimension), self.b.ravel())
-        return every.value_bound(domain)
+        return Affine(self.A.reshape(-1, self.dimension), self.b.ravel()).value_bound(domain)
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
         """Return 0 for each row: all are linear."""

@@ -34,8 +34,6 @@ __all__ = [
 class Costs(ABC):
     """Values and gradients of the costs of all rounds, and what is known about them."""
 
-    __slots__ = ()
-
     @abstractmethod
     def value(self, t: Index, x: Array) -> Number:
         """Return the cost of round t at x."""
