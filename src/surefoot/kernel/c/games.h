@@ -13,12 +13,6 @@
 
 #include "surefoot.h"
 
-#ifdef __GNUC__
-#define SF_INLINE static inline __attribute__((always_inline))
-#else
-#define SF_INLINE static inline
-#endif
-
 /* h/2 |x - v|^2, or v.x, with v the vector of the round. */
 enum { SF_QUADRATIC_COST, SF_LINEAR_COST };
 

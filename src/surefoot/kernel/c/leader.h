@@ -22,6 +22,7 @@ enum {
 #define SF_CLEARLY 1e-9
 #define SF_LENGTHS 11
 #define SF_DIRECTIONS 4
+#define SF_SOME 32 /* cuts that are looked at before the others */
 
 #ifdef SF_K
 #define SF_CUTS(rule) ((void)(rule), SF_K)
@@ -162,14 +163,15 @@ static inline void sf_move_pulls(sf_leader *leader, int to, int from)
 }
 
 /* Make room for one more cut: an idle one goes, or two become their sum; return the place. */
-static inline int sf_forget(sf_leader *leader, int d, sf_undo *undo)
+static inline int sf_forget(sf_leader *leader, int d, sf_undo *undo, sf_work work)
 {
     double *const mu = leader->pulls, most = -HUGE_VAL; /* of the first leader */
+    double *at_Z = sf_take(&work, leader->count);
     int drop = -1, into = 0;
+    sf_rows_dot(at_Z, leader, leader->Z, d);
     for (int k = 0; k < leader->count; k++) {
         if (mu[k] == 0.0) { /* the cut that does nothing, and is furthest from doing something */
-            const double *row = leader->normals + (size_t)k * d;
-            const double room = leader->offsets[k] - sf_dot(row, leader->Z, d);
+            const double room = leader->offsets[k] - at_Z[k];
             if (drop < 0 || room > most) {
                 most = room;
                 drop = k;
@@ -224,6 +226,27 @@ static inline int sf_forget(sf_leader *leader, int d, sf_undo *undo)
     return drop;
 }
 
+/* The cut that has a normal, of length 1, up to rounding; -1 for none. */
+static inline int sf_find_normal(const sf_leader *leader, const double *u, int d)
+{
+    const double close = (d + 4) * SF_UNIT;
+    int i = 0; /* an entry that is not small, where most rows differ */
+    while (i < d - 1 && !(2.0 * d * u[i] * u[i] > 1.0)) {
+        i++;
+    }
+    for (int k = 0; k < leader->count; k++) {
+        const double *row = leader->normals + (size_t)k * d;
+        int same = fabs(row[i] - u[i]) <= close;
+        for (int j = 0; same && j < d; j++) {
+            same = fabs(row[j] - u[j]) <= close;
+        }
+        if (same) {
+            return k;
+        }
+    }
+    return -1;
+}
+
 /* Add the half-space of a round; return its place, or -1 where a slope of 0 has none. */
 static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const double *s,
                              double noise, int most, int d, sf_undo *undo, sf_work work)
@@ -238,23 +261,17 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
         u[i] = inverse * s[i];
     }
     const double offset = sf_dot(u, X, d) - (g - noise) * inverse;
-    for (int k = 0; k < leader->count; k++) { /* a row that was seen before is not stored twice */
-        const double *row = leader->normals + (size_t)k * d;
-        int same = 1;
-        for (int i = 0; same && i < d; i++) {
-            same = fabs(row[i] - u[i]) <= (d + 4) * SF_UNIT;
-        }
-        if (same) {
-            leader->offsets[k] = sf_min(offset, leader->offsets[k]);
-            return k;
-        }
+    const int seen = sf_find_normal(leader, u, d);
+    if (seen >= 0) { /* it is not stored twice */
+        leader->offsets[seen] = sf_min(offset, leader->offsets[seen]);
+        return seen;
     }
     int at = leader->count;
     if (at < most) {
         sf_keep_row(undo, leader, at, d);
         leader->count += 1;
     } else {
-        at = sf_forget(leader, d, undo);
+        at = sf_forget(leader, d, undo, work);
     }
     sf_copy(leader->normals + (size_t)at * d, u, d);
     leader->offsets[at] = offset;
@@ -273,14 +290,15 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
     const int n = leader->count;
     int *held = (int *)sf_take(&work, n), m = 0;
     double *v = sf_take(&work, n), *way = sf_take(&work, n), *push = sf_take(&work, d);
-    double *weights = sf_take(&work, n);
+    double *weights = sf_take(&work, n), *moved = sf_take(&work, n);
     sf_fill(weights, 0.0, n);
     for (int k = 0; k < n; k++) {
         held[m] = k;
         m += mu[k] > 0.0;
     }
+    sf_multiply_held(v, leader->normals, held, m, z, d);
     for (int j = 0; j < m; j++) {
-        v[j] = sf_dot(leader->normals + (size_t)held[j] * d, z, d) - offsets[held[j]];
+        v[j] -= offsets[held[j]];
     }
     sf_copy(way, v, m);
     double squared = sf_dot(v, v, m);
@@ -306,9 +324,8 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
             mu[held[j]] = j == ends ? 0.0 : sf_max(mu[held[j]] + step, 0.0);
         }
         sf_along(z, z, -share, push, d);
-        for (int j = 0; j < m; j++) {
-            v[j] -= share * sf_dot(leader->normals + (size_t)held[j] * d, push, d);
-        }
+        sf_multiply_held(moved, leader->normals, held, m, push, d);
+        sf_along(v, v, -share, moved, m);
         const double after = sf_dot(v, v, m);
         if (ends >= 0 || after <= enough * enough) {
             break;
@@ -318,61 +335,110 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
     }
 }
 
-/* Better multipliers mu, and the leader z that they lead to from where it would be without cuts.
- * at: the products of z with the normals, known to rounding where nothing was left to do and z
- * was never limited; newest: the cut that is served first, exactly, -1 for none. */
-static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, double *z, double *mu,
-                             const double *free, const double *offsets, int newest, double enough,
-                             double *at, sf_work work)
+/* Multipliers mu that become better, and the leader z that they lead to from where it would be
+ * without cuts. */
+typedef struct {
+    double *z, *mu, *at; /* at: the products of z with the normals */
+    const double *free;
+    int limited; /* whether z does not go with the multipliers alone */
+    int known;   /* whether at is known, at least to rounding: nothing is left to do */
+} sf_ascent;
+
+/* Serve the newest cut first, exactly; -1 for none. */
+static inline void sf_begin_ascent(const sf_rule *rule, const sf_leader *leader, sf_ascent *ascent,
+                                   const double *offsets, int newest, sf_work work)
 {
-    const int d = SF_DIM(rule), n = leader->count;
-    const double limit = 2.0 * leader->numbers[SF_REACH];
-    double *v = sf_take(&work, n), *step = sf_take(&work, n), *push = sf_take(&work, d);
-    int known = 0;
-    sf_combine(push, leader, mu, d);
-    sf_minus(z, free, push, d);
-    const int limited = sf_limit(rule, leader, z, limit);
+    const int d = SF_DIM(rule);
+    double *push = sf_take(&work, d), *z = ascent->z;
+    sf_combine(push, leader, ascent->mu, d);
+    sf_minus(z, ascent->free, push, d);
+    ascent->limited = sf_limit(rule, leader, z, 2.0 * leader->numbers[SF_REACH]);
+    ascent->known = 0;
     if (newest >= 0) {
         const double *row = leader->normals + (size_t)newest * d;
         const double over = sf_dot(row, z, d) - offsets[newest];
         if (over > 0.0) {
-            mu[newest] += over;
+            ascent->mu[newest] += over;
             sf_along(z, z, -over, row, d);
         }
     }
+}
+
+/* Go one step up, where one is left, from a z whose products are known. */
+static inline void sf_go_on(const sf_leader *leader, sf_ascent *ascent, const double *offsets,
+                            double enough, int d, sf_work work)
+{
+    const int n = leader->count;
+    double *v = sf_take(&work, n), *step = sf_take(&work, n), *push = sf_take(&work, d);
+    double *size = sf_take(&work, n), *mu = ascent->mu;
+    for (int k = 0; k < n; k++) {
+        v[k] = ascent->at[k] - offsets[k];
+        step[k] = sf_max(v[k], -mu[k]);
+        size[k] = fabs(step[k]);
+    }
+    ascent->known = sf_largest(size, n, 0.0) <= enough;
+    if (ascent->known) {
+        return;
+    }
+    sf_combine(push, leader, step, d);
+    const double bend = sf_dot(push, push, d);
+    ascent->known = !(bend > 0.0);
+    if (ascent->known) {
+        return;
+    }
+    const double share = sf_min(sf_dot(step, v, n) / bend, 1.0);
+    for (int k = 0; k < n; k++) {
+        const double more = share * step[k];
+        mu[k] = sf_max(mu[k] + more, 0.0);
+    }
+    sf_along(ascent->z, ascent->z, -share, push, d);
+    sf_ascend_together(leader, ascent->z, mu, offsets, enough, d, work);
+}
+
+/* The products with the normals of each leader whose are not known. */
+static inline void sf_find_products(const sf_leader *leader, const sf_ascent *ascents, int count,
+                                    int d)
+{
+    const double *z[SF_LEADERS];
+    double *at[SF_LEADERS];
+    int some = 0;
+    for (int j = 0; j < count; j++) {
+        if (!ascents[j].known) {
+            z[some] = ascents[j].z;
+            at[some++] = ascents[j].at;
+        }
+    }
+    sf_multiply_each(at, leader->normals, leader->count, z, some, d);
+}
+
+/* Ascents of several leaders, abreast: the normals are read once for all of them. */
+static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, sf_ascent *ascents,
+                             int count, const double *offsets, int newest, double enough,
+                             sf_work work)
+{
+    const int d = SF_DIM(rule);
+    double *push = sf_take(&work, d);
+    for (int j = 0; j < count; j++) {
+        sf_begin_ascent(rule, leader, &ascents[j], offsets, newest, work);
+    }
     for (int time = 0; time < 2; time++) {
-        double most = 0.0;
-        sf_rows_dot(at, leader, z, d);
-        for (int k = 0; k < n; k++) {
-            v[k] = at[k] - offsets[k];
-            step[k] = sf_max(v[k], -mu[k]);
-            most = sf_max(most, fabs(step[k]));
+        sf_find_products(leader, ascents, count, d);
+        for (int j = 0; j < count; j++) {
+            if (!ascents[j].known) {
+                sf_go_on(leader, &ascents[j], offsets, enough, d, work);
+            }
         }
-        known = most <= enough;
-        if (known) {
-            break;
-        }
-        sf_combine(push, leader, step, d);
-        const double bend = sf_dot(push, push, d);
-        known = !(bend > 0.0);
-        if (known) {
-            break;
-        }
-        const double share = sf_min(sf_dot(step, v, n) / bend, 1.0);
-        for (int k = 0; k < n; k++) {
-            const double more = share * step[k];
-            mu[k] = sf_max(mu[k] + more, 0.0);
-        }
-        sf_along(z, z, -share, push, d);
-        sf_ascend_together(leader, z, mu, offsets, enough, d, work);
     }
-    if (limited) { /* else z went with the multipliers */
-        sf_combine(push, leader, mu, d);
-        sf_minus(z, free, push, d);
+    for (int j = 0; j < count; j++) {
+        sf_ascent *ascent = &ascents[j];
+        if (ascent->limited) {
+            sf_combine(push, leader, ascent->mu, d);
+            sf_minus(ascent->z, ascent->free, push, d);
+        }
+        const int moved = sf_limit(rule, leader, ascent->z, 2.0 * leader->numbers[SF_REACH]);
+        ascent->known = ascent->known && !moved && !ascent->limited;
     }
-    if (sf_limit(rule, leader, z, limit) || limited || !known) {
-        sf_rows_dot(at, leader, z, d);
-    }
+    sf_find_products(leader, ascents, count, d);
 }
 
 /* Move w, whose products with the normals are known, towards all the cuts, tightened by rho, that
@@ -462,7 +528,8 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
             offsets = nearer;
         }
         const double enough = 0.01 * sf_distance(X, leader->Z, d);
-        sf_ascend(rule, leader, Z, none, leader->Z, offsets, -1, enough, at_Z, work);
+        sf_ascent ascent = {Z, none, at_Z, leader->Z, 0, 0};
+        sf_ascend(rule, leader, &ascent, 1, offsets, -1, enough, work);
         status = sf_apply_reading(Z, X, region->upper, s, 0.0, d, work);
         if (status != SF_OK) {
             return status;
@@ -522,13 +589,16 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
             if (!(off - worth * h < least - clearly)) {
                 continue; /* it is worse, however deep it is */
             }
-            sf_rows_dot(at_W, leader, W, d);
-            double slack = HUGE_VAL; /* what -g can be there at most */
-            for (int k = 0; k < n; k++) {
-                slack = sf_min(slack, (offsets[k] - at_W[k]) / leader->inverses[k]);
+            double found = off - worth * h, slack = HUGE_VAL; /* what -g can be there at most */
+            for (int k = 0; k < n && found < least - clearly; k += SF_SOME) {
+                const int some = n - k < SF_SOME ? n - k : SF_SOME;
+                sf_multiply(at_W + k, leader->normals + (size_t)k * d, some, W, d);
+                for (int i = k; i < k + some; i++) {
+                    at_W[i] = (at_W[i] - offsets[i]) / leader->inverses[i];
+                }
+                slack = sf_min(slack, -sf_largest(at_W + k, some, -HUGE_VAL));
+                found = off - worth * sf_min(slack / steep, h);
             }
-            const double deep = worth * sf_min(slack / steep, h);
-            const double found = off - deep;
             if (found < least - clearly) { /* shares that lead to one point differ by less */
                 least = found;
                 sf_copy(wish, point, d);
@@ -588,11 +658,10 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
     const int d = SF_DIM(rule), n = leader->count;
     const double D = leader->numbers[SF_REACH], eta = scale > 0 ? 1.0 / scale : 0.0;
     const double enough = 0.01 * sf_distance(X, leader->Z, d);
-    double *free = sf_take(&work, d), *mu = sf_take(&work, n), *at = sf_take(&work, n);
-    sf_fill(leader->Z, 0.0, d);
-    sf_fill(at_Z, 0.0, n);
+    sf_ascent ascents[SF_LEADERS];
     for (int j = 0; j < leader->leaders; j++) {
         double *point = leader->points + (size_t)j * d, *pulls = leader->pulls + j * leader->K;
+        double *free = sf_take(&work, d), *mu = pulls;
         const double multiple = sf_multiple(rule, j);
         if (multiple == 0.0) {
             for (int i = 0; i < d; i++) {
@@ -601,31 +670,37 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
             for (int k = 0; k < n; k++) {
                 pulls[k] = pulls[k] * (scale > 0 ? before / scale : 1.0);
             }
-            sf_ascend(rule, leader, point, pulls, free, leader->offsets, newest, enough, at, work);
         } else {
             sf_copy(free, point, d);
             if (grad) {
                 sf_along(free, point, -(multiple * eta), grad, d);
             }
             sf_limit(rule, leader, free, D);
+            mu = sf_take(&work, n);
             sf_fill(mu, 0.0, n);
-            sf_ascend(rule, leader, point, mu, free, leader->offsets, newest, enough, at, work);
-            double sum = 0.0;
-            for (int k = 0; k < n; k++) {
-                sum += mu[k];
-            }
-            const double fade = sf_max(1.0 - sum / D, 0.0);
-            for (int k = 0; k < n; k++) {
-                const double kept = fade * pulls[k];
-                pulls[k] = kept + mu[k];
-            }
         }
-        leader->outside[j] = 0.0;
-        for (int k = 0; k < n; k++) {
-            leader->outside[j] = sf_max(leader->outside[j], at[k] - leader->offsets[k]);
+        const sf_ascent ascent = {point, mu, sf_take(&work, n), free, 0, 0};
+        ascents[j] = ascent;
+    }
+    sf_ascend(rule, leader, ascents, leader->leaders, leader->offsets, newest, enough, work);
+    double *over = sf_take(&work, n);
+    sf_fill(leader->Z, 0.0, d);
+    sf_fill(at_Z, 0.0, n);
+    for (int j = 0; j < leader->leaders; j++) {
+        const double *mu = ascents[j].mu, *at = ascents[j].at, weight = leader->trust.weights[j];
+        double *pulls = leader->pulls + j * leader->K, sum = 0.0;
+        for (int k = 0; mu != pulls && k < n; k++) {
+            sum += mu[k];
         }
-        sf_along(leader->Z, leader->Z, leader->trust.weights[j], point, d);
-        sf_along(at_Z, at_Z, leader->trust.weights[j], at, n);
+        const double fade = sf_max(1.0 - sum / D, 0.0);
+        for (int k = 0; mu != pulls && k < n; k++) {
+            const double kept = fade * pulls[k];
+            pulls[k] = kept + mu[k];
+        }
+        sf_minus(over, at, leader->offsets, n);
+        leader->outside[j] = sf_largest(over, n, 0.0);
+        sf_along(leader->Z, leader->Z, weight, ascents[j].z, d);
+        sf_along(at_Z, at_Z, weight, at, n);
     }
 }
 

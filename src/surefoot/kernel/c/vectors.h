@@ -20,6 +20,14 @@ static inline double *sf_take(sf_work *work, int n)
     return taken;
 }
 
+#ifdef __GNUC__
+#define SF_INLINE static inline __attribute__((always_inline))
+#define SF_UNROLL _Pragma("GCC unroll 16")
+#else
+#define SF_INLINE static inline
+#define SF_UNROLL
+#endif
+
 /* Lanes are added four or two at once where a compiler can be told so: the same bits. */
 #ifdef __AVX__
 #define SF_WIDTH 4
@@ -46,62 +54,123 @@ static inline double sf_sum_lanes(sf_lane *lanes)
     return (SF_LANE(lanes, 0) + SF_LANE(lanes, 2)) + (SF_LANE(lanes, 1) + SF_LANE(lanes, 3));
 }
 
-/* The inner product in eight lanes, then in four; what is left is added one by one. */
+#define SF_TILE 4 /* sums at once, at most */
+
+/* Add to the lanes of a b sums so many products from entry i on: of a rows with b vectors, or the
+ * squares of what a row and a vector differ by. */
+SF_INLINE void sf_add_products(sf_lane lanes[][8 / SF_WIDTH], const double *const *rows, int a,
+                               const double *const *x, int b, int i, int many, int apart)
+{
+    SF_UNROLL
+    for (int k = 0; k < many; k += SF_WIDTH) {
+        sf_lane other[SF_TILE];
+        SF_UNROLL
+        for (int j = 0; j < b; j++) {
+            other[j] = SF_AT(x[j], i + k);
+        }
+        SF_UNROLL
+        for (int j = 0; j < a * b; j++) {
+            const sf_lane one = SF_AT(rows[j / b], i + k), way = one - other[j % b];
+            lanes[j][k / SF_WIDTH] += apart ? way * way : one * other[j % b];
+        }
+    }
+}
+
+/* The sums of products of a rows with b vectors, each in eight lanes, then in four; what is left is
+ * added one by one. Those of a row are beside each other. */
+SF_INLINE void sf_dots(double *sums, const double *const *rows, int a, const double *const *x,
+                       int b, int n, int apart)
+{
+    const int left = n & 3, even = n - left;
+    sf_lane lanes[SF_TILE][8 / SF_WIDTH];
+    SF_UNROLL
+    for (int j = 0; j < a * b; j++) {
+        SF_UNROLL
+        for (int k = 0; k < 8; k += SF_WIDTH) {
+            lanes[j][k / SF_WIDTH] = (sf_lane){0.0};
+        }
+    }
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        sf_add_products(lanes, rows, a, x, b, i, 8, apart);
+    }
+    if (i < even) {
+        sf_add_products(lanes, rows, a, x, b, i, 4, apart);
+    }
+    SF_UNROLL
+    for (int j = 0; j < a * b; j++) {
+        sums[j] = n >= 4 ? sf_sum_lanes(lanes[j]) : 0.0;
+        for (int k = 0; k < left; k++) {
+            const double one = rows[j / b][even + k], other = x[j % b][even + k];
+            const double way = one - other;
+            sums[j] += apart ? way * way : one * other;
+        }
+    }
+}
+
 static inline double sf_dot(const double *a, const double *b, int n)
 {
-    sf_lane lanes[8 / SF_WIDTH];
-    memset(lanes, 0, sizeof lanes);
-    int i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; k += SF_WIDTH) {
-            lanes[k / SF_WIDTH] += SF_AT(a, i + k) * SF_AT(b, i + k);
-        }
-    }
-    if (i + 4 <= n) {
-        for (int k = 0; k < 4; k += SF_WIDTH) {
-            lanes[k / SF_WIDTH] += SF_AT(a, i + k) * SF_AT(b, i + k);
-        }
-    }
-    double sum = n >= 4 ? sf_sum_lanes(lanes) : 0.0;
-    for (i = n - n % 4; i < n; i++) {
-        sum += a[i] * b[i];
-    }
+    double sum;
+    sf_dots(&sum, &a, 1, &b, 1, n, 0);
     return sum;
 }
 
-/* The squared distance of two points, added as sf_dot adds. */
 static inline double sf_squared_distance(const double *a, const double *b, int n)
 {
-    sf_lane lanes[8 / SF_WIDTH];
-    memset(lanes, 0, sizeof lanes);
-    int i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; k += SF_WIDTH) {
-            const sf_lane way = SF_AT(a, i + k) - SF_AT(b, i + k);
-            lanes[k / SF_WIDTH] += way * way;
-        }
-    }
-    if (i + 4 <= n) {
-        for (int k = 0; k < 4; k += SF_WIDTH) {
-            const sf_lane way = SF_AT(a, i + k) - SF_AT(b, i + k);
-            lanes[k / SF_WIDTH] += way * way;
-        }
-    }
-    double sum = n >= 4 ? sf_sum_lanes(lanes) : 0.0;
-    for (i = n - n % 4; i < n; i++) {
-        const double way = a[i] - b[i];
-        sum += way * way;
-    }
+    double sum;
+    sf_dots(&sum, &a, 1, &b, 1, n, 1);
     return sum;
 }
 
-/* The product of each of n rows with a vector. */
-static inline void sf_multiply(double *restrict out, const double *rows, int n, const double *x,
-                               int d)
+/* The products of rows from k on, a at once, with b vectors; return the first that is left.
+ * held: which rows; NULL for all. */
+SF_INLINE int sf_multiply_by(double *const *out, const double *rows, const int *held, int k, int n,
+                             int a, const double *const *x, int b, int d)
 {
-    for (int k = 0; k < n; k++) {
-        out[k] = sf_dot(rows + (size_t)k * d, x, d);
+    for (; k + a <= n; k += a) {
+        const double *some[SF_TILE];
+        double sums[SF_TILE];
+        SF_UNROLL
+        for (int j = 0; j < a; j++) {
+            some[j] = rows + (size_t)(held ? held[k + j] : k + j) * d;
+        }
+        sf_dots(sums, some, a, x, b, d, 0);
+        SF_UNROLL
+        for (int j = 0; j < a * b; j++) {
+            out[j % b][k + j / b] = sums[j];
+        }
     }
+    return k;
+}
+
+/* The products of each of n rows with up to four vectors. Several are taken at once, so that no sum
+ * waits for another, and a row is read once for all vectors. */
+static inline void sf_multiply_each(double *const *out, const double *rows, int n,
+                                    const double *const *x, int count, int d)
+{
+    if (count == 4) {
+        sf_multiply_by(out, rows, NULL, 0, n, 1, x, 4, d);
+    } else if (count == 3) {
+        sf_multiply_by(out, rows, NULL, 0, n, 1, x, 3, d);
+    } else if (count == 2) {
+        sf_multiply_by(out, rows, NULL, 0, n, 1, x, 2, d);
+    } else if (count == 1) {
+        const int k = sf_multiply_by(out, rows, NULL, 0, n, 4, x, 1, d);
+        sf_multiply_by(out, rows, NULL, k, n, 1, x, 1, d);
+    }
+}
+
+static inline void sf_multiply(double *out, const double *rows, int n, const double *x, int d)
+{
+    sf_multiply_each(&out, rows, n, &x, 1, d);
+}
+
+/* The products of some rows with a vector. */
+static inline void sf_multiply_held(double *out, const double *rows, const int *held, int n,
+                                    const double *x, int d)
+{
+    const int k = sf_multiply_by(&out, rows, held, 0, n, 4, &x, 1, d);
+    sf_multiply_by(&out, rows, held, k, n, 1, &x, 1, d);
 }
 
 static inline void sf_fill(double *to, double value, int n)
@@ -193,6 +262,21 @@ static inline double sf_max(double a, double b)
 static inline double sf_min(double a, double b)
 {
     return b < a ? b : a;
+}
+
+/* The largest entry of a vector, and of a number; of four chains, so that none waits long. */
+static inline double sf_largest(const double *a, int n, double most)
+{
+    double lane[4] = {most, most, most, most};
+    for (int i = 0; i + 4 <= n; i += 4) {
+        for (int k = 0; k < 4; k++) {
+            lane[k] = sf_max(lane[k], a[i + k]);
+        }
+    }
+    for (int i = n - (n & 3); i < n; i++) {
+        most = sf_max(most, a[i]);
+    }
+    return sf_max(most, sf_max(sf_max(lane[0], lane[1]), sf_max(lane[2], lane[3])));
 }
 
 /* The norm of a vector times share, right also where the square leaves the range of a double. */
