@@ -125,18 +125,13 @@ static PyObject *make(PyObject *self, PyObject *args)
                 rule->centre = centre;
                 rule->lower = lower;
                 rule->upper = upper;
-            }
-            if (fits && !certified) {
                 rule->radius = told[1];
                 rule->inner = told[2];
             }
             player->tightening = told[0];
             memcpy(player->numbers, told + 3, SF_NUMBERS * 8);
             fits = fits && (certified || (Py_ssize_t)sf_player_state(game, player) <= handle->state);
-        }
-        for (Py_ssize_t run = 0; fits && run < handle->runs; run++) {
-            const sf_rule *rule = certified ? &handle->players[run].rule : NULL;
-            const Py_ssize_t scratch = (Py_ssize_t)sf_play_scratch(game, rule);
+            const Py_ssize_t scratch = (Py_ssize_t)sf_play_scratch(game, certified ? rule : NULL);
             handle->scratch = scratch > handle->scratch ? scratch : handle->scratch;
         }
     }

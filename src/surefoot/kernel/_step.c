@@ -43,30 +43,37 @@ static const struct {
 static PyObject *dtype_name; /* "dtype" */
 static PyObject *doubles;    /* the dtype of an array whose format is that of doubles */
 
-/* Look at n doubles of an array of one axis, or rows of one of two; 0 where there are none. NumPy
- * takes longer to write a format than for all else: one is asked for once for each dtype. */
-static int look(PyObject *object, Py_buffer *view, size_t n, int rows, int flags)
+/* Whether an array has the dtype of one whose format was looked at. */
+static int has_doubles(PyObject *object)
 {
-    PyObject *dtype = PyObject_GetAttr(object, dtype_name);
-    const int known = dtype && dtype == doubles;
-    PyErr_Clear();
-    flags |= PyBUF_C_CONTIGUOUS | (known ? 0 : PyBUF_FORMAT);
-    int fits = PyObject_GetBuffer(object, view, flags) == 0;
-    if (fits) {
-        const char *format = known ? "d" : view->format;
-        fits = view->itemsize == 8 && format && format[0] == 'd' && !format[1]
-               && view->ndim == (rows ? 2 : 1) && (!rows || view->shape[0] == rows)
-               && (size_t)view->len == 8 * n && (uintptr_t)view->buf % sizeof(double) == 0;
-        if (fits && dtype && !doubles) {
-            doubles = Py_NewRef(dtype);
-        }
-        if (!fits) {
-            PyBuffer_Release(view);
-        }
+    PyObject *dtype = doubles ? PyObject_GetAttr(object, dtype_name) : NULL;
+    if (doubles && !dtype) {
+        PyErr_Clear();
     }
-    PyErr_Clear();
-    Py_XDECREF(dtype);
-    return fits;
+    Py_XDECREF(dtype); /* the array has it */
+    return dtype && dtype == doubles;
+}
+
+/* Look at n doubles of an array of one axis, or rows of one of two; 0 where there are none. NumPy
+ * takes long to write a format: one is asked for where nobody knows that these are doubles. */
+static int look(PyObject *object, Py_buffer *view, size_t n, int rows, int flags, int known)
+{
+    flags |= PyBUF_C_CONTIGUOUS | (known ? 0 : PyBUF_FORMAT);
+    if (PyObject_GetBuffer(object, view, flags) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    const char *format = known ? "d" : view->format;
+    if (view->itemsize == 8 && format && format[0] == 'd' && !format[1]
+        && view->ndim == (rows ? 2 : 1) && (!rows || view->shape[0] == rows)
+        && (size_t)view->len == 8 * n && (uintptr_t)view->buf % sizeof(double) == 0) {
+        if (!known && !doubles && !(doubles = PyObject_GetAttr(object, dtype_name))) {
+            PyErr_Clear(); /* no array of NumPy */
+        }
+        return 1;
+    }
+    PyBuffer_Release(view);
+    return 0;
 }
 
 static void free_handle(sf_handle *handle)
@@ -101,7 +108,7 @@ static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
     } else {
         Py_buffer view;
         const size_t n = (size_t)(FIELDS[i].kind == 'v' ? handle->made.rule.d : handle->made.rule.rows);
-        if (!look(value, &view, n, 0, 0)) {
+        if (!look(value, &view, n, 0, 0, 0)) {
             PyErr_Format(PyExc_ValueError, "%s must be %zu doubles", FIELDS[i].name, n);
             return 0;
         }
@@ -184,6 +191,17 @@ static void write_info(const sf_rule *rule, const sf_info *info, double *out)
     }
 }
 
+/* One step; out has what it knew. */
+static int step_one(const sf_handle *handle, double *block, const sf_feedback *seen, double *out)
+{
+    sf_info info;
+    const int status = handle->made.step(&handle->made.rule, block, seen, handle->work, &info);
+    if (status == SF_OK) {
+        write_info(&handle->made.rule, &info, out);
+    }
+    return status;
+}
+
 /* step(rule, block, gradient, g, s, proposal, action, value_error, slope_error, age, out) */
 static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -195,7 +213,6 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
     const sf_rule *rule = &handle->made.rule;
     const size_t d = (size_t)rule->d, m = (size_t)rule->rows;
     sf_feedback seen;
-    sf_info info;
     memset(&seen, 0, sizeof seen);
     const double *vector[11] = {0};
     double number[11];
@@ -206,15 +223,19 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
         PyObject *value = args[i];
         if (value == Py_None) {
             status = i == 1 || i == 10 ? SF_ELSEWHERE : SF_OK;
+        } else if (Py_TYPE(value) == Py_TYPE(args[1])) { /* no masked array, whose numbers hide */
+            const int own = i == 1 || i == 10; /* of the library, which gives doubles */
+            const int rows = i == 4 && m > 1 ? (int)m : 0, flags = own ? PyBUF_WRITABLE : 0;
+            const int known = own || has_doubles(value);
+            if (sizes[i] && look(value, &views[held], sizes[i], rows, flags, known)) {
+                vector[i] = views[held++].buf;
+            } else {
+                status = SF_ELSEWHERE;
+            }
         } else if (PyFloat_Check(value)) {
             number[i] = PyFloat_AsDouble(value);
             vector[i] = &number[i];
-            status = i >= 7 && i <= 9 ? SF_OK : i == 3 && m == 1 ? SF_OK : SF_ELSEWHERE;
-        } else if (Py_TYPE(value) != Py_TYPE(args[1])) {
-            status = SF_ELSEWHERE; /* a masked array, say, whose numbers are hidden */
-        } else if (sizes[i] && look(value, &views[held], sizes[i], i == 4 && m > 1 ? (int)m : 0,
-                                    i == 1 || i == 10 ? PyBUF_WRITABLE : 0)) {
-            vector[i] = views[held++].buf;
+            status = (i >= 7 && i <= 9) || (i == 3 && m == 1) ? SF_OK : SF_ELSEWHERE;
         } else {
             status = SF_ELSEWHERE;
         }
@@ -228,10 +249,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
         seen.value_error = vector[7];
         seen.slope_error = vector[8];
         seen.age = vector[9] ? *vector[9] : 0.0;
-        status = handle->made.step(rule, (double *)vector[1], &seen, handle->work, &info);
-    }
-    if (status == SF_OK) {
-        write_info(rule, &info, (double *)vector[10]);
+        status = step_one(handle, (double *)vector[1], &seen, (double *)vector[10]);
     }
     while (held > 0) {
         PyBuffer_Release(&views[--held]);
@@ -260,7 +278,8 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
         if ((i == 3 || i == 6) && args[i] == Py_None) {
             continue;
         }
-        fits = look(args[i], &views[held], many * sizes[i], 0, i == 2 || i > 6 ? PyBUF_WRITABLE : 0);
+        const int flags = i == 2 || i > 6 ? PyBUF_WRITABLE : 0;
+        fits = look(args[i], &views[held], many * sizes[i], 0, flags, 0);
         part[i] = fits ? views[held++].buf : NULL;
     }
     for (size_t i = 0; fits && i < many; i++) {
@@ -268,18 +287,12 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
             continue;
         }
         sf_feedback seen;
-        sf_info info;
         memset(&seen, 0, sizeof seen);
         seen.gradient = part[3] ? part[3] + i * d : NULL;
         seen.g = part[4] + i;
         seen.s = part[5] + i * d;
         seen.proposal = part[6] ? part[6] + i * d : NULL;
-        const int status = handle->made.step(rule, part[2] + i * handle->state, &seen,
-                                             handle->work, &info);
-        part[8][i] = status;
-        if (status == SF_OK) {
-            write_info(rule, &info, part[7] + i * out);
-        }
+        part[8][i] = step_one(handle, part[2] + i * handle->state, &seen, part[7] + i * out);
     }
     while (held > 0) {
         PyBuffer_Release(&views[--held]);

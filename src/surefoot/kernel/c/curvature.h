@@ -243,9 +243,27 @@ static inline double sf_project_onto_ball(double *v, double up, const double *s,
     return weight;
 }
 
-/* The nearest point of one ball with its multiplier; x where none passes the check. */
-static inline void sf_nearest_of_one(const sf_region *region, sf_found *found, const double *w,
-                                     sf_work work)
+/* Draw v back along the slope, not to the nearest point, in place; return the multiplier. */
+static inline double sf_draw_along_slope(double *v, double up, const double *s, double squared,
+                                         double beta, int d, sf_work work)
+{
+    const double size = sqrt(squared), below = size > 0 ? size : 1.0;
+    double *unit = sf_take(&work, d);
+    for (int i = 0; i < d; i++) {
+        unit[i] = s[i] / below;
+    }
+    const double a = sf_dot(unit, v, d);
+    const double c = up + 0.5 * beta * sf_max(sf_dot(v, v, d) - a * a, 0.0);
+    const double root = size + sqrt(sf_max(size * size - 2 * beta * c, 0.0));
+    const double off = sf_max(a - -2 * c / (root > 0 ? root : HUGE_VAL), 0.0);
+    sf_along(v, v, -off, unit, d);
+    return size > 0 ? off / below : 0.0;
+}
+
+/* The nearest point of one row, or where a step is cut off, with its multiplier; x where none passes
+ * the check. */
+static inline void sf_find_of_one(const sf_region *region, sf_found *found, const double *w, int cut,
+                                  sf_work work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
@@ -260,9 +278,9 @@ static inline void sf_nearest_of_one(const sf_region *region, sf_found *found, c
     }
     sf_minus(v, w, seen.x, d);
     /* A far point loses digits in the first projection; the second starts where they are not. */
-    for (int tries = 0; tries < 3 && !good; tries++) {
-        const double squared = region->squared[0];
-        const double weight = sf_project_onto_ball(v, up, seen.s, squared, rule->beta[0], d, work);
+    for (int tries = 0; tries < (cut ? 1 : 3) && !good; tries++) {
+        const double weight = (cut ? sf_draw_along_slope : sf_project_onto_ball)(
+            v, up, seen.s, region->squared[0], rule->beta[0], d, work);
         if (tries == 0) {
             sf_copy(first, v, d);
             found->weights[0] = weight;
@@ -276,39 +294,6 @@ static inline void sf_nearest_of_one(const sf_region *region, sf_found *found, c
     }
     sf_minus(v, found->point, seen.x, d);
     found->drawn = sf_distance(v, first, d);
-}
-
-/* Where a step ends that is drawn back along the slope of one row, not to the nearest point. */
-static inline void sf_cut_of_one(const sf_region *region, sf_found *found, const double *w,
-                                 sf_work work)
-{
-    const sf_rule *rule = region->rule;
-    const int d = SF_DIM(rule);
-    const sf_curved seen = sf_curved_at(rule, region->memory);
-    const double size = sqrt(region->squared[0]), below = size > 0 ? size : 1.0;
-    double *q = sf_take(&work, d), *unit = sf_take(&work, d);
-    sf_copy(found->point, w, d);
-    found->weights[0] = found->drawn = 0.0;
-    if (sf_holds_at(region, w, work)) {
-        return;
-    }
-    sf_minus(q, w, seen.x, d);
-    for (int i = 0; i < d; i++) {
-        unit[i] = seen.s[i] / below;
-    }
-    const double beta = rule->beta[0], up = region->level[0] + region->margin[0];
-    const double a = sf_dot(unit, q, d);
-    const double c = up + 0.5 * beta * sf_max(sf_dot(q, q, d) - a * a, 0.0);
-    const double root = size + sqrt(sf_max(size * size - 2 * beta * c, 0.0));
-    const double off = sf_max(a - -2 * c / (root > 0 ? root : HUGE_VAL), 0.0);
-    sf_along(q, q, -off, unit, d);
-    found->weights[0] = size > 0 ? off / below : 0.0;
-    sf_along(found->point, seen.x, 1.0, q, d);
-    if (!sf_holds_at(region, found->point, work)) {
-        sf_copy(found->point, seen.x, d);
-    }
-    sf_minus(unit, found->point, seen.x, d);
-    found->drawn = sf_distance(unit, q, d);
 }
 
 /* Where convexity bounds all rows by 0 on the way to the anchor; return its share, above 1 for
@@ -418,9 +403,9 @@ static inline int sf_find(const sf_region *region, sf_found *found, const double
     if (rule->knowledge == SF_ROWS) {
         return sf_find_in_rows(region, found, w, cut, work);
     }
-    (cut ? sf_cut_of_one : sf_nearest_of_one)(region, found, w, work);
+    sf_find_of_one(region, found, w, cut, work);
     if (rule->drift != 0.0 && !sf_holds_at(region, found->point, work)) {
-        sf_nearest_of_one(region, found, x, work);
+        sf_find_of_one(region, found, x, 0, work);
         if (!sf_holds_at(region, found->point, work) && !(sf_pull_point(region, found->point) <= 1)) {
             return SF_EMPTY;
         }
@@ -495,7 +480,7 @@ static inline unsigned sf_curved_alarms(const sf_rule *rule, const double *befor
     for (int i = 0; i < m; i++) {
         upper = sf_max(upper, g[i] + errors.value + fresh.margin[i]);
     }
-    unsigned alarms = sf_far_alarm(rule, x, upper);
+    unsigned alarms = sf_alarms_alone(rule, x, upper, NULL, 0.0);
     if (sf_may_be_outside(rule, after) && !sf_certifies(&old, x, work)) {
         return alarms; /* outside of the feasible set the curvature may be any */
     }

@@ -11,36 +11,23 @@ static inline size_t sf_hull_memory(int d)
     return 1 + (3 + SF_RUNGS) * ((size_t)d + 2);
 }
 
-static inline double *sf_last(const double *memory)
-{
-    return (double *)memory + 1;
-}
+enum { SF_LAST, SF_ANCHOR, SF_FIRST, SF_RUNG };
 
-static inline double *sf_anchor(const double *memory, int d)
+static inline double *sf_kept(const double *memory, int which, int d)
 {
-    return (double *)memory + 1 + (d + 2);
-}
-
-static inline double *sf_first(const double *memory, int d)
-{
-    return (double *)memory + 1 + 2 * (d + 2);
-}
-
-static inline double *sf_rung(const double *memory, int j, int d)
-{
-    return (double *)memory + 1 + (3 + j) * (d + 2);
+    return (double *)memory + 1 + which * (d + 2);
 }
 
 static inline void sf_init_hull(const sf_rule *rule, double *memory, const double *x1)
 {
     const int d = SF_DIM(rule);
     memory[0] = 0.0;
-    sf_put_spot(sf_last(memory), x1, HUGE_VAL, 0.0, d);
-    sf_put_spot(sf_anchor(memory, d), x1, HUGE_VAL, 0.0, d);
-    sf_put_spot(sf_first(memory, d), x1, HUGE_VAL, 0.0, d);
+    sf_put_spot(sf_kept(memory, SF_LAST, d), x1, HUGE_VAL, 0.0, d);
+    sf_put_spot(sf_kept(memory, SF_ANCHOR, d), x1, HUGE_VAL, 0.0, d);
+    sf_put_spot(sf_kept(memory, SF_FIRST, d), x1, HUGE_VAL, 0.0, d);
     for (int j = 0; j < SF_RUNGS; j++) {
-        sf_fill(sf_rung(memory, j, d), 0.0, d + 2);
-        sf_rung(memory, j, d)[d] = HUGE_VAL;
+        sf_fill(sf_kept(memory, SF_RUNG + j, d), 0.0, d + 2);
+        sf_kept(memory, SF_RUNG + j, d)[d] = HUGE_VAL;
     }
 }
 
@@ -63,12 +50,12 @@ static inline double sf_lost(const sf_rule *rule)
     return 2.0 * sf_hull_noise(rule) / rule->G_g + 4.0 * sf_rounding(rule);
 }
 
-/* The hull of the balls of two points, as they are in round t. */
-static inline sf_hull sf_hull_of(const sf_rule *rule, const double *anchor, const double *last,
-                                 double t)
+/* The hull of the last action's ball and that of another point, as they are in round t. */
+static inline sf_hull sf_hull_of(const sf_rule *rule, const double *memory, int anchor, double t)
 {
     const int d = SF_DIM(rule);
-    const sf_spot a = sf_spot_at(anchor, d), b = sf_spot_at(last, d);
+    const sf_spot a = sf_spot_at(sf_kept(memory, anchor, d), d);
+    const sf_spot b = sf_spot_at(sf_kept(memory, SF_LAST, d), d);
     const double lost = sf_lost(rule);
     sf_hull hull;
     hull.anchor = a.x;
@@ -85,9 +72,10 @@ static inline sf_hull sf_hull_of(const sf_rule *rule, const double *anchor, cons
 
 /* Add a ball to those beside the last action's. */
 static inline void sf_add_ball(sf_balls *balls, const sf_hull *hull, const double *spot,
-                               double level, double radius, double *way, int d)
+                               double level, double radius, int d)
 {
     const int j = balls->count++;
+    double *way = balls->ways + (size_t)j * d;
     sf_minus(way, spot, hull->x, d);
     balls->spot[j] = spot;
     balls->level[j] = level;
@@ -116,26 +104,23 @@ static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, dou
                                   sf_balls *balls, sf_work *work)
 {
     const int d = SF_DIM(rule);
-    const double lost = sf_lost(rule), *anchor = sf_anchor(memory, d);
-    sf_hull hull = sf_hull_of(rule, anchor, sf_last(memory), t);
-    double *ways = sf_take(work, SF_BALLS * d);
+    const double lost = sf_lost(rule);
+    sf_hull hull = sf_hull_of(rule, memory, SF_ANCHOR, t);
     balls->count = 0;
-    balls->ways = ways;
-    sf_add_ball(balls, &hull, anchor, hull.anchor_level, hull.anchor_radius, ways, d);
+    balls->ways = sf_take(work, SF_BALLS * d);
+    sf_add_ball(balls, &hull, hull.anchor, hull.anchor_level, hull.anchor_radius, d);
     for (int j = 0; j < SF_RUNGS; j++) {
-        const double *rung = sf_rung(memory, j, d);
+        const double *rung = sf_kept(memory, SF_RUNG + j, d);
         const double level = sf_aged(rung[d], t - rung[d + 1], rule->drift);
         const double radius = -level / rule->G_g - lost;
         if (radius > 0.0) {
-            double *way = ways + (size_t)balls->count * d;
-            sf_add_ball(balls, &hull, rung, level, radius, way, d);
+            sf_add_ball(balls, &hull, rung, level, radius, d);
         }
     }
     balls->searched = balls->count;
     if (start) {
-        const sf_hull from = sf_hull_of(rule, sf_first(memory, d), sf_last(memory), t);
-        double *way = ways + (size_t)balls->count * d;
-        sf_add_ball(balls, &hull, from.anchor, from.anchor_level, from.anchor_radius, way, d);
+        const sf_hull from = sf_hull_of(rule, memory, SF_FIRST, t);
+        sf_add_ball(balls, &hull, from.anchor, from.anchor_level, from.anchor_radius, d);
     }
     sf_measure_balls(balls, hull.radius);
     hull.balls = balls;
@@ -282,7 +267,8 @@ static inline double sf_hull_bound(const sf_rule *rule, const sf_hull *hull, con
 static inline void sf_climb(const sf_rule *rule, double *memory)
 {
     const int d = SF_DIM(rule);
-    const double *last = sf_last(memory), *anchor = sf_anchor(memory, d), lost = sf_lost(rule);
+    const double *last = sf_kept(memory, SF_LAST, d), *anchor = sf_kept(memory, SF_ANCHOR, d);
+    const double lost = sf_lost(rule);
     const double level = sf_aged(anchor[d], last[d + 1] - anchor[d + 1], rule->drift);
     const double radius = -last[d] / rule->G_g - lost;
     double most = -level / rule->G_g - lost;
@@ -293,7 +279,7 @@ static inline void sf_climb(const sf_rule *rule, double *memory)
     for (most = most / radius; most >= 2.0 && rung < SF_RUNGS - 1; rung++) {
         most = 0.5 * most;
     }
-    sf_copy(sf_rung(memory, rung, d), last, d + 2);
+    sf_copy(sf_kept(memory, SF_RUNG + rung, d), last, d + 2);
 }
 
 /* The memory with a round in which something was read. */
@@ -302,12 +288,13 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
 {
     const int d = SF_DIM(rule);
     const double t = memory[0] + 1.0;
-    double upper = g + errors.value, *last = sf_last(memory), *anchor = sf_anchor(memory, d);
+    double *last = sf_kept(memory, SF_LAST, d), *anchor = sf_kept(memory, SF_ANCHOR, d);
+    double upper = g + errors.value;
     memory[0] = t;
-    if (sf_first(memory, d)[d] == HUGE_VAL) {
+    if (sf_kept(memory, SF_FIRST, d)[d] == HUGE_VAL) {
         sf_put_spot(last, x, upper, t - age, d);
         sf_put_spot(anchor, x, upper, t - age, d);
-        sf_put_spot(sf_first(memory, d), x, upper, t - age, d);
+        sf_put_spot(sf_kept(memory, SF_FIRST, d), x, upper, t - age, d);
         return upper + sf_lost(rule) * rule->G_g < 0.0 ? SF_OK : SF_START;
     }
     if (!errors.exact) { /* what was certified bounds g as well as the reading does */
@@ -338,11 +325,11 @@ static inline void sf_find_hull(sf_region *region, sf_work *work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
-    const double *memory = region->memory, *anchor = sf_anchor(memory, d);
+    const double *memory = region->memory, *anchor = sf_kept(memory, SF_ANCHOR, d);
     const double t = memory[0] + 1.0;
     sf_hull *hull = &region->hull;
     *hull = sf_hulls_of(rule, memory, t, rule->keep_start, &region->balls, work);
-    region->upper = sf_last(memory)[d];
+    region->upper = sf_kept(memory, SF_LAST, d)[d];
     region->depth = sf_max(hull->anchor_radius, hull->radius);
     region->longest = sf_max(hull->radius, 0.0);
     region->steepness = rule->G_g;
@@ -350,7 +337,7 @@ static inline void sf_find_hull(sf_region *region, sf_work *work)
     region->rounding = sf_rounding(rule);
     region->has_start = rule->keep_start;
     if (region->has_start) {
-        region->from_start = sf_hull_of(rule, sf_first(memory, d), sf_last(memory), t);
+        region->from_start = sf_hull_of(rule, memory, SF_FIRST, t);
     }
     if (rule->drift != 0.0) {
         const double r_a = hull->anchor_radius, r = hull->radius;
@@ -358,7 +345,7 @@ static inline void sf_find_hull(sf_region *region, sf_work *work)
             hull->anchor = hull->x;
             hull->anchor_radius = r;
             hull->anchor_level = hull->level;
-            hull->anchor_round = sf_last(memory)[d + 1];
+            hull->anchor_round = sf_kept(memory, SF_LAST, d)[d + 1];
             hull->balls = NULL;
         } else if (hull->anchor_level >= 0.5 * anchor[d] && r_a > sf_max(r, 0.0)) {
             hull->x = hull->anchor;
@@ -463,30 +450,12 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
     return sf_project_domain(region->rule, point);
 }
 
-/* The last point of both on the way from one that is in both, as a rule, to one that is not. */
-static inline void sf_draw_back(const sf_region *region, double *best, const double *inside,
-                                const double *way, sf_work work)
+/* A point on a way, moved into the domain; whether it is in both. */
+static inline int sf_settle_in_both(const sf_region *region, double *point, const double *x,
+                                    double share, const double *way, sf_work work)
 {
-    const int d = SF_DIM(region->rule);
-    double *point = sf_take(&work, d), low = 0.0, high = 1.0, part = 0x1p-44;
-    int found = 0;
-    sf_copy(best, inside, d);
-    /* Most often only a rounding is missing: from the far end, closest together at both. */
-    for (int k = 0, more = 40; k < 73 || (found && more > 0 && high - low > 1e-15); k++) {
-        const double share = found ? 0.5 * (low + high) : k < 44 ? 1.0 - part : k < 72 ? part : 0.0;
-        part = k < 43 ? 2.0 * part : k == 43 ? 0.25 : 0.5 * part;
-        if (found && (more-- == 0 || high - low <= 1e-15)) {
-            return;
-        }
-        sf_along(point, inside, share, way, d);
-        if (sf_project_domain(region->rule, point) == SF_OK && sf_in_both(region, point, work)) {
-            sf_copy(best, point, d);
-            low = share;
-            found = 1;
-        } else {
-            high = share;
-        }
-    }
+    sf_along(point, x, share, way, SF_DIM(region->rule));
+    return sf_project_domain(region->rule, point) == SF_OK && sf_in_both(region, point, work);
 }
 
 /* The certified point nearest to w; of the domain, where that cuts. */
@@ -516,7 +485,9 @@ static inline int sf_nearest_hull(const sf_region *region, double *next, const d
         return SF_OK;
     }
     sf_minus(point, point, inside, d);
-    sf_draw_back(region, next, inside, point, work);
+    if (!sf_shorten(region, sf_settle_in_both, next, inside, point, work)) {
+        sf_copy(next, inside, d);
+    }
     return SF_OK;
 }
 
@@ -549,12 +520,9 @@ static inline unsigned sf_hull_alarms(const sf_rule *rule, const double *before,
 {
     const int d = SF_DIM(rule);
     const double noise = sf_hull_noise(rule), least = g - errors.value;
-    const double t = before[0] + 1.0 - age, *anchor = sf_anchor(before, d);
-    unsigned alarms = sf_far_alarm(rule, x, g + errors.value + noise);
-    if (s && sf_norm(s, d) > rule->G_g * (1 + 1e-12) + errors.slope) {
-        alarms |= SF_STEEP;
-    }
-    if (sf_first(before, d)[d] == HUGE_VAL) {
+    const double t = before[0] + 1.0 - age, *anchor = sf_kept(before, SF_ANCHOR, d);
+    unsigned alarms = sf_alarms_alone(rule, x, g + errors.value + noise, s, errors.slope);
+    if (sf_kept(before, SF_FIRST, d)[d] == HUGE_VAL) {
         return alarms;
     }
     sf_balls balls;

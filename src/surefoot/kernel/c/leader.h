@@ -313,11 +313,11 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
         }
         double share = squared / bend;
         int ends = -1;
-        for (int j = 0; j < m; j++) {
-            if (way[j] < 0.0 && mu[held[j]] / -way[j] <= share) {
-                share = mu[held[j]] / -way[j];
-                ends = j;
-            }
+        for (int j = 0; j < m; j++) { /* without a branch that nobody can foresee */
+            const double most = mu[held[j]] / -way[j];
+            const int is_less = way[j] < 0.0 && most <= share;
+            share = is_less ? most : share;
+            ends = is_less ? j : ends;
         }
         for (int j = 0; j < m; j++) {
             const double step = share * way[j];

@@ -312,10 +312,7 @@ static inline unsigned sf_length_alarms(const sf_rule *rule, const double *befor
     const int d = SF_DIM(rule);
     const double noise = sf_length_noise(rule), steep = sf_norm(s, d);
     const double t = before[SF_ROUNDS] + 1.0;
-    unsigned alarms = sf_far_alarm(rule, x, g + errors.value + noise);
-    if (steep > rule->G_g * (1 + 1e-12) + errors.slope) {
-        alarms |= SF_STEEP;
-    }
+    unsigned alarms = sf_alarms_alone(rule, x, g + errors.value + noise, s, errors.slope);
     if (before[SF_ROUNDS] == 0.0) {
         return alarms;
     }

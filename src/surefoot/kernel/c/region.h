@@ -52,7 +52,7 @@ typedef struct {
     int count, searched;
     const double *spot[SF_BALLS];
     double level[SF_BALLS], radius[SF_BALLS];
-    const double *ways;      /* in the scratch: from the last action to each centre */
+    double *ways;            /* in the scratch: from the last action to each centre */
     double apart[SF_BALLS];  /* the squared length of that */
     double inverse[SF_BALLS], less[SF_BALLS], slope[SF_BALLS], low[SF_BALLS], top[SF_BALLS];
 } sf_balls;
@@ -87,9 +87,41 @@ typedef struct {
     const double *level, *margin, *squared;
 } sf_region;
 
-/* How far an action may be longer than all feasible points before that is impossible. */
-static inline unsigned sf_far_alarm(const sf_rule *rule, const double *x, double upper)
+/* What is impossible by itself: a feasible action longer than all feasible points, or a slope. */
+static inline unsigned sf_alarms_alone(const sf_rule *rule, const double *x, double upper,
+                                       const double *s, double slope_error)
 {
-    const int far = upper <= 0 && sf_norm(x, SF_DIM(rule)) > rule->reach * (1 + 1e-12);
-    return far ? SF_FAR : 0;
+    const int d = SF_DIM(rule), far = upper <= 0 && sf_norm(x, d) > rule->reach * (1 + 1e-12);
+    const int steep = s && sf_norm(s, d) > rule->G_g * (1 + 1e-12) + slope_error;
+    return (far ? SF_FAR : 0) | (steep ? SF_STEEP : 0);
+}
+
+/* Whether a point, from x so far on a way, is certified once it was moved into the domain. */
+typedef int sf_settle_of(const sf_region *, double *point, const double *x, double share,
+                         const double *way, sf_work);
+
+/* The last point that is certified on the way from one that is; 0 where none is found. */
+static inline int sf_shorten(const sf_region *region, sf_settle_of *settle, double *best,
+                             const double *inside, const double *way, sf_work work)
+{
+    const int d = SF_DIM(region->rule);
+    double *point = sf_take(&work, d), low = 1.0, high = 1.0, part = 0x1p-44;
+    int good = 0;
+    /* Most often only a rounding is missing: from the far end, closest together at both. */
+    for (int k = 0; k < 73 && !good; k++) {
+        high = low;
+        low = k < 44 ? 1.0 - part : k < 72 ? part : 0.0;
+        part = k < 43 ? 2.0 * part : k == 43 ? 0.25 : 0.5 * part;
+        good = settle(region, best, inside, low, way, work);
+    }
+    for (int k = 0; k < 40 && good && high - low > 1e-15; k++) {
+        const double share = 0.5 * (low + high);
+        if (settle(region, point, inside, share, way, work)) {
+            sf_copy(best, point, d);
+            low = share;
+        } else {
+            high = share;
+        }
+    }
+    return good;
 }

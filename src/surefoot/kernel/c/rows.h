@@ -445,36 +445,6 @@ static inline void sf_cut_by_halfspaces(const sf_region *region, double *q, doub
     }
 }
 
-/* The last point that is certified on the way from one that is; 0 where none is found. */
-static inline int sf_shorten(const sf_region *region, double *best, const double *inside,
-                               const double *outside, sf_work work)
-{
-    const int d = SF_DIM(region->rule);
-    double *way = sf_take(&work, d), *point = sf_take(&work, d);
-    double low = 1.0, high = 1.0, part = 0x1p-44;
-    int good = 0;
-    sf_minus(way, outside, inside, d);
-    for (int k = 0; k < 73 && !good; k++) { /* shares closest together at both ends of the way */
-        high = low;
-        low = k < 44 ? 1.0 - part : k < 72 ? part : 0.0;
-        part = k < 43 ? 2.0 * part : k == 43 ? 0.25 : 0.5 * part;
-        good = sf_settle(region, best, inside, low, way, work);
-    }
-    for (int k = 0; k < 40 && good; k++) {
-        const double share = 0.5 * (low + high);
-        if (sf_settle(region, point, inside, share, way, work)) {
-            sf_copy(best, point, d);
-            low = share;
-        } else {
-            high = share;
-        }
-        if (high - low <= 1e-15) {
-            break;
-        }
-    }
-    return good;
-}
-
 /* A certified point of the domain near the last action, or on the way to the anchor. */
 static inline int sf_find_inside(const sf_region *region, double *point, const double *up,
                                  sf_work work)
@@ -503,8 +473,9 @@ static inline int sf_find_inside(const sf_region *region, double *point, const d
     if (sf_curved_contains(region, end, work)) {
         return 1;
     }
+    sf_minus(end, end, seen.anchor, d);
     return sf_curved_contains(region, seen.anchor, work)
-           && sf_shorten(region, point, seen.anchor, end, work);
+           && sf_shorten(region, sf_settle, point, seen.anchor, end, work);
 }
 
 /* The nearest point of rows and domain, or where a step is cut off, with multipliers. */
@@ -539,11 +510,11 @@ static inline int sf_find_in_rows(const sf_region *region, sf_found *found, cons
     }
     if (!good) {
         double *inside = sf_take(&work, d);
-        sf_copy(v, found->point, d);
         if (!sf_find_inside(region, inside, up, work)) {
             return SF_EMPTY;
         }
-        if (!sf_shorten(region, found->point, inside, v, work)) {
+        sf_minus(v, found->point, inside, d);
+        if (!sf_shorten(region, sf_settle, found->point, inside, v, work)) {
             sf_copy(found->point, inside, d);
         }
     }

@@ -215,20 +215,11 @@ static inline void sf_add_up(double *restrict out, const double *rows, int n,
 
 static inline int sf_all_finite(const double *a, int n)
 {
-    double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}, none = 0.0;
-    int i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; k++) {
-            lane[k] += 0.0 * a[i + k]; /* NaN if an entry is not finite */
-        }
+    int finite = 1;
+    for (int i = 0; i < n; i++) {
+        finite &= fabs(a[i]) <= DBL_MAX;
     }
-    for (; i < n; i++) {
-        none += 0.0 * a[i];
-    }
-    for (int k = 0; k < 8; k++) {
-        none += lane[k];
-    }
-    return none == 0.0;
+    return finite;
 }
 
 static inline void sf_copy(double *to, const double *from, int n)
