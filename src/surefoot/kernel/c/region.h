@@ -112,11 +112,11 @@ static inline int sf_shorten(const sf_region *region, sf_settle_of *settle, doub
         high = low;
         low = k < 44 ? 1.0 - part : k < 72 ? part : 0.0;
         part = k < 43 ? 2.0 * part : k == 43 ? 0.25 : 0.5 * part;
-        good = settle(region, best, inside, low, way, work);
+        good = (*settle)(region, best, inside, low, way, work);
     }
     for (int k = 0; k < 40 && good && high - low > 1e-15; k++) {
         const double share = 0.5 * (low + high);
-        if (settle(region, point, inside, share, way, work)) {
+        if ((*settle)(region, point, inside, share, way, work)) {
             sf_copy(best, point, d);
             low = share;
         } else {
