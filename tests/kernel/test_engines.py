@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Feedback, LeaderFollower, kernel
-from surefoot.algorithms import CertifiedPFS, Delayed
+from surefoot.algorithms import CertifiedPFS, Delayed, compiled
 from surefoot.algorithms.compiled import KernelState, step_in_place
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.plain import encode
@@ -54,6 +54,24 @@ def test_a_block_steps_in_place_as_the_pure_step_does(name):
         assert step_in_place(rule, block, told, out)
         np.testing.assert_array_equal(block, state.block)
         assert out[0] == info.bound
+
+
+@pytest.mark.parametrize("name", [name for name in players(2) if name.startswith("leader")])
+def test_what_a_block_has_beyond_its_cuts_is_never_read(name, monkeypatch):
+    monkeypatch.setattr(compiled, "LONG", 0)
+    player = players(2)[name]
+    limit, state, shorter = Limit(player, 2), player.init(np.zeros(2)), 0
+    for t in range(80):
+        told = limit.told(t, state.x)
+        state, _ = player.step(state, told)
+        rule, block = state.rule, state.block.copy()
+        used = rule.size - (rule.cuts - int(block[rule.learner + 5])) * rule.d
+        block[used:] = np.nan
+        one, other = (player.step(known, told) for known in (state, KernelState(rule, block)))
+        assert same(tuple(one[0]), tuple(other[0]))
+        assert (one[1].certificate, one[1].note) == (other[1].certificate, other[1].note)
+        shorter += used < rule.size
+    assert shorter > 0
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Certified pairs in the kernel: how their constants and states are written as C has them.
 
 A pair that the kernel has is *compiled* once per dimension: its constants become a rule of
-``kernel/c/surefoot.h``, its state a flat block of doubles. :meth:`Compiled.step` is the pure step,
+``kernel/c/surefoot.h``, its state a flat block of doubles. :meth:`Rule.step` is the pure step,
 which copies the block; :func:`step_in_place` changes it. Where the kernel does not have the pair,
 the form of what was told, or refuses the round, the caller lets Python play, from the same state:
 so there is one place that makes sentences, and an engine may change in the middle of a run.
@@ -24,6 +24,7 @@ from surefoot.algorithms.certified_dual_averaging import (
 from surefoot.algorithms.cuts import Cuts
 from surefoot.algorithms.descent import Descent, DescentNote, DescentState
 from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
+from surefoot.algorithms.observers import CutCost
 from surefoot.algorithms.trust import Trust
 from surefoot.core.plain import Packed
 from surefoot.core.points import bounded_diameter
@@ -64,6 +65,8 @@ VECTORS = ("centre", "lower", "upper", "middle", "beta")
 PULL = 8
 OUT = 25
 """The numbers of an info, before its vectors."""
+LONG = 4_000
+"""Doubles of a block that is copied no further than it is used."""
 
 
 # --- constants ------------------------------------------------------------------------------------
@@ -194,10 +197,20 @@ class Rule:
     def __reduce__(self) -> Any:
         return make_rule, (self.player, self.d)
 
+    def step(self, state: Any, told: Feedback) -> tuple[Any, Any] | None:
+        """Return the state after a round, and what the step knew; None where Python plays it."""
+        block, out = self.block_of(state), np.empty(self.out)
+        if block is None or not step_in_place(self, block, told, out):
+            return None
+        if not out[3]:  # nothing was read yet
+            return state, Info(state.x, wish=state.x)
+        after = KernelState(self, block)
+        return after, KernelInfo(state, after, told, out)
+
     def block_of(self, state: Any) -> Array | None:
         """Return a state as a block of its own; None where it has what the kernel has not."""
         if type(state) is KernelState and state.rule.layout == self.layout:
-            return state.block.copy()
+            return self._copy(state.block)
         memory = state.memory
         is_one_row = self.layout[1] == KNOWLEDGE[Curvature]
         if is_one_row and memory.slope_error:
@@ -205,6 +218,15 @@ class Rule:
         parts = [state.x, *_memory_parts(memory), *self._learner_parts(state.learner)]
         flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
         return np.pad(flat, (0, self.size - len(flat)))
+
+    def _copy(self, block: Array) -> Array:
+        """Return a copy of a block; of a long one, without the normals that it has no cuts for."""
+        if self.size < LONG or not self.cuts:
+            return block.copy()
+        used = self.size - (self.cuts - int(block[self.learner + 5])) * self.d
+        copy = np.empty(self.size)
+        copy[:used] = block[:used]
+        return copy
 
     def _learner_parts(self, learner: Any) -> list[ArrayLike]:
         """Return what was learnt, in the order of a block; :meth:`learner_of` reads it."""
@@ -414,24 +436,31 @@ class KernelInfo:
     @property
     def note(self) -> Any:
         """What the rule's own bound on the regret wants to know of the step."""
-        numbers, player, d = self._numbers, self._rule.player, self._rule.d
-        if isinstance(player.proposer, Leader):
-            lags = numbers[21 : 21 + self._rule.leaders]
-            return LeaderNote(numbers[14], lags, *numbers[15:20])
-        note = numbers[14:20]
-        if isinstance(player.proposer, Proposals):
+        rule, numbers = self._rule, self._numbers
+        if rule.layout[0] == PROPOSERS[Leader]:
+            return LeaderNote(numbers[14], numbers[21 : 21 + rule.leaders], *numbers[15:20])
+        proposer, knowledge, d, *_ = rule.layout
+        if proposer == PROPOSERS[Proposals]:
             return None
-        grad, at = self._told.cost_gradient, OUT + 2 * d
-        weights, radius = self.out[at : at + self._rule.rows], player.proposer.radius
-        held = weights if isinstance(player.knowledge, CurvatureRows) else float(weights[0])
+        grad = self._told.cost_gradient
+        at, radius = OUT + 2 * d, rule.player.proposer.radius
+        weights = self.out[at : at + rule.rows]
+        held = weights if knowledge == KNOWLEDGE[CurvatureRows] else float(weights[0])
         found = Projection(self.out[OUT + d : at], held, numbers[20])
-        if isinstance(player.proposer, Averaging):
-            kept = self.out[at + self._rule.rows :]
+        if proposer == PROPOSERS[Averaging]:
+            kept = self.out[at + rule.rows :]
             grad = np.zeros(d) if grad is None else grad
             point = self._before.learner.points[0]
-            return AveragingNote(self._at, grad, radius, point, note[1], kept, note[2], found)
-        moved = DescentNote(note[0], note[1], self.wish, bool(note[2]), radius, found)
-        return None if grad is None else moved
+            return AveragingNote(
+                self._at, grad, radius, point, numbers[15], kept, numbers[16], found
+            )
+        if grad is None:
+            return None
+        cost = None
+        if knowledge == KNOWLEDGE[CertifiedLength]:
+            cost = CutCost(numbers[12], -0.5 * numbers[17])
+        moves = bool(numbers[16])
+        return DescentNote(numbers[14], numbers[15], self.wish, moves, radius, found, cost)
 
     @property
     def certificate(self) -> Any:
@@ -504,23 +533,25 @@ class Compiled:
     def step(self, player: Certified, state: Any, told: Feedback) -> tuple[Any, Any] | None:
         """Return the state after a round, and what the step knew; None where Python plays it."""
         rule = self.rule(player, state.x)
-        if rule is None or not isinstance(told, Feedback):
-            return None
-        block, out = rule.block_of(state), np.empty(rule.out)
-        if block is None or not step_in_place(rule, block, told, out):
-            return None
-        if not out[3]:  # nothing was read yet
-            return state, Info(state.x, wish=state.x)
-        after = KernelState(rule, block)
-        return after, KernelInfo(state, after, told, out)
+        return rule.step(state, told) if rule is not None and isinstance(told, Feedback) else None
 
 
 def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
     """Step a block in place; return whether the kernel did, and nothing has changed if not."""
-    grad, g, s, _, value_error, slope_error, action, age, proposal, within, *_ = told
-    extension = kernel.compiled()
-    if within is not None or extension is None or not isinstance(age, int):
+    extension, age = kernel.compiled(), told.age
+    if told.within is not None or extension is None or not isinstance(age, int):
         return False
-    parts = (proposal, action, value_error, slope_error, float(age) if age else None, out)
-    status: int = extension.step(rule.handle, block, grad, g, s, *parts)
+    status: int = extension.step(
+        rule.handle,
+        block,
+        told.cost_gradient,
+        told.constraint_value,
+        told.constraint_subgradient,
+        told.proposal,
+        told.action,
+        told.value_error,
+        told.slope_error,
+        float(age) if age else None,
+        out,
+    )
     return status == 0

@@ -10,7 +10,7 @@ step to :math:`y_t` off.
 """
 
 from surefoot.algorithms.certified import Proposer, Wish
-from surefoot.algorithms.observers import ObservedRegret
+from surefoot.algorithms.observers import CutCost, ObservedRegret
 from surefoot.algorithms.toolkit import *
 
 _ROOT_2 = math.sqrt(2.0)
@@ -38,6 +38,7 @@ class DescentNote(NamedTuple):
         moves: whether there was a step to take.
         radius: R.
         found: where it was cut off, with the multipliers that the region has for it.
+        cost: what the cut costs, where that is known without asking the region again.
     """
 
     size: Number
@@ -46,6 +47,7 @@ class DescentNote(NamedTuple):
     moves: Any
     radius: Number
     found: regions.Projection
+    cost: CutCost | None = None
 
 
 class Descent(Proposer):

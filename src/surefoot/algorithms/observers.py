@@ -12,7 +12,7 @@ from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Info
 from surefoot.regions import LengthRegion
 
-__all__ = ["LeaderRegret", "ObservedRegret"]
+__all__ = ["CutCost", "LeaderRegret", "ObservedRegret"]
 
 
 class ObservedRegret(NamedTuple):
@@ -53,21 +53,19 @@ class ObservedRegret(NamedTuple):
 
     def after(self, info: Info) -> ObservedRegret:
         """Return the sums with one more round, from what its step knew."""
-        note, region = info.note, info.region
+        note = info.note
         if note is None:
             return self
         size, inverse, R = float(note.size), float(note.inverse_eta), float(note.radius)
         if not note.moves:
             return self._replace(stayed=self.stayed + size)
-        rho, tightened = 0.0, self.tightened
-        if isinstance(region.base, LengthRegion):
-            rho = region.base.memory.rho
-            tightened += 2 * R * (self.rho - rho) * self.inverse_eta
+        rho, price = note.cost or _find_cost(note, info.region, info.x, R)
+        tightened = self.tightened + 2 * R * (self.rho - rho) * self.inverse_eta
         if not inverse > 0 or not (size > 0 or self.inverse_eta > 0):
             return self._replace(tightened=tightened, rho=rho)
         return ObservedRegret(
             self.steps + size * size / inverse,
-            self.cuts + _price(note, region, info.x, R) * inverse,
+            self.cuts + price * inverse,
             tightened + rho * size,
             self.stayed,
             rho,
@@ -89,13 +87,26 @@ class ObservedRegret(NamedTuple):
         return float(first + 0.5 * self.steps + self.cuts + tightened + 2 * R * self.stayed)
 
 
-def _price(note: Any, region: Any, x: Array, R: float) -> float:
-    """Return C: what a cut costs."""
+class CutCost(NamedTuple):
+    r"""What the cut of a step costs in :class:`ObservedRegret`.
+
+    Attributes:
+        rho: :math:`\rho_t`; 0 where nothing is tightened.
+        price: :math:`C_t`.
+    """
+
+    rho: float
+    price: float
+
+
+def _find_cost(note: Any, region: Any, x: Array, R: float) -> CutCost:
     if isinstance(region.base, LengthRegion):
         p = region.base.cut_by_half_space(note.wanted)
-        return -0.5 * float(sum(dot(way, way) for way in (note.wanted - p, p - x)))
+        moved = sum(dot(way, way) for way in (note.wanted - p, p - x))
+        return CutCost(region.base.memory.rho, -0.5 * float(moved))
     d = float(note.found.drawn) + float(norm(x - note.found.point))
-    return float(region.base.price(note.wanted, note.found.weights)) + 0.5 * d * (4 * R + d)
+    price = float(region.base.price(note.wanted, note.found.weights)) + 0.5 * d * (4 * R + d)
+    return CutCost(0.0, price)
 
 
 class LeaderRegret(NamedTuple):

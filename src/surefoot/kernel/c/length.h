@@ -280,6 +280,24 @@ static inline int sf_nearest_length(const sf_region *region, double *next, const
     return sf_project_domain(rule, next);
 }
 
+/* How far a step to w was moved: the squares of the way to the half-space and of that to next. */
+static inline double sf_moved_length(const sf_region *region, const double *w, const double *next)
+{
+    const int d = SF_DIM(region->rule);
+    const double *seen = region->memory, *x = sf_part(seen, SF_LENGTH_X, d);
+    const double *s = sf_part(seen, SF_LENGTH_S, d), squared = sf_dot(s, s, d);
+    double excess = seen[SF_LEVEL] + seen[SF_RHO] - region->noise, moved = 0.0;
+    for (int i = 0; i < d; i++) {
+        excess += s[i] * (w[i] - x[i]);
+    }
+    const double off = squared > 0 ? sf_max(excess, 0.0) / squared : 0.0;
+    for (int i = 0; i < d; i++) {
+        const double way = w[i] - off * s[i] - next[i];
+        moved += way * way;
+    }
+    return moved + off * off * squared;
+}
+
 /* The certificate: g of the next action is at most G_g (|x - q| + B + e) - rho. */
 static inline void sf_certify_length(const sf_region *region, const double *next, sf_info *info)
 {

@@ -221,6 +221,7 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
         info->alarms = g ? sf_hull_alarms(rule, old, x, *g, s, errors, age, work) : 0;
     } else if (kind == SF_LENGTH) {
         sf_certify_length(&region, state, info);
+        info->note[3] = sf_moved_length(&region, wanted, state);
         info->alarms = g ? sf_length_alarms(rule, old, after, x, *g, s, errors, age) : 0;
     } else {
         sf_certify_curved(&region, state, info, work);
