@@ -162,11 +162,7 @@ class Keeper:
             s: one subgradient there; one per row where rows are apart. None for none.
             value_error: a bound on the error of g, where it is an estimate.
         """
-        g, s = np.asarray(g), None if s is None else np.asarray(s)
-        check_precision(self.filter.errors, constraint_value=g, constraint_subgradient=s)
-        wanted, g = flat(proposal), np.array(g, dtype=np.float64)
-        s = None if s is None else np.array(s, dtype=np.float64)
-        margin = self.margin
+        wanted, (g, s), margin = flat(proposal), self.read(g, s), self.margin
         if self.length > 0:
             first = not np.any(margin)
             margin = np.maximum(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
@@ -180,6 +176,16 @@ class Keeper:
         played = flat(state.x.astype(self.dtype))
         self.state, self.margin, self.played = state, margin, freeze(played)
         return info
+
+    def read(self, g: Array, s: Array | None) -> tuple[Array, Array | None]:
+        """Return what was measured as float64 numbers of their own; refuse what is no reading."""
+        given = {"constraint_value": g, "constraint_subgradient": s}
+        told = {name: np.array(part) for name, part in given.items() if part is not None}
+        check_precision(self.filter.errors, **told)
+        for name, part in told.items():
+            checks.refuse_unfinite(part, name)
+        value, *slope = (part.astype(np.float64) for part in told.values())
+        return value, slope[0] if slope else None
 
     def action(self) -> Array:
         """Return a copy of what is to be played, in the host's type."""
@@ -211,9 +217,7 @@ class Keeper:
 def check_filter(filter: object) -> None:  # noqa: A002
     """Raise unless it takes proposals."""
     if not isinstance(filter, Certified) or not filter.needs.proposals:
-        raise InvalidValueError(
-            f"filter must be a SafetyFilter, a RegionFilter or the like, got {filter!r}"
-        )
+        raise checks.invalid("filter", "a SafetyFilter, a RegionFilter or the like", filter)
 
 
 def flat(values: ArrayLike) -> Array:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, SupportsFloat, TypeAlias
 
 import numpy as np
 
-from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, check_precision, flat
+from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, flat
 from surefoot.algorithms import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
@@ -197,20 +197,15 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     def _check(self, played: Array, g: Array, s: Array | None) -> tuple[Array, Array | None]:
         """Return what was read as float64 numbers; refuse what is no reading."""
-        told = {"constraint_value": g, "constraint_subgradient": s}
-        check_precision(self._filter.errors, **told)
-        for name, part in told.items():
-            if part is not None and not np.isfinite(part).all():
-                raise InvalidValueError(f"{name} must be finite, got {part!r}")
+        value, slope = self._keeper.read(g, s)
         if s is None and not isinstance(self._filter.knowledge, LipschitzHull):
             raise InvalidValueError(
                 "constraint_subgradient must be given: only "
                 "RegionFilter(knowledge=LipschitzHull(...)) certifies by values alone, got None"
             )
-        slope = None if s is None else np.array(s, dtype=np.float64)
         if slope is not None and slope.size == played.size:
             slope = slope.reshape(-1)
-        return np.array(g, dtype=np.float64), slope
+        return value, slope
 
     @property
     def guarantee(self) -> str:

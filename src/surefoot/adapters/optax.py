@@ -134,9 +134,8 @@ def _step(
 ) -> tuple[Array, Array]:
     """Return the numbers of the next step, and the way from x to what is certified."""
     x, way, g, s = (np.asarray(part, dtype=np.float64) for part in parts)
-    names = ("params", "updates", "constraint_value", "constraint_grad")
-    for name, part in zip(names, (x, way, g, s), strict=True):
-        checks.refuse_unfinite(part, name)
+    checks.refuse_unfinite(x, "params")
+    checks.refuse_unfinite(way, "updates")
     keeper = copy(form)
     keeper.load(np.ascontiguousarray(halves, dtype=np.uint32).view(np.float64))
     keeper.length, keeper.played = length, x

@@ -80,9 +80,7 @@ class Limits:
         table = net.sgen
         self.sgens: list[int] = list(table.index[table.in_service] if sgens is None else sgens)
         if not self.sgens or not set(self.sgens) <= set(table.index):
-            raise InvalidValueError(
-                f"sgens must be static generators of the network, got {self.sgens}"
-            )
+            raise checks.invalid("sgens", "static generators of the network", self.sgens)
         if not np.isfinite(table.sn_mva.loc[self.sgens]).all():
             raise InvalidValueError("sn_mva must be given for every generator, got nan")
         self.voltage_unit: float = float(voltage_unit)

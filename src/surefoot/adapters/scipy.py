@@ -67,10 +67,8 @@ def from_scipy(
         elif isinstance(one, _optimize.NonlinearConstraint):
             parts += _functions(one, bound, beta)
         else:
-            raise InvalidValueError(
-                "constraints must be Bounds, LinearConstraint or NonlinearConstraint of "
-                f"scipy.optimize, got {one!r}"
-            )
+            rule = "Bounds, LinearConstraint or NonlinearConstraint of scipy.optimize"
+            raise checks.invalid("constraints", rule, one)
     if not parts:
         raise InvalidValueError("constraints must have a finite limit, got none")
     return parts[0] if len(parts) == 1 else max_of(*parts)
@@ -104,9 +102,7 @@ def _functions(
 ) -> list[Constraint]:
     """Return each function with a limit as a constraint; all are called once per action."""
     if not callable(one.jac):
-        raise InvalidValueError(
-            f"jac must be a function: differences are no subgradients, got {one.jac!r}"
-        )
+        raise checks.invalid("jac", "a function: differences are no subgradients", one.jac)
     checks.function(fun=one.fun)
     size = max(np.size(one.lb), np.size(one.ub))
     last: dict[bytes, tuple[Array, Array]] = {}

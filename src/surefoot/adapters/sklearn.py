@@ -21,6 +21,7 @@ import numpy as np
 from surefoot.adapters._keeper import OnContradiction, all_or_nothing
 from surefoot.adapters._linear import Weights, ball_of, logistic_slope, sigmoid
 from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower
+from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.points import dimension_of
@@ -78,10 +79,8 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
                 self.n_iter_ = passes
             self._weights: Weights = copy(self._weights)  # the one before stays as it is
             Z = np.column_stack([rows, np.ones(len(rows))]) if self.fit_intercept else rows
-            targets, random = (
-                self._read_targets(labels),
-                _utils.check_random_state(self.random_state),
-            )
+            targets = self._read_targets(labels)
+            random = _utils.check_random_state(self.random_state)
             for _ in range(max(passes, 1)):
                 order = random.permutation(len(Z)) if passes else np.arange(len(Z))
                 self._play(Z[order], targets[order])
@@ -117,9 +116,7 @@ def make_rule(constraint: Constraint | None, size: int, radius: float) -> tuple[
     By the curvature of the constraint where that is known, else by its slope.
     """
     if constraint is not None and not isinstance(constraint, Constraint):
-        raise InvalidValueError(
-            f"constraint must be one of surefoot.problems.constraints, got {constraint!r}"
-        )
+        raise checks.invalid("constraint", "one of surefoot.problems.constraints", constraint)
     known = dimension_of(constraint)
     if known not in (None, size):
         raise InvalidValueError(f"constraint.dimension must be {size}, one per weight, got {known}")

@@ -26,6 +26,7 @@ from surefoot.adapters._keeper import (
     check_precision,
 )
 from surefoot.algorithms import Certified
+from surefoot.core import checks
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, ArrayLike, Certificate, Info
@@ -155,9 +156,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         if wanted == 1 or given is None:
             return [given] * wanted
         if not isinstance(given, (list, tuple)) or len(given) != wanted:
-            raise InvalidValueError(
-                f"{name} must be a sequence of {wanted}, one per filter, got {given!r}"
-            )
+            raise checks.invalid(name, f"a sequence of {wanted}, one per filter", given)
         return list(given)
 
     def restart(self) -> None:
@@ -253,10 +252,8 @@ class _Block:
                 check_precision(errors, constraint_value=value, constraint_subgradient=gradient)
                 return _plain(value), _plain(gradient)
             if not isinstance(limit, _torch.Tensor) or limit.ndim > 1:
-                raise InvalidValueError(
-                    "constraint must be one number or one per row, as a tensor, or a pair of value "
-                    f"and gradient, got {limit!r}"
-                )
+                rule = "one number or one per row, as a tensor, or a pair of value and gradient"
+                raise checks.invalid("constraint", rule, limit)
             if not limit.requires_grad:
                 raise InvalidValueError(
                     "constraint must depend on the limited parameters, got a constant"

@@ -372,13 +372,14 @@ def to_action(x: Array, name: str = "x1") -> Array:
         x = to_array(x, name)
     if len(x.shape) not in (1, 2) or 0 in x.shape:
         raise invalid(f"{name}.shape", "(d,) or (B, d) with no empty axis", tuple(x.shape))
-    x = _to_float64(x, name)
+    x = upcast(x, name)
     if is_concrete(x):
         refuse_unfinite(to_numpy(x), name)
     return copy_of(x)
 
 
-def _to_float64(x: Array, name: str) -> Array:
+def upcast(x: Array, name: str) -> Array:
+    """Return numbers as float64; of float32 it is said, the first time."""
     global _said_precision
     xp, given = namespace(x), str(x.dtype)
     if x.dtype == xp.float64:
