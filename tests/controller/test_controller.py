@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from surefoot import OGD, PFS, Ball, Controller, Feedback, play, problems
+from surefoot import OGD, PFS, Ball, Controller, Feedback, kernel, play, problems
 from surefoot.algorithms import (
     DPP,
     CertifiedPFS,
@@ -582,7 +582,12 @@ def test_norms_at_their_limits_contradict_nothing():
 
 
 @pytest.mark.parametrize("journal", [None, "journal.jsonl"])
-def test_a_tell_is_one_step_and_one_region_and_explaining_none(journal, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("engine", "regions"), [("python", 7), ("kernel", 0)])
+def test_a_tell_is_at_most_one_region_and_explaining_none(
+    engine, regions, journal, tmp_path, monkeypatch
+):
+    if engine not in kernel.engines():
+        pytest.skip("the kernel was not built")
     player, calls = PLAYERS["certified"], []
     real = CertifiedLength.region
 
@@ -591,11 +596,11 @@ def test_a_tell_is_one_step_and_one_region_and_explaining_none(journal, tmp_path
         return real(self, *args)
 
     path = journal and tmp_path / journal
-    with Controller(player, START, journal=path) as controller:
+    with kernel.engine(engine), Controller(player, START, journal=path) as controller:
         monkeypatch.setattr(CertifiedLength, "region", counted)
         drive(controller, player, 7)
         controller.explain()
-    assert len(calls) == 7
+    assert len(calls) == regions
 
 
 def test_a_filter_is_refused_as_a_player_of_a_game_in_one_sentence():

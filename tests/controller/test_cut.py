@@ -61,9 +61,17 @@ def check(path, least, files):
     assert again.rounds == found.rounds + 1
 
 
+def chain(files):
+    """The files that the run has come to; one beyond them is not a part of it yet."""
+    names = ["run.jsonl"]
+    while b'{"kind":"continued"' in files[names[-1]]:
+        names.append(f"run.jsonl.{len(names) + 1}")
+    return [name for name in names if files.get(name)]
+
+
 def flipped(folder, acked, files, rng):
     """One bit more: refused and unchanged, or only the end of the last line is gone, and said."""
-    name = str(rng.choice([n for n in sorted(files) if n.startswith("run.jsonl") and files[n]]))
+    name = str(rng.choice(chain(files)))
     data = bytearray(files[name])
     used = np.flatnonzero(np.frombuffer(data, np.uint8))
     data[int(rng.choice(used))] ^= 1 << int(rng.integers(8))

@@ -841,14 +841,16 @@ def test_a_round_is_one_write_and_one_sync_and_asking_none(path, monkeypatch):
             calls.clear()
 
 
-def test_one_file_is_open_for_a_controller(path):
+def test_one_file_is_open_for_a_controller_and_the_first_that_is_locked(path):
     folder = Path("/proc/self/fd")
     if not folder.is_dir():
         pytest.skip("needs /proc")
     before = len(list(folder.iterdir()))
     with Controller(PLAYERS["certified"], START, journal=path, rotate=3) as controller:
-        drive(controller, PLAYERS["certified"], 8)
+        drive(controller, PLAYERS["certified"], 3)
         assert len(list(folder.iterdir())) == before + 1
+        drive(controller, PLAYERS["certified"], 5, first=4)
+        assert len(list(folder.iterdir())) == before + 2
     assert len(list(folder.iterdir())) == before
 
 

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-__all__ = ["Alarm", "AlarmKind", "OnAlarm", "sound"]
+__all__ = ["Alarm", "OnAlarm", "sound"]
 
 LOGGER = logging.getLogger("surefoot")
 LOGGER.addHandler(logging.NullHandler())
 
-AlarmKind: TypeAlias = Literal[
-    "contradiction",
-    "refused",
-    "outside",
-    "deviation",
-    "missing",
-    "visit",
-    "order",
-    "journal",
-    "hint",
-]
-
-LEVELS: dict[AlarmKind, int] = {
+LEVELS = {
     "contradiction": logging.ERROR,
     "refused": logging.CRITICAL,
     "outside": logging.ERROR,
@@ -34,7 +22,7 @@ LEVELS: dict[AlarmKind, int] = {
     "journal": logging.WARNING,
     "hint": logging.WARNING,
 }
-"""How loud each kind is. A contradiction that only the regret bound rests on is a warning."""
+"""The kinds, and how loud they are. One that only the regret bound contradicts is a warning."""
 
 
 class Alarm(NamedTuple):
@@ -52,12 +40,12 @@ class Alarm(NamedTuple):
     """
 
     round: int
-    kind: AlarmKind
+    kind: str
     sentence: str
     level: int
 
     @classmethod
-    def of(cls, t: int, kind: AlarmKind, sentence: str, level: int | None = None) -> Alarm:
+    def of(cls, t: int, kind: str, sentence: str, level: int | None = None) -> Alarm:
         """Return an alarm, as loud as its kind unless told otherwise."""
         return cls(t, kind, sentence, LEVELS[kind] if level is None else level)
 

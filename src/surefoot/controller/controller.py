@@ -6,24 +6,18 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from surefoot.algorithms import Guarantee, PremiseWarning, Reaction, unpack
+from surefoot.controller import records
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.decide import announce, decide, obey
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, bytes_in, now
 from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
-from surefoot.controller.records import (
-    describe_round,
-    encode_loop,
-    header_of,
-    next_action,
-    player_of,
-)
-from surefoot.controller.replaying import Shadow, restore
+from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.plain import PlainTable, encode
-from surefoot.core.types import Array, ArrayLike, Region, State
+from surefoot.core.types import Array, ArrayLike, Feedback, Region, State
 
 __all__ = ["Controller", "JournalWarning", "Live"]
 
@@ -65,8 +59,8 @@ class Live:
         every = checks.positive_int(durable_every, "durable_every")
         run, state, _ = self._now
         if path is not None:
-            header = self._header(run, state) | {"rotate": rotate, "durable_every": every}
-            self._journal, at = Journal.create(path, header)
+            header = records.header_of(run, rotate=rotate, durable_every=every)
+            self._journal, at = Journal.create(path, header | self._encode(run, state))
             self._now = (run, state, at)
 
     @property
@@ -95,45 +89,35 @@ class Live:
             f"ask for the action of round {t} first"
         )
 
-    def _header(self, run: Run, state: Any) -> PlainTable:
-        """Return the first line of a file that begins with a state."""
+    def _encode(self, run: Run, state: Any) -> PlainTable:
+        """Return a state as plain data, from which opening a journal goes on."""
         raise NotImplementedError
 
-    def _snapshot(self, run: Run, state: Any) -> PlainTable:
-        """Return the line from which opening a journal replays."""
-        raise NotImplementedError
+    def _write(self, kind: str, what: Mapping[str, Any]) -> Position | None:
+        """Write what happens in a round, or between two.
 
-    def _write_round(self, record: Mapping[str, Any]) -> Position | None:
-        """Write a round, in a new file or after a snapshot where it is time for that.
-
-        A round that was refused comes after neither, nor one whose words need what the last step
-        knew.
+        A round comes in a new file, or after a snapshot, where it is time for that; but not one
+        whose words need what the last step knew.
         """
         (run, state, at), journal = self._now, self._journal
         if journal is None or at is None:
             return None
-        records, is_usual = [record], record["kind"] == "round" and "played" not in record
+        is_usual = kind == "round" and "played" not in what
         if is_usual and journal.is_full(at):
             writing = {"rotate": journal.rotate, "durable_every": journal.durable_every}
-            header = self._header(run, state) | writing | {"rounds": state.round - 1}
-            at = journal.turn_over(at, header)
+            header = records.header_of(run, **writing, rounds=state.round - 1)
+            at = journal.turn_over(at, header | self._encode(run, state))
         elif is_usual and at.since >= at.least:
-            records.insert(0, self._snapshot(run, state))
-        return journal.append(at, records, durable=record["kind"] == "refused")
-
-    def _write(self, kind: str, **what: object) -> Position | None:
-        """Write what happens between two rounds."""
-        _, state, at = self._now
-        if self._journal is None or at is None:
-            return None
+            snapshot = {"kind": "snapshot", "round": state.round, **self._encode(run, state)}
+            at = journal.append(at, snapshot, durable=False)
         record = {"kind": kind, "round": state.round, "time": now(), **what}
-        return self._journal.append(at, [record])
+        return journal.append(at, record, durable=kind != "round")
 
     def _say_opened(self, kind: str, sentence: str, *, loud: bool = True, **what: object) -> None:
         """Say what was found at the end of a journal: in it, too."""
         run, state, _ = self._now
         assert self._journal is not None
-        self._now = (run, state, self._write(kind, **what, sentence=sentence))
+        self._now = (run, state, self._write(kind, what | {"sentence": sentence}))
         sentence = f"{self._journal.name}: {sentence}"
         sound([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
         if loud:
@@ -145,6 +129,7 @@ class Live:
         """Go on from the end of a journal."""
         self._set_up(*end[:2], on_alarm)
         self._journal, self._now = journal, end
+        journal.go_to(end[2].part)
         if reader.torn:
             t = self.round
             words = f"round {t} was being written; {t - 1} is the last certain round"
@@ -271,18 +256,23 @@ class Controller(Live):
         mine = None if player is None else unpack(player)
         with Journal.opening(path) as (journal, reader):
             shadow, self = restore(reader, given, at_least), cls.__new__(cls)
-            if mine is not None:
-                _check_same(reader.name, shadow, mine)
+            if mine is not None and (other := _difference(shadow.run, mine)):
+                # It may be the player that it began with.
+                first = records.run_from(reader, reader.header, given, reader.size)
+                if _difference(first, mine):
+                    raise InvalidValueError(
+                        f"{reader.name} is that of {other}: name that player, or another journal"
+                    )
             run = shadow.run.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
             loop = shadow.loop
             self._go_on(journal, reader, (run, loop, shadow.at), on_alarm)
             if shadow.engine != run.engine:
                 words = f"steps are taken by {run.engine} from round {loop.round} on, and were by"
-                more: PlainTable = {"engine": run.engine, "loop": encode_loop(loop)}
+                more: PlainTable = {"engine": run.engine, "loop": records.encode_loop(loop)}
                 self._say_opened("engine", f"{words} {shadow.engine}", loud=False, **more)
             elif shadow.is_rebuilt:
                 words = f"the last rounds up to {loop.round - 1} were derived again, with other"
-                self._say_opened("rebuilt", f"{words} last bits", loop=encode_loop(loop))
+                self._say_opened("rebuilt", f"{words} last bits", loop=records.encode_loop(loop))
         return self
 
     @classmethod
@@ -360,8 +350,9 @@ class Controller(Live):
         Warns where this round was told and refused, by a contradiction or because drift leaves no
         action certified: it is not proved then.
         """
-        loop = self._now[1]
-        self._check_context(loop)
+        run, loop, _ = self._now
+        if run.in_contexts:
+            self._check_context(loop)
         if loop.refused:
             warn_caller(
                 f"{loop.refused[0].sentence}; that round was refused, and its action, which is "
@@ -422,12 +413,12 @@ class Controller(Live):
                 drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
-        told = locals()
-        del told["self"]
+        read = (cost_gradient, constraint_value, constraint_subgradient, cost_value, value_error)
+        told = Feedback(*read, None, action, 0, proposal, within, None, hint, context)
         with self._lock:  # of two threads that tell one round, one is refused
             run, loop, at = self._now
             self._check_asked()
-            seen = read_feedback(run, loop.state, told)
+            seen = read_feedback(run, loop.state, told, missing=missing, drift=drift)
             decision = decide(run, loop, seen)
             if decision.warning:
                 warn_caller(decision.warning, PremiseWarning)
@@ -437,8 +428,10 @@ class Controller(Live):
                 alarm = Alarm.of(loop.round, "hint", words)
                 decision = decision._replace(alarms=(*decision.alarms, alarm))
                 self._is_hint_named = True
-            if at is not None:
-                at = self._write_round(describe_round(loop, seen, decision))
+            if decision.error is not None:
+                at = self._write("refused", records.refusal(decision.loop))
+            elif at is not None:
+                at = self._write("round", records.describe_round(seen, decision))
             self._now = (run, decision.loop, at)
         if decision.alarms:
             sound(decision.alarms, self.on_alarm)
@@ -466,11 +459,8 @@ class Controller(Live):
                 raise InvalidValueError("announce must be told a context, got None")
             self._order("announce", context=encode(seen))
 
-    def _header(self, run: Run, state: LoopState) -> PlainTable:
-        return header_of(run, state)
-
-    def _snapshot(self, run: Run, state: LoopState) -> PlainTable:
-        return {"kind": "snapshot", "round": state.round, "loop": encode_loop(state)}
+    def _encode(self, run: Run, state: LoopState) -> PlainTable:
+        return {"loop": records.encode_loop(state)}
 
     def explain(self) -> Explanation:
         """Return why the current action may be played; its ``str`` is one line."""
@@ -514,7 +504,7 @@ class Controller(Live):
             run, loop, at = self._now
             if at is None:
                 raise InvalidValueError("note needs a journal, got a controller without one")
-            self._now = (run, loop, self._write("note", text=text))
+            self._now = (run, loop, self._write("note", {"text": text}))
 
     def resume(
         self,
@@ -551,7 +541,7 @@ class Controller(Live):
                 run = Run.of(player, at if start is None else start, **policies)
             what: PlainTable = {"reason": reason}
             if run is not before:
-                what |= {**player_of(run), "fresh": player is not None}
+                what |= {**records.player_of(run), "fresh": player is not None}
             self._order("resume", run, **what)
 
     def _order(self, kind: str, then: Run | None = None, /, **what: object) -> None:
@@ -567,11 +557,10 @@ class Controller(Live):
             decision = obey(run, loop, {"kind": kind, **what}, then)
             after = decision.loop
             if decision.error is not None:
-                at = self._write("refused", breaches=[encode(b) for b in after.refused])
+                at = self._write("refused", records.refusal(after))
             elif at is not None:
-                if "player" in what:
-                    what["loop"] = encode_loop(after)
-                at = self._write(kind, **what, **next_action(after))
+                more = {"loop": records.encode_loop(after)} if "player" in what else {}
+                at = self._write(kind, what | more | records.next_action(after))
             self._now = (then or run, after, at)
             if kind != "resume" or what.get("fresh"):
                 self._asked = 0
@@ -585,18 +574,11 @@ class Controller(Live):
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
 
 
-def _check_same(name: str, shadow: Shadow, mine: tuple[Any, Guarantee | None]) -> None:
-    """Raise unless a player is the one that a journal began with, or goes on with.
+def _difference(stored: Run, given: tuple[Any, Guarantee | None]) -> str:
+    """Return in words how two players, each with its guarantee, differ; empty if they do not.
 
     All that they are made of is compared: the text of a long array is its shape.
     """
-    other = _difference(shadow.run, mine)
-    if other and _difference(shadow.first, mine):
-        raise InvalidValueError(f"{name} is that of {other}: name that player, or another journal")
-
-
-def _difference(stored: Run, given: tuple[Any, Guarantee | None]) -> str:
-    """Return in words how two players, each with its guarantee, differ; empty if they do not."""
     for one, other in zip((stored.algorithm, stored.guarantee), given, strict=True):
         parts, others = (encode(part, leave_out=True) for part in (one, other))
         if parts != others:

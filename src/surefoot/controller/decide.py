@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.algorithms import Breach, PremiseError
-from surefoot.controller.alarms import Alarm, AlarmKind
+from surefoot.controller.alarms import Alarm
 from surefoot.controller.feedback import Told
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
@@ -92,10 +92,9 @@ def decide(run: Run, loop: LoopState, told: Told) -> Decision:
 
 def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
     """Take a step of the rule: the one place where that is done."""
-    if run.compiled is not None:
-        found = run.compiled.step(run.algorithm, state, feedback)
-        if found is not None:
-            return found[0], found[1]
+    found = None if run.rule is None else run.rule.step(state, feedback)
+    if found is not None:
+        return found
     # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         after, info = run.algorithm.step(state, feedback)
@@ -155,7 +154,7 @@ class Round:
         anchor, played = self.loop.anchor, self.told.feedback.action
         if self.told.is_missing or isinstance(anchor, StandingAnchor):
             return anchor
-        if anchor is not None and self.run.compiled is not None and not self.drift:
+        if anchor is not None and self.run.rule is not None and not self.drift:
             x = self.loop.x if played is None else played
             if x[0] != anchor.x[0]:  # most rounds of a fixed g are told elsewhere
                 return anchor
@@ -360,18 +359,13 @@ class Round:
             lost: why the regret bound ends.
         """
         run, loop, here, seen = self.run, self.loop, self.here, self.told.feedback
-        anchor, how, way = self.anchor, wanted.how, None
-        if run.in_contexts:
-            goal = here.x if how == "held" else _way_home(loop, here.x, wanted.speed)
-        else:
-            level = risen(bound, self.drift)
-            spot = Spot(self.t, here.x, level, anchor, self.drift, wanted.reason, run.convex)
-            keep = 0.0 if self.told.is_missing else _HALF
-            goal, way = spot.back(wanted.speed) if how == "retreated" else spot.held(keep)
-            how = way.how
+        anchor, level = self.anchor, risen(bound, self.drift)
+        keep = 0.0 if self.told.is_missing else _HALF
+        goal, way = _spot(run, self.t, here.x, level, anchor, wanted).follow(wanted, keep)
         state = rest(run.algorithm, here, goal)
+        proof = None if run.in_contexts else way
         known = (None, anchor, halt, loop.breaches, loop.uncovered or lost)
-        after = LoopState(self.t + 1, state, None, way, False, seen.constraint_value, *known)
+        after = LoopState(self.t + 1, state, None, proof, False, seen.constraint_value, *known)
         if run.in_contexts and seen.context is not None:
             try:
                 after = _in_context(run, after, seen.context)
@@ -380,7 +374,7 @@ class Round:
                     broken = Breach(self.t, "context", str(error), "feasibility")
                     return self._refuse((broken,), error)
                 after = at_start(run, after, seen.context)
-        return self._finish(after, how, found, why)
+        return self._finish(after, way.how, found, why)
 
     def _shifted_anchor(self) -> list[Breach]:
         """Return a breach if the slack of the anchor, measured anew, is not what it was.
@@ -450,7 +444,7 @@ class Round:
 
 
 def _alarm_of(breach: Breach) -> Alarm:
-    kind: AlarmKind = "deviation" if breach.constant == "action" else "contradiction"
+    kind = "deviation" if breach.constant == "action" else "contradiction"
     level = logging.WARNING if breach.affects == "regret" else None
     if breach.constant == "action" and breach.limit is None:
         level = logging.INFO
@@ -470,15 +464,20 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     """Return the state where nothing is proved in its context: the start is what is least wrong."""
     state: Any = loop.state
     memory = run.algorithm.knowledge.announce(state.memory, context)
-    state = state._replace(x=_way_home(loop, loop.x, None), memory=memory)
+    start = loop.x if loop.anchor is None else loop.anchor.x
+    state = state._replace(x=start, memory=memory)
     return loop._replace(state=state, info=None, proof=None, cut=False)
 
 
-def _way_home(loop: LoopState, x: Array, speed: float | None) -> Array:
-    """Return the point of the way from x to the start that is so far along it."""
-    start = x if loop.anchor is None else loop.anchor.x
-    far = float(np.linalg.norm(start - x))
-    return start if speed is None or far <= speed else x + (speed / far) * (start - x)
+def _spot(run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt: Halt) -> Spot:
+    """Return where an action is looked for without the rule.
+
+    Where contexts are told, nothing is known of the next g before it is: what is wanted is the
+    point of the way that the speed allows, and the region of the context decides.
+    """
+    drift = run.errors.drift
+    bound, drift = (math.inf, 0.0) if run.in_contexts else (bound, drift)
+    return Spot(t, x, bound, anchor, drift, halt.reason, run.convex or run.in_contexts)
 
 
 def announce(run: Run, loop: LoopState, context: Context) -> Decision:
@@ -511,41 +510,35 @@ def obey(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None =
     else:
         how, what = "held" if kind == "hold" else "retreated", f"ordered to {kind}"
         halt = Halt(how, reason, t, order.get("speed"))
-        move = _halt_in_context if run.in_contexts else _halt
-        after = move(run, loop, halt)._replace(halt=halt)
+        after = _halt(run, loop, halt)._replace(halt=halt)
     alarm = Alarm.of(t, "order", f"round {t}: {what}: {reason}", level)
     return Decision(after, how, alarms=(alarm,))
 
 
-def _halt_in_context(run: Run, loop: LoopState, halt: Halt) -> LoopState:
-    """Return the state after an order where contexts are told: another action is wanted."""
+def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
+    """Return the state after an order to hold or to retreat."""
+    if halt.speed is not None and not run.convex and not run.in_contexts:
+        raise InvalidValueError(
+            "speed rests on the convexity of g: between here and the anchor nothing is known, "
+            f"got {halt.speed!r} and convex = False"
+        )
     state: Any = loop.state
-    goal = loop.x if halt.how == "held" else _way_home(loop, loop.x, halt.speed)
-    after = loop._replace(state=state._replace(plan=state.plan._replace(wish=goal)))
+    # Nothing is known where a round was refused.
+    spot = _spot(run, loop.round - 1, loop.x, loop.bound(run), loop.anchor, halt)
+    x, way = spot.follow(halt)
+    if not run.in_contexts:
+        after = loop._replace(info=None, proof=way, cut=False)
+        if (x == loop.x).all():
+            return after
+        return after._replace(state=state._replace(x=x), refused=())
+    # Another action is wanted from now on.
+    after = loop._replace(state=state._replace(plan=state.plan._replace(wish=x)))
     if halt.how == "held" or state.memory.context is None:
         return after
     try:
         return _in_context(run, after, state.memory.context)
     except EmptyRegionError:
         return at_start(run, after, state.memory.context)
-
-
-def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
-    """Return the state after an order to hold or to retreat."""
-    if halt.speed is not None and not run.convex:
-        raise InvalidValueError(
-            "speed rests on the convexity of g: between here and the anchor nothing is known, "
-            f"got {halt.speed!r} and convex = False"
-        )
-    # Nothing is known where a round was refused.
-    place = (loop.round - 1, loop.x, loop.bound(run), loop.anchor)
-    spot = Spot(*place, run.errors.drift, halt.reason, run.convex)
-    x, way = spot.held() if halt.how == "held" else spot.back(halt.speed)
-    after = loop._replace(info=None, proof=way, cut=False)
-    if (x == loop.x).all():
-        return after
-    state: Any = loop.state
-    return after._replace(state=state._replace(x=x), refused=())
 
 
 def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> LoopState:

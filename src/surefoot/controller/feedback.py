@@ -1,7 +1,6 @@
 """Read what a live loop is told: float64 copies of it, or one sentence."""
 
 import math
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +13,10 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback, Number, Region, State
 from surefoot.regions import ToldDrift
 
-__all__ = ["Told", "read_context", "read_feedback"]
+__all__ = ["Told", "read_array", "read_context", "read_feedback"]
 
 _FLOAT64 = np.dtype(np.float64)
 _SMALL, _LARGE = 1e-140, 1e150
-_SELDOM = ("action", "value_error", "within", "hint", "context", "drift")
 _CERTIFIED = {"value_error": "allows for one", "within": "takes an announced set"}
 
 
@@ -44,68 +42,70 @@ class Told(NamedTuple):
     ignored: str = ""
 
 
-def read_feedback(run: Run, state: State, told: Mapping[str, Any]) -> Told:
+def read_feedback(
+    run: Run, state: State, told: Feedback, *, missing: object = False, drift: object = None
+) -> Told:
     """Return what was told; refuse what does not fit the run, with nothing changed.
 
     Args:
         run: what is played.
         state: of the algorithm.
-        told: the arguments of :meth:`Controller.tell`; what nobody said anything about is None, or
-            left out.
+        told: as :meth:`Controller.tell` was told it.
+        missing: likewise.
+        drift: likewise.
     """
-    get = told.get
-    if get("missing", False) is not False:
-        return _read_missing(run, state, told)
-    seldom, ignored = {name: told[name] for name in _SELDOM if get(name) is not None}, ""
-    if seldom:
-        seldom, ignored = _read_seldom(run, state, seldom)
-    x: Array = seldom.get("action", state.x)
-    first = run.first
-    for name in run.strangers:
-        if get(name) is not None:
+    if missing is not False:
+        return _read_missing(run, state, told, missing, drift)
+    is_usual = told.action is None and told.value_error is None and told.within is None
+    is_usual = is_usual and told.hint is None and told.context is None and drift is None
+    ignored, first = "", run.first
+    if not is_usual:
+        told, ignored = _read_seldom(run, state, told, drift)
+    x: Array = state.x if told.action is None else told.action
+    for name, wish in (("cost_gradient", told.cost_gradient), ("proposal", told.proposal)):
+        if name != first and wish is not None:
             wanted = first or "cost_value alone"
-            raise InvalidValueError(f"{run.name} must be told {wanted}, got {name}={told[name]!r}")
+            raise InvalidValueError(f"{run.name} must be told {wanted}, got {name}={wish!r}")
     wish, size = None, None
     if first:
-        wish, size = _read_array(get(first), first, x.shape, "that of the action")
+        wish = told.cost_gradient if first == "cost_gradient" else told.proposal
+        wish, size = _read_finite(wish, first, x.shape, "that of the action")
     g, s, worst, steepness = _read_constraint(
-        run, x, get("constraint_value"), get("constraint_subgradient")
+        run, x, told.constraint_value, told.constraint_subgradient
     )
-    cost = get("cost_value")
+    cost = told.cost_value
     if cost is not None or run.needs.cost_values:
         cost = _read_number(cost, x, "cost_value")
     seen = Feedback(wish, g, s, cost)
-    if first == "proposal":
-        seen = Feedback(None, g, s, cost, proposal=wish)
-    if seldom:
-        seen = seen._replace(**seldom)
+    if not is_usual or first != "cost_gradient":
+        seen = told._replace(constraint_value=g, constraint_subgradient=s, cost_value=cost)
+        seen = seen._replace(**{first: wish}) if first else seen
     return Told(seen, worst, size, steepness, False, ignored)
 
 
-def _read_seldom(run: Run, state: State, told: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return what few rounds are told, as feedback has it, and why a hint is none."""
-    found, ignored, within = dict(told), "", told.get("within")
-    drift = found.pop("drift", None)
-    if drift is not None or "context" in told:
-        found["context"] = read_context(run, state, told.get("context"), drift)
+def _read_seldom(run: Run, state: State, told: Feedback, drift: object) -> tuple[Feedback, str]:
+    """Return what few rounds are told, and why a hint is none."""
+    ignored, within = "", told.within
+    if drift is not None or told.context is not None:
+        told = told._replace(context=read_context(run, state, told.context, drift))
     if within is not None and (not isinstance(within, Region) or isinstance(within, type)):
         raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
     for name, what in _CERTIFIED.items():
-        if name in told and run.knowledge is None:
+        if getattr(told, name) is not None and run.knowledge is None:
             raise InvalidValueError(f"{name} must come with a rule that {what}, got {run.name}")
-    if "value_error" in told:
-        found["value_error"] = _read_number(told["value_error"], state.x, "value_error", 0.0)
-    if "action" in told:
-        played = _read_action(run, state, found.pop("action"))
-        found |= {} if played is None else {"action": played}
-    if "hint" in told:
+    if told.value_error is not None:
+        told = told._replace(
+            value_error=_read_number(told.value_error, state.x, "value_error", 0.0)
+        )
+    if told.action is not None:
+        told = told._replace(action=_read_action(run, state, told.action))
+    if told.hint is not None:
         try:
-            hint, _ = _read_array(told["hint"], "hint", state.x.shape, "that of the action")
-            found["hint"] = hint
+            hint, _ = _read_finite(told.hint, "hint", state.x.shape, "that of the action")
         except InvalidValueError as wrong:  # a forecast is never worth a round
-            ignored = f"{wrong}: it is ignored, and so is each that is wrong"
-            del found["hint"]
-    return found, ignored
+            hint, ignored = None, f"{wrong}: it is ignored, and so is each that is wrong"
+        told = told._replace(hint=hint)
+    return told, ignored
 
 
 def read_context(
@@ -128,22 +128,21 @@ def read_context(
         raise InvalidValueError(f"drift must be told instead of a context, got both, {context!r}")
     if not run.in_contexts:
         raise InvalidValueError(f"{name} must come with knowledge of contexts, got {run.name}")
-    if isinstance(given, Context) is False and isinstance(
-        run.algorithm.knowledge.context, ToldDrift
-    ) is (drift is None):
+    by_drift = isinstance(run.algorithm.knowledge.context, ToldDrift)
+    if not isinstance(given, Context) and by_drift is (drift is None):
         other = "drift" if drift is None else "a context"
         raise InvalidValueError(f"{other} must be told to this player, got {name}={given!r}")
     found: Context = run.algorithm.read_context(state, given, current=current)
     return found
 
 
-def _read_missing(run: Run, state: State, told: Mapping[str, Any]) -> Told:
-    if told["missing"] is not True:
-        raise InvalidValueError(f"missing must be True or False, got {told['missing']!r}")
-    beside = ("missing", "hint", "context", "drift")
-    if any(value is not None for name, value in told.items() if name not in beside):
+def _read_missing(run: Run, state: State, told: Feedback, missing: object, drift: object) -> Told:
+    if missing is not True:
+        raise InvalidValueError(f"missing must be True or False, got {missing!r}")
+    beside = told._replace(hint=None, context=None, age=None)
+    if any(part is not None for part in beside):
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
-    context = read_context(run, state, told.get("context"), told.get("drift"))
+    context = read_context(run, state, told.context, drift)
     return Told(Feedback(context=context), is_missing=True)
 
 
@@ -160,9 +159,8 @@ def _read_action(run: Run, state: State, action: object) -> Array | None:
     asked = state.x
     played = checks.to_vector(checks.to_numbers(action, "action", "a vector of numbers"), "action")
     if played.shape != asked.shape:
-        raise InvalidValueError(
-            f"action.shape must be {asked.shape}, that of the action asked for, got {played.shape}"
-        )
+        rule = f"{asked.shape}, that of the action asked for"
+        raise checks.invalid("action.shape", rule, played.shape)
     if (played == asked).all():
         return None
     if run.knowledge is None:
@@ -183,9 +181,9 @@ def _read_constraint(
         return None, None, None, None
     if needs.apart:
         m = run.rows or len(np.atleast_1d(g))
-        g, _ = _read_array(g, "constraint_value", (m,), "one for each constraint")
+        g, _ = _read_finite(g, "constraint_value", (m,), "one for each constraint")
         shape = (m, len(x))
-        s, _ = _read_array(s, "constraint_subgradient", shape, "one row for each constraint")
+        s, _ = _read_finite(s, "constraint_subgradient", shape, "one row for each constraint")
         flat = ~s.any(axis=1) & (g > 0)
         if flat.any():
             raise _flat(float(g[flat][0]))
@@ -197,7 +195,7 @@ def _read_constraint(
         checks.refuse_unfinite(np.asarray(g), "constraint_value")
     if s is None and not needs.constraint_subgradients:
         return g, None, g, None
-    s, size = _read_array(s, "constraint_subgradient", x.shape, "that of the action")
+    s, size = _read_finite(s, "constraint_subgradient", x.shape, "that of the action")
     if g > 0 and size == 0.0:
         raise _flat(g)
     return g, s, g, size
@@ -210,8 +208,8 @@ def _flat(g: float) -> InvalidValueError:
     )
 
 
-def _read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> tuple[Array, float]:
-    """Return a float64 copy and its norm; refuse what is no array of numbers of the shape."""
+def read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
+    """Return a float64 copy; refuse what is no array of numbers of the shape."""
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
         array = value.copy()
     elif type(value) is list and set(map(type, value)) == {float}:
@@ -222,8 +220,14 @@ def _read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> tup
         raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
     if array.dtype is not _FLOAT64:
         # Other precisions are upcast or refused, as a start's are.
-        convert = checks.to_exact if name.startswith("constraint") else checks.to_action
+        convert = checks.to_exact if name.startswith("constraint") else checks.upcast
         array = convert(array, name)
+    return array
+
+
+def _read_finite(value: Any, name: str, shape: tuple[int, ...], rule: str) -> tuple[Array, float]:
+    """Return the same with its norm; refuse what is not finite."""
+    array = read_array(value, name, shape, rule)
     size = math.sqrt(np.vdot(array, array))  # which does not warn of an overflow
     if not _SMALL < size < _LARGE:  # the square may have left the range of floats
         checks.refuse_unfinite(array, name)

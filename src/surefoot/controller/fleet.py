@@ -8,20 +8,20 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms import Certified, Reaction
-from surefoot.algorithms.compiled import KernelInfo, KernelState, Rule
+from surefoot.algorithms import Reaction
+from surefoot.algorithms.compiled import KernelInfo, KernelState
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.controller import Live
 from surefoot.controller.decide import Decision, at_start, decide, obey
 from surefoot.controller.explanation import Explanation, explain
-from surefoot.controller.feedback import read_context, read_feedback
-from surefoot.controller.journal import Journal, Position, Reader, now
+from surefoot.controller.feedback import read_array, read_context, read_feedback
+from surefoot.controller.journal import Journal, Position, Reader
 from surefoot.controller.loop import LoopState, Run, check_text
-from surefoot.controller.records import encode_loop, header_of, loop_from, run_from, unreadable
+from surefoot.controller.records import encode_loop, loop_from, reading_back, run_from
 from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
-from surefoot.core.errors import InvalidValueError, StoreError
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode, encode
 from surefoot.core.types import Array, ArrayLike, Feedback
 from surefoot.kernel import compiled
@@ -145,14 +145,10 @@ class Fleet(Live):
         with Journal.opening(Path(os.fspath(journal)) / FILE, fleet=True) as (written, reader):
             header, tail = reader.header, read_tail(reader)
             run = run_from(reader, header, given, tail.size)
-            try:
+            with reading_back(reader.name, "records"):
                 state = _first_state(run, np.array(header["fleet"], dtype=np.float64))
                 for record in (tail.state, *map(reader.parse, tail.after)):
                     state = _follow(reader, run, state, record)
-            except StoreError:
-                raise
-            except Exception as error:  # whoever writes a file can put anything into it
-                raise unreadable(reader.name, "records", error) from error
             self = cls.__new__(cls)
             at = reader.position(tail.since, tail.size)
             self._go_on(written, reader, (run, state, at), on_alarm)
@@ -214,9 +210,8 @@ class Fleet(Live):
             seen = _read(run, state, told)
             after, alarms = _decide(run, state, seen)
             if at is not None:
-                record: PlainTable = {"kind": "round", "round": state.round, "time": now()}
-                record |= {n: p if n == "context" else encode(p) for n, p in seen.items()}
-                at = self._write_round(record | {"next": after.actions.tolist()})
+                record = {n: p if n == "context" else encode(p) for n, p in seen.items()}
+                at = self._write("round", record | {"next": after.actions.tolist()})
             self._now = (run, after, at)
         sound(alarms, self.on_alarm)
 
@@ -234,9 +229,7 @@ class Fleet(Live):
         run, state, _ = self._now
         n = len(state.actions)
         if not isinstance(contexts, Sequence | np.ndarray) or len(contexts) != n:
-            raise InvalidValueError(
-                f"context must be a list of {n}, one for each member, got {contexts!r}"
-            )
+            raise checks.invalid("context", f"a list of {n}, one for each member", contexts)
         places = [
             read_context(run, _loop(run, state, i).state, context, current=current)
             for i, context in enumerate(contexts)
@@ -245,13 +238,11 @@ class Fleet(Live):
             raise InvalidValueError("context must be told for each member or for none, got None")
         return [encode(place) for place in places]
 
-    def _header(self, run: Run, state: FleetState) -> PlainTable:
-        header = header_of(run, run.begin(), fleet=state.actions.tolist())
-        return header if state.round == 1 else self._snapshot(run, state) | header
-
-    def _snapshot(self, run: Run, state: FleetState) -> PlainTable:
-        loops = [encode_loop(_loop(run, state, i)) for i in range(len(self))]
-        return {"kind": "snapshot", "round": state.round, "loops": loops}
+    def _encode(self, run: Run, state: FleetState) -> PlainTable:
+        found = {"round": state.round, "fleet": state.actions.tolist()}
+        if state.round == 1:
+            return found
+        return found | {"loops": [encode_loop(_loop(run, state, i)) for i in range(len(self))]}
 
     # --- orders ----------------------------------------------------------------------------------
 
@@ -278,7 +269,7 @@ class Fleet(Live):
         with self._lock:
             run, state, _ = self._now
             after, alarms = _obey(run, state, {"kind": kind, **what})
-            self._now = (run, after, self._write(kind, **what))
+            self._now = (run, after, self._write(kind, what))
             self._asked = 0
         sound(alarms, self.on_alarm)
 
@@ -296,7 +287,7 @@ _TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradien
 
 def _first_state(run: Run, starts: Array) -> FleetState:
     """Return the state of members before their first round."""
-    rule, n = _rule_of(run), len(starts)
+    rule, n = run.rule, len(starts)
     loops = [replace(run, start=x.copy()).begin()._replace(regret=None) for x in starts]
     blocks: list[Array] = [[] if rule is None else rule.block_of(loop.state) for loop in loops]
     outs = np.zeros((n, 0 if rule is None else rule.out))
@@ -334,14 +325,8 @@ def _read(run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Any
     known = {*shapes, "context"}
     if strangers := [k for k, v in told.items() if v is not None and k not in known]:
         raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
-    seen: dict[str, Any] = {}
-    for name, shape in shapes.items():
-        part = np.array(checks.to_numbers(told.get(name), name, f"an array of shape {shape}"))
-        if part.shape != shape:
-            raise InvalidValueError(f"{name}.shape must be {shape}, got {part.shape}")
-        if name.startswith("constraint"):
-            part = checks.to_exact(part, name)
-        seen[name] = part.astype(np.float64)
+    each = "an entry for each member"
+    seen = {name: read_array(told.get(name), name, shape, each) for name, shape in shapes.items()}
     wish, g, s = seen.values()
     vague = {first: ~np.isfinite(wish).all(axis=1)}
     vague["constraint_subgradient"] = ~np.isfinite(s).all(axis=1)
@@ -394,7 +379,7 @@ def _step_usual(run: Run, state: FleetState, seen: dict[str, Array]) -> tuple[Ar
     Who is not measured, contradicts something, or is not the kernel's does not.
     """
     n = len(state.actions)
-    stepped, rule, extension = np.zeros(n, dtype=bool), _rule_of(run), compiled()
+    stepped, rule, extension = np.zeros(n, dtype=bool), run.rule, compiled()
     if rule is None or extension is None or run.errors.drift:
         return state.blocks.copy(), state.outs.copy(), stepped
     blocks, outs = state.blocks.copy(), np.zeros_like(state.outs)
@@ -416,7 +401,7 @@ def _loop(run: Run, state: FleetState, i: int) -> LoopState:
     """Return the loop of a member."""
     if i in state.aside:
         return state.aside[i]
-    rule = _rule_of(run)
+    rule = run.rule
     assert rule is not None
     after = KernelState(rule, state.blocks[i].copy())
     place, bound, since = (part[i] for part in state.anchors)
@@ -445,14 +430,6 @@ def _obey(run: Run, state: FleetState, order: Mapping[str, Any]) -> tuple[FleetS
     return state._replace(aside=aside, actions=freeze(actions)), alarms
 
 
-def _rule_of(run: Run) -> Rule | None:
-    """Return the player as the kernel has it; None where Python plays."""
-    if not isinstance(run.algorithm, Certified):
-        return None
-    rule: Rule | None = run.algorithm.compiled.rule(run.algorithm, run.start)
-    return rule
-
-
 def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Array:
     """Return whose round breaks no premise of the guarantee."""
     keeps = np.ones(len(state.actions), dtype=bool)
@@ -469,19 +446,19 @@ def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Arra
 
 def _decide_one(run: Run, loop: LoopState, seen: dict[str, Any], i: int) -> Decision:
     """Decide the round of a member by itself."""
-    told = {name: part[i] for name, part in seen.items()}
-    nothing = {"missing": True, "context": decode(told.pop("context", None))}
-    told["context"] = nothing["context"]
-    if not np.isfinite(told["constraint_value"]):
-        told = nothing
+    told = Feedback(**{name: part[i] for name, part in seen.items()})
+    told = told._replace(context=decode(told.context))
+    nothing = Feedback(context=told.context)
+    is_missing = not np.isfinite(told.constraint_value)
+    told = nothing if is_missing else told
     try:
-        decision = decide(run, loop, read_feedback(run, loop.state, told))
+        decision = decide(run, loop, read_feedback(run, loop.state, told, missing=is_missing))
     except ValueError as error:
         raise InvalidValueError(f"member {i}: {error}") from error
     if decision.error is None:
         return decision
     # Where drift or a context leaves nothing certified, the member goes on without its step.
-    without = decide(run, decision.loop, read_feedback(run, loop.state, nothing))
+    without = decide(run, decision.loop, read_feedback(run, loop.state, nothing, missing=True))
     return without._replace(alarms=decision.alarms)
 
 

@@ -38,11 +38,12 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
-from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
+from surefoot.core import checks
+from surefoot.core.errors import DamagedError, StoreError
 from surefoot.core.plain import PlainTable
 
 try:
@@ -299,23 +300,13 @@ def bytes_in(size: str) -> int:
     """
     number, _, unit = size.strip().partition(" ")
     if not number.isdecimal() or unit not in _UNITS or not int(number):
-        raise InvalidValueError(
-            f"rotate must be a number of rounds or a size such as '64 MB', got {size!r}"
-        )
+        raise checks.invalid("rotate", "a number of rounds or a size such as '64 MB'", size)
     return int(number) * _UNITS[unit]
 
 
 def part_of(first: Path, part: int) -> Path:
     """Return the path of one of the files of a run: FILE, FILE.2, FILE.3, ..."""
     return first if part == 1 else first.with_name(f"{first.name}.{part}")
-
-
-def _last_part(first: Path) -> int:
-    """Return how many files a run has, by their last lines."""
-    part = 1
-    while _ends_continued(part_of(first, part)) and os.path.lexists(part_of(first, part + 1)):
-        part += 1
-    return part
 
 
 def sync(file: int) -> None:
@@ -346,22 +337,23 @@ class Journal:
     What a position does not know of was never acknowledged, and is taken off by the next write.
 
     Args:
-        first: the path of the first file.
-        part: the file that is written.
-        file: its descriptor, locked.
-        durable_every: so many rounds are written between two syncs.
-        rotate: the number of rounds in a file, or its size; None for one file.
+        first: the path of the first file, which is locked as long as the run is written.
+        header: of the run, which says how often to sync and when to go on in another file.
     """
 
-    def __init__(
-        self, first: Path, part: int, file: int, durable_every: int, rotate: int | str | None
-    ) -> None:
-        self.first, self.durable_every, self.rotate = first, durable_every, rotate
-        # Beyond a position, so much is an interrupted write's: the next one takes it off.
-        self._written = os.fstat(file).st_size
-        self._process, self._unsynced = os.getpid(), 0
+    def __init__(self, first: Path, header: Mapping[str, Any]) -> None:
+        self.first = first
+        self.durable_every, self.rotate = int(header["durable_every"]), header["rotate"]
+        self._process, self._unsynced, self._written = os.getpid(), 0, 0
         self._failed: str | None = None
-        self._file: _File | None = _File(file, part)
+        self._file: _File | None = None
+        self._lock: int | None = _open_to_write(first)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.close(None)
+            raise StoreError(f"{self.name} is in use: one writer at a time") from error
 
     @property
     def name(self) -> str:
@@ -374,19 +366,10 @@ class Journal:
     ) -> tuple[Journal, Position]:
         """Make a new journal; where a file exists it is not overwritten."""
         first = Path(os.fspath(path)).absolute()
-        if os.path.lexists(first):
-            raise StoreError(
-                f"journal '{first}' exists already and is not overwritten: continue it with "
-                "Controller.open"
-            )
         line, digest = seal("", header)
-        draft = first.with_name(f".{first.name}.{os.getpid()}")
-        with _explain_making(first, draft):
-            _make(draft, line)
-            _give_name(draft, first)
-            file = os.open(first, os.O_RDWR | os.O_APPEND)
-        _lock(file, first)
-        journal = cls(first, 1, file, header["durable_every"], header["rotate"])
+        _make(first, line)
+        journal = cls(first, header)
+        journal.go_to(1)
         return journal, Position(1, len(line), digest, 0, 0, _SHARE * len(line))
 
     @classmethod
@@ -401,7 +384,7 @@ class Journal:
             fleet: whether it must be that of a fleet.
 
         Returns:
-            The writer at the last file, and the reader of all of them.
+            The writer, and the reader of all files.
         """
         reader = Reader(path)
         first, header = reader.first, reader.header
@@ -411,52 +394,46 @@ class Journal:
             raise StoreError(f"journal '{first}' is {what}")
         if reader.begin != 1:
             raise StoreError(f"{reader.name} is part {reader.begin} of a run: open '{first}'")
-        part = _last_part(first)
+        journal = cls(first, header)
         try:
-            file = os.open(part_of(first, part), os.O_RDWR | os.O_APPEND)
-        except OSError as error:
-            raise StoreError(
-                f"journal '{first}' cannot be opened for writing: {error.strerror}"
-            ) from error
-        journal = cls(first, part, file, header["durable_every"], header["rotate"])
-        try:
-            _lock(file, first)
-            if _last_part(first) != part:
-                raise StoreError(f"journal '{first}' is in use: one writer at a time")
             yield journal, reader
         except BaseException:
             journal.close(None)
             raise
 
-    def append(
-        self, at: Position, records: Sequence[Mapping[str, Any]], *, durable: bool = True
-    ) -> Position:
-        """Write records, all or none of them; when this returns they are on the disk.
+    def go_to(self, part: int) -> _File:
+        """Open one of the files to write to it."""
+        path, before = part_of(self.first, part), self._file
+        number = self._lock if part == 1 and self._lock is not None else _open_to_write(path)
+        file = self._file = _File(number, part)
+        # Beyond a position, so much is an interrupted write's: the next one takes it off.
+        self._written = os.fstat(file.number).st_size
+        if before is not None and before.part != 1:
+            os.close(before.number)
+        return file
+
+    def append(self, at: Position, record: Mapping[str, Any], *, durable: bool = True) -> Position:
+        """Write a record, all or nothing of it; when this returns it is on the disk.
 
         Args:
-            at: where they go.
-            records: what they say.
+            at: where it goes.
+            record: what it says.
             durable: whether to sync in any case; else as often as was said.
 
         Raises:
-            StoreError: if they cannot be written; the file is as it was.
+            StoreError: if it cannot be written; the file is as it was.
         """
-        file = self._file_at(at)
-        data, digest, snapshot, rounds = b"", at.digest, None, 0
-        for record in records:
-            line, digest = seal(digest, record)
-            data += line
-            rounds += record["kind"] == "round"
-            if record["kind"] == "snapshot":
-                snapshot = len(line)
-        self._write(file, at.size, data)
-        self._unsynced += 1
+        file, kind = self._file_at(at), record["kind"]
+        line, digest = seal(at.digest, record)
+        self._write(file, at.size, line)
+        self._unsynced += kind == "round"
         if durable or self._unsynced >= self.durable_every:
             self._sync(file, at.size)
-        since, least = at.since + len(data), at.least
-        if snapshot is not None:
-            since, least = 0, _SHARE * snapshot
-        return Position(at.part, at.size + len(data), digest, at.rounds + rounds, since, least)
+        since, least = at.since + len(line), at.least
+        if kind == "snapshot":
+            since, least = 0, _SHARE * len(line)
+        rounds = at.rounds + (kind == "round")
+        return Position(at.part, at.size + len(line), digest, rounds, since, least)
 
     def is_full(self, at: Position) -> bool:
         """Return whether the next round goes to a new file."""
@@ -477,31 +454,24 @@ class Journal:
         line, digest = seal(after, {**header, "part": part, "after": after})
         if self._unsynced:  # a file that follows says how many rounds came before it
             self._sync(before, at.size)
-        with _explain_making(path, path):
-            _make(path, line)
-            sync_folder(path)  # before the old file says that it continues there
-            number = os.open(path, os.O_RDWR | os.O_APPEND)
-        try:
-            _lock(number, path)
-            self._write(before, at.size, end)
-            self._sync(before, at.size)
-        except BaseException:
-            os.close(number)
-            raise
-        self._file = _File(number, part)
-        os.close(before.number)
+        path.unlink(missing_ok=True)  # what an interrupted call has left
+        _make(path, line)
+        self._write(before, at.size, end)
+        self._sync(before, at.size)
+        self.go_to(part)
         return Position(part, len(line), digest, 0, 0, _SHARE * len(line))
 
     def close(self, at: Position | None) -> None:
         """Say that the writer leaves, and let others open the journal."""
-        file = self._file
-        if file is None:
+        if self._lock is None:
             return
         if at is not None:
             with contextlib.suppress(StoreError):  # of a fork, or after a failed sync
-                self.append(at, [{"kind": "closed", "time": now()}])
-        os.close(file.number)
-        self._file = None
+                self.append(at, {"kind": "closed", "time": now()})
+        if self._file is not None and self._file.part != 1:
+            os.close(self._file.number)
+        os.close(self._lock)
+        self._lock = self._file = None
 
     def _file_at(self, at: Position) -> _File:
         """Return the file of a position; take off what an interrupted call has left beyond it.
@@ -517,16 +487,12 @@ class Journal:
             )
         if self._failed is not None:
             raise StoreError(f"{self.name} cannot be written: {self._failed}: open it again")
+        if file.part != at.part:
+            file = self.go_to(at.part)
         size = os.fstat(file.number).st_size
-        if size == at.size and file.part == at.part:
+        if size == at.size:
             return file
         beyond = part_of(self.first, at.part + 1)
-        if file.part != at.part:
-            later, number = file, os.open(part_of(self.first, at.part), os.O_RDWR | os.O_APPEND)
-            _lock(number, self.first)
-            file = self._file = _File(number, at.part)
-            os.close(later.number)
-            size = self._written = os.fstat(number).st_size
         if not at.size <= size <= max(self._written, at.size):
             raise StoreError(f"{self.name} has moved on without its writer: open it again")
         if os.path.lexists(beyond):
@@ -564,52 +530,41 @@ def _write_all(file: int, data: bytes) -> None:
         left = left[os.write(file, left) :]
 
 
-def _make(draft: Path, line: bytes) -> None:
-    """Make a file with its first line, on the disk."""
-    with contextlib.suppress(FileNotFoundError):
-        draft.unlink()
-    with draft.open("xb", buffering=0) as file:
-        _write_all(file.fileno(), line)
-        sync(file.fileno())
-
-
-@contextlib.contextmanager
-def _explain_making(path: Path, draft: Path) -> Iterator[None]:
-    """Raise one sentence where a file cannot be made, and leave no draft of it."""
+def _make(path: Path, line: bytes) -> None:
+    """Make a file with its first line, whole and on the disk, where no file may exist."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        yield
-    except (OSError, StoreError) as error:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        if isinstance(error, StoreError):
-            raise
+        draft.unlink(missing_ok=True)
+        with draft.open("xb", buffering=0) as file:
+            _write_all(file.fileno(), line)
+            sync(file.fileno())
+        _give_name(draft, path)
+    except OSError as error:
         why = "its folder does not exist or cannot be written"
         why = _WHY.get(error.errno or 0, why)
         raise StoreError(f"journal '{path}' cannot be created: {why}") from error
-
-
-def _give_name(draft: Path, path: Path) -> None:
-    """Move a complete file to its path, where no file may exist."""
-    try:
-        os.link(draft, path)  # fails where a file is, which a rename would replace
-        draft.unlink()
-    except FileExistsError as error:
-        raise StoreError(f"journal '{path}' exists already and is not overwritten") from error
-    except OSError:  # a file system without links
-        draft.rename(path)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
     sync_folder(path)
 
 
-def _lock(file: int, path: Path) -> None:
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StoreError(f"journal '{path}' is in use: one writer at a time") from error
+def _give_name(draft: Path, path: Path) -> None:
+    with contextlib.suppress(OSError):  # a file is there, or the file system has no links
+        os.link(draft, path)
+        return
+    if os.path.lexists(path):  # which a rename would replace
+        raise StoreError(
+            f"journal '{path}' exists already and is not overwritten: continue it with "
+            "Controller.open"
+        )
+    draft.rename(path)
 
 
-def _ends_continued(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - _PAGE, 0))
-        last: bytes = file.read().rpartition(b"\n")[0].rpartition(b"\n")[2]
-        return last.startswith(_CONTINUED)
+def _open_to_write(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_APPEND)
+    except OSError as error:
+        raise StoreError(
+            f"journal '{path}' cannot be opened for writing: {error.strerror}"
+        ) from error

@@ -7,18 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, get_args
 
-from surefoot.algorithms import (
-    Breach,
-    Certified,
-    Guarantee,
-    Premise,
-    Reaction,
-    Tuned,
-    name_of,
-    unpack,
-)
+from surefoot import regions
+from surefoot.algorithms import Breach, Certified, Guarantee, Premise, Tuned, name_of, unpack
 from surefoot.algorithms.certified import CertifiedState
-from surefoot.algorithms.compiled import Compiled
+from surefoot.algorithms.compiled import Rule
+from surefoot.algorithms.guarantee import Reaction
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of, observer_of
@@ -33,15 +26,6 @@ from surefoot.core.types import (
     RegretObserver,
     State,
     needs_of,
-)
-from surefoot.regions import (
-    Anchor,
-    Errors,
-    Estimate,
-    Knowledge,
-    LipschitzHull,
-    StandingAnchor,
-    UnknownConstant,
 )
 
 __all__ = ["POLICIES", "LoopState", "Run", "check_text"]
@@ -90,8 +74,8 @@ class Run:
     def begin(self, t: int = 1) -> LoopState:
         """Return the state before the first round; that of a new player may be a later one."""
         state, known = self.algorithm.init(self.start), self.knowledge
-        bound = known.start_bound if isinstance(known, LipschitzHull) else None
-        anchor = None if bound is None else StandingAnchor(self.start, bound, t)
+        bound = known.start_bound if isinstance(known, regions.LipschitzHull) else None
+        anchor = None if bound is None else regions.StandingAnchor(self.start, bound, t)
         return LoopState(t, state, regret=observer_of(self.algorithm), anchor=anchor)
 
     @cached_property
@@ -115,10 +99,10 @@ class Run:
         return self.algorithm.engine if isinstance(self.algorithm, Algorithm) else "python"
 
     @cached_property
-    def compiled(self) -> Compiled | None:
-        """The player in the kernel; None where Python takes its steps."""
-        in_kernel = isinstance(self.algorithm, Certified) and self.engine == "kernel"
-        return self.algorithm.compiled if in_kernel else None
+    def rule(self) -> Rule | None:
+        """The player as the kernel has it; None where Python takes its steps."""
+        player = self.algorithm
+        return player.compiled.rule(player, self.start) if isinstance(player, Certified) else None
 
     @cached_property
     def needs(self) -> Needs:
@@ -132,24 +116,19 @@ class Run:
         return "proposal" if self.needs.proposals else wish
 
     @cached_property
-    def strangers(self) -> tuple[str, ...]:
-        """What a round is not told instead."""
-        return tuple(name for name in ("cost_gradient", "proposal") if name != self.first)
-
-    @cached_property
-    def errors(self) -> Errors:
+    def errors(self) -> regions.Errors:
         """What readings may be wrong by; exact where the player says nothing."""
-        return errors_of(self.algorithm) or Errors()
+        return errors_of(self.algorithm) or regions.Errors()
 
     @cached_property
-    def knowledge(self) -> Knowledge | None:
+    def knowledge(self) -> regions.Knowledge | None:
         """What is known of g; None from rules that certify nothing."""
         return None if errors_of(self.algorithm) is None else self.algorithm.knowledge
 
-    def estimate(self, state: State) -> Estimate | None:
+    def estimate(self, state: State) -> regions.Estimate | None:
         """Return what is known by now of a constant that nobody told; None where all are told."""
         known = self.knowledge
-        if not isinstance(known, UnknownConstant) or not isinstance(state, CertifiedState):
+        if not isinstance(known, regions.UnknownConstant) or not isinstance(state, CertifiedState):
             return None
         return known.estimate(state.memory)
 
@@ -199,7 +178,7 @@ class LoopState(NamedTuple):
     cut: bool | None = None
     value: Number = None
     regret: RegretObserver | None = None
-    anchor: Anchor | None = None
+    anchor: regions.Anchor | None = None
     halt: Halt | None = None
     breaches: tuple[Breach, ...] = ()
     uncovered: str | None = None

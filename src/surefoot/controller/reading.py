@@ -12,9 +12,8 @@ import numpy as np
 
 from surefoot.algorithms import Breach
 from surefoot.controller.journal import HEAD, Reader
-from surefoot.controller.records import OWN, certificate_from, unreadable
+from surefoot.controller.records import OWN, certificate_from, reading_back
 from surefoot.core import checks
-from surefoot.core.errors import StoreError
 from surefoot.core.optional import need
 from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
 from surefoot.core.types import Certificate, Number
@@ -128,7 +127,6 @@ class JournalRecord:
         player: the algorithm, in the form of its constructor.
         guarantee: what it was tuned for, in words; None without a guarantee.
         on_contradiction: the policy it was created with.
-        start: the first action.
         action: the one at hand, whose outcome has not been told.
         certificate: of the action at hand; None where there is none.
         is_open: whether its writer has not closed it: it is being written, or was stopped.
@@ -148,7 +146,6 @@ class JournalRecord:
     player: str
     guarantee: str | None
     on_contradiction: str
-    start: np.ndarray
     action: np.ndarray
     certificate: Certificate | None = None
     is_open: bool = True
@@ -314,20 +311,15 @@ def read_journal(
     reader = Reader(path)
     rows: deque[JournalRound] = deque(maxlen=latest)
     numbers: list[tuple[float | None, ...]] = []
-    record, where = None, "player"
-    try:
+    with reading_back(reader.name, "player"):
         record = _begin(reader)
-        for line in reader:
-            where = f"line at byte {reader.size}"
+    for line in reader:
+        with reading_back(reader.name, f"line at byte {reader.size}"):
             row = _take(record, reader.parse(line))
-            if row is not None:
-                numbers.append((row.g, row.bound, row.length, row.error))
-                if row.round >= first and (last is None or row.round <= last):
-                    rows.append(row)
-    except StoreError:
-        raise
-    except Exception as error:  # whoever writes a file can put anything into it
-        raise unreadable(reader.name, where, error) from error
+        if row is not None:
+            numbers.append((row.g, row.bound, row.length, row.error))
+            if row.round >= first and (last is None or row.round <= last):
+                rows.append(row)
     columns = np.array(numbers, dtype=np.float64).reshape(-1, 4).T
     record.g, record.bounds, record.lengths, record.errors = columns
     record.rounds = tuple(rows)
@@ -357,10 +349,9 @@ def _begin(reader: Reader) -> JournalRecord:
         player, promise = describe(header["player"]), None
         if header["guarantee"] is not None:
             promise = str(header["guarantee"].get("class"))
-    start = np.array(header["start"], dtype=np.float64)
     first = np.array(header["loop"]["state"]["x"], dtype=np.float64)
     about = (header["surefoot"], header["created"], player, promise, header["on_contradiction"])
-    return JournalRecord(reader.first, *about, start, first, errors=header["errors"])
+    return JournalRecord(reader.first, *about, first, errors=header["errors"])
 
 
 def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None:

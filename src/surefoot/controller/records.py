@@ -3,9 +3,10 @@
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from surefoot import __version__
+from surefoot import __version__, regions
 from surefoot.algorithms import Breach, Certified, Delayed, Probing
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import Told, read_feedback
@@ -15,19 +16,7 @@ from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
 from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
-from surefoot.core.types import Array, Certificate, Feedback
-from surefoot.regions import (
-    Anchor,
-    AverageLimit,
-    CertifiedLength,
-    ContextHull,
-    Curvature,
-    CurvatureRows,
-    HullOfLog,
-    LipschitzHull,
-    RelativeCurvature,
-    StandingAnchor,
-)
+from surefoot.core.types import Certificate, Feedback
 
 __all__ = [
     "describe_round",
@@ -39,20 +28,20 @@ __all__ = [
     "run_from",
 ]
 
-_RECORDS = (Anchor, Breach, Halt, LoopState, StandingAnchor, WayBack)
+_RECORDS = (regions.Anchor, Breach, Halt, LoopState, regions.StandingAnchor, WayBack)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
 _ELSEWHERE = ("action", "age", "slope_error", "direction")
 TOLD = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
 """What a round may be told, beside the action that was played."""
 _KINDS: dict[type, tuple[str, tuple[str, ...]]] = {
-    ContextHull: ("context", ("G_g", "start_bound")),
-    LipschitzHull: ("hull", ("G_g", "start_bound")),
-    CertifiedLength: ("length", ("G_g",)),
-    Curvature: ("rows", ("beta",)),
-    CurvatureRows: ("rows", ("rows", "beta")),
-    AverageLimit: ("average", ("G_g", "most")),
-    RelativeCurvature: ("relative", ("L_0", "L_1")),
-    HullOfLog: ("log", ("G_g",)),
+    regions.ContextHull: ("context", ("G_g", "start_bound")),
+    regions.LipschitzHull: ("hull", ("G_g", "start_bound")),
+    regions.CertifiedLength: ("length", ("G_g",)),
+    regions.Curvature: ("rows", ("beta",)),
+    regions.CurvatureRows: ("rows", ("rows", "beta")),
+    regions.AverageLimit: ("average", ("G_g", "most")),
+    regions.RelativeCurvature: ("relative", ("L_0", "L_1")),
+    regions.HullOfLog: ("log", ("G_g",)),
 }
 """By which inequality knowledge certifies, and the constants in it; nothing for others."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
@@ -61,8 +50,8 @@ _SIZES = ("rows", "delay", "window")  # fields of a player by which its state gr
 # --- what is written -----------------------------------------------------------------------------
 
 
-def header_of(run: Run, loop: LoopState, **more: object) -> PlainTable:
-    """Return the first line of a file, without how it is written."""
+def header_of(run: Run, **writing: object) -> PlainTable:
+    """Return the first line of a file, with how it is written, and without the state."""
     return {
         "kind": "journal",
         "format": 1,
@@ -70,8 +59,7 @@ def header_of(run: Run, loop: LoopState, **more: object) -> PlainTable:
         "created": now(),
         "engine": run.engine,
         **player_of(run),
-        **more,
-        "loop": encode_loop(loop),
+        **writing,
     }
 
 
@@ -101,7 +89,7 @@ def facts_of(run: Run) -> PlainTable:
         return facts
     kind, names = _KINDS.get(type(knowledge), ("other", ()))
     constants = {name: getattr(knowledge, name) for name in names} | {"ramp": player.ramp}
-    if isinstance(knowledge, ContextHull):
+    if isinstance(knowledge, regions.ContextHull):
         constants["context"] = knowledge.context.facts
     known = {n: list(c) if isinstance(c, tuple) else c for n, c in constants.items()}
     noise = float(knowledge.noise(len(run.start)))
@@ -125,14 +113,10 @@ def encode_loop(loop: LoopState) -> Any:
         raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
 
 
-def describe_round(loop: LoopState, told: Told, decision: Decision) -> PlainTable:
-    """Return the line of a round; of one that was refused, that it was."""
-    if decision.error is not None:
-        refused = [encode(b) for b in decision.loop.refused]
-        return {"kind": "refused", "round": loop.round, "time": now(), "breaches": refused}
+def describe_round(told: Told, decision: Decision) -> PlainTable:
+    """Return what the line of a round says."""
     parts = told.feedback._asdict()
-    record: PlainTable = {"kind": "round", "round": loop.round, "time": now()}
-    record |= {name: encode(parts[name]) for name in TOLD if parts[name] is not None}
+    record = {name: encode(parts[name]) for name in TOLD if parts[name] is not None}
     more = {
         "played": encode(parts["action"]),
         "missing": told.is_missing,
@@ -141,6 +125,11 @@ def describe_round(loop: LoopState, told: Told, decision: Decision) -> PlainTabl
         "breaches": [encode(b) for b in decision.breaches],
     }
     return record | {name: part for name, part in more.items() if part} | next_action(decision.loop)
+
+
+def refusal(loop: LoopState) -> PlainTable:
+    """Return what the line of a round says that was refused."""
+    return {"breaches": [encode(breach) for breach in loop.refused]}
 
 
 def next_action(loop: LoopState) -> PlainTable:
@@ -184,12 +173,9 @@ def run_from(
             f"{name} was written by Surefoot {reader.header.get('surefoot')}, whose player this "
             f"one, {__version__}, cannot make again: {first_line(error)}"
         ) from error
-    try:
-        start: Array = checks.to_vector(decode(data["start"]), "start")
-        run = Run(player, guarantee, start)
+    with reading_back(name, "player"):
+        run = Run(player, guarantee, checks.to_vector(decode(data["start"]), "start"))
         return run.with_policies(**{n: data[n] for n in ("on_contradiction", "on_missing")})
-    except Exception as error:
-        raise unreadable(name, "player", error) from error
 
 
 def read_run(path: str | os.PathLike[str], **given: object) -> Run:
@@ -212,7 +198,7 @@ def _entries(data: object) -> Iterator[tuple[str, object]]:
 
 def loop_from(name: str, data: object, run: Run) -> LoopState:
     """Return the state of a loop from plain data."""
-    try:
+    with reading_back(name, "state"):
         first = run.begin()
         loop: Any = decode(data, OWN | records_in((first.state, first.regret)))
         fits = (
@@ -222,11 +208,9 @@ def loop_from(name: str, data: object, run: Run) -> LoopState:
             and type(loop.regret) in (type(first.regret), type(None))
             and all(isinstance(b, Breach) for b in (*loop.breaches, *loop.refused))
             and type(loop.halt) in (Halt, type(None))
-            and type(loop.anchor) in (Anchor, StandingAnchor, type(None))
+            and type(loop.anchor) in (regions.Anchor, regions.StandingAnchor, type(None))
             and type(loop.round) is int
         )
-    except Exception as error:
-        raise unreadable(name, "state", error) from error
     if not fits:
         raise DamagedError(f"{name} is damaged: its state is none")
     found: LoopState = loop
@@ -244,10 +228,17 @@ def certificate_from(data: object) -> Certificate | None:
 def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> Told:
     """Return what a round was told, as it was read when it was told."""
     told = {name: decode(record[name]) for name in TOLD if name in record}
-    told |= {"action": decode(record.get("played")), "missing": record.get("missing", False)}
-    return read_feedback(run, loop.state, told)
+    seen = Feedback(**told, action=decode(record.get("played")))
+    return read_feedback(run, loop.state, seen, missing=record.get("missing", False))
 
 
-def unreadable(name: str, what: str, error: Exception) -> DamagedError:
-    """Return the error for data that cannot be read back, which anybody may have written."""
-    return DamagedError(f"{name} is damaged: its {what} cannot be read ({first_line(error)})")
+@contextmanager
+def reading_back(name: str, what: str) -> Iterator[None]:
+    """Say what cannot be read back: whoever writes a file can put anything into it."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        words = f"{name} is damaged: its {what} cannot be read ({first_line(error)})"
+        raise DamagedError(words) from error

@@ -12,19 +12,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from surefoot import kernel
+from surefoot.controller import records
 from surefoot.controller.decide import decide, obey
 from surefoot.controller.journal import LostRoundsError, Position, Reader
-from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.records import (
-    OWN,
-    certificate_from,
-    encode_loop,
-    loop_from,
-    run_from,
-    told_in,
-    unreadable,
-)
-from surefoot.core.errors import StoreError, SurefootError, first_line
+from surefoot.core.errors import first_line
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array
 
@@ -148,10 +139,7 @@ def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> S
     tail = read_tail(reader)
     if reader.rounds < at_least:
         raise reader.damaged(f"round {at_least}, which was told, is missing")
-    run = run_from(reader, tail.player, given, tail.size)
-    shadow = Shadow(reader, given, run, loop_from(reader.name, tail.state.get("loop"), run), _CLOSE)
-    if tail.player is not reader.header:
-        shadow.first = run_from(reader, reader.header, given, tail.size)
+    shadow = Shadow(reader, given, tail.player, tail.state, tail.size, _CLOSE)
     for line in tail.after:
         difference = shadow.take(reader.parse(line), len(line))
         if difference is not None:
@@ -168,12 +156,14 @@ class Shadow:
     Args:
         reader: the file, for sentences.
         given: what could not be stored.
-        run: what is played.
-        loop: the state.
+        player: the record that says what is played.
+        state: the record with the state.
+        size: the bytes of that.
         tolerance: how far actions may be apart; the recorded ones stand.
 
     Attributes:
-        first: what was played first.
+        run: what is played.
+        loop: where it is.
         is_rebuilt: whether actions were derived again with other last bits.
         at: where the next line goes, after the last.
         engine: what took the last steps.
@@ -186,23 +176,20 @@ class Shadow:
         self,
         reader: Reader,
         given: Mapping[str, object],
-        run: Run,
-        loop: LoopState,
+        player: Mapping[str, Any],
+        state: Mapping[str, Any],
+        size: int,
         tolerance: float = 0.0,
     ) -> None:
-        self.reader, self.given, self.loop = reader, given, loop
-        self.run = self.first = run
+        self.reader, self.given = reader, given
+        self.run = records.run_from(reader, player, given, size)
+        self.loop = records.loop_from(reader.name, state.get("loop"), self.run)
         self.tolerance, self.is_rebuilt = tolerance, False
 
     def take(self, record: Mapping[str, Any], size: int) -> Difference | None:
         """Do what a record says; return where that differs from what it says follows."""
-        t = self.loop.round
-        try:
+        with records.reading_back(self.reader.name, f"record in round {self.loop.round}"):
             return self._take(record, size)
-        except StoreError:
-            raise
-        except (SurefootError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise unreadable(self.reader.name, f"record in round {t}", error) from error
 
     def _take(self, record: Mapping[str, Any], size: int) -> Difference | None:
         kind, t = record["kind"], self.loop.round
@@ -211,13 +198,13 @@ class Shadow:
         if kind == "round":
             return self._take_round(record)
         if kind in ("announce", "hold", "retreat", "resume"):
-            run = (
-                run_from(self.reader, record, self.given, size) if "player" in record else self.run
-            )
-            self.run, self.loop = run, obey(self.run, self.loop, record, run).loop
+            then = self.run
+            if "player" in record:
+                then = records.run_from(self.reader, record, self.given, size)
+            self.loop, self.run = obey(self.run, self.loop, record, then).loop, then
             return self._compare_next(record)
         if kind == "refused":
-            refused = tuple(decode(b, OWN) for b in record["breaches"])
+            refused = tuple(decode(b, records.OWN) for b in record["breaches"])
             self.loop = self.loop._replace(refused=refused)
         elif kind == "snapshot":
             return self._compare_state(record)
@@ -232,7 +219,7 @@ class Shadow:
         policies = {"on_missing": policy} if "missing" in record else {"on_contradiction": reaction}
         run = self.run.with_policies(**policies)
         try:
-            decision = decide(run, self.loop, told_in(run, self.loop, record))
+            decision = decide(run, self.loop, records.told_in(run, self.loop, record))
         except (ValueError, TypeError, ArithmeticError) as error:
             return Difference(t, "update", None, first_line(error))
         if decision.error is not None:
@@ -244,7 +231,7 @@ class Shadow:
         """Compare the next action and its certificate; what is recorded stands."""
         t, derived = self.loop.round - 1, self.loop.x
         stored: Array = np.array(record["next"], dtype=np.float64)
-        certificate = certificate_from(record["certificate"])
+        certificate = records.certificate_from(record["certificate"])
         mine = self.loop.certificate
         fits, close = stored.shape == derived.shape, self.tolerance
         same = fits and stored.tobytes() == derived.tobytes()
@@ -260,7 +247,7 @@ class Shadow:
         return None
 
     def _compare_state(self, record: Mapping[str, Any]) -> Difference | None:
-        derived = encode_loop(self.loop)
+        derived = records.encode_loop(self.loop)
         if self.tolerance or derived == record["loop"]:
             return None
         return Difference(self.loop.round, "state", record["loop"], derived)
@@ -290,9 +277,8 @@ def replay(path: str | os.PathLike[str], **given: object) -> Replay:
 
 def _compare(reader: Reader, given: Mapping[str, object]) -> tuple[Shadow, Difference | None]:
     """Follow a journal to its end, or to the first difference."""
-    header, difference = reader.header, None
-    run = run_from(reader, header, given, reader.size)
-    shadow = Shadow(reader, given, run, loop_from(reader.name, header.get("loop"), run))
+    difference = None
+    shadow = Shadow(reader, given, reader.header, reader.header, reader.size)
     try:
         for line in reader:
             difference = shadow.take(reader.parse(line), len(line))

@@ -125,6 +125,10 @@ class Spot(NamedTuple):
     reason: str
     convex: bool = True
 
+    def follow(self, halt: Halt, keep: float = 0.0) -> Stand:
+        """Return what is played next: x, or a point of the way back, as a halt wants it."""
+        return self.back(halt.speed) if halt.how == "retreated" else self.held(keep)
+
     def held(self, keep: float = 0.0) -> Stand:
         """Return x for the next round while its bound allows that, else the least way back.
 
