@@ -75,7 +75,14 @@ def play(
         Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds of 3 trials,
         largest g = -0.0437; (regret was not computed: call final_regret())
     """
-    _check_options(problem, player, engine, every, watch, callback, seed)
+    _check_problem(problem, player)
+    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
+    checks.one_of(("off", "record", "warn", "raise"), watch=watch)
+    if every is not None:
+        checks.positive_int(every, "every", "a whole number >= 1 or None")
+    if callback is not None:
+        checks.function(callback=callback)
+    checks.positive_int(seed, "seed", "a whole number >= 0", 0)
     algorithm, guarantee = unpack(player)
     _check_player(algorithm, guarantee, problem)
     rounds = _horizon(guarantee, problem, horizon)
@@ -102,28 +109,13 @@ def play(
     return _trace(game, guarantee, choice, played, seconds / runs)
 
 
-def _check_options(
-    problem: object,
-    player: object,
-    engine: str,
-    every: int | None,
-    watch: str,
-    callback: object,
-    seed: int,
-) -> None:
+def _check_problem(problem: object, player: object) -> None:
     if not isinstance(problem, Problem):
         swapped = ": the player comes first" * isinstance(player, Problem)
         raise InvalidValueError(
             "problem must be a Problem, as Problem.of(costs, constraint, domain, start) makes one, "
             f"got {checks.repr_line(problem)}{swapped}"
         )
-    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
-    checks.one_of(("off", "record", "warn", "raise"), watch=watch)
-    if every is not None:
-        checks.positive_int(every, "every", "a whole number >= 1 or None")
-    if callback is not None:
-        checks.function(callback=callback)
-    checks.positive_int(seed + 1 if type(seed) is int else seed, "seed", "a whole number >= 0")
 
 
 def _run(game: Game, engine: str) -> Played:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -184,10 +185,11 @@ def violations(g: Array) -> Violations:
 # --- the recorder ---------------------------------------------------------------------------------
 
 
+@dataclass
 class Recorder:
     """Take in blocks from any engine, so that all engines leave the same trace.
 
-    Args:
+    Attributes:
         runs: how many there are.
         horizon: rounds of each.
         dimension: the length of an action.
@@ -198,33 +200,29 @@ class Recorder:
         callback: told of progress after every block.
     """
 
-    def __init__(
-        self,
-        runs: int,
-        horizon: int,
-        dimension: int,
-        every: int | None,
-        keep_actions: bool,
-        watch: BlockWatch,
-        rows: int = 0,
-        callback: Callable[[Progress], None] | None = None,
-    ) -> None:
-        step = horizon if every is None else every
+    runs: int
+    horizon: int
+    dimension: int
+    every: int | None
+    keep_actions: bool
+    watch: BlockWatch
+    rows: int = 0
+    callback: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
+        runs, horizon, step = self.runs, self.horizon, self.every or self.horizon
         self.rounds: Array = np.unique(np.append(np.arange(step, horizon + 1, step), horizon))
-        self.watch: BlockWatch = watch
-        self.callback: Callable[[Progress], None] | None = callback
-        self.runs: int = runs
-        self.horizon: int = horizon
-        self.rows: int = rows
         shape = (len(self.rounds), runs)
         self.cost: Array = np.full(shape, np.nan)
         self.cost_sum: Array = np.full(shape, np.nan)
         self.constraint: Array = np.full(shape, np.nan)
         self.peak: Array = np.full(shape, np.nan)  # largest g since the kept round before
         self._peak = np.full(runs, -np.inf)  # the same of the rounds since the last one kept
-        self.actions: Array | None = np.full((*shape, dimension), np.nan) if keep_actions else None
+        self.actions: Array | None = None
+        if self.keep_actions:
+            self.actions = np.full((*shape, self.dimension), np.nan)
         self.total: Array = np.zeros(runs)
-        self.meter: ViolationMeter = ViolationMeter(runs, rows)
+        self.meter: ViolationMeter = ViolationMeter(runs, self.rows)
         self.lost: Array = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
 
     def kept(self, start: int, stop: int) -> Array:
