@@ -74,13 +74,13 @@ def test_one_algorithm_in_detail(desk):
     assert [o["name"] for o in tunings["chosen"]["options"]] == ["eta", "rho"]
     assert tunings["anytime"]["promise"] == "every round; regret T^0.5"
     assert [p["name"] for p in found["parameters"]] == ["eta", "rho"]
-    assert "or with your own parameters: eta, rho" in desk.do("list PFS").out
+    assert "parameter  kind    required  default\neta        number  yes" in desk.do("list PFS").out
 
 
 def test_one_problem_in_detail(desk):
     out = desk.do("list adversarial_cube").out
     assert out.startswith("adversarial_cube: A cube, ")
-    assert "adversary  required" in out
+    assert "argument   required  default  about\nadversary  yes" in out
     arguments = desk.do("list adversarial_cube --json").data["problem"]["arguments"]
     assert arguments[1] == {
         "name": "dimension",

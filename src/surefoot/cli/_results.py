@@ -15,7 +15,7 @@ from surefoot.cli._output import duration, show, stage, table, warn
 from surefoot.core.errors import SurefootError
 
 if TYPE_CHECKING:
-    from surefoot.experiments import Outcome, Row
+    from surefoot.experiments import Outcome, Results, Row
     from surefoot.experiments.paper.reproduction import Reproduction
     from surefoot.experiments.record import Claim
 
@@ -58,12 +58,16 @@ def finish(
     from surefoot.experiments import Results, gather
     from surefoot.experiments.record import FILE_NAME
 
-    file, report = outcome.folder / FILE_NAME, report and not outcome.interrupted
+    file, page, figures, unmade = outcome.folder / FILE_NAME, None, list[Path](), ""
     with Results.open(file) as results:
         name = results.header().get("name")
-        rows = paper.rows if paper is not None and paper.rows else gather(results)
-    page, figures, unmade = make_report(outcome.folder, rows) if report and rows else (None, [], "")
-    code = PARTIAL if outcome.failed or outcome.set_aside or unmade else OK
+        rows = (paper and paper.rows) or gather(results)
+        try:
+            if report and rows and not outcome.interrupted:
+                page, figures = make_report(results, rows)
+        except (ImportError, OSError, SurefootError) as error:
+            unmade = str(error)
+    code = PARTIAL if any((outcome.failed, outcome.set_aside, unmade)) else OK
     code = INTERRUPTED if outcome.interrupted else code
     counts = asdict(outcome)
     counts["present"] = counts.pop("skipped")
@@ -98,18 +102,13 @@ def _tell_end(outcome: Outcome, unmade: str, again: str) -> None:
 
 
 def make_report(
-    folder: Path, rows: Sequence[Row], *, pdf: bool = False
-) -> tuple[Path | None, list[Path], str]:
-    """Write figures and page of saved results; return where they are, or why there are none."""
-    from surefoot.experiments import Results
+    results: Results, rows: Sequence[Row], *, pdf: bool = False
+) -> tuple[Path, list[Path]]:
+    """Write page and figures of saved results beside their file; return where they are."""
     from surefoot.experiments.page import write_report
-    from surefoot.experiments.record import FILE_NAME
 
-    try:
-        with stage("making the figures and the page"), Results.open(folder / FILE_NAME) as results:
-            return *write_report(results, folder, rows, parallel=True, pdf=pdf), ""
-    except (ImportError, OSError, SurefootError) as error:
-        return None, [], str(error)
+    with stage("making the figures and the page"):
+        return write_report(results, results.path.parent, rows, parallel=True, pdf=pdf)
 
 
 def _counts(outcome: Outcome, rows: Sequence[Row]) -> str:

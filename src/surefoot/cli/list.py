@@ -196,7 +196,7 @@ def _parameters(options: Mapping[str, Parameter]) -> list[Facts]:
 
 
 def _default(value: Any) -> Facts:
-    return {"required": True} if value is ... else {"required": False, "default": value}
+    return {"required": value is ..., "default": None if value is ... else value}
 
 
 def _first_line(thing: Any) -> str:
@@ -243,25 +243,16 @@ def _details(one: Facts) -> Iterator[str]:
     yield f"{one['name']}: {one['about']}"
     if "from" in one:
         yield f"from {one['from']}; the rule is {one['rule']}"
-    if tunings := one.get("tunings"):
-        yield from ("", *_table("tuning", tunings))
-    if arguments := one.get("arguments"):
-        rows = [
-            (a["name"], "required" if a["required"] else str(a["default"]).lower(), a["about"])
-            for a in arguments
-        ]
-        yield from ("", *table(("argument", "default", "about"), rows))
-    if parameters := one.get("parameters"):
-        words = "or with your own parameters" if one["tunings"] else "parameters"
-        yield from ("", f"{words}: {_word(parameters)}")
+    for parts in ("tunings", "arguments", "parameters"):
+        if one.get(parts):
+            yield from ("", *_table(parts.removesuffix("s"), one[parts]))
 
 
 def _word(value: Any) -> str:
-    """Return a value in words: names with their defaults, a list with commas."""
+    """Return a value in words: names with their defaults, with commas between them."""
+    if isinstance(value, bool):
+        return "yes" if value else ""
     if not isinstance(value, list):
-        return str(value)
-    known = (one.get("default") for one in value)
-    return ", ".join(
-        one["name"] if default is None else f"{one['name']} = {default}"
-        for one, default in zip(value, known, strict=True)
-    )
+        return "" if value is None else str(value)
+    known = ((one["name"], one.get("default")) for one in value)
+    return ", ".join(n if default is None else f"{n} = {default}" for n, default in known)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.cli._exit import OK, PARTIAL, RUNTIME, UsageError
+from surefoot.cli._exit import OK, PARTIAL, UsageError
 from surefoot.cli._output import Json, argument, option, show, stage, warn
 from surefoot.cli._results import make_report, row_as_data, rows_as_table, verdicts
 
@@ -60,10 +60,7 @@ def report(
             raise UsageError(f"'{file}' has no results yet: run the specification first")
         forms = list(dict.fromkeys(export or []))
         exports = [_export(results, file, form) for form in forms]
-    page, figures, unmade = make_report(file.parent, rows, pdf=pdf)
-    if unmade:
-        warn(f"surefoot: {unmade}")
-        raise typer.Exit(RUNTIME)
+        page, figures = make_report(results, rows, pdf=pdf)
     damaged = {address: why for row in rows for address, why in row.damaged.items()}
     missing = len(planned - have - damaged.keys())
     # A damaged one has failed.
