@@ -57,4 +57,4 @@ def rows_of(pairs, plan=None):
     results.set_plan([where for where, _ in pairs] if plan is None else plan)
     for where, one in pairs:
         results.put(replace(one, address=where.address))
-    return gather(results, "all")
+    return gather(results)

@@ -74,7 +74,7 @@ def test_it_is_saved_as_a_results_file_of_the_same_rows(tmp_path):
     assert [row.algorithm for row in found.rows] == ["Stepping (1)", "Stepping (2)"]
     for path in (found.save(tmp_path / "out"), found.save(tmp_path / "mine.sqlite")):
         with Results.open(path) as results:
-            rows = gather(results, paths="all")
+            rows = gather(results)
             assert results.header()["seed"] == 0
         for row, saved in zip(found.rows, rows, strict=True):
             assert (row.algorithm, row.facts) == (saved.algorithm, saved.facts)

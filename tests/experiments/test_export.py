@@ -12,7 +12,6 @@ from surefoot.core.optional import MissingExtraError
 from surefoot.experiments import (
     Results,
     export,
-    to_csv,
     to_xarray,
 )
 
@@ -89,7 +88,7 @@ def same(a, b):
 
 
 def test_a_csv_file_reads_back_to_the_bit(results, tmp_path):
-    to_csv(results, tmp_path / "table.csv")
+    export.write(results, tmp_path / "table.csv")
     with (tmp_path / "table.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == COLUMNS
@@ -109,7 +108,7 @@ def test_a_csv_file_reads_back_to_the_bit(results, tmp_path):
 
 
 def test_a_csv_file_holds_no_formula(results, tmp_path):
-    to_csv(results, tmp_path / "table.csv")
+    export.write(results, tmp_path / "table.csv")
     with (tmp_path / "table.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["verdict.sentence"] == "'=Theorem 1 held"
@@ -203,7 +202,7 @@ def test_an_export_that_fails_leaves_the_old_file(results, tmp_path, monkeypatch
 
     monkeypatch.setattr(export, "_shown", full)
     with pytest.raises(OSError, match="No space left"):
-        to_csv(results, old)
+        export.write(results, old)
     assert old.read_text(encoding="utf-8") == "old"
     assert [p.name for p in tmp_path.iterdir() if "results" not in p.name] == [old.name]
 

@@ -52,9 +52,10 @@ def test_only_cells_that_use_the_plugin_have_its_source_in_their_address(mine):
     assert "plugin" not in {**library["problem"], **library["algorithm"]}
     assert library["engine"] == "auto"
     own = cells["depot", "Careful", 20].spec
-    assert own["problem"]["plugin"] == own["algorithm"]["plugin"] == plugin.mark
+    mark = f"mine {plugin.digest[:16]}"
+    assert own["problem"]["plugin"] == own["algorithm"]["plugin"] == mark
     assert own["engine"] == "auto"
-    assert cells["paper_toy", "Careful", 20].spec["algorithm"]["plugin"] == plugin.mark
+    assert cells["paper_toy", "Careful", 20].spec["algorithm"]["plugin"] == mark
     text = SPEC.replace('\n[[problems]]\nname = "depot"\n', "").split("[[algorithms]]")
     alone = addresses(parse_spec(text[0] + "[[algorithms]]" + text[2]))
     same = ("paper_toy", "PFS.anytime", 20)

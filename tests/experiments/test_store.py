@@ -24,9 +24,9 @@ from surefoot.experiments import (
     Facts,
     Results,
     StoreError,
+    export,
     gather,
     record,
-    to_csv,
 )
 from surefoot.experiments.store import _digest
 
@@ -158,7 +158,7 @@ FACTS = st.builds(
         bounds=st.dictionaries(TEXT, FINITE, max_size=2),
         premises=st.tuples(TEXT),
     ),
-    verdict=perhaps(record.VerdictFacts, word=TEXT, sentence=TEXT),
+    verdict=perhaps(record.VerdictFacts, word=st.sampled_from(record.VERDICTS), sentence=TEXT),
     breaches=st.tuples(st.builds(record.BreachFacts, constant=TEXT, observed=st.none() | FINITE)),
     comparator=perhaps(record.ComparatorFacts, gap=st.none() | FINITE, exact=st.booleans()),
     regret_share=st.none() | FINITE,
@@ -246,7 +246,7 @@ def look_at_everything(path):
                 with contextlib.suppress(StoreError):
                     ask()
             rows = gather(results)
-            to_csv(results, path.with_suffix(".csv"))
+            export.write(results, path.with_suffix(".csv"))
             named = set(damaged) | {a for row in rows for a in row.damaged}
             return sum(row.trials for row in rows) // 3, named
     except StoreError as error:

@@ -37,13 +37,20 @@ from typing import Any, NamedTuple, TypeAlias, get_type_hints
 import numpy as np
 
 from surefoot import problems
-from surefoot.algorithms import ALGORITHMS, Tuned, domain_of
+from surefoot.algorithms import ALGORITHMS, Tuned, domain_of, unpack
 from surefoot.core.algorithm import call_constructor, find_constructor, is_algorithm_class
+from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
 from surefoot.core.types import Player, needs_of
-from surefoot.experiments.record import PlayerTable, ProblemTable, from_plain
+from surefoot.experiments.record import (
+    PlayerTable,
+    PluginMark,
+    ProblemTable,
+    Sourced,
+    from_plain,
+)
 from surefoot.problems import Problem
 
 BLOCK = 30
@@ -267,7 +274,7 @@ ALGORITHMS_BY_NAME: dict[str, type[Any]] = {
 FULL_NAMES: dict[str, str] = {}
 """The names of plugins' algorithms with their module, ``mine:Momentum``, by the short ones."""
 
-Parameters: TypeAlias = dict[str, tuple[float | str, str]]
+Parameters: TypeAlias = dict[str, Sourced]
 """Every number of an algorithm, with its origin."""
 
 
@@ -352,7 +359,7 @@ def build_player(
         >>> row = {"name": "PFS", "parameters": {"eta": {"power": -0.5}, "rho": 0.25}}
         >>> player, parameters, _ = build_player(row, toy, 100)
         >>> parameters["eta"], parameters["domain.radius"]
-        ((0.1, 'specification'), (1.0, 'problem'))
+        (Sourced(value=0.1, origin='specification'), Sourced(value=1.0, origin='problem'))
     """
     constants = problem.constants
     if algorithm.get("constants"):
@@ -373,24 +380,19 @@ def _build_player(
         # What the file gave is the file's; the theorem's name stands for the rest.
         return tuned, parameters | _given(algorithm, horizon)
     given = plain_values(algorithm.get("parameters") or {}, plain_parameters_of(rule), horizon)
-    origins = dict.fromkeys(given, "specification")
-    settled: dict[str, object] = {}
+    origins = {"rows": "problem"} | dict.fromkeys(given, "specification")
+    known: dict[str, object] = {"domain": place, "rows": problem.constraint.rows}
     parameters = {}
-    for name in parameters_of(rule):
-        if name == "domain":
-            settled["domain"] = place
-        elif name == "base":
-            inner, theirs = _build_player(algorithm["base"], problem, constants, horizon)
-            settled["base"] = inner.algorithm if isinstance(inner, Tuned) else inner
-            parameters = {f"base.{n}": v for n, v in theirs.items()}
-        elif name == "rows" and "rows" not in given:
-            settled["rows"] = problem.constraint.rows
-            origins["rows"] = "problem"
-    player = rule(**settled, **given)
+    if "base" in algorithm:
+        inner, theirs = _build_player(algorithm["base"], problem, constants, horizon)
+        known["base"] = unpack(inner)[0]
+        parameters = {f"base.{n}": v for n, v in theirs.items()}
+    settled = {name: known[name] for name in parameters_of(rule) if name in known}
+    player = rule(**settled | given)
     own = numbers_of(player, "default", skip=("base",))
     # A pair has its parameters in its parts.
     return player, parameters | {
-        n: (v, origins.get(n.rpartition(".")[2], o)) for n, (v, o) in own.items()
+        n: Sourced(v, origins.get(n.rpartition(".")[2], o)) for n, (v, o) in own.items()
     }
 
 
@@ -420,7 +422,7 @@ def plain_values(
 def _given(algorithm: PlayerTable, horizon: int) -> Parameters:
     """Return the options of a tuned row and of its base."""
     options = algorithm.get("options") or {}
-    mine = {n: (_number(amount_at(v, horizon)), "specification") for n, v in options.items()}
+    mine = {n: Sourced(_number(amount_at(v, horizon)), "specification") for n, v in options.items()}
     if "base" not in algorithm:
         return mine
     return mine | {f"base.{n}": v for n, v in _given(algorithm["base"], horizon).items()}
@@ -434,19 +436,19 @@ def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameter
             continue
         source = "problem" if f.name == "domain" else origin
         if is_dataclass(value):
-            found[f.name] = (type(value).__name__, source)
+            found[f.name] = Sourced(type(value).__name__, source)
             found |= {f"{f.name}.{n}": v for n, v in numbers_of(value, source).items()}
         else:
-            found[f.name] = (_number(value), source)
+            found[f.name] = Sourced(_number(value), source)
     return found
 
 
-def _number(value: object) -> float | str:
-    """Return a number, or words for what is not one."""
+def _number(value: object) -> float | str | None:
+    """Return a number, None if it is not finite, or words for what is not one."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float, np.number)):
-        return float(value)
+        return finite_or_none(value)
     if isinstance(value, np.ndarray):
         shape = " x ".join(map(str, value.shape))
         return f"{shape} numbers from {value.min():g} to {value.max():g}"
@@ -474,11 +476,6 @@ class Plugin(NamedTuple):
     problems: tuple[str, ...]
     algorithms: tuple[str, ...]
 
-    @property
-    def mark(self) -> str:
-        """Name and hash, as the cells that use the plugin have them."""
-        return f"{self.name} {self.digest[:16]}"
-
 
 _LOADED: dict[str, Plugin] = {}
 
@@ -488,14 +485,14 @@ def loaded() -> tuple[Plugin, ...]:
     return tuple(_LOADED.values())
 
 
-def mark_of(name: str) -> str:
-    """Return name and hash of the plugin that a full name begins with; empty without one.
+def mark_of(name: str) -> PluginMark:
+    """Return the mark of the plugin that a full name begins with; nothing without one.
 
     >>> mark_of("paper_toy")
-    ''
+    {}
     """
     module, colon, _ = name.rpartition(":")
-    return _LOADED[module].mark if colon else ""
+    return {"plugin": f"{module} {_LOADED[module].digest[:16]}"} if colon else {}
 
 
 def load_plugin(module: str, folder: str | Path = ".") -> Plugin:

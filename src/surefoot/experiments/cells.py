@@ -105,11 +105,9 @@ def cells_of(spec: Spec) -> Iterator[tuple[record.Place, Job]]:
     Neighbours share a problem, its streams and its best action in hindsight. Where two places share
     a cell it comes twice.
     """
-    players = [_mark_player(row.plain()) for row in spec.algorithms]
+    players = [row.plain() for row in spec.algorithms]
     for problem in spec.problems:
         named = problem.plain()
-        if mark := build.mark_of(named["name"]):
-            named["plugin"] = mark
         rows = [
             (row, plain, trials_of(spec.trials, problem.trials, row.trials))
             for row, plain in zip(spec.algorithms, players, strict=True)
@@ -149,14 +147,6 @@ def job_at(problem: str, algorithm: str, spec: record.CellSpec) -> tuple[record.
         address=address, problem=problem, algorithm=algorithm, horizon=horizon, block=block
     )
     return place, Job(label, address, spec)
-
-
-def _mark_player(plain: record.PlayerTable) -> record.PlayerTable:
-    """Return a player with the hash of its plugin, where it is from one."""
-    if "base" in plain:
-        plain = {**plain, "base": _mark_player(plain["base"])}
-    mark = build.mark_of(plain["name"])
-    return {**plain, "plugin": mark} if mark else plain
 
 
 # --- what neighbours share ------------------------------------------------------------------------
@@ -379,10 +369,7 @@ def summarise(
             )
             for name, origin in constants.origins.items()
         },
-        parameters={
-            name: record.Sourced(value if isinstance(value, str) else finite_or_none(value), origin)
-            for name, (value, origin) in parameters.items()
-        },
+        parameters=parameters,
         guarantee=None if guarantee is None else _guarantee(guarantee, T),
         verdict=record.VerdictFacts(word=verdict.word, sentence=verdict.sentence),
         breaches=_breaches(trace, build.BLOCK * spec["block"]),
@@ -411,25 +398,19 @@ def _kept_rounds(trace: Trace, every: int | None) -> tuple[Array, Array]:
 def _arrays(
     trace: Trace, spec: record.CellSpec, regret: Regret, owner: object
 ) -> dict[str, np.ndarray]:
-    seen, observed = trace.violations, trace.observed
+    seen, observed = trace.violations._asdict(), trace.observed
     assert observed is not None  # the watch is on
     upper, lower = _runs(regret.upper), _runs(regret.lower)
     best, recording = regret.comparator.action[-1], spec["recording"]
     kept, begins = _kept_rounds(trace, recording["every"])
-    arrays = {
-        "total_cost": np.atleast_1d(trace.total_cost),
+    arrays: dict[str, Array] = {
+        "total_cost": trace.total_cost,
         "regret": upper[-1],
         "regret_lower": lower[-1],
-        "sum_g": np.atleast_1d(seen.total),
-        "soft": np.atleast_1d(seen.soft),
-        "hard": np.atleast_1d(seen.hard),
-        "squared": np.atleast_1d(seen.squared),
-        "worst": np.atleast_1d(seen.worst),
-        "count": np.atleast_1d(seen.count),
-        "first_violation": np.atleast_1d(seen.first_violation),
-        "feasible_from": np.atleast_1d(seen.feasible_from),
-        "largest_cost_gradient": np.atleast_1d(observed.cost_gradient),
-        "largest_subgradient": np.atleast_1d(observed.constraint_subgradient),
+        "sum_g": seen.pop("total"),
+        **seen,
+        "largest_cost_gradient": observed.cost_gradient,
+        "largest_subgradient": observed.constraint_subgradient,
         "best": np.broadcast_to(best, (upper.shape[1], best.shape[-1])),
     }
     if recording["every"] is not None:
@@ -453,7 +434,7 @@ def _arrays(
         edge = _boundary(trace.problem) if actions.shape[-1] == 2 else None
         if edge is not None:
             arrays["boundary"] = edge
-    return {name: np.array(value) for name, value in arrays.items()}
+    return {name: np.array(value, ndmin=1) for name, value in arrays.items()}
 
 
 def _sum_costs(trace: Trace, action: Array) -> np.ndarray:

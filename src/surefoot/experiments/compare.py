@@ -208,7 +208,7 @@ def compare(
     with Stop() as stop, show_progress(progress) as report:
         sweep = Sweep(found.put, before, stop, report, work)
         sweep.play((job for _, job in jobs), InProcess())
-    found.outcome, found.rows = sweep.outcome(Path()), gather(found, "all")
+    found.outcome, found.rows = sweep.outcome(Path()), gather(found)
     if found.outcome.interrupted:
         told = f"{sweep.now.done} of {len(jobs)} cells were played, the others are missing"
         warn_caller(f"interrupted: {told}", UserWarning)
@@ -264,9 +264,7 @@ class _Source:
         self._make = problem
         if trials is not None:
             checks.positive_int(trials, "trials")
-        if type(seed) is not int or seed < 0:
-            raise InvalidValueError(f"seed must be a whole number >= 0, got {seed!r}")
-        self.seed = seed
+        self.seed = checks.positive_int(seed, "seed", least=0)
         if self._whole is not None:
             runs = self._whole.costs.runs or 1
             if (trials or 1) > runs:
@@ -317,8 +315,6 @@ class _Source:
     def player(self, label: str, problem: Problem, horizon: int) -> Any:
         """Return a player for a problem; a constructor is called with what the problem knows."""
         player = self.players[label]
-        if _is_pair(player):
-            player = find_constructor(*player)
         if inspect.ismethod(player) and isinstance(rule := player.__self__, type):
             place = domain_of(rule, problem.domain, problem.benchmark.region, player.__name__)
             return call_constructor(player, problem.constants, horizon, place)
@@ -361,18 +357,30 @@ def _labelled(players: Any) -> dict[str, Player]:
         several = isinstance(players, (list, tuple)) and not isinstance(players, Tuned)
         if not several or _is_pair(players):
             players = [players]
-        titles = [_title(player) for player in players]
+        titles = [_title(_resolve(player)) for player in players]
         players = {
             title if titles.count(title) == 1 else f"{title} ({titles[:i].count(title) + 1})": p
             for i, (title, p) in enumerate(zip(titles, players, strict=True))
         }
     if not players:
         raise InvalidValueError("players must not be empty, got none")
-    for label, player in players.items():
+    found: dict[Any, Player] = {label: _resolve(player) for label, player in players.items()}
+    for label, player in found.items():
         _title(player)
         if not isinstance(label, str) or not label or not label.isprintable():
             raise InvalidValueError(f"the label of a player must be a line of text, got {label!r}")
-    return dict(players)
+    return found
+
+
+def _resolve(player: Player) -> Player:
+    """Return a player, of a pair the constructor that it names."""
+    if not _is_pair(player):
+        return player
+    rule, tuning = player
+    if tuning not in (have := constructors_of(rule)):
+        known = ", ".join(map(repr, have)) or "no tuning"
+        raise InvalidValueError(f"{rule.__name__} has no {tuning!r}: it has {known}")
+    return find_constructor(rule, tuning)
 
 
 def _is_pair(player: Player) -> bool:
@@ -383,15 +391,6 @@ def _title(player: Player) -> str:
     """Return the name of a player, or raise what one must be."""
     if isinstance(player, Tuned):
         return name_of(player.algorithm)
-    if _is_pair(player):
-        rule, tuning = player
-        if tuning not in constructors_of(rule):
-            have = constructors_of(rule)
-            raise InvalidValueError(
-                f"{rule.__name__} has no {tuning!r}: it has "
-                f"{', '.join(map(repr, have)) or 'no tuning'}"
-            )
-        return f"{rule.__name__}.{tuning}"
     if inspect.ismethod(player) and isinstance(rule := player.__self__, type):
         return f"{rule.__name__}.{player.__name__}"
     if is_algorithm(player):

@@ -58,7 +58,7 @@ def write_whole(path: PathLike) -> Iterator[Path]:
 def write(results: Results, path: Path) -> None:
     """Write results in the format that a path ends in: .csv, .parquet or .nc (netCDF 4)."""
     if path.suffix == ".csv":
-        to_csv(results, path)
+        columns_to_csv(_columns(results), path)
     elif path.suffix == ".parquet":
         table = {name: _as_one_type(values) for name, values in _columns(results).items()}
         columns_to_parquet(table, path)
@@ -74,17 +74,12 @@ def write(results: Results, path: Path) -> None:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def to_csv(results: Results, path: PathLike) -> None:
-    """Write the table as CSV in UTF-8.
+def columns_to_csv(columns: Mapping[str, Sequence[Value]], path: PathLike) -> None:
+    """Write columns of equal length as CSV in UTF-8.
 
     Numbers read back bit for bit; a missing value is empty, which differs from ``nan``. A text that
     a spreadsheet would take for a formula gets an apostrophe before it.
     """
-    columns_to_csv(_columns(results), path)
-
-
-def columns_to_csv(columns: Mapping[str, Sequence[Value]], path: PathLike) -> None:
-    """Write columns of equal length as CSV, as :func:`to_csv` writes results."""
     with (
         write_whole(path) as draft,
         draft.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
@@ -164,7 +159,7 @@ def to_xarray(results: Results) -> Dataset:
     """
     xarray = need("xarray", "export", "the xarray export")
     pandas = need("pandas", "export", "the xarray export")
-    rows = [row for row in gather(results, "all") if row.played]
+    rows = [row for row in gather(results) if row.played]
     header = {"header": json.dumps(results.header())}
     if not rows:
         return xarray.Dataset(attrs=header)

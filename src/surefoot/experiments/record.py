@@ -40,7 +40,7 @@ Status: TypeAlias = Literal["done", "refused", "failed", "set aside"]
 """Played; not played because a theorem or a constructor refused; ended by an error; set aside
 because it killed its worker twice."""
 
-VERDICTS: tuple[str, ...] = get_args(Word)
+VERDICTS: tuple[Word, ...] = get_args(Word)
 """The words of a verdict, the gravest first."""
 
 
@@ -48,27 +48,16 @@ VERDICTS: tuple[str, ...] = get_args(Word)
 
 Axis: TypeAlias = Literal["round", "trial", "entry", "vertex"]
 
+_OF_TRIALS = (
+    *("total_cost", "regret", "regret_lower", "sum_g", "soft", "hard", "squared", "worst", "count"),
+    *("first_violation", "feasible_from", "largest_cost_gradient", "largest_subgradient"),
+)
+_PATHS = ("cost_sum", "constraint", "peak", "regret_path")
 ARRAYS: dict[str, tuple[Axis, ...]] = {
-    "total_cost": ("trial",),
-    "regret": ("trial",),
-    "regret_lower": ("trial",),
-    "sum_g": ("trial",),
-    "soft": ("trial",),
-    "hard": ("trial",),
-    "squared": ("trial",),
-    "worst": ("trial",),
-    "count": ("trial",),
-    "first_violation": ("trial",),
-    "feasible_from": ("trial",),
-    "largest_cost_gradient": ("trial",),
-    "largest_subgradient": ("trial",),
+    **dict.fromkeys(_OF_TRIALS, ("trial",)),
     "best": ("trial", "entry"),
-    "rounds": ("round",),
-    "bound_path": ("round",),
-    "cost_sum": ("round", "trial"),
-    "constraint": ("round", "trial"),
-    "peak": ("round", "trial"),
-    "regret_path": ("round", "trial"),
+    **dict.fromkeys(("rounds", "bound_path"), ("round",)),
+    **dict.fromkeys(_PATHS, ("round", "trial")),
     "actions": ("round", "trial", "entry"),
     "boundary": ("vertex", "entry"),
 }
@@ -158,7 +147,7 @@ class BreachFacts:
 class VerdictFacts:
     """The outcome of a guarantee: one of :data:`VERDICTS`, and a sentence with the numbers."""
 
-    word: str
+    word: Word
     sentence: str = ""
 
 
@@ -208,15 +197,20 @@ class Facts:
 # --- cells ---------------------------------------------------------------------------------------
 
 
-class ProblemTable(TypedDict, total=False):
+class PluginMark(TypedDict, total=False):
+    """Name and hash of the plugin that something is from."""
+
+    plugin: str
+
+
+class ProblemTable(PluginMark, total=False):
     """A problem as plain data, all its arguments given."""
 
     name: str
     arguments: dict[str, object]
-    plugin: str
 
 
-class PlayerTable(TypedDict, total=False):
+class PlayerTable(PluginMark, total=False):
     """A player as plain data, as a row of a specification has it; the label is compare's."""
 
     name: str
@@ -225,7 +219,6 @@ class PlayerTable(TypedDict, total=False):
     parameters: dict[str, object]
     base: PlayerTable
     constants: dict[str, float]
-    plugin: str
     label: str
 
 
@@ -313,11 +306,13 @@ class Place:
 
 # --- documents beside the cells of a reproduction ------------------------------------------------
 
-REPRODUCED = "reproduced"
-OTHER_CONSTANTS = "reproduced only with other constants than stated"
-NOT_REPRODUCED = "not reproduced"
-CLAIM_WORDS = (NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED)
+ClaimWord: TypeAlias = Literal[
+    "not reproduced", "reproduced only with other constants than stated", "reproduced"
+]
+CLAIM_WORDS: tuple[ClaimWord, ...] = get_args(ClaimWord)
 """The verdicts on a published figure, the gravest first."""
+
+NOT_REPRODUCED, OTHER_CONSTANTS, REPRODUCED = CLAIM_WORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +334,7 @@ class Claim:
     settings: str = ""
     published: dict[str, float | None] = field(default_factory=dict)
     measured: dict[str, float | None] = field(default_factory=dict)
-    verdict: str = ""
+    verdict: ClaimWord
     reason: str = ""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from surefoot.experiments.record import (
 )
 from surefoot.experiments.store import DamagedCellError, Results
 from surefoot.games.rates import Rate, fit_rate
-
-Paths: TypeAlias = Literal["longest", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +106,7 @@ class Row:
 # --- reading -------------------------------------------------------------------------------------
 
 
-def gather(results: Results, paths: Paths = "longest") -> list[Row]:
+def gather(results: Results) -> list[Row]:
     """Read the rows of an experiment, in the order of its plan; every cell is read once.
 
     Cells that are not in the file yet are left out, and so is a row without any. A damaged cell
@@ -116,29 +114,19 @@ def gather(results: Results, paths: Paths = "longest") -> list[Row]:
 
     Args:
         results: the open file.
-        paths: which rows keep their paths over the rounds: those of the longest horizon that an
-            algorithm finished on a problem, or all.
     """
-    plan, have = results.places(), results.have()
-    longest: dict[tuple[str, str], int] = {}
     numbers: dict[str, int] = {}
-    for place in plan:
-        numbers.setdefault(place.algorithm, len(numbers))
-        if have.get(place.address) == "done":
-            key = place.problem, place.algorithm
-            longest[key] = max(place.horizon, longest.get(key, 0))
     damaged: dict[str, str] = {}
     blocks: dict[tuple[str, str, int], list[CellResult | None]] = {}
-    for place in plan:
+    for place in results.places():
+        numbers.setdefault(place.algorithm, len(numbers))
         try:
             cell = results.get(place.address)
         except StoreError as error:
             why = error.why if isinstance(error, DamagedCellError) else str(error)
             damaged[place.address] = why
             cell = CellResult(address=place.address, spec={}, status="failed", note=str(error))
-        keeps = paths == "all" or place.horizon == longest.get((place.problem, place.algorithm))
-        kept = cell if cell is None or keeps else _without_paths(cell)
-        blocks.setdefault((place.problem, place.algorithm, place.horizon), []).append(kept)
+        blocks.setdefault((place.problem, place.algorithm, place.horizon), []).append(cell)
     return [
         _row(key, numbers[key[1]], cells, len(own), damaged)
         for key, own in blocks.items()
@@ -175,11 +163,6 @@ def _row(
     )
 
 
-def _without_paths(cell: CellResult) -> CellResult:
-    arrays = {n: a for n, a in cell.arrays.items() if axes_of(n)[0] == "trial"}
-    return replace(cell, arrays=arrays)
-
-
 # --- joining blocks ------------------------------------------------------------------------------
 
 
@@ -187,17 +170,13 @@ def join_arrays(blocks: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray
     """Return the arrays of all blocks, joined along their trials.
 
     An array without an axis of trials is the same in every block; actions are kept of the first
-    trials of a block only, so those of the first block stay, and action i is of trial i. An array
-    that a block lacks is left out.
+    trials of a block only, so those of the first block stay, and action i is of trial i.
     """
-    joined = {}
-    for name, first in blocks[0].items() if blocks else ():
+    joined = dict(blocks[0]) if blocks else {}
+    for name in joined:
         axes = axes_of(name)
-        parts = [block[name] for block in blocks if name in block]
-        if "trial" not in axes or name == "actions":
-            joined[name] = first
-        elif len(parts) == len(blocks):
-            joined[name] = np.concatenate(parts, axis=axes.index("trial"))
+        if "trial" in axes and name != "actions":
+            joined[name] = np.concatenate([b[name] for b in blocks], axis=axes.index("trial"))
     return joined
 
 
@@ -210,7 +189,7 @@ def join_facts(blocks: Sequence[Facts]) -> Facts:
     guarantees = [facts.guarantee for facts in blocks if facts.guarantee is not None]
     return replace(
         blocks[0],
-        verdict=min(verdicts, key=lambda v: _gravity(v.word)) if verdicts else None,
+        verdict=min(verdicts, key=lambda v: VERDICTS.index(v.word)) if verdicts else None,
         breaches=_join_breaches(blocks),
         comparator=ComparatorFacts(
             gap=_largest([c.gap for c in comparators]), exact=all(c.exact for c in comparators)
@@ -220,11 +199,6 @@ def join_facts(blocks: Sequence[Facts]) -> Facts:
         regret_share=_largest([facts.regret_share for facts in blocks]),
         guarantee=_join_guarantees(guarantees) if guarantees else None,
     )
-
-
-def _gravity(word: str) -> int:
-    """Return 0 for the gravest; a word of another version is as grave as any."""
-    return VERDICTS.index(word) if word in VERDICTS else 0
 
 
 def _join_breaches(blocks: Sequence[Facts]) -> tuple[BreachFacts, ...]:
@@ -325,18 +299,18 @@ def fit_rates(rows: Sequence[Row], name: str = "regret") -> list[Fit]:
 
 def _fit(problem: str, algorithm: str, rows: list[Row], name: str) -> Fit:
     rows = sorted(rows, key=lambda row: row.horizon)
-    horizons = tuple(row.horizon for row in rows)
-    if len(set(horizons)) < 3:
-        reason = f"a rate needs three horizons, there are {len(set(horizons))}"
-        return Fit(problem, algorithm, horizons, None, reason)
+    horizons, rate = tuple(row.horizon for row in rows), None
     # Trial i of every horizon meets the same stream, so trials can be followed across horizons.
     common = min(row.trials for row in rows)
     trials = np.array([row.arrays[name][:common] for row in rows], dtype=np.float64)
-    if (trials > 0).all():
-        return Fit(problem, algorithm, horizons, fit_rate(horizons, trials), f"{common} trials")
     means = np.array([mean_std(row, name)[0] for row in rows])
-    if (means > 0).all():
+    if len(set(horizons)) < 3:
+        reason = f"a rate needs three horizons, there are {len(set(horizons))}"
+    elif (trials > 0).all():
+        rate, reason = fit_rate(horizons, trials), f"{common} trials"
+    elif (means > 0).all():
         reason = f"mean of the trials: the smallest {name} of a trial is {trials.min():.3g}"
-        return Fit(problem, algorithm, horizons, fit_rate(horizons, means), reason)
-    reason = f"no logarithm: the smallest mean {name} is {means.min():.3g}"
-    return Fit(problem, algorithm, horizons, None, reason)
+        rate = fit_rate(horizons, means)
+    else:
+        reason = f"no logarithm: the smallest mean {name} is {means.min():.3g}"
+    return Fit(problem, algorithm, horizons, rate, reason)

@@ -34,6 +34,7 @@ from surefoot.experiments.build import (
     Amount,
     ProblemEntry,
     build_player,
+    mark_of,
     nearest,
     plain_parameters_of,
     plain_values,
@@ -259,9 +260,10 @@ BASE_KEYS = ("name", "tuning", "options", "parameters", "base")
 
 
 def _plain_player(table: Mapping[str, Any]) -> PlayerTable:
-    """Return a player as its cells have it: full names, numbers as floats."""
+    """Return a player as its cells have it: full names, hashes of plugins, numbers as floats."""
     plain = {key: _as_floats(value) for key, value in table.items() if value is not None}
-    plain["name"] = FULL_NAMES.get(table["name"], table["name"])
+    name = FULL_NAMES.get(table["name"], table["name"])
+    plain.update(name=name, **mark_of(name))
     if "base" in plain:
         plain["base"] = _plain_player(table["base"])
     return cast(PlayerTable, plain)
@@ -306,7 +308,7 @@ class ProblemRow(ProblemKeys):
 
     def plain(self) -> ProblemTable:
         """Return name and arguments as plain data, all arguments given."""
-        return {"name": self.name, "arguments": self.arguments}
+        return {"name": self.name, "arguments": self.arguments, **mark_of(self.name)}
 
 
 class Spec(Declared):

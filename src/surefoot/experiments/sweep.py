@@ -106,37 +106,33 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass
 class Sweep:
     """Hand out chunks of cells, a few at a time, and store the results.
 
-    Args:
+    Attributes:
         put: stores a cell.
-        before: how far the run is.
+        now: how far the run is.
         stop: whether it is to end.
         progress: called after each cell.
         work: plays some cells.
+        counts: what became of cells, by status.
     """
 
-    def __init__(
-        self,
-        put: Callable[[record.CellResult], None],
-        before: Event,
-        stop: Stop,
-        progress: Callable[[Event], None] | None,
-        work: Callable[..., list[record.CellResult]],
-    ) -> None:
-        self._store = put
-        self.now: Event = before
-        self._stop = stop
-        self._progress = progress
-        self._work = work
-        self._before, self._began = before.done, time.perf_counter()
+    put: Callable[[record.CellResult], None]
+    now: Event
+    stop: Stop
+    progress: Callable[[Event], None] | None
+    work: Callable[..., list[record.CellResult]]
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._before, self._began = self.now.done, time.perf_counter()
         self._flying: dict[Future[list[record.CellResult]], list[Job]] = {}
         # To be played by themselves: they were there when a worker died, or a chunk failed.
         self._alone: deque[Job] = deque()
         self._deaths: Counter[str] = Counter()
         self._notes: list[str] = []
-        self.counts: Counter[str] = Counter()
 
     def outcome(self, folder: Path, notes: Sequence[str] = ()) -> Outcome:
         """Return what came of it.
@@ -154,7 +150,7 @@ class Sweep:
             failed=self.counts["failed"],
             set_aside=self.counts["set aside"],
             seconds=time.perf_counter() - self._began,
-            interrupted=self._stop.asked and self.now.done < self.now.total,
+            interrupted=self.stop.asked and self.now.done < self.now.total,
             notes=[*notes, *self._notes],
         )
 
@@ -163,7 +159,7 @@ class Sweep:
         self._workers = workers
         chunks = self._chunks(jobs)
         try:
-            while not self._stop.asked:
+            while not self.stop.asked:
                 self._hand_out(chunks)
                 if not self._flying:
                     return
@@ -172,7 +168,7 @@ class Sweep:
             self._take_in([f for f in self._flying if f.done()], mend=False)
             workers.stop()
         except KeyboardInterrupt:
-            self._stop.asked = True
+            self.stop.asked = True
             workers.stop()
         except BaseException:
             workers.stop()
@@ -195,7 +191,7 @@ class Sweep:
 
     def _hand_out(self, chunks: Iterator[list[Job]]) -> None:
         """Submit until every worker has work in hand and work in waiting."""
-        while not self._stop.asked and len(self._flying) < self._workers.width:
+        while not self.stop.asked and len(self._flying) < self._workers.width:
             if self._alone:
                 # Run suspects alone: if the worker dies again, this cell caused it.
                 if not self._flying:
@@ -209,7 +205,7 @@ class Sweep:
     def _submit(self, chunk: list[Job]) -> None:
         cells = [(job.address, job.spec) for job in chunk]
         try:
-            future = self._workers.submit(play_for, fingerprint(), loaded(), self._work, cells)
+            future = self._workers.submit(play_for, fingerprint(), loaded(), self.work, cells)
         except self._workers.deaths:
             self._alone.extend(chunk)  # it broke a moment ago, before these had begun
             self._mend()
@@ -221,7 +217,7 @@ class Sweep:
         died = False
         for future in [f for f in self._flying if f in finished]:  # in the order of submission
             died |= self._take(future)
-            if self._stop.asked and not self._workers.chunks:
+            if self.stop.asked and not self._workers.chunks:
                 return
         if died and mend:
             self._mend()
@@ -274,7 +270,7 @@ class Sweep:
         self._put(job, result)
 
     def _put(self, job: Job, result: record.CellResult) -> None:
-        self._store(result)
+        self.put(result)
         self.counts[result.status] += 1
         if result.status not in FINISHED:
             self._notes.append(f"{job.label}: {result.status}: {result.note}")
@@ -289,8 +285,8 @@ class Sweep:
     def report_progress(self, now: Event) -> None:
         """Report how far the run has come."""
         self.now = now
-        if self._progress is not None:
-            self._progress(now)
+        if self.progress is not None:
+            self.progress(now)
 
 
 class Stop:
@@ -432,16 +428,15 @@ def missing_extras(
     needed = (*_SOLVERS, "jax") if engine == "scan" else _SOLVERS
     if all(find_spec(name) is not None for name in needed):
         return []
-    tried: set[tuple[str, str]] = set()
-    found: dict[str, list[str]] = {}
+    pairs: dict[str, record.CellSpec] = {}
     for place, job in cells:
-        pair = place.problem, place.algorithm
+        pairs.setdefault(f"{place.algorithm} on {place.problem}", job.spec)
+    found: dict[str, list[str]] = {}
+    for pair, spec in pairs.items():
         try:
-            if pair not in tried:
-                tried.add(pair)
-                _try_two_rounds(job.spec, parts)
+            _try_two_rounds(spec, parts)
         except MissingExtraError as error:
-            found.setdefault(str(error), []).append(f"{place.algorithm} on {place.problem}")
+            found.setdefault(str(error), []).append(pair)
         except Exception:  # what else is wrong is the cell's own, and is told with it
             continue
     return [f"{sentence} ({list_some(rows)})" for sentence, rows in found.items()]

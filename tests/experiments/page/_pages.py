@@ -96,7 +96,7 @@ def hostile_page(sample: Any, folder: Any) -> Any:
             provenance=hostile(cell.provenance),
         )
         cells.append((named, attacked))
-    claims = [hostile(claim) | {"verdict": HOSTILE} for claim in CLAIMS]
+    claims = [hostile(claim) | {"verdict": claim["verdict"]} for claim in CLAIMS]
     claims[0]["published"] = {HOSTILE: 1.0}
     return made_page(
         sample,

@@ -138,17 +138,6 @@ def test_a_damaged_cell_counts_as_failed_and_hides_no_other(results, sample):
     assert row_of(rows, "OGD").trials == 5
 
 
-@pytest.mark.parametrize(
-    ("paths", "with_paths"),
-    [("longest", {20_000}), ("all", {2_000, 8_000, 20_000})],
-)
-def test_paths_are_read_of_the_longest_horizon_unless_asked(results, paths, with_paths):
-    rows = [row for row in gather(results, paths) if row.algorithm == "OGD"]
-    assert {row.horizon for row in rows if "constraint" in row.arrays} == with_paths
-    assert {row.horizon for row in rows if "actions" in row.arrays} == with_paths
-    assert all("regret" in row.arrays for row in rows)
-
-
 # --- helpers -------------------------------------------------------------------------------------
 
 

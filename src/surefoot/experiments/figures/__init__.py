@@ -3,12 +3,12 @@
 Each function takes rows and a selection and returns a Matplotlib figure that no window and no
 global list holds: when the last reference goes, it goes. :func:`save_figures` writes all that the
 rows have data for, each file complete or absent; those of the paper are in
-:mod:`surefoot.experiments.figures.paper`. Every figure takes these arguments:
+:mod:`surefoot.experiments.figures.paper`. A figure of one horizon shows the longest that all have;
+give the rows of another to see that. Every figure takes these arguments:
 
 - ``rows``: from :func:`surefoot.experiments.gather`;
 - ``problem``: a label; the first problem unless given;
 - ``algorithms``: labels; the first eight of the plan unless given;
-- ``horizon``, for figures of one horizon: the longest that all algorithms have unless given;
 - ``width``: "column" for one column of a paper, "page" for both.
 """
 
@@ -69,7 +69,6 @@ _METADATA: dict[str, dict[str, None]] = {
 def save_figures(
     rows: Sequence[Row],
     folder: Path | str,
-    algorithms: Sequence[str] | None = None,
     formats: Sequence[str] = ("pdf", "svg"),
     stems: Mapping[str, str] | None = None,
 ) -> list[Path]:
@@ -78,7 +77,6 @@ def save_figures(
     Args:
         rows: from :func:`surefoot.experiments.gather`.
         folder: created if missing; a file of the same name is replaced, whole.
-        algorithms: labels; the first eight of the plan unless given.
         formats: some of "pdf", "svg", "png".
         stems: how the file names of each problem begin; :func:`file_names` of all unless given.
     """
@@ -86,7 +84,7 @@ def save_figures(
     for problem, stem in (file_names(problems_of(rows)) if stems is None else stems).items():
         for kind, draw in FIGURES.items():
             try:
-                figure = draw(rows, problem, algorithms)
+                figure = draw(rows, problem)
             except NothingToDraw:
                 continue
             saved += save_figure(figure, Path(folder) / f"{stem}-{kind}", formats)
@@ -119,21 +117,14 @@ def save_figure(
 @in_style
 def render_figure(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
     """Return one figure in several formats, by their names."""
-    engine = figure.get_layout_engine()
     rendered = {}
     with warnings.catch_warnings():
         # A label in a script that no font here has is drawn as boxes: no reason to stop.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        if engine is not None:
-            engine.execute(figure)  # found once, good for all formats
-        figure.set_layout_engine(None)
-        try:
-            for ending in formats:
-                buffer = io.BytesIO()
-                figure.savefig(buffer, format=ending, metadata=_METADATA[ending])
-                rendered[ending] = buffer.getvalue()
-        finally:
-            figure.set_layout_engine(engine)
+        for ending in formats:
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=ending, metadata=_METADATA[ending])
+            rendered[ending] = buffer.getvalue()
     return rendered
 
 

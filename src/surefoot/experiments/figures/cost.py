@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from surefoot.experiments.figures import sheet
-from surefoot.experiments.figures.sheet import INK, Width, in_style, look_of
+from surefoot.experiments.figures.sheet import INK, Selection, Width, look_of
 from surefoot.experiments.rows import Row
 
 if TYPE_CHECKING:
@@ -22,22 +22,14 @@ _CALLS = {
 }
 
 
-@in_style
-def cost_figure(
-    rows: Sequence[Row],
-    problem: str | None = None,
-    algorithms: Sequence[str] | None = None,
-    *,
-    horizon: int | None = None,
-    width: Width = "page",
-) -> Figure:
+def _was_timed(row: Row) -> bool:
+    return bool(row.facts.oracle.get("rounds") and _microseconds(row))
+
+
+@sheet.figure("oracle calls and times", _was_timed, "page")
+def cost_figure(choice: Selection, width: Width) -> Figure:
     """Draw the time per round as bars; beside each its engine, and the oracle calls of a round."""
-
-    def usable(row: Row) -> bool:
-        return bool(row.facts.oracle.get("rounds") and _microseconds(row))
-
-    choice = sheet.select(rows, problem, algorithms, usable, "oracle calls and times")
-    picked = list(sheet.pick_horizon(choice.groups, horizon).values())
+    picked = list(sheet.pick_longest(choice.groups).values())
     figure, ((ax,),) = sheet.new_sheet(width, height=0.65 + 0.18 * len(picked))
     times = [_microseconds(row) for row in picked]
     colours = [look_of(row.number).colour for row in picked]

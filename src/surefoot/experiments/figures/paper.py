@@ -10,7 +10,8 @@ from surefoot.experiments.figures import file_name, save_figure, sheet
 from surefoot.experiments.figures.plane import paper_actions
 from surefoot.experiments.figures.sheet import Handle, Options, in_style, look_of
 from surefoot.experiments.figures.violation import MEASURES, draw_instants
-from surefoot.experiments.paper import READ_AT, read_data
+from surefoot.experiments.paper import read_data
+from surefoot.experiments.paper.reproduction import CURVES
 from surefoot.experiments.rows import Row, algorithms
 
 if TYPE_CHECKING:
@@ -38,12 +39,10 @@ class Panels(NamedTuple):
 
 def paper_panels() -> Panels:
     """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
-    data = read_data("figures")
     published: dict[str, dict[str, dict[int, float]]] = {"regret": {}, "soft": {}}
-    for curve in data["curves"]:
-        values = zip(READ_AT, curve["values"], strict=True)
-        published[curve["measure"]][curve["name"]] = dict(values)
-    return Panels(**data["panels"], published=published)
+    for curve in CURVES:
+        published[curve.measure][curve.name] = curve.published
+    return Panels(**read_data("figures")["panels"], published=published)
 
 
 @in_style
@@ -57,7 +56,7 @@ def paper_figure(rows: Sequence[Row], panels: Panels, names: Mapping[str, str]) 
     """
 
     def find(problem: str, name: str) -> dict[str, list[Row]]:
-        return sheet.select(rows, problem, list(names), lambda r: name in r.arrays, name).groups
+        return sheet.select(rows, problem, list(names), sheet.has(name), name).groups
 
     figure, axes = sheet.new_sheet("page", (1, 3), 1.75)
     handles: dict[str, Handle] = {}
@@ -72,9 +71,9 @@ def paper_figure(rows: Sequence[Row], panels: Panels, names: Mapping[str, str]) 
             if name in published:
                 handles[""] = _draw_published(ax, published[name], group[0])
         ax.set_ylabel(word)
-        sheet.label_rounds(ax, "horizon $T$")
+        sheet.label_rounds(ax.xaxis, "horizon $T$")
         sheet.scale_axis(ax, [ax.get_ylim()[1]], float("inf"))
-    picked = sheet.pick_horizon(find(panels.violation_problem, "constraint"), None)
+    picked = sheet.pick_longest(find(panels.violation_problem, "constraint"))
     *instants, peak = draw_instants(axes[0, 2], picked)
     handles = dict(zip(picked, instants, strict=True)) | handles
     for ax, letter in zip(axes[0], "abc", strict=True):
@@ -85,9 +84,9 @@ def paper_figure(rows: Sequence[Row], panels: Panels, names: Mapping[str, str]) 
 
 def _draw_published(ax: Axes, values: Mapping[int, float], row: Row) -> Handle:
     look = look_of(row.number)
+    hollow: Options = {"ms": 2 * look.size, "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
     T, read = list(values), list(values.values())
-    style: Options = {"ms": 2 * look.size, "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
-    ax.plot(T, read, look.marker, color=look.colour, label="_published", **style)
+    ax.plot(T, read, label="_published", **look.options | hollow)
     return sheet.new_key("none", "hollow: published", marker="o", ms=6, mfc="none", mew=0.8)
 
 

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.figures import sheet
-from surefoot.experiments.figures.sheet import FILL, INK, Handle, Options, Width, in_style, look_of
+from surefoot.experiments.figures.sheet import (
+    FILL,
+    INK,
+    Handle,
+    Options,
+    Selection,
+    Width,
+    in_style,
+    look_of,
+)
 from surefoot.experiments.rows import Row
 
 if TYPE_CHECKING:
@@ -18,6 +26,9 @@ if TYPE_CHECKING:
 
 DOTS = 40
 """Actions of a panel; the figure of the paper has 66."""
+
+BALLS = 8
+"""Certified balls of a panel."""
 
 
 class Path(NamedTuple):
@@ -39,40 +50,20 @@ class View(NamedTuple):
         ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half))
 
 
-@in_style
-def action_figure(
-    rows: Sequence[Row],
-    problem: str | None = None,
-    algorithms: Sequence[str] | None = None,
-    *,
-    horizon: int | None = None,
-    trial: int = 0,
-    balls: int = 8,
-    width: Width = "page",
-) -> Figure:
-    r"""Draw the actions of one trial in the plane, one panel per algorithm.
+def _in_plane(row: Row) -> bool:
+    return "actions" in row.arrays and row.arrays["actions"].shape[-1] == 2
 
-    Args:
-        rows: as for every figure, like problem, horizon and width.
-        problem: a label.
-        algorithms: labels, at most four (two in a column); the first of the plan that have actions
-            unless given.
-        horizon: number of rounds.
-        trial: which of those whose actions were recorded.
-        balls: how many certified balls are drawn: of radius :math:`-g(x_t)/G_g` around an action,
-            in which every point is feasible, whatever the constraint looks like elsewhere.
-        width: "column" or "page".
 
-    Where the later actions crowd, a second panel below enlarges them.
+@sheet.figure("actions in the plane", _in_plane, "page", most={"column": 2, "page": 4})
+def action_figure(choice: Selection, width: Width) -> Figure:
+    r"""Draw the actions of the first trial in the plane, one panel per algorithm.
+
+    A certified ball has the radius :math:`-g(x_t)/G_g` around an action: every point of it is
+    feasible, whatever the constraint looks like elsewhere. Where the later actions crowd, a second
+    panel below enlarges them. Unless algorithms are named there are four at most, two in a column.
     """
-    from matplotlib.ticker import EngFormatter, MaxNLocator
-
-    most = 4 if width == "page" else 2
-    if len(algorithms or ()) > most:
-        raise InvalidValueError(f"algorithms must be at most {most} in a {width}, got {algorithms}")
-    choice = sheet.select(rows, problem, algorithms, _in_plane, "actions in the plane", most)
-    picked = sheet.pick_horizon(choice.groups, horizon)
-    paths = [_read_path(row, trial) for row in picked.values()]
+    picked = sheet.pick_longest(choice.groups)
+    paths = [_read_path(row) for row in picked.values()]
     far, near = _find_views(paths, picked.values())
     down, across = 1 if near is None else 2, len(picked)
     # Beside the panels stand labels and the bar of rounds, below each its ticks.
@@ -82,8 +73,8 @@ def action_figure(
     handles: dict[str, Handle] = {}
     for column, (row, path) in enumerate(zip(picked.values(), paths, strict=True)):
         for ax in axes[:, column]:
-            handles |= _draw_set(ax, row, trial)
-            handles |= _draw_balls(ax, row, path, trial, balls)
+            handles |= _draw_set(ax, row)
+            handles |= _draw_balls(ax, row, path)
             at = sheet.thin(len(path.rounds), DOTS)
             dots = ax.scatter(
                 *path.actions[at].T,
@@ -104,9 +95,8 @@ def action_figure(
         ax.set_ylabel("$x_2$")
     for ax in axes[-1]:
         ax.set_xlabel("$x_1$")
-    bar = figure.colorbar(dots, ax=list(axes.flat), pad=0.015, aspect=30, label="round $t$")
-    bar.ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    bar.ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    bar = figure.colorbar(dots, ax=list(axes.flat), pad=0.015, aspect=30)
+    sheet.label_rounds(bar.ax.yaxis, "round $t$")
     bar.ax.tick_params(labelsize=7, width=0.6, length=2.5)
     bar.outline.set_linewidth(0.6)
     sheet.add_legend(figure, list(handles.values()))
@@ -126,8 +116,8 @@ def paper_actions(
         every: which rounds; where none of them was kept, all that were.
     """
     choice = sheet.select(rows, problem, list(names), _in_plane, "actions in the plane")
-    picked = sheet.pick_horizon(choice.groups, None)
-    paths = {label: _read_path(row, 0, every) for label, row in picked.items()}
+    picked = sheet.pick_longest(choice.groups)
+    paths = {label: _read_path(row, every) for label, row in picked.items()}
     far, near = _find_views(list(paths.values()), picked.values())
     figure, axes = sheet.new_sheet(
         "column", (1, 1 if near is None else 2), 2.15 if near is None else 1.6
@@ -135,17 +125,10 @@ def paper_actions(
     for ax in axes.flat:
         handles = {}
         for label, row in picked.items():
-            look = look_of(row.number)
-            (handles[label],) = ax.plot(
-                *paths[label].actions.T,
-                look.marker,
-                color=look.colour,
-                ms=0.9 * look.size,
-                mew=0,
-                ls="none",
-                label=sheet.text_of(names[label]),
-            )
-        handles |= _draw_set(ax, next(iter(picked.values())), 0)
+            style = look_of(row.number).options | {"ls": "none"}
+            label_shown = sheet.text_of(names[label])
+            (handles[label],) = ax.plot(*paths[label].actions.T, **style, label=label_shown)
+        handles |= _draw_set(ax, next(iter(picked.values())))
         ax.set_xlabel("$x_1$")
         far.frame(ax)
     axes[0, 0].set_ylabel("$x_2$")
@@ -155,30 +138,24 @@ def paper_actions(
     return figure
 
 
-def _in_plane(row: Row) -> bool:
-    return "actions" in row.arrays and row.arrays["actions"].shape[-1] == 2
-
-
-def _read_path(row: Row, trial: int, every: int = 1) -> Path:
-    actions, rounds = row.arrays["actions"], row.arrays["rounds"]
-    if not 0 <= trial < actions.shape[1]:
-        raise InvalidValueError(f"trial must be one of the {actions.shape[1]} kept, got {trial!r}")
+def _read_path(row: Row, every: int = 1) -> Path:
+    rounds = row.arrays["rounds"]
     at = rounds % every == 0
     at = at if at.any() else np.full(len(rounds), True)
-    return Path(rounds[at], actions[at, trial])
+    return Path(rounds[at], row.arrays["actions"][at, 0])
 
 
-def _draw_set(ax: Axes, row: Row, trial: int) -> dict[str, Handle]:
+def _draw_set(ax: Axes, row: Row) -> dict[str, Handle]:
     """Draw the feasible set, the start and the best fixed action."""
     arrays, handles = row.arrays, dict[str, Handle]()
     start = None if row.facts.problem is None else row.facts.problem.start
-    start = arrays["actions"][0, trial] if arrays["rounds"][0] == 1 else start
+    start = arrays["actions"][0, 0] if arrays["rounds"][0] == 1 else start
     mark: Options = {"ls": "none", "zorder": 4}
     if start is not None:
         (handles["start"],) = ax.plot(*start, "+", color=INK, ms=6, mew=1.0, label="start", **mark)
     if "best" in arrays:
         star: Options = {"mfc": "white", "mec": "black", "mew": 0.6, "ms": 7, **mark}
-        best = arrays["best"][trial]
+        best = arrays["best"][0]
         (handles["best"],) = ax.plot(*best, "*", label="best fixed action", **star)
     if "boundary" in arrays:
         area = {"fc": FILL, "ec": INK, "lw": 0.8, "zorder": 0, "label": "feasible set"}
@@ -188,16 +165,16 @@ def _draw_set(ax: Axes, row: Row, trial: int) -> dict[str, Handle]:
     return handles
 
 
-def _draw_balls(ax: Axes, row: Row, path: Path, trial: int, count: int) -> dict[str, Handle]:
+def _draw_balls(ax: Axes, row: Row, path: Path) -> dict[str, Handle]:
     """Draw balls of radius -g/G_g around some actions, where both are known."""
     from matplotlib.patches import Circle
 
     G_g = row.facts.constants["G_g"].value if "G_g" in row.facts.constants else None
-    if not isinstance(G_g, int | float) or G_g == 0 or count < 1 or "constraint" not in row.arrays:
+    if not isinstance(G_g, int | float) or G_g == 0 or "constraint" not in row.arrays:
         return {}
-    g = row.arrays["constraint"][:, trial]
+    g = row.arrays["constraint"][:, 0]
     # Evenly in the logarithm of the round: most of the way is made early.
-    at = np.unique(np.geomspace(1, len(g), count).round().astype(int) - 1)
+    at = np.unique(np.geomspace(1, len(g), BALLS).round().astype(int) - 1)
     colour = look_of(row.number).colour
     for i in at[g[at] < 0]:
         ax.add_patch(Circle(path.actions[i], -g[i] / G_g, fill=False, ec=colour, lw=0.6, zorder=2))

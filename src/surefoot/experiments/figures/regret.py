@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot.experiments.figures import sheet
-from surefoot.experiments.figures.sheet import Width, in_style, look_of
-from surefoot.experiments.rows import Row
+from surefoot.experiments.figures.sheet import BOUND, Selection, Width, look_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,20 +16,13 @@ WIDE = 20.0
 """The ratio of the largest to the smallest value from which an axis is logarithmic."""
 
 
-@in_style
-def regret_figure(
-    rows: Sequence[Row],
-    problem: str | None = None,
-    algorithms: Sequence[str] | None = None,
-    *,
-    width: Width = "column",
-) -> Figure:
+@sheet.figure("regret", sheet.has("regret"))
+def regret_figure(choice: Selection, width: Width) -> Figure:
     """Draw regret against the horizon: mean and one standard deviation, with the theorems' bounds.
 
     Where the range is large the axis of the regret is logarithmic, on both sides of 0 if some means
     are 0 or less. Bounds are dashed, or dotted where a premise broke.
     """
-    choice = sheet.select(rows, problem, algorithms, _has_regret, "regret")
     means = sheet.means_of(choice.groups, "regret")
     bounds = [row.guarantee.regret_bound for row in choice.rows]
     limits = [bound for bound in bounds if bound is not None]
@@ -39,7 +30,7 @@ def regret_figure(
     figure, ((ax,),) = sheet.new_sheet(width)
     handles = [sheet.draw_curve(ax, group, "regret") for group in choice.groups.values()]
     handles += sheet.draw_bounds(ax, choice.groups.values(), lambda r: r.guarantee.regret_bound)
-    sheet.label_rounds(ax, "horizon $T$")
+    sheet.label_rounds(ax.xaxis, "horizon $T$")
     ax.set_ylabel("regret")
     if values.min() > 0 and values.max() > WIDE * values.min():
         ax.set_yscale("log")
@@ -50,26 +41,14 @@ def regret_figure(
     return figure
 
 
-def _has_regret(row: Row) -> bool:
-    return "regret" in row.arrays
-
-
-@in_style
-def path_figure(
-    rows: Sequence[Row],
-    problem: str | None = None,
-    algorithms: Sequence[str] | None = None,
-    *,
-    horizon: int | None = None,
-    width: Width = "column",
-) -> Figure:
+@sheet.figure("regret over the rounds", sheet.has("regret_path"))
+def path_figure(choice: Selection, width: Width) -> Figure:
     """Draw regret against the rounds: mean, and a band of one standard deviation.
 
     The comparator is the best fixed action of the whole horizon. Bounds are those of theorems after
     so many rounds, where premises held.
     """
-    choice = sheet.select(rows, problem, algorithms, _has_path, "regret over the rounds")
-    picked = sheet.pick_horizon(choice.groups, horizon)
+    picked = sheet.pick_longest(choice.groups)
     figure, ((ax,),) = sheet.new_sheet(width)
     handles, limits = [], []
     for i, row in enumerate(picked.values()):
@@ -77,19 +56,14 @@ def path_figure(
         if row.claims and "bound_path" in row.arrays:
             at, colour = sheet.thin(len(row.arrays["rounds"])), look_of(row.number).colour
             limit = row.arrays["bound_path"][at]
-            dashes = {"ls": (0, (3.5, 2)), "lw": 0.9, "label": "_bound"}
-            ax.plot(row.arrays["rounds"][at], limit, color=colour, **dashes)
+            ax.plot(row.arrays["rounds"][at], limit, color=colour, ls=BOUND, lw=0.9, label="_bound")
             limits.append(float(limit[-1]))
     if limits:
-        handles.append(sheet.new_key((0, (3.5, 2)), "bound of the theorem"))
-    sheet.label_rounds(ax, "round $t$")
+        handles.append(sheet.new_key(BOUND, "bound of the theorem"))
+    sheet.label_rounds(ax.xaxis, "round $t$")
     ax.set_ylabel("regret")
     ends = [float(row.arrays["regret_path"][-1].mean()) for row in picked.values()]
     sheet.scale_axis(ax, [*ends, *limits], WIDE)
-    sheet.add_title(ax, sheet.describe_picked(choice.problem, picked.values()))
+    sheet.add_title(ax, sheet.describe(choice.problem, picked.values()))
     sheet.add_legend(figure, handles)
     return figure
-
-
-def _has_path(row: Row) -> bool:
-    return "regret_path" in row.arrays

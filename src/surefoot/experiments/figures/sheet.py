@@ -25,6 +25,7 @@ from surefoot.experiments.rows import problems as problems_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 _VIOLET = "#7B3294"
@@ -54,6 +55,12 @@ class Look(NamedTuple):
     marker: str
     size: float
     line: Line
+
+    @property
+    def options(self) -> Options:
+        """All of it, as Matplotlib takes it."""
+        colour, marker, size, line = self
+        return {"color": colour, "marker": marker, "ms": size, "mew": 0.0, "ls": line}
 
 
 def look_of(number: int) -> Look:
@@ -91,7 +98,9 @@ POINTS = 80
 _LINE = 0.145  # inches that a line of the legend takes
 _LETTER = 0.045  # inches of a letter at 7 points, on the wide side
 _LONGEST = 44  # characters of a label
-_BOUND, _NO_CLAIM = (0, (3.5, 2)), (0, (1, 1.6))
+BOUND: Line = (0, (3.5, 2))
+"""The line of a theorem's bound."""
+_NO_CLAIM: Line = (0, (1, 1.6))
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -116,8 +125,8 @@ class Selection(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The problem, and what points and bars stand for."""
-        return f"{text_of(self.problem)}, {describe_trials(self.rows)}"
+        """The problem, its horizons, and what points and bars stand for."""
+        return describe(self.problem, self.rows)
 
 
 def select(
@@ -152,18 +161,13 @@ def _check_names(rows: Sequence[Row], problem: str | None, algorithms: Sequence[
     return known[0] if problem is None else problem
 
 
-def pick_horizon(groups: Mapping[str, list[Row]], horizon: int | None) -> dict[str, Row]:
-    """Return one row per algorithm: at the horizon, else the longest shared, else its own."""
-    if horizon is None:
-        shared = set.intersection(*({r.horizon for r in group} for group in groups.values()))
-        if not shared:
-            return {label: group[-1] for label, group in groups.items()}
-        horizon = max(shared)
-    found = {label: [r for r in group if r.horizon == horizon] for label, group in groups.items()}
-    picked = {label: group[-1] for label, group in found.items() if group}
-    if not picked:
-        raise NothingToDraw(f"no row at the horizon {horizon}")
-    return picked
+def pick_longest(groups: Mapping[str, list[Row]]) -> dict[str, Row]:
+    """Return one row per algorithm: of the longest horizon that all share, else of its own."""
+    shared = set.intersection(*({r.horizon for r in group} for group in groups.values()))
+    return {
+        label: next(r for r in reversed(group) if not shared or r.horizon == max(shared))
+        for label, group in groups.items()
+    }
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -183,20 +187,13 @@ def text_of(label: str) -> str:
     return f" {clean}" if clean.startswith("_") else clean
 
 
-def describe_trials(rows: Iterable[Row]) -> str:
-    """Return what points and error bars stand for."""
-    counts = sorted({row.trials for row in rows})
-    if counts[-1] == 1:
-        return "one trial"
-    many = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"mean ± 1 std of {many} trials"
-
-
-def describe_picked(problem: str, rows: Collection[Row]) -> str:
-    """Return the problem, its horizon or the longest, and what curves stand for."""
-    horizons = sorted({row.horizon for row in rows})
-    where = f"T {'=' if len(horizons) == 1 else 'up to'} {horizons[-1]:,}"
-    return f"{text_of(problem)}, {where}, {describe_trials(rows)}"
+def describe(problem: str, rows: Collection[Row]) -> str:
+    """Return the problem, its horizon or the longest, and what curves and bars stand for."""
+    horizons, counts = ({row.horizon for row in rows}, {row.trials for row in rows})
+    where = f"T {'=' if len(horizons) == 1 else 'up to'} {max(horizons):,}"
+    many = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
+    trials = "one trial" if many == "1" else f"mean ± 1 std of {many} trials"
+    return f"{text_of(problem)}, {where}, {trials}"
 
 
 def list_names(names: Sequence[str], of: int) -> str:
@@ -213,32 +210,63 @@ def list_names(names: Sequence[str], of: int) -> str:
 # --- the sheet -----------------------------------------------------------------------------------
 
 
-@functools.cache
-def paper_style() -> dict[str, object]:
-    """Return Matplotlib settings for a two-column paper (``paper.mplstyle`` beside this file)."""
-    matplotlib = need("matplotlib", "plot", "a figure")
-    file = Path(__file__).with_name("paper.mplstyle")
-    return dict(matplotlib.rc_params_from_file(file, use_default_template=False))
-
-
 def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Draw with the paper's settings and leave the caller's as they are."""
+    """Draw with the settings of a two-column paper and leave the caller's as they are."""
 
     @functools.wraps(draw)
     def styled(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         matplotlib = need("matplotlib", "plot", "a figure")
-        with matplotlib.rc_context(paper_style()):
+        with matplotlib.rc_context(fname=Path(__file__).with_name("paper.mplstyle")):
             return draw(*args, **kwargs)
 
     return styled
+
+
+def figure(
+    what: str,
+    usable: Callable[[Row], bool],
+    width: Width = "column",
+    most: Mapping[Width, int] | None = None,
+) -> Callable[[Callable[[Selection, Width], Figure]], Callable[..., Figure]]:
+    """Make a figure of what draws selected rows, with the arguments that all figures have.
+
+    Args:
+        what: which rows it shows, in words.
+        usable: whether a row is one of them.
+        width: of the figure unless given.
+        most: algorithms unless they are named, by width.
+    """
+    default = width
+
+    def decorate(draw: Callable[[Selection, Width], Figure]) -> Callable[..., Figure]:
+        @in_style
+        def drawn(
+            rows: Sequence[Row],
+            problem: str | None = None,
+            algorithms: Sequence[str] | None = None,
+            *,
+            width: Width = default,
+        ) -> Figure:
+            if width not in INCHES:
+                raise InvalidValueError(f"width must be 'column' or 'page', got {width!r}")
+            limit = MOST if most is None else most[width]
+            return draw(select(rows, problem, algorithms, usable, what, limit), width)
+
+        drawn.__name__, drawn.__doc__ = draw.__name__, draw.__doc__
+        return drawn
+
+    return decorate
+
+
+def has(*names: str) -> Callable[[Row], bool]:
+    """Return whether a row has all of some arrays, as a function of the row."""
+    return lambda row: all(name in row.arrays for name in names)
 
 
 def new_sheet(
     width: Width, panels: tuple[int, int] = (1, 1), height: float | None = None, **options: Any
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure and its axes, ``(rows, columns)``; the legend makes it higher."""
-    if width not in INCHES:
-        raise InvalidValueError(f"width must be 'column' or 'page', got {width!r}")
     figure = _figure_class()(figsize=(INCHES[width], HEIGHT[width] if height is None else height))
     figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
     axes = figure.subplots(*panels, squeeze=False, **options)
@@ -272,16 +300,7 @@ def add_legend(figure: Figure, handles: Sequence[Handle]) -> None:
     lines = math.ceil(len(texts) / max(1, min(6, int(figure.get_figwidth() / wide))))
     columns = math.ceil(len(texts) / lines)
     figure.set_figheight(figure.get_figheight() + _LINE * lines)
-    figure.legend(
-        handles,
-        texts,
-        loc="outside lower center",
-        ncols=columns,
-        columnspacing=1.2,
-        labelspacing=0.25,
-        handletextpad=0.5,
-        borderaxespad=0.1,
-    )
+    figure.legend(handles, texts, loc="outside lower center", ncols=columns)
 
 
 def new_key(line: Line, text: str, **options: Any) -> Handle:
@@ -302,13 +321,13 @@ def add_title(ax: Any, *lines: str) -> None:
 # --- axes and curves -----------------------------------------------------------------------------
 
 
-def label_rounds(ax: Axes, word: str) -> None:
-    """Name the axis of rounds, with ticks in thousands and millions: 20k, 1M."""
+def label_rounds(axis: Axis, word: str) -> None:
+    """Name an axis of rounds, with ticks in thousands and millions: 20k, 1M."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
-    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
-    ax.set_xlabel(word)
+    axis.set_major_locator(MaxNLocator(5, integer=True))
+    axis.set_major_formatter(EngFormatter(sep=""))
+    axis.set_label_text(word)
 
 
 def scale_axis(ax: Axes, values: Iterable[float], wide: float) -> None:
@@ -338,20 +357,10 @@ def means_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, np.nda
 def draw_curve(ax: Axes, rows: Sequence[Row], name: str, **options: Any) -> Handle:
     """Draw an array of trials against the horizon, with bars of one standard deviation."""
     pairs = np.array([mean_std(row, name) for row in rows])
-    look = look_of(rows[0].number)
-    given: Options = {
-        "color": look.colour,
-        "marker": look.marker,
-        "markersize": look.size,
-        "ls": look.line,
-        "elinewidth": 0.7,
-        "capsize": 1.6,
-        "capthick": 0.7,
-        "markeredgewidth": 0.0,
-        "label": text_of(rows[0].algorithm),
-    }
+    bars = {"elinewidth": 0.7, "capsize": 1.6, "capthick": 0.7}
+    given = look_of(rows[0].number).options | bars | {"label": text_of(rows[0].algorithm)}
     horizons = [row.horizon for row in rows]
-    return ax.errorbar(horizons, pairs[:, 0], yerr=pairs[:, 1], **{**given, **options})
+    return ax.errorbar(horizons, pairs[:, 0], yerr=pairs[:, 1], **given | options)
 
 
 def draw_bounds(
@@ -361,7 +370,7 @@ def draw_bounds(
     keys = {}
     for rows in groups:
         for claims, line, name, words in (
-            (True, _BOUND, "_bound", "bound of the theorem"),
+            (True, BOUND, "_bound", "bound of the theorem"),
             (False, _NO_CLAIM, "_no claim", "no claim: a premise broke"),
         ):
             known = [(r.horizon, bound(r)) for r in rows if r.claims is claims]
@@ -387,13 +396,9 @@ def draw_band(
     (line,) = ax.plot(
         rounds,
         mean,
-        color=look.colour,
-        ls=look.line,
-        marker=look.marker,
-        markersize=look.size,
         markevery=(int(place * stride), stride),  # not all in the same round
-        markeredgewidth=0.0,
         label=text_of(row.algorithm),
+        **look.options,
     )
     if values.shape[1] > 1:
         low = np.maximum(mean - std, least)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.experiments.figures import sheet
-from surefoot.experiments.figures.sheet import Handle, Width, in_style, look_of
+from surefoot.experiments.figures.sheet import Handle, Selection, Width, look_of
 from surefoot.experiments.rows import Row
 
 if TYPE_CHECKING:
@@ -19,24 +19,13 @@ MEASURES = {"soft": r"$[\Sigma_t\, g(x_t)]_+$", "hard": r"$\Sigma_t\, [g(x_t)]_+
 """The sums that are drawn, and what their axes are called."""
 
 
-@in_style
-def violation_figure(
-    rows: Sequence[Row],
-    problem: str | None = None,
-    algorithms: Sequence[str] | None = None,
-    *,
-    width: Width = "page",
-) -> Figure:
+@sheet.figure("violations", sheet.has(*MEASURES), "page")
+def violation_figure(choice: Selection, width: Width) -> Figure:
     """Draw the positive part of the summed g, and the sum of its positive parts.
 
     Both against the horizon. Bounds are dashed, or dotted where a premise broke.
     An algorithm that never violates is drawn at 0 and named above the panel.
     """
-
-    def usable(row: Row) -> bool:
-        return all(measure in row.arrays for measure in MEASURES)
-
-    choice = sheet.select(rows, problem, algorithms, usable, "violations")
     panels, height = ((1, 2), 2.2) if width == "page" else ((2, 1), 3.4)
     figure, axes = sheet.new_sheet(width, panels, height, sharex=True)
     keys: dict[str, Handle] = {}
@@ -46,7 +35,7 @@ def violation_figure(
         keys |= {key.get_label(): key for key in found}
         sheet.add_title(ax, title, _name_silent(choice.groups, measure))
     for ax in axes[-1]:
-        sheet.label_rounds(ax, "horizon $T$")
+        sheet.label_rounds(ax.xaxis, "horizon $T$")
     sheet.add_legend(figure, [*handles, *keys.values()])
     return figure
 
@@ -69,30 +58,20 @@ def _name_silent(groups: Mapping[str, Sequence[Row]], measure: str) -> str:
     return f"0 at every T: {sheet.list_names(silent, of=len(groups))}" if silent else ""
 
 
-@in_style
-def instant_figure(
-    rows: Sequence[Row],
-    problem: str | None = None,
-    algorithms: Sequence[str] | None = None,
-    *,
-    horizon: int | None = None,
-    width: Width = "column",
-) -> Figure:
+@sheet.figure("paths over the rounds", sheet.has("constraint"))
+def instant_figure(choice: Selection, width: Width) -> Figure:
     r"""Draw the violation :math:`[g(x_t)]_+` round by round: mean, one standard deviation, largest.
 
     The thin line is the largest over the trials and over the rounds since the one drawn before, so
     thinning hides no round.
     """
-    choice = sheet.select(
-        rows, problem, algorithms, lambda r: "constraint" in r.arrays, "paths over the rounds"
-    )
-    picked = sheet.pick_horizon(choice.groups, horizon)
+    picked = sheet.pick_longest(choice.groups)
     figure, ((ax,),) = sheet.new_sheet(width)
     handles = draw_instants(ax, picked)
     never = [label for label, r in picked.items() if (r.arrays["worst"] <= 0).all()]
     sheet.add_title(
         ax,
-        sheet.describe_picked(choice.problem, picked.values()),
+        sheet.describe(choice.problem, picked.values()),
         f"no violation in any round: {sheet.list_names(never, of=len(picked))}" if never else "",
     )
     sheet.add_legend(figure, handles)
@@ -111,7 +90,7 @@ def draw_instants(ax: Axes, picked: Mapping[str, Row]) -> list[Handle]:
         colour = look_of(row.number).colour
         ax.plot(row.arrays["rounds"][at], peak, color=colour, lw=0.5, alpha=0.8, label="_peak")
         top = max(top, float(np.nanmax(peak, initial=0.0)))
-    sheet.label_rounds(ax, "round $t$")
+    sheet.label_rounds(ax.xaxis, "round $t$")
     ax.set_ylabel("$[g(x_t)]_+$")
     sheet.scale_axis(ax, [top], np.inf)
     return [*handles, sheet.new_key("-", "largest in any trial", lw=0.5)]

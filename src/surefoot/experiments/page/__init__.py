@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
@@ -84,7 +83,7 @@ def write_report(
     jobs = [partial(save_panels, rows, panels, figures, formats)] if is_paper else []
     for problem, stem in stems.items():
         own = [row for row in rows if row.problem == problem]
-        jobs.append(partial(save_figures, own, figures, None, formats, {problem: stem}))
+        jobs.append(partial(save_figures, own, figures, formats, {problem: stem}))
     with new_pool(len(jobs)) if parallel and len(stems) > FEW else AtOnce() as pool:
         futures = [pool.submit(job) for job in jobs]
         drawn = [path for future in futures for path in future.result()]
@@ -256,18 +255,12 @@ def _step_by_step(path: re.Match[str]) -> str:
 def _describe_comparator(rows: Sequence[Row]) -> str:
     """Return what regret is measured against, and how exactly that is known."""
     known = [row.facts.comparator for row in rows if row.facts.comparator is not None]
-    said = "Regret is the cost beyond that of the best fixed feasible action in hindsight"
-    if not known:
-        return f"{said}."
-    if all(c.exact for c in known):
-        return f"{said}, which is known exactly here: its gap is 0."
-    gaps = [float(c.gap) for c in known if not c.exact and c.gap is not None]
-    exact = sum(bool(c.exact) for c in known)
-    largest = number(max(gaps), 3) if gaps else "not known"
+    largest = max((c.gap for c in known if not c.exact and c.gap is not None), default=0.0)
     return (
-        f"{said}. It is known exactly for {exact:,} of {len(known):,} rows; for the others its "
-        f"cost is within a certified gap of the best, at most {largest}, and regret is given at "
-        "the upper end of what that leaves open."
+        "Regret is the cost beyond that of the best fixed feasible action in hindsight. It is "
+        f"known exactly for {sum(c.exact for c in known):,} of {len(known):,} rows; the cost of "
+        f"the others is within a certified gap of the best, at most {number(largest, 3)}, and "
+        "regret is given at the upper end of what that leaves open."
     )
 
 
@@ -282,16 +275,10 @@ def _list_commands(header: Mapping[str, Any], *, reproduction: bool) -> list[str
 
 def _list_provenance(header: Mapping[str, Any], rows: Sequence[Row]) -> list[tuple[str, str]]:
     """Return versions, machine and times."""
-    made = Counter(
-        (*_list_versions(row.provenance), str(row.provenance.get("platform", "–")))
-        for row in rows
-        if row.provenance
-    )
+    made = dict.fromkeys(_describe_machine(row.provenance) for row in rows if row.provenance)
     played = f"{sum(row.horizon * row.trials for row in rows):,}"
     items = [("Seed", str(header.get("seed", "–"))), ("Rounds played", played)]
-    for which, count in made.most_common():
-        title = f"{count:,} of {sum(made.values()):,} rows" if len(made) > 1 else "Played with"
-        items.append((title, ", ".join(which)))
+    items += [("Played with", which) for which in made]
     finished = sorted(str(r.provenance["finished"]) for r in rows if r.provenance.get("finished"))
     if finished:
         items.append(("Finished", f"{finished[0]} to {finished[-1]}"))
@@ -301,6 +288,7 @@ def _list_provenance(header: Mapping[str, Any], rows: Sequence[Row]) -> list[tup
     return items
 
 
-def _list_versions(provenance: Provenance) -> tuple[str, ...]:
-    versions = provenance.get("versions") or {}
-    return tuple(f"{name} {version}" for name, version in sorted(versions.items()) if version)
+def _describe_machine(provenance: Provenance) -> str:
+    versions = sorted((provenance.get("versions") or {}).items())
+    known = [f"{name} {version}" for name, version in versions if version]
+    return ", ".join([*known, str(provenance.get("platform", "–"))])

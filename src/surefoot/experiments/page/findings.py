@@ -93,8 +93,6 @@ BADGES = {
 SUMS = ("cumulative", "hard", "squared")
 """Kinds of promises about a sum over the rounds, which single rounds may exceed."""
 
-_ORDER = list(BADGES)
-
 
 class Pair(NamedTuple):
     """An algorithm on a problem.
@@ -120,7 +118,7 @@ class Pair(NamedTuple):
     @property
     def badge(self) -> str:
         """The word for a reader, with the round if a premise broke."""
-        words = BADGES.get(self.word, self.word)
+        words = BADGES[self.word]
         breaches = () if self.row is None else self.row.facts.breaches
         rounds = [breach.round for breach in breaches if breach.round]
         if self.word == "premise broken" and rounds:
@@ -152,7 +150,7 @@ def _join_horizons(problem: str, algorithm: str, rows: Mapping[int, Row | None])
     groups: dict[str, list[int]] = {}
     for T, each in sorted(words.items(), key=lambda item: (_rank(item[1]), item[0])):
         groups.setdefault(each, []).append(T)
-    parts = [f"{BADGES.get(w, w)}: {horizons(Ts)}" for w, Ts in groups.items()]
+    parts = [f"{BADGES[w]}: {horizons(Ts)}" for w, Ts in groups.items()]
     others = "; ".join(parts) if len(groups) > 1 else ""
     return Pair(problem, algorithm, word, rows[at], at, _say_why(rows[at]), others)
 
@@ -171,7 +169,8 @@ def _say_why(row: Row | None) -> str:
 
 
 def _rank(word: str) -> int:
-    return _ORDER.index(word) if word in BADGES else len(_ORDER)
+    """Return 0 for the gravest."""
+    return list(BADGES).index(word)
 
 
 def summarise_pairs(pairs: Sequence[Pair]) -> str:
@@ -191,7 +190,7 @@ def summarise_pairs(pairs: Sequence[Pair]) -> str:
         head = "Every promise whose premises held was kept"
     else:
         head = "No promise was put to the test"
-    told = ", ".join(f"{counts[w]} × {BADGES.get(w, w)}" for w in sorted(counts, key=_rank))
+    told = ", ".join(f"{counts[w]} × {BADGES[w]}" for w in sorted(counts, key=_rank))
     return f"{head}. Of {len(pairs)} pairs of a problem and an algorithm: {told}."
 
 
@@ -278,22 +277,13 @@ def judge_figures(claims: Sequence[Claim]) -> str:
     >>> judge_figures([Claim(figure="1a", statement="", verdict="reproduced")])
     'Figure 1a is reproduced.'
     """
-    gravest: dict[str, str] = {}
+    own: dict[str, str] = {}
     for claim in claims:
-        known = gravest.setdefault(claim.figure, claim.verdict)
-        gravest[claim.figure] = min(known, claim.verdict, key=_claim_gravity)
-    groups: dict[str, list[str]] = {}
-    for figure, verdict in gravest.items():
-        groups.setdefault(verdict, []).append(figure)
-    # The best first: what holds, then what does not.
-    parts = [
-        f"Figure{'s' * (len(figures) > 1)} {enumerate_words(figures)} "
-        f"{'are' if len(figures) > 1 else 'is'} {verdict}"
-        for verdict, figures in sorted(groups.items(), key=lambda item: -_claim_gravity(item[0]))
-    ]
+        own.setdefault(claim.figure, claim.verdict)  # that of the whole figure comes first
+    parts = []
+    for verdict in reversed(CLAIM_WORDS):  # what holds, then what does not
+        if figures := [figure for figure in own if own[figure] == verdict]:
+            several = len(figures) > 1
+            named = f"Figure{'s' * several} {enumerate_words(figures)}"
+            parts.append(f"{named} {'are' if several else 'is'} {verdict}")
     return f"{enumerate_words(parts)}." if parts else ""
-
-
-def _claim_gravity(verdict: str) -> int:
-    """Return 0 for the gravest; a word of another version is as good as any."""
-    return CLAIM_WORDS.index(verdict) if verdict in CLAIM_WORDS else len(CLAIM_WORDS)

@@ -91,6 +91,6 @@ def _draw(
     ):
         drawn = [ax.axvline(t, color=colour, lw=0.9, ls=line, label=name) for t, _ in marks[:200]]
         handles += drawn[:1]
-    label_rounds(ax, "round")
+    label_rounds(ax.xaxis, "round")
     add_legend(figure, handles)
     return render_figure(figure, ("svg",))["svg"]

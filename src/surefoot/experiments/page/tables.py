@@ -89,9 +89,8 @@ def _number_cell(value: Any) -> Cell:
 
 def _badge_cell(word: str, kind: str, text: str = "", aside: str = "") -> Cell:
     """Return a verdict, readable by its words; a promise about a sum has a look of its own."""
-    look = word.replace(" ", "-") if word in BADGES else "other"
-    about = " sum" if kind in SUMS else ""
-    return Cell(text or BADGES.get(word, word), badge=f"{look}{about}", aside=aside)
+    look = word.replace(" ", "-") + " sum" * (kind in SUMS)
+    return Cell(text or BADGES[word], badge=look, aside=aside)
 
 
 def verdict_table(pairs: Sequence[Pair]) -> Table:
@@ -247,7 +246,7 @@ def claims_table(claims: Sequence[Claim]) -> Table:
     ]
     body = []
     for claim in claims:
-        verdict = Cell(claim.verdict, None, _SIGNS.get(claim.verdict, "other"), claim.reason)
+        verdict = Cell(claim.verdict, None, _SIGNS[claim.verdict], claim.reason)
         said = Cell(claim.statement, aside=claim.settings)
         for T in sorted({*claim.published, *claim.measured}, key=_by_horizon) or [NONE]:
             rounds = Cell(f"{int(T):,}", int(T)) if T.isdecimal() else Cell(T)

@@ -15,7 +15,3 @@ from surefoot.core.plain import PlainTable
 def read_data(name: str) -> PlainTable:
     """Return the tables of a TOML file of this folder."""
     return tomllib.loads(files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
-
-
-READ_AT = (2_000, 10_000, 20_000)
-"""The rounds at which the curves of the paper were read off."""

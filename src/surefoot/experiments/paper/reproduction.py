@@ -15,7 +15,7 @@ breaks, and in which round, is part of the result. What the paper's figures show
 what was measured, with a verdict on each (:func:`claims`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -29,11 +29,14 @@ from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, build_spec, record, run
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
-from surefoot.experiments.paper import READ_AT, read_data
+from surefoot.experiments.paper import read_data
 from surefoot.experiments.rows import Row, gather
 from surefoot.experiments.store import Results
 
 REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
+
+READ_AT = (2_000, 10_000, 20_000)
+"""The rounds at which the curves of the paper were read off."""
 
 READING = 0.02
 """A value is read off a printed figure to within this share of it, or to within 2 units."""
@@ -46,6 +49,8 @@ class PublishedCurve(NamedTuple):
     """A curve of the paper with the rows that may represent it.
 
     Attributes:
+        figure: which figure it is in.
+        problem: label of the problem whose streams are those of the figure's script.
         name: the paper's label for it.
         measure: which of the recorded numbers it shows, as a mean over the trials.
         values: read off the figure at 2,000, 10,000 and 20,000 rounds.
@@ -53,21 +58,13 @@ class PublishedCurve(NamedTuple):
         others: rows with other constants, the most likely first.
     """
 
+    figure: str
+    problem: str
     name: str
     measure: Literal["regret", "soft"]
     values: Sequence[float]
     stated: str
     others: Sequence[str]
-
-    @property
-    def figure(self) -> str:
-        """Which figure it is in."""
-        return "1a" if self.measure == "regret" else "1b"
-
-    @property
-    def problem(self) -> str:
-        """Label of the problem whose streams are those of the figure's script."""
-        return REGRET if self.measure == "regret" else VIOLATION
 
     @property
     def published(self) -> dict[int, float]:
@@ -93,7 +90,7 @@ def claims(rows: Iterable[Row]) -> list[record.Claim]:
     return [c for figure in ("1a", "1b", "1c", "2") for c in _with_whole(figure, single)]
 
 
-def _verdict(stated: bool, others: bool = False) -> str:
+def _verdict(stated: bool, others: bool = False) -> record.ClaimWord:
     """Return the verdict on what holds with the constants as stated, or with others."""
     return (
         record.REPRODUCED if stated else record.OTHER_CONSTANTS if others else record.NOT_REPRODUCED
@@ -104,34 +101,13 @@ def _with_whole(figure: str, single: Sequence[record.Claim]) -> list[record.Clai
     """Return a figure's own verdict, that of its worst part, and then its parts."""
     parts = [c for c in single if c.figure == figure]
     worst = min(parts, key=lambda c: record.CLAIM_WORDS.index(c.verdict))
-    whole = _claim(
-        figure,
-        f"Figure {figure} as a whole",
-        "",
-        worst.verdict,
-        "; ".join(f"{c.statement}: {c.verdict}" for c in parts),
+    whole = record.Claim(
+        figure=figure,
+        statement=f"Figure {figure} as a whole",
+        verdict=worst.verdict,
+        reason="; ".join(f"{c.statement}: {c.verdict}" for c in parts),
     )
     return [whole, *parts]
-
-
-def _claim(
-    figure: str,
-    statement: str,
-    settings: str,
-    verdict: str,
-    reason: str,
-    published: Mapping[int, float] | None = None,
-    measured: Mapping[int, float] | None = None,
-) -> record.Claim:
-    return record.Claim(
-        figure=figure,
-        statement=statement,
-        settings=settings,
-        published={str(T): v for T, v in (published or {}).items()},
-        measured={str(T): finite_or_none(round(v, 2)) for T, v in (measured or {}).items()},
-        verdict=verdict,
-        reason=reason,
-    )
 
 
 # --- curves with values --------------------------------------------------------------------------
@@ -161,19 +137,18 @@ def _on_curve(curve: PublishedCurve, measured: Measured) -> record.Claim:
         if all(is_read_as(values[T], p) for T, p in curve.published.items())
     ]
     shown = curve.stated if curve.stated in fits or not fits else fits[0]
-    return _claim(
-        curve.figure,
-        f"{curve.name}, {_WHAT[curve.measure]}",
-        shown,
-        _verdict(curve.stated in fits, bool(fits)),
-        "; ".join(f"{label}: {_numbers(values)}" for label, values in tried.items()),
-        curve.published,
-        tried.get(shown),
+    return record.Claim(
+        figure=curve.figure,
+        statement=f"{curve.name}, {_WHAT[curve.measure]}",
+        settings=shown,
+        published={str(T): v for T, v in curve.published.items()},
+        measured={str(T): finite_or_none(round(v, 2)) for T, v in tried.get(shown, {}).items()},
+        verdict=_verdict(curve.stated in fits, bool(fits)),
+        reason="; ".join(
+            f"{label}: {' / '.join(f'{v:.1f}' for v in values.values())}"
+            for label, values in tried.items()
+        ),
     )
-
-
-def _numbers(values: Mapping[int, float]) -> str:
-    return " / ".join(f"{v:.1f}" for v in values.values())
 
 
 # --- figures that show something else than values ------------------------------------------------
@@ -184,34 +159,33 @@ _RELEASED = "DPP-T as released (violation script)"
 
 def _on_instants(measured: Measured) -> list[record.Claim]:
     """Judge Figure 1c: PFS never violates, DPP does, tightening DPP helps a lot."""
-    problem = "paper toy, second streams"
     worst = {
-        label: float(np.max(measured[problem, label, _LAST]["worst"]))
+        label: float(np.max(measured[VIOLATION, label, _LAST]["worst"]))
         for label in ("PFS as written", "PFS as plotted", "DPP")
     }
     tightened = {
-        label: float(np.mean(measured[problem, label, _LAST]["hard"]))
+        label: float(np.mean(measured[VIOLATION, label, _LAST]["hard"]))
         for label in ("DPP", "DPP-T as written", _RELEASED)
     }
 
     def helps(label: str) -> bool:
         # "Substantially reduced" is taken as: to a tenth.
-        return tightened[label] <= 0.1 * tightened["DPP"]
+        return worst["DPP"] > 0 and tightened[label] <= 0.1 * tightened["DPP"]
 
     return [
-        _claim(
-            "1c",
-            "PFS does not violate in any round",
-            "PFS as written",
-            _verdict(worst["PFS as written"] <= 0, worst["PFS as plotted"] <= 0),
-            "; ".join(f"{label}: largest g {value:.3g}" for label, value in worst.items()),
+        record.Claim(
+            figure="1c",
+            statement="PFS does not violate in any round",
+            settings="PFS as written",
+            verdict=_verdict(worst["PFS as written"] <= 0, worst["PFS as plotted"] <= 0),
+            reason="; ".join(f"{label}: largest g {value:.3g}" for label, value in worst.items()),
         ),
-        _claim(
-            "1c",
-            "DPP violates, DPP-T far less",
-            "DPP-T as written",
-            _verdict(*(worst["DPP"] > 0 and helps(t) for t in ("DPP-T as written", _RELEASED))),
-            "; ".join(f"{label}: sum [g]+ {value:.1f}" for label, value in tightened.items()),
+        record.Claim(
+            figure="1c",
+            statement="DPP violates, DPP-T far less",
+            settings="DPP-T as written",
+            verdict=_verdict(helps("DPP-T as written"), helps(_RELEASED)),
+            reason="; ".join(f"{label}: sum [g]+ {v:.1f}" for label, v in tightened.items()),
         ),
     ]
 
@@ -220,13 +194,13 @@ def _on_actions(measured: Measured) -> list[record.Claim]:
     """Judge Figure 2: PFS comes to the boundary from inside, DPP goes beyond it."""
     found = {}
     for label in ("PFS as written", "PFS as plotted", "DPP"):
-        arrays = measured["paper toy", label, _LAST]
+        arrays = measured[REGRET, label, _LAST]
         shown = arrays["rounds"] % 300 == 0
         found[label] = arrays["constraint"][shown, 0]
 
-    def approaches(g: np.ndarray) -> bool:
+    def approaches(label: str) -> bool:
         # The second half of the actions shown is nearer to the boundary than the first.
-        half = len(g) // 2
+        g, half = found[label], len(found[label]) // 2
         return bool((g <= 0).all() and g[half:].mean() > g[:half].mean())
 
     outside = int((found["DPP"] > 0).sum())
@@ -235,19 +209,19 @@ def _on_actions(measured: Measured) -> list[record.Claim]:
         for label, g in found.items()
     )
     return [
-        _claim(
-            "2",
-            "PFS approaches the boundary gradually and from inside",
-            "PFS as written",
-            _verdict(approaches(found["PFS as written"]), approaches(found["PFS as plotted"])),
-            numbers,
+        record.Claim(
+            figure="2",
+            statement="PFS approaches the boundary gradually and from inside",
+            settings="PFS as written",
+            verdict=_verdict(approaches("PFS as written"), approaches("PFS as plotted")),
+            reason=numbers,
         ),
-        _claim(
-            "2",
-            "DPP's actions leave the feasible set",
-            "DPP",
-            _verdict(outside > 0),
-            f"{outside} of {len(found['DPP'])} actions shown are outside",
+        record.Claim(
+            figure="2",
+            statement="DPP's actions leave the feasible set",
+            settings="DPP",
+            verdict=_verdict(outside > 0),
+            reason=f"{outside} of {len(found['DPP'])} actions shown are outside",
         ),
     ]
 
