@@ -2,13 +2,23 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Few of the files that come are ever imported: Python compiles those that are, as it goes. Empty is
+# unset: it does so once, and not in each process that a test starts.
+GET    := install --quiet --disable-pip-version-check --no-compile --constraint
+PIP    := $(BIN)/pip $(GET) constraints.txt
+export PYTHONDONTWRITEBYTECODE :=
+# What extras ask for is fetched while a second pip has the kernel compiled.
+ASKED   = $(shell $(BIN)/python -c 'import pathlib, shlex, tomllib; \
+	project = tomllib.loads(pathlib.Path("pyproject.toml").read_text(encoding="utf-8"))["project"]; \
+	extras = [project["optional-dependencies"][name] for name in "$(1)".split()]; \
+	print(shlex.join(sum(extras, project["dependencies"])))')
+INSTALL = $(PIP) --no-warn-conflicts $(call ASKED,$(1)) $(2) & fetching=$$!; \
+	$(PIP) --no-deps --editable . && wait $$fetching
 FILES  := pyproject.toml setup.py $(wildcard src/surefoot/kernel/*.c src/surefoot/kernel/c/*.h) constraints.txt
 # Without a C compiler the installation succeeds, Python plays, and one line says so.
 SAY    := $(BIN)/python -c 'import surefoot.kernel as k; k.compiled() or print(k.sentence())'
 # One thread for each of the two workers: libraries that start more only get in each other's way.
-# Empty is unset: what is imported is compiled once and not by each process that a test starts.
-PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 # XLA's emitters of fused loops, and LLVM's optimiser, double the time of a compilation, for a few
 # rounds of a few numbers.
 QUICK  := XLA_FLAGS='--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0'
@@ -18,7 +28,7 @@ HERE   := not torch and not cluster and not browser and not hosts and not cases 
 # Simulators and data of the cases are in environments of their own, those with PyTorch in a second.
 LIGHT  := $(patsubst cases/%/requirements.txt,%,$(shell grep -L '^torch' cases/*/requirements.txt))
 HEAVY  := $(patsubst cases/%/requirements.txt,%,$(shell grep -l '^torch' cases/*/requirements.txt))
-CASES  := $(VENV)-cases/bin/pip install --quiet --disable-pip-version-check --constraint cases/constraints.txt
+CASES  := $(VENV)-cases/bin/pip $(GET) cases/constraints.txt
 # The short version of each case, and the tests of those that its environment can play.
 PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
 	printf '%s\n' $(2) | xargs -P 2 -I{} sh -c 'said=$$($(1)/bin/python -m cases.{} --small) && echo "{}:\n$$said"'; \
@@ -41,11 +51,8 @@ $(VENV)/pip.stamp: | $(BIN)/python
 	@touch $@
 
 # What is installed is remembered by a stamp file for each group, renewed when the pins change.
-# Few of the files are ever imported, so the demo compiles those that are, as it goes. What [cli,plot]
-# asks for is fetched while a second pip has the kernel compiled.
 $(VENV)/demo.stamp: $(FILES) | $(BIN)/python
-	$(PIP) --no-compile --no-warn-conflicts numpy typer rich jinja2 matplotlib & fetching=$$!; \
-	$(PIP) --no-compile --no-deps --editable . && wait $$fetching
+	$(call INSTALL,cli plot)
 	@$(SAY)
 	@touch $@
 
@@ -58,7 +65,7 @@ $(VENV)/build.stamp: $(FILES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: $(FILES) | $(VENV)/pip.stamp
-	$(PIP) --editable '.[cli,plot,solve,export,jax,cluster]' --group dev
+	$(call INSTALL,cli plot solve export jax cluster,--group dev)
 	@$(SAY)
 	@touch $@
 
@@ -67,11 +74,11 @@ $(VENV)/docs.stamp: $(FILES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/dev.stamp
-	$(PIP) --editable '.[all]' --group dev --group browser --group hosts --group docs
+	$(PIP) 'surefoot[all]' --group browser --group hosts --group docs
 	@touch $@
 
 $(VENV)/rivals.stamp: $(VENV)/bench.stamp
-	$(PIP) --group rivals --group hosts --editable '.[gymnasium,torch]'
+	$(PIP) 'surefoot[gymnasium,torch]' --group rivals --group hosts
 	@touch $@
 
 $(VENV)-cases/packages.stamp: cases/constraints.txt $(LIGHT:%=cases/%/requirements.txt)
@@ -85,15 +92,13 @@ $(VENV)-cases/stamp: $(FILES) $(VENV)-cases/packages.stamp
 
 $(VENV)-cases-torch/stamp: $(FILES) $(HEAVY:%=cases/%/requirements.txt)
 	$(PYTHON) -m venv $(VENV)-cases-torch
-	$(VENV)-cases-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  --editable '.[cli,plot,solve]' pytest pytest-xdist $(HEAVY:%=--requirement cases/%/requirements.txt)
+	$(VENV)-cases-torch/bin/pip $(GET) constraints.txt --editable '.[cli,plot,solve]' pytest pytest-xdist $(HEAVY:%=--requirement cases/%/requirements.txt)
 	@touch $@
 
 demo: ## reproduce the paper's experiment: verdicts, figures and a page in out/reproduction
 	@echo 'about a minute on two idle cores, installation included'
 	@$(MAKE) --no-print-directory $(VENV)/demo.stamp
-	@# Empty is unset: what is imported is compiled once and not by each process.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/surefoot reproduce
+	$(BIN)/surefoot reproduce
 
 check: lint ## lint, types, import contract, fast tests: before each commit
 	@$(BESIDE) types fast
@@ -173,7 +178,7 @@ wheel: $(VENV)/build.stamp ## build the source archive, a wheel of it, and try t
 	rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/python -m build --quiet --no-isolation --outdir build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt build/wheel/*.whl
+	build/wheel/venv/bin/pip $(GET) constraints.txt build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/smoke.py
 
 clean: ## remove everything that the other targets made

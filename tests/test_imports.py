@@ -1,10 +1,8 @@
 import ast
 import importlib
 import importlib.metadata
-import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -130,16 +128,6 @@ def test_the_package_is_marked_as_typed():
 
 def test_the_version_is_that_of_the_distribution():
     assert surefoot.__version__ == importlib.metadata.version("surefoot")
-
-
-def test_the_demo_fetches_what_its_extras_ask_for():
-    root = Path(__file__).parents[1]
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    asked = [*project["dependencies"], *extras["cli"], *extras["plot"]]
-    made = (root / "Makefile").read_text(encoding="utf-8")
-    (fetched,) = re.findall(r"--no-warn-conflicts ([a-z0-9 ]+) &", made)
-    assert sorted(fetched.split()) == sorted(one.partition(">=")[0] for one in asked)
 
 
 def test_an_extra_that_is_there_is_simply_imported():
