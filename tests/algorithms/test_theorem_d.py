@@ -275,7 +275,7 @@ def published(make, tuning):
         player = CertifiedPFS(
             G_g=1.0, domain=toy.domain, rho=tuning / root, decreasing=False, eta=0.5 / root
         )
-    trace = play(player, toy, engine="scan", every=None, keep_actions=False)
+    trace = play(player, toy, every=None, keep_actions=False)
     return trace.final_regret(), trace.violations.worst
 
 
@@ -292,7 +292,6 @@ def published(make, tuning):
     ],
 )
 def test_mean_regret_on_the_published_streams(make, tuning, mean, limit):
-    pytest.importorskip("jax")
     regret, worst = published(make, tuning)
     assert len(regret) == 30
     assert regret.mean() == pytest.approx(mean, abs=5.1e-3)
@@ -302,7 +301,6 @@ def test_mean_regret_on_the_published_streams(make, tuning, mean, limit):
 
 @pytest.mark.slow
 def test_where_the_constraint_binds_corollary_1_costs_nine_times_as_much():
-    pytest.importorskip("jax")
     toy = problems.binding_toy()
     on_set = toy.constants.with_origin("given", G_f=6 * 2 * math.sqrt(2))
     published_setting = problems.SETTINGS[0].parameters(20_000)
@@ -311,7 +309,7 @@ def test_where_the_constraint_binds_corollary_1_costs_nine_times_as_much():
         PFS.anytime(toy.constants.with_origin("given", G_f=18.73), 20_000),
         PFS(eta=published_setting[0], rho=published_setting[1], domain=toy.domain),
     ]
-    kept = {"engine": "scan", "every": None, "keep_actions": False}
+    kept = {"every": None, "keep_actions": False}
     traces = [play(player, toy, horizon=20_000, **kept) for player in players]
     found = [round(float(trace.final_regret().mean())) for trace in traces]
     assert found == [6780, 7462, 1142]

@@ -1,5 +1,7 @@
 """Every player that the kernel has, with what its readings may be wrong by."""
 
+from functools import cache
+
 import numpy as np
 
 from surefoot import Ball, Feedback
@@ -17,6 +19,7 @@ from surefoot.sets import Box
 BALL = Ball(4.0)
 
 
+@cache
 def players(d):
     """The players of a dimension by name."""
     cube, off = Box.cube(0.3, d), Ball(4.0, np.full(d, 0.1))

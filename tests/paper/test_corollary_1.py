@@ -64,7 +64,8 @@ def test_a_hundred_thousand_rounds_are_feasible(opponent, d):
     else:
         problem = cube_near_a_corner(opponent, T, d)
     players = [make(problem.constants, T) for make in (PFS.anytime, PFS.tuned)]
-    kept = {"engine": "scan", "every": None, "keep_actions": False, "watch": "off"}
+    engine = "auto" if opponent == "oblivious" else "scan"
+    kept = {"engine": engine, "every": None, "keep_actions": False, "watch": "off"}
     anytime, tuned = (play(player, problem, **kept) for player in players)
     for trace in (anytime, tuned):
         assert set(np.ravel(trace.status)) == {"ok"}
@@ -124,7 +125,7 @@ def test_the_toy_is_feasible_and_its_regret_within_the_bound_in_every_round(toy)
 def test_regret_grows_no_faster_than_the_root_of_the_horizon(toy):
     problem = toy(trials=5)
     players = [PFS.anytime(problem.constants, T) for T in HORIZONS]
-    kept = {"engine": "scan", "every": None, "keep_actions": False, "watch": "off"}
+    kept = {"every": None, "keep_actions": False, "watch": "off"}
     traces = [play(player, problem, **kept) for player in players]
     rate = fit_rate(HORIZONS, np.array([trace.final_regret() for trace in traces]))
     # The exponent of 1/2 is that of an upper bound. The steps are so short that the shortest

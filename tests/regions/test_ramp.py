@@ -153,7 +153,9 @@ def test_without_the_theorem_a_ramp_under_drift_runs_into_the_limit():
             state = player.update(state, seen)
         except EmptyRegionError:
             state = player.rest(state, state.x)
-    assert outside > 2
+        if outside > 2:
+            return
+    pytest.fail(f"only {outside} rounds were outside")
 
 
 @pytest.mark.slow
