@@ -134,7 +134,7 @@ def random_polytope(
         horizon: rounds.
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
-        seed: of the polytope; of the costs too without ``streams``.
+        seed: of the polytope, and of the costs unless ``streams`` is given.
         streams: seed of the costs alone.
 
     Example:
@@ -169,7 +169,7 @@ def rotated_box(
         horizon: rounds.
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
-        seed: of the box; of the costs too without ``streams``.
+        seed: of the box, and of the costs unless ``streams`` is given.
         streams: seed of the costs alone.
 
     Example:
@@ -203,7 +203,7 @@ def ellipsoid(
         horizon: rounds.
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
-        seed: of the ellipsoid; of the costs too without ``streams``.
+        seed: of the ellipsoid, and of the costs unless ``streams`` is given.
         streams: seed of the costs alone.
 
     Example:
@@ -238,7 +238,7 @@ def spectral_ball(
         horizon: rounds.
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
-        seed: of the pull; of the costs too without ``streams``.
+        seed: of the pull, and of the costs unless ``streams`` is given.
         streams: seed of the costs alone.
 
     Example:
@@ -275,7 +275,7 @@ def fair_logistic(
         trials: the number of runs; one run without a run axis unless given.
         radius: limit on the norm.
         tolerance: limit on the covariance of score and group.
-        seed: of the population; of the costs too without ``streams``.
+        seed: of the population, and of the costs unless ``streams`` is given.
         streams: seed of the costs alone.
 
     Example:
@@ -395,7 +395,7 @@ def portfolio(
         horizon: rounds.
         trials: the number of runs; one run without a run axis unless given.
         spread: how far a price relative may be from 1.
-        seed: of the drift of the prices; of the costs too without ``streams``.
+        seed: of the drift of the prices, and of the costs unless ``streams`` is given.
         streams: seed of the costs alone.
 
     Example:
@@ -436,7 +436,7 @@ def changing_halfspaces(
         horizon: rounds.
         trials: the number of runs; one run without a run axis unless given.
         margin: slack of 0 in every round.
-        seed: of the half-spaces; of the costs too without ``streams``.
+        seed: of the half-spaces, and of the costs unless ``streams`` is given.
         streams: seed of the costs alone.
 
     Example:
