@@ -167,7 +167,7 @@ def test_the_file_runs_by_itself(tmp_path):
     assert done.stdout == "certified: 19 of 20 rounds; the first is the start\n"
     done = subprocess.run([*command, alone], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "is not a journal that this file can check" in done.stdout
+    assert "is not a journal that this checker knows" in done.stdout
 
 
 @pytest.mark.slow

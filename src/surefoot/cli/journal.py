@@ -35,7 +35,7 @@ def journal(
     Without an option: a summary with the player, its guarantee and what the data leave of it, the
     number of rounds, the worst g, contradictions and the notes of the operator. The journal may be
     in use: it is read as it is at this moment, nothing is locked and nothing is written. --last
-    shows a table of the latest rounds, and chooses those of the files.
+    shows a table of the latest rounds; files then have these rounds only.
 
     Examples:
       surefoot journal machines.jsonl

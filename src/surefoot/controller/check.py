@@ -458,7 +458,7 @@ def read_lines(path):
         with open(name, "rb") as file:  # noqa: PTH123
             lines = file.read().split(b"\n")
         if not lines[0].startswith(b'{"kind":"journal","format":1,'):
-            raise WrongError(f"'{name}' is not a journal that this file can check")
+            raise WrongError(f"'{name}' is not a journal that this checker knows")
         for line in lines[:-1]:  # what has no end was never acknowledged
             digest = hashlib.sha256(digest.encode() + line[:-77]).hexdigest()
             if line[-77:] != b',"digest":"%s"}' % digest.encode():
