@@ -39,7 +39,7 @@ def serve(
     "cost_gradient": [...], "constraint_value": -0.2, "constraint_subgradient": [...]}; each is
     answered by one line on standard output. {"do": "hello"} tells the version of the protocol and
     the commands. A request that is refused is answered by one sentence and changes nothing. The end
-    of the input, SIGTERM and Ctrl-C end the service and close the journal. The file looks like this:
+    of the input, SIGTERM and Ctrl-C end the service and close the journal. An example of the file:
 
       start = [0.2, 0.2]
       journal = "machines.jsonl"
