@@ -42,7 +42,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.types import Array, ArrayLike, Feedback, Info, Number
+from surefoot.core.types import Array, ArrayLike, Certificate, Feedback, Info, Number
 from surefoot.regions import Errors, is_zero
 from surefoot.sets import Box
 
@@ -148,6 +148,7 @@ class Keeper:
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = freeze(first)
         self.state = filter.init(first)
+        self.info: Info | None = None  # what the last step knew
         rows = knowledge.row_count
         self.margin: Array = np.zeros(rows) if rows > 1 else 0.0  # until there is a slope
         if "G_g" in knowledge.constants and rows == 1:
@@ -173,9 +174,14 @@ class Keeper:
         step: tuple[Array, Info] = self.filter.step(self.state, seen)
         state, info = step
         self.alarm.hear(info)
-        played = flat(state.x.astype(self.dtype))
-        self.state, self.margin, self.played = state, margin, freeze(played)
+        played = freeze(flat(state.x.astype(self.dtype)))
+        self.state, self.margin, self.played, self.info = state, margin, played, info
         return info
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """Why what is to be played is feasible; None before a step."""
+        return None if self.info is None else self.info.certificate
 
     def read(self, g: Array, s: Array | None) -> tuple[Array, Array | None]:
         """Return what was measured as float64 numbers of their own; refuse what is no reading."""
@@ -212,6 +218,7 @@ class Keeper:
         """Continue from the numbers of :meth:`vector`; refuse those of another filter."""
         form = self.state, self.played, self.margin
         self.state, self.played, self.margin = unpack_state(form, flat(vector))
+        self.info = None
 
 
 def check_filter(filter: object) -> None:  # noqa: A002

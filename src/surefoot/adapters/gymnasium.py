@@ -21,7 +21,7 @@ from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, flat
 from surefoot.algorithms import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, ArrayLike, Info
+from surefoot.core.types import Array, ArrayLike
 from surefoot.regions import LipschitzHull
 
 if TYPE_CHECKING:
@@ -151,7 +151,6 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         dtype = self.env.action_space.dtype
         self._keeper = Keeper(self._filter, self._start, dtype, self._box, self._alarm)
         self._seen: tuple[Array, Array | None] | None = None  # at the action played last
-        self._step: Info | None = None  # that led to it
         self._is_new = True
 
     def reset(
@@ -171,7 +170,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         if proposed.shape != space.shape:
             raise InvalidValueError(f"action.shape must be {space.shape}, got {proposed.shape}")
         if self._seen is not None:
-            self._step = self._keeper.offer(proposed, *self._seen)
+            self._keeper.offer(proposed, *self._seen)
         elif not self._is_new and self._filter.errors.drift:
             raise InvalidValueError(
                 "the last step must have been measured, because the filter allows for drift and g "
@@ -191,7 +190,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
             "constraint_value": g,
             "action_played": played,
             "action_proposed": proposed,
-            "certificate": None if self._step is None else self._step.certificate,
+            "certificate": self._keeper.certificate,
         }
         return observation, reward, terminated, truncated, info
 

@@ -134,8 +134,9 @@ def _step(
 ) -> tuple[Array, Array]:
     """Return the numbers of the next step, and the way from x to what is certified."""
     x, way, g, s = (np.asarray(part, dtype=np.float64) for part in parts)
-    checks.refuse_unfinite(x, "params")
-    checks.refuse_unfinite(way, "updates")
+    names = ("params", "updates", "constraint_value", "constraint_grad")
+    for name, part in zip(names, (x, way, g, s), strict=True):
+        checks.refuse_unfinite(part, name)
     keeper = copy(form)
     keeper.load(np.ascontiguousarray(halves, dtype=np.uint32).view(np.float64))
     keeper.length, keeper.played = length, x

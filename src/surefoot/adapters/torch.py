@@ -29,7 +29,7 @@ from surefoot.algorithms import Certified
 from surefoot.core import checks
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, ArrayLike, Certificate, Info
+from surefoot.core.types import Array, ArrayLike, Certificate
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -141,9 +141,9 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         seen = [block.evaluate(one) for block, one in zip(self._blocks, limits, strict=True)]
         try:
             loss = self.base.step(closure) if closure is not None else self.base.step()
-            with all_or_nothing(*self._blocks, *(block.keeper for block in self._blocks)):
+            with all_or_nothing(*self._blocks):
                 for block, (g, s), error in zip(self._blocks, seen, errors, strict=True):
-                    block.info = block.keeper.offer(_values(block.params), g, s, error)
+                    block.offer(_values(block.params), g, s, error)
         finally:
             # Where one filter refused none has moved: the parameters go back to where they were.
             for block in self._blocks:
@@ -161,15 +161,12 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     def restart(self) -> None:
         """Begin anew from the parameters as they are, which must be strictly feasible."""
-        self._blocks = [
-            _Block(block.keeper.filter, block.keeper.alarm, block.params) for block in self._blocks
-        ]
+        self._blocks = [_Block(block.filter, block.alarm, block.params) for block in self._blocks]
 
     @property
     def certificates(self) -> tuple[Certificate | None, ...]:
         """Why each constraint holds at the parameters, one per filter; None before a step."""
-        infos = (block.info for block in self._blocks)
-        return tuple(None if info is None else info.certificate for info in infos)
+        return tuple(block.certificate for block in self._blocks)
 
     @property
     def contradictions(self) -> tuple[str, ...]:
@@ -180,7 +177,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
     @property
     def guarantee(self) -> str:
         """What is promised, in words; that of the first filter."""
-        return self._blocks[0].keeper.guarantee
+        return self._blocks[0].guarantee
 
     # --- what an optimiser stores ----------------------------------------------------------------
 
@@ -193,7 +190,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     def state_dict(self) -> dict[str, object]:
         """Return the base's state and, under "surefoot", a float64 tensor per filter."""
-        stored = [_torch.from_numpy(block.keeper.vector()) for block in self._blocks]
+        stored = [_torch.from_numpy(block.vector()) for block in self._blocks]
         return {**self.base.state_dict(), "surefoot": stored}
 
     def load_state_dict(self, state_dict: dict[str, Array]) -> None:
@@ -204,10 +201,9 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
             raise InvalidValueError(
                 f"state_dict must have 'surefoot' with {len(self._blocks)} tensors, one per filter"
             )
-        with all_or_nothing(*self._blocks, *(block.keeper for block in self._blocks)):
+        with all_or_nothing(*self._blocks):
             for block, vector in zip(self._blocks, stored, strict=True):
-                block.keeper.load(vector.cpu().numpy())
-                block.info = None
+                block.load(vector.cpu().numpy())
             self.base.load_state_dict(rest)
         self._share()
 
@@ -215,18 +211,17 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         return dict(self.__dict__)  # the class keeps but three of them
 
 
-class _Block:
+class _Block(Keeper):
     """Parameters that one filter limits."""
 
     def __init__(self, safe: Certified, alarm: Alarm, params: list[Parameter]) -> None:
+        super().__init__(safe, _values(params), _TYPES[params[0].dtype], alarm=alarm)
         self.params = params
-        self.info: Info | None = None
-        self.keeper = Keeper(safe, _values(params), _TYPES[params[0].dtype], alarm=alarm)
 
     def write(self) -> None:
         """Set the parameters to what is to be played, in place."""
         with _torch.no_grad():
-            parts = _torch.from_numpy(self.keeper.action()).split([p.numel() for p in self.params])
+            parts = _torch.from_numpy(self.action()).split([p.numel() for p in self.params])
             for p, part in zip(self.params, parts, strict=True):
                 p.copy_(part.reshape(p.shape))
 
@@ -235,12 +230,12 @@ class _Block:
 
         Those of less than 64 bits are refused, unless the filter says how far they are rounded.
         """
-        if not np.array_equal(_values(self.params), self.keeper.played):
+        if not np.array_equal(_values(self.params), self.played):
             raise InvalidValueError(
                 "the limited parameters must be as the last step left them: call restart() after "
                 "setting them, got others"
             )
-        at, errors = self.params, self.keeper.filter.errors
+        at, errors = self.params, self.filter.errors
         with _torch.enable_grad():
             if callable(limit):
                 at = [p.detach().clone().to(_torch.float64).requires_grad_() for p in at]
