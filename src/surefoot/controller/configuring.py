@@ -73,12 +73,9 @@ def player_from(
         given["domain"] = Ball(numbers.R)
     made = {key: build(value, f"player.{key}") for key, value in options.items()}
     found = _call(make, given, made)
-    return found if ramp is None else _with_ramp(found, name, ramp)
-
-
-def _with_ramp(player: Any, name: str, ramp: Any) -> Certified:
-    """Return a certified rule with a ramp, without what its theorem says of regret."""
-    pair = unpack(player)[0]
+    if ramp is None:
+        return found
+    pair = unpack(found)[0]  # without what its theorem says of regret
     if not isinstance(pair, Certified):
         raise InvalidValueError(f"player.ramp must be left out for {name}, got {ramp!r}")
     return replace(pair, ramp=ramp)

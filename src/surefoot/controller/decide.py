@@ -28,7 +28,7 @@ import numpy as np
 
 from surefoot.algorithms import Breach, PremiseError
 from surefoot.controller.alarms import Alarm
-from surefoot.controller.feedback import Told
+from surefoot.controller.feedback import Told, refuse_unfinite
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
 from surefoot.core import checks
@@ -83,11 +83,11 @@ def decide(run: Run, loop: LoopState, told: Told) -> Decision:
         PremiseError: without a measurement, if the policy is "raise".
     """
     decided = Round(run, loop, told)
-    if told.is_missing or loop.halt is not None:
-        return decided.stay()
-    if told.feedback.action is not None and decided.bound_by_reading(0.0) > 0:
-        return decided.return_from_outside()
-    return decided.step()
+    is_outside = told.feedback.action is not None and decided.bound_by_reading(0.0) > 0
+    if not (told.is_missing or loop.halt is not None or is_outside):
+        return decided.step()
+    refuse_unfinite(told.feedback)
+    return decided.return_from_outside() if is_outside and loop.halt is None else decided.stay()
 
 
 def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
@@ -95,6 +95,7 @@ def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
     found = None if run.rule is None else run.rule.step(state, feedback)
     if found is not None:
         return found
+    refuse_unfinite(feedback)
     # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         after, info = run.algorithm.step(state, feedback)
@@ -212,8 +213,9 @@ class Round:
         if guarantee is None:
             return []
         gone, found = {b.constant for b in self.loop.breaches}, []
+        sizes = (told.gradient, told.worst, told.steepness)
         for premise in self.run.premises:
-            seen, counts = premise.observe(float(t), told.gradient, told.worst, told.steepness)
+            seen, counts = premise.observe(float(t), *sizes)
             if counts and seen is not None and premise.is_broken_by(seen):
                 found += [] if premise.constant in gone else [premise.breach(t, seen)]
         if found or told.worst is None or told.worst <= 0 or not self.loop.is_safe:

@@ -105,25 +105,19 @@ class Explanation:
 
     def _step(self) -> Iterator[tuple[str, str]]:
         """Yield what was measured, what that allows, and what was used of it."""
-        taken = {
-            None: "",
-            True: ", feasibility step taken",
-            False: ", no feasibility step needed",
-        }[self.feasibility_step]
+        taken = {None: "", True: ", feasibility step taken", False: ", no feasibility step needed"}
         match self.certificate:
             case HullCertificate(errors=errors) as hull if errors.is_exact:
                 yield "measured", hull.seen
-                yield (
-                    "allowed",
-                    f"{hull.room:.3g}, because g rises by at most G_g = {hull.G_g:g} per unit",
-                )
+                why = f"because g rises by at most G_g = {hull.G_g:g} per unit"
+                yield "allowed", f"{hull.room:.3g}, {why}"
                 yield "used", f"{hull.distance:.3g}"
             case None if self.round == 1:
                 yield "measured", "nothing yet: this is the start"
             case None if self.slack is None:
                 yield "measured", "the constraint was not told"
             case None:
-                yield "measured", f"slack {self.slack:.3g}{taken}"
+                yield "measured", f"slack {self.slack:.3g}{taken[self.feasibility_step]}"
             case certificate:
                 yield "why", str(certificate)
 

@@ -13,10 +13,9 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback, Number, Region, State
 from surefoot.regions import ToldDrift
 
-__all__ = ["Told", "read_array", "read_context", "read_feedback"]
+__all__ = ["Told", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
 
 _FLOAT64 = np.dtype(np.float64)
-_SMALL, _LARGE = 1e-140, 1e150
 _CERTIFIED = {"value_error": "allows for one", "within": "takes an announced set"}
 
 
@@ -27,19 +26,41 @@ class Told(NamedTuple):
         feedback: all of it; ``action`` is the one that was played, where it is not the one asked
             for.
         worst: the largest value of g; None where none was told.
-        gradient: the norm of the cost gradient, or of the proposal; None where costs are told by
-            value.
-        steepness: the norm of the longest subgradient; None where none was told.
         is_missing: whether nothing was measured.
         ignored: why a hint is not one, and was left out; empty else.
     """
 
     feedback: Feedback
     worst: float | None = None
-    gradient: float | None = None
-    steepness: float | None = None
     is_missing: bool = False
     ignored: str = ""
+
+    @property
+    def gradient(self) -> float | None:
+        """The norm of the cost gradient, or of the proposal; None where there is neither."""
+        wish, proposal = self.feedback.cost_gradient, self.feedback.proposal
+        return _longest(proposal if wish is None else wish)
+
+    @property
+    def steepness(self) -> float | None:
+        """The norm of the longest subgradient; None where none was told."""
+        return _longest(self.feedback.constraint_subgradient)
+
+
+def _longest(rows: Array | None) -> float | None:
+    if rows is None or rows.ndim > 1:
+        return None if rows is None else float(norm(rows).max())
+    size = math.sqrt(np.vdot(rows, rows))  # which does not warn of an overflow
+    return size if 1e-140 < size < 1e150 else norm(rows)  # where the square is a good float
+
+
+def refuse_unfinite(told: Feedback) -> None:
+    """Raise for vectors with a number that is not finite; the kernel looks at them itself."""
+    for name in ("cost_gradient", "proposal", "constraint_subgradient"):
+        part = getattr(told, name)
+        # The square of finite numbers may be infinite; where it is not, none of them is.
+        if part is not None and not math.isfinite(np.vdot(part, part)):
+            checks.refuse_unfinite(part, name)
 
 
 def read_feedback(
@@ -62,17 +83,14 @@ def read_feedback(
     if not is_usual:
         told, ignored = _read_seldom(run, state, told, drift)
     x: Array = state.x if told.action is None else told.action
-    for name, wish in (("cost_gradient", told.cost_gradient), ("proposal", told.proposal)):
-        if name != first and wish is not None:
-            wanted = first or "cost_value alone"
-            raise InvalidValueError(f"{run.name} must be told {wanted}, got {name}={wish!r}")
-    wish, size = None, None
+    if first != "cost_gradient" and told.cost_gradient is not None:
+        raise _strange(run, f"cost_gradient={told.cost_gradient!r}")
+    if first != "proposal" and told.proposal is not None:
+        raise _strange(run, f"proposal={told.proposal!r}")
+    wish = told.proposal if told.cost_gradient is None else told.cost_gradient
     if first:
-        wish = told.cost_gradient if first == "cost_gradient" else told.proposal
-        wish, size = _read_finite(wish, first, x.shape, "that of the action")
-    g, s, worst, steepness = _read_constraint(
-        run, x, told.constraint_value, told.constraint_subgradient
-    )
+        wish = read_array(wish, first, x.shape, "that of the action")
+    g, s, worst = _read_constraint(run, x, told.constraint_value, told.constraint_subgradient)
     cost = told.cost_value
     if cost is not None or run.needs.cost_values:
         cost = _read_number(cost, x, "cost_value")
@@ -80,12 +98,18 @@ def read_feedback(
     if not is_usual or first != "cost_gradient":
         seen = told._replace(constraint_value=g, constraint_subgradient=s, cost_value=cost)
         seen = seen._replace(**{first: wish}) if first else seen
-    return Told(seen, worst, size, steepness, False, ignored)
+    return Told(seen, worst, False, ignored)
+
+
+def _strange(run: Run, given: str) -> InvalidValueError:
+    wanted = run.first or "cost_value alone"
+    return InvalidValueError(f"{run.name} must be told {wanted}, got {given}")
 
 
 def _read_seldom(run: Run, state: State, told: Feedback, drift: object) -> tuple[Feedback, str]:
     """Return what few rounds are told, and why a hint is none."""
-    ignored, within = "", told.within
+    ignored = ""
+    within: Any = told.within
     if drift is not None or told.context is not None:
         told = told._replace(context=read_context(run, state, told.context, drift))
     if within is not None and (not isinstance(within, Region) or isinstance(within, type)):
@@ -101,7 +125,8 @@ def _read_seldom(run: Run, state: State, told: Feedback, drift: object) -> tuple
         told = told._replace(action=_read_action(run, state, told.action))
     if told.hint is not None:
         try:
-            hint, _ = _read_finite(told.hint, "hint", state.x.shape, "that of the action")
+            hint = read_array(told.hint, "hint", state.x.shape, "that of the action")
+            checks.refuse_unfinite(hint, "hint")
         except InvalidValueError as wrong:  # a forecast is never worth a round
             hint, ignored = None, f"{wrong}: it is ignored, and so is each that is wrong"
         told = told._replace(hint=hint)
@@ -139,8 +164,8 @@ def read_context(
 def _read_missing(run: Run, state: State, told: Feedback, missing: object, drift: object) -> Told:
     if missing is not True:
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
-    beside = told._replace(hint=None, context=None, age=None)
-    if any(part is not None for part in beside):
+    beside = told._replace(hint=None, context=None)
+    if any(part is not None for part in (*beside[:7], *beside[8:])):  # beside the age
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
     context = read_context(run, state, told.context, drift)
     return Told(Feedback(context=context), is_missing=True)
@@ -170,35 +195,36 @@ def _read_action(run: Run, state: State, action: object) -> Array | None:
 
 def _read_constraint(
     run: Run, x: Array, g: Any, s: Any
-) -> tuple[Number, Array | None, float | None, float | None]:
-    """Return value and subgradient, one row each where they are apart, and the largest of each."""
+) -> tuple[Number, Array | None, float | None]:
+    """Return value and subgradient, one row each where they are apart, and the largest value."""
     needs = run.needs
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
                 f"constraint_subgradient must come with constraint_value, got {s!r} alone"
             )
-        return None, None, None, None
+        return None, None, None
     if needs.apart:
         m = run.rows or len(np.atleast_1d(g))
-        g, _ = _read_finite(g, "constraint_value", (m,), "one for each constraint")
+        g = read_array(g, "constraint_value", (m,), "one for each constraint")
+        checks.refuse_unfinite(g, "constraint_value")
         shape = (m, len(x))
-        s, _ = _read_finite(s, "constraint_subgradient", shape, "one row for each constraint")
+        s = read_array(s, "constraint_subgradient", shape, "one row for each constraint")
         flat = ~s.any(axis=1) & (g > 0)
         if flat.any():
             raise _flat(float(g[flat][0]))
-        return g, s, float(g.max()), float(norm(s).max())
+        return g, s, float(g.max())
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
     g = g if type(g) is float else checks.read_constraint_value(g, x)
     if not math.isfinite(g):
         checks.refuse_unfinite(np.asarray(g), "constraint_value")
     if s is None and not needs.constraint_subgradients:
-        return g, None, g, None
-    s, size = _read_finite(s, "constraint_subgradient", x.shape, "that of the action")
-    if g > 0 and size == 0.0:
+        return g, None, g
+    s = read_array(s, "constraint_subgradient", x.shape, "that of the action")
+    if g > 0 and not s.any():
         raise _flat(g)
-    return g, s, g, size
+    return g, s, g
 
 
 def _flat(g: float) -> InvalidValueError:
@@ -223,13 +249,3 @@ def read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Arra
         convert = checks.to_exact if name.startswith("constraint") else checks.upcast
         array = convert(array, name)
     return array
-
-
-def _read_finite(value: Any, name: str, shape: tuple[int, ...], rule: str) -> tuple[Array, float]:
-    """Return the same with its norm; refuse what is not finite."""
-    array = read_array(value, name, shape, rule)
-    size = math.sqrt(np.vdot(array, array))  # which does not warn of an overflow
-    if not _SMALL < size < _LARGE:  # the square may have left the range of floats
-        checks.refuse_unfinite(array, name)
-        size = float(norm(array.ravel()))
-    return array, size

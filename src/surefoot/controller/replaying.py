@@ -238,9 +238,9 @@ class Shadow:
         if same and mine == certificate:
             return None
         self.is_rebuilt = True
-        if not (same or (fits and close and np.allclose(derived, stored, close, close))):
+        if not same and not (fits and close and np.allclose(derived, stored, close, close)):
             return Difference(t, "action", stored, derived)
-        if not self.tolerance:
+        if not close:
             return Difference(t, "certificate", certificate, mine)
         state: Any = self.loop.state
         self.loop = self.loop._replace(state=state._replace(x=stored), proof=certificate)
