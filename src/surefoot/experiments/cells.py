@@ -230,7 +230,6 @@ def play_cell(
         trace = _play(player, problem, spec)
         facts, arrays = summarise(trace, spec, parameters, constants)
         provenance["microseconds_a_round"] = trace.ledger.microseconds_a_round
-        provenance["compile_seconds"] = trace.ledger.compile_seconds
     except MissingExtraError:
         raise  # not the cell's: nothing is stored, and it is played when the extra is there
     except Exception as error:

@@ -247,7 +247,6 @@ class Provenance(TypedDict, total=False):
 
     seconds: float | None
     microseconds_a_round: float | None
-    compile_seconds: float | None
     finished: str
     versions: dict[str, str | None]
     platform: str

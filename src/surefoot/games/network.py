@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Guarantee, NetworkPenalty, Tuned
+from surefoot.algorithms import Guarantee, NetworkPenalty, Tuned, unpack
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, CostStream, Feedback
@@ -81,7 +81,7 @@ def play_network(
         >>> play_network(tuned, costs, limits, [0.0])
         NetworkTrace(3 agents, 50 rounds, network violation ..., last disagreement ...)
     """
-    algorithm, guarantee = player if isinstance(player, Tuned) else (player, None)
+    algorithm, guarantee = unpack(player)
     agents, horizon = len(constraints), costs.horizon
     if costs.runs != agents:
         raise InvalidValueError(

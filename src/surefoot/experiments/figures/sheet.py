@@ -357,8 +357,8 @@ def means_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, np.nda
 def draw_curve(ax: Axes, rows: Sequence[Row], name: str, **options: Any) -> Handle:
     """Draw an array of trials against the horizon, with bars of one standard deviation."""
     pairs = np.array([mean_std(row, name) for row in rows])
-    bars = {"elinewidth": 0.7, "capsize": 1.6, "capthick": 0.7}
-    given = look_of(rows[0].number).options | bars | {"label": text_of(rows[0].algorithm)}
+    given: Options = {"elinewidth": 0.7, "label": text_of(rows[0].algorithm)}
+    given |= look_of(rows[0].number).options
     horizons = [row.horizon for row in rows]
     return ax.errorbar(horizons, pairs[:, 0], yerr=pairs[:, 1], **given | options)
 

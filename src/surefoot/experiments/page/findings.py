@@ -41,12 +41,9 @@ def _trim(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
-def mean_and_spread(mean: float, spread: float | None) -> str:
-    """Return a mean with its standard deviation over the trials, where they differ.
-
-    >>> mean_and_spread(61.2345, 2.345), mean_and_spread(61.2345, None)
-    ('61.23 ± 2.3', '61.23')
-    """
+def tell_spread(row: Row, name: str) -> str:
+    """Return the mean of an array of trials with its standard deviation, where they differ."""
+    mean, spread = mean_std(row, name)
     if not spread or not math.isfinite(mean) or not math.isfinite(spread):
         return number(mean)
     return f"{number(mean)} ± {number(spread, 2)}"
@@ -236,21 +233,21 @@ def _tell_problem(name: str, rows: Sequence[Row]) -> str:
         said += _tell_safest(inside)
     best = min(last, key=_regret, default=None)
     if best is not None and best not in inside:
-        said += f". {best.algorithm} has less, {_tell_regret(best)}, and is outside in "
+        said += f". {best.algorithm} has less, {tell_spread(best, 'regret')}, and is outside in "
         said += f"{number(best.outside)} of {T:,} rounds"
     return f"{said}."
 
 
 def _tell_safest(inside: Sequence[Row]) -> str:
     safest = min(inside, key=_regret)
-    said = f"; of these {safest.algorithm} has the least regret, {_tell_regret(safest)}"
+    said = f"; of these {safest.algorithm} has the least regret, {tell_spread(safest, 'regret')}"
     blind = [row for row in inside if not _knows_the_set(row)]
     if not blind or not _knows_the_set(safest):
         return said
     first = min(blind, key=_regret)
     return (
         f"{said} (it is given the feasible set; of those that see g alone {first.algorithm} has "
-        f"{_tell_regret(first)})"
+        f"{tell_spread(first, 'regret')})"
     )
 
 
@@ -261,11 +258,6 @@ def _knows_the_set(row: Row) -> bool:
 
 def _regret(row: Row) -> float:
     return mean_std(row, "regret")[0]
-
-
-def _tell_regret(row: Row) -> str:
-    mean, std = mean_std(row, "regret")
-    return mean_and_spread(mean, std if row.trials > 1 else None)
 
 
 # --- what was published --------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from surefoot.experiments.page.findings import (
     SUMS,
     Pair,
     horizons,
-    mean_and_spread,
     number,
+    tell_spread,
     word_of,
 )
 from surefoot.experiments.record import (
@@ -183,11 +183,7 @@ def _if_known(row: Row, name: str, cell: Callable[[np.ndarray], Cell]) -> Cell:
 
 
 def _spread(row: Row, name: str) -> Cell:
-    def cell(_: np.ndarray) -> Cell:
-        mean, std = mean_std(row, name)
-        return Cell(mean_and_spread(mean, std if row.trials > 1 else None), mean)
-
-    return _if_known(row, name, cell)
+    return _if_known(row, name, lambda _: Cell(tell_spread(row, name), mean_std(row, name)[0]))
 
 
 def _first(seen: np.ndarray) -> Cell:
@@ -211,21 +207,15 @@ def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> Table:
     promised = {(row.problem, row.algorithm): row.guarantee.regret_exponent for row in rows}
     body = []
     for fit in fits if any(fit.rate is not None for fit in fits) else ():
-        slope = interval = None
+        slope = interval = Cell(NONE)
         if fit.rate is not None:
-            slope, interval = fit.rate.slope, (fit.rate.low, fit.rate.high)
+            slope = Cell(number(fit.rate.slope, 3), fit.rate.slope)
+            ends = number(fit.rate.low, 3), number(fit.rate.high, 3)
+            interval = Cell(" to ".join(ends), fit.rate.low)
+        bound = _number_cell(promised.get((fit.problem, fit.algorithm)))
+        place = Cell(fit.algorithm), Cell(fit.problem)
         body.append(
-            [
-                Cell(fit.algorithm),
-                Cell(fit.problem),
-                Cell(number(slope, 3), slope),
-                Cell(" to ".join(number(end, 3) for end in interval), interval[0])
-                if interval
-                else Cell(NONE),
-                _number_cell(promised.get((fit.problem, fit.algorithm))),
-                Cell(horizons(fit.horizons)),
-                Cell(fit.reason),
-            ]
+            [*place, slope, interval, bound, Cell(horizons(fit.horizons)), Cell(fit.reason)]
         )
     return Table.of("rates", "Rates", columns, body)
 
