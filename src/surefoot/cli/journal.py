@@ -115,26 +115,9 @@ def _write(kind: str, record: JournalRecord, path: Path) -> None:
     from surefoot.experiments.export import columns_to_csv, columns_to_parquet
     from surefoot.experiments.page.journal import write_journal_page
 
-    if kind != "page":
-        write = columns_to_csv if kind == "csv" else columns_to_parquet
-        write(record.columns(), path)
+    if kind == "page":
+        latest = [_cells(row) for row in record.rounds[:-51:-1]]
+        write_journal_page(path, record, _HEAD, latest)
         return
-    worst = "no constraint was told" if record.worst is None else f"worst g {record.worst:.4g}"
-    outside = "none outside" if not record.outside else f"{record.outside:,} OUTSIDE"
-    if record.within_error:
-        outside += f", {record.within_error:,} readings above 0 within the told error"
-    write_journal_page(
-        path,
-        title=record.path.name,
-        lead=f"{record.told:,} rounds, {outside}, {worst}: {record.status}.",
-        facts=record.facts(),
-        g=record.g,
-        bounds=record.bounds,
-        lengths=record.lengths,
-        contradictions=[
-            (b.round, b.sentence.removeprefix(f"round {b.round}: ")) for b in record.breaches
-        ],
-        notes=[(note.round, note.text) for note in record.notes],
-        columns=_HEAD,
-        rows=[_cells(row) for row in record.rounds[:-51:-1]],
-    )
+    write = columns_to_csv if kind == "csv" else columns_to_parquet
+    write(record.columns(), path)

@@ -16,7 +16,7 @@ from setuptools import Distribution
 
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments import Facts, Place, Results, Row, gather
-from surefoot.experiments.page import _environment, compact_svg, write_page, write_report
+from surefoot.experiments.page import Drawing, _environment, compact_svg, write_page, write_report
 from surefoot.experiments.page.findings import number, pairs_of, summarise_pairs, word_of
 from surefoot.experiments.paper import read_data
 from surefoot.experiments.record import VerdictFacts
@@ -233,7 +233,7 @@ def test_the_first_screen_is_one_finding_one_figure_and_one_table(drawn):
 
 def test_one_horizon_is_shown_by_regret_along_its_rounds(sample, tmp_path):
     cells = [(p, c) for p, c in sample.cells if p.horizon == 2_000 and p.algorithm == "DPP"]
-    kinds = dict.fromkeys(("regret", "path", "violation", "cost"), b"<svg></svg>")
+    kinds = [Drawing(kind, kind, b"<svg></svg>") for kind in ("regret", "path", "violation")]
     drawings = {"paper toy": kinds, "sparse budget": kinds}
     made = pages.made_page(sample, tmp_path / "p", cells, drawings=drawings)
     assert [a["class"] for a in read(made).all("figure")][:3] == ["path", "regret", "violation"]

@@ -10,8 +10,7 @@ from surefoot.experiments.figures import file_name, save_figure, sheet
 from surefoot.experiments.figures.plane import paper_actions
 from surefoot.experiments.figures.sheet import Handle, Options, in_style, look_of
 from surefoot.experiments.figures.violation import MEASURES, draw_instants
-from surefoot.experiments.paper import read_data
-from surefoot.experiments.paper.reproduction import CURVES
+from surefoot.experiments.paper import CURVES, read_data
 from surefoot.experiments.rows import Row, algorithms
 
 if TYPE_CHECKING:

@@ -35,8 +35,17 @@ from surefoot.experiments.record import Provenance, claims_of
 from surefoot.experiments.rows import Row, fit_rates, gather, problems
 from surefoot.experiments.store import Results
 
-Drawings: TypeAlias = Mapping[str, Mapping[str, bytes]]
-"""Figures as SVG, by problem and by the kind of the figure."""
+
+class Drawing(NamedTuple):
+    """A figure on the page: its kind, its caption, and SVG."""
+
+    kind: str
+    caption: str
+    svg: bytes
+
+
+Drawings: TypeAlias = Mapping[str, Sequence[Drawing]]
+"""Figures, by problem."""
 
 FEW = 2
 """Problems up to which starting processes, each with its own Matplotlib, takes longer."""
@@ -89,11 +98,11 @@ def write_report(
         drawn = [path for future in futures for path in future.result()]
     files = {path.stem: path for path in drawn if path.suffix == ".svg"}
     drawings = {
-        problem: {
-            kind: files[f"{stem}-{kind}"].read_bytes()
-            for kind in _CAPTIONS
+        problem: [
+            Drawing(kind, caption, files[f"{stem}-{kind}"].read_bytes())
+            for kind, caption in _CAPTIONS.items()
             if f"{stem}-{kind}" in files
-        }
+        ]
         for problem, stem in stems.items()
     }
     return write_page(results, folder / "report.html", rows, drawings), drawn
@@ -125,24 +134,12 @@ def write_page(
     return write_template(Path(path), "page.html", **_fill(results, rows, drawings or {}))
 
 
-class Drawing(NamedTuple):
-    """A figure on the page: its kind, its caption, and SVG."""
-
-    kind: str
-    caption: str
-    svg: bytes
-
-
 def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str, object]:
     """Return what stands on the page, by the names of the template."""
     header, claims, plan = results.header(), claims_of(results), results.places()
     pairs, shown = pairs_of(rows, plan), problems(rows)
     first, *more = find_findings(rows, claims)
-    groups = [
-        (problem, [Drawing(kind, _CAPTIONS[kind], own[kind]) for kind in _CAPTIONS if kind in own])
-        for problem in shown[:DRAWN]
-        if (own := drawings.get(problem))
-    ]
+    groups = [(problem, drawings[problem]) for problem in shown[:DRAWN] if drawings.get(problem)]
     front = _pick_front(groups[0][1], rows) if groups else None
     return {
         "name": header.get("name") or "experiment",
@@ -156,14 +153,15 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
         "claims": claims_table(claims),
         "figures": [(p, [d for d in own if d is not front]) for p, own in groups],
         "not_drawn": max(0, len(shown) - DRAWN),
-        "comparator": _describe_comparator(rows),
+        "rows": rows,
         "results": results_table(rows),
         "rates": rates_table(fit_rates(rows), rows),
         "constants": [(p, constants_table(p, rows, i)) for i, p in enumerate(shown)],
         "call": (header.get("data") or {}).get("call"),
         "commands": _list_commands(header, reproduction=bool(claims)),
         "specification": str(header.get("specification") or "").strip("\n"),
-        "provenance": _list_provenance(header, rows),
+        "header": header,
+        "rounds": sum(row.horizon * row.trials for row in rows),
     }
 
 
@@ -210,6 +208,8 @@ def _environment() -> Any:
         "svg": lambda data: mark(compact_svg(data)),
         "code": mark,
         "coded": lambda text: base64.b64encode(clean(text).encode("utf-8")).decode(),
+        "number": number,
+        "machine": _describe_machine,
     }
     return environment
 
@@ -252,18 +252,6 @@ def _step_by_step(path: re.Match[str]) -> str:
 # --- the parts that are not tables ---------------------------------------------------------------
 
 
-def _describe_comparator(rows: Sequence[Row]) -> str:
-    """Return what regret is measured against, and how exactly that is known."""
-    known = [row.facts.comparator for row in rows if row.facts.comparator is not None]
-    largest = max((c.gap for c in known if not c.exact and c.gap is not None), default=0.0)
-    return (
-        "Regret is the cost beyond that of the best fixed feasible action in hindsight. It is "
-        f"known exactly for {sum(c.exact for c in known):,} of {len(known):,} rows; the cost of "
-        f"the others is within a certified gap of the best, at most {number(largest, 3)}, and "
-        "regret is given at the upper end of what that leaves open."
-    )
-
-
 def _list_commands(header: Mapping[str, Any], *, reproduction: bool) -> list[str]:
     """Return the commands that make the same numbers and this page again."""
     if reproduction:
@@ -273,22 +261,8 @@ def _list_commands(header: Mapping[str, Any], *, reproduction: bool) -> list[str
     return [shlex.join(["surefoot", "run", file, *plugins]), "surefoot report ."]
 
 
-def _list_provenance(header: Mapping[str, Any], rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return versions, machine and times."""
-    made = dict.fromkeys(_describe_machine(row.provenance) for row in rows if row.provenance)
-    played = f"{sum(row.horizon * row.trials for row in rows):,}"
-    items = [("Seed", str(header.get("seed", "–"))), ("Rounds played", played)]
-    items += [("Played with", which) for which in made]
-    finished = sorted(str(r.provenance["finished"]) for r in rows if r.provenance.get("finished"))
-    if finished:
-        items.append(("Finished", f"{finished[0]} to {finished[-1]}"))
-    for key, value in sorted(header.items()):
-        if key not in ("name", "seed", "specification") and not isinstance(value, dict | list):
-            items.append((key.replace("_", " ").capitalize(), str(value)))
-    return items
-
-
 def _describe_machine(provenance: Provenance) -> str:
+    """Return versions and machine."""
     versions = sorted((provenance.get("versions") or {}).items())
     known = [f"{name} {version}" for name, version in versions if version]
     return ", ".join([*known, str(provenance.get("platform", "–"))])

@@ -18,7 +18,7 @@ what was measured, with a verdict on each (:func:`claims`).
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,14 +29,11 @@ from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, build_spec, record, run
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
-from surefoot.experiments.paper import read_data
+from surefoot.experiments.paper import CURVES, PublishedCurve, read_data
 from surefoot.experiments.rows import Row, gather
 from surefoot.experiments.store import Results
 
 REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
-
-READ_AT = (2_000, 10_000, 20_000)
-"""The rounds at which the curves of the paper were read off."""
 
 READING = 0.02
 """A value is read off a printed figure to within this share of it, or to within 2 units."""
@@ -44,36 +41,6 @@ READING = 0.02
 Measured: TypeAlias = dict[tuple[str, str, int], dict[str, np.ndarray]]
 """The arrays of every row, all trials, by problem, algorithm and horizon."""
 
-
-class PublishedCurve(NamedTuple):
-    """A curve of the paper with the rows that may represent it.
-
-    Attributes:
-        figure: which figure it is in.
-        problem: label of the problem whose streams are those of the figure's script.
-        name: the paper's label for it.
-        measure: which of the recorded numbers it shows, as a mean over the trials.
-        values: read off the figure at 2,000, 10,000 and 20,000 rounds.
-        stated: the row with the constants that the text states.
-        others: rows with other constants, the most likely first.
-    """
-
-    figure: str
-    problem: str
-    name: str
-    measure: Literal["regret", "soft"]
-    values: Sequence[float]
-    stated: str
-    others: Sequence[str]
-
-    @property
-    def published(self) -> dict[int, float]:
-        """The values by horizon."""
-        return dict(zip(READ_AT, self.values, strict=True))
-
-
-CURVES = tuple(PublishedCurve(**curve) for curve in read_data("figures")["curves"])
-"""The curves with values to compare."""
 
 _WHAT = {"regret": "regret", "soft": "[sum g]+"}
 
