@@ -326,57 +326,50 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
     """
 
     state = AdaptiveGaugeState
-    needs: ClassVar[Needs] = Gauged.needs._replace(work="d log T")
+    needs: ClassVar[Needs] = Gauged.needs._replace(work="d log T", numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Lu, Brukhim, Gradu and Hazan, ALT 2023", "derived here")
 
     slope: Real = positive()
     horizon: int = count()
 
-    @property
+    @cached_property
     def _lengths(self) -> Array:
         """The lengths of the experts' intervals: 1, 2, 4, ... up to the horizon."""
         return 2.0 ** np.arange(int(self.horizon).bit_length())
 
+    @cached_property
+    def _rates(self) -> Array:
+        return np.minimum(0.5, np.sqrt(math.log(2 * self.horizon) / self._lengths))
+
     def first_state(self, x1: Array) -> AdaptiveGaugeState:
-        xp = namespace(x1)
-        zeros = convert_like(0.0 * self._lengths, x1)
-        weights = zeros if x1.ndim == 1 else zeros + 0.0 * x1[:, :1]
-        points = xp.expand_dims(0.0 * weights, axis=-1) + xp.expand_dims(x1, axis=-2)
-        state = self._start_round(points, weights, x1, number_like(x1, 1.0))
+        points = np.tile(x1, (len(self._lengths), 1))
+        state = self._start_round(points, 0.0 * self._lengths, x1, 1.0)
         # All experts are at x1, and their mean up to a rounding.
         return AdaptiveGaugeState(*self._shrunk(x1), *state[4:])
 
     def next_state(self, state: AdaptiveGaugeState, gradient: Array) -> AdaptiveGaugeState:
-        x, w, _, _, points, weights, t = state
-        xp = namespace(x)
-        R, lengths = self.domain.radius, convert_like(self._lengths, x)
-        behind = rows_dot(xp.expand_dims(w, axis=-2) - points, gradient)
-        weights = weights * (1 + self._rates(x) * behind / (2 * R * self.slope))
-        steps = 2 * R / (self.slope * sqrt(lengths))
-        moved = points - xp.expand_dims(steps, axis=-1) * xp.expand_dims(gradient, axis=-2)
-        size = sqrt(xp.sum(moved * moved, axis=-1, keepdims=True))
-        points = moved * (R / maximum(size, R + 0.0 * size))
-        return self._start_round(points, weights, self._mean(points, weights, x), t + 1.0)
+        _, w, _, _, points, weights, t = state
+        R = float(self.domain.radius)
+        behind = (w - points) @ gradient
+        weights = weights * (1 + self._rates * behind / (2 * R * self.slope))
+        steps = 2 * R / (self.slope * np.sqrt(self._lengths))
+        moved = points - np.outer(steps, gradient)
+        size = np.linalg.norm(moved, axis=1, keepdims=True)
+        points = moved * (R / np.maximum(size, R))
+        return self._start_round(points, weights, self._mean(points, weights), t + 1.0)
 
     def _start_round(
-        self, points: Array, weights: Array, now: Array, t: Number
+        self, points: Array, weights: Array, now: Array, t: float
     ) -> AdaptiveGaugeState:
         """Restart the experts whose interval begins, and choose the point of the round."""
-        xp = namespace(now)
-        begins = xp.remainder(t, convert_like(self._lengths, now)) == 0
-        points = xp.where(xp.expand_dims(begins, axis=-1), xp.expand_dims(now, axis=-2), points)
-        weights = xp.where(begins, xp.ones_like(weights), weights)
-        w = self._mean(points, weights, now)
-        return AdaptiveGaugeState(*self._shrunk(w), points, weights, t)
+        begins = t % self._lengths == 0
+        points = np.where(begins[:, None], now, points)
+        weights = np.where(begins, 1.0, weights)
+        return AdaptiveGaugeState(*self._shrunk(self._mean(points, weights)), points, weights, t)
 
-    def _mean(self, points: Array, weights: Array, like: Array) -> Array:
-        xp = namespace(like)
-        shares = self._rates(like) * weights
-        return combine(shares / xp.sum(shares, axis=-1, keepdims=True), points)
-
-    def _rates(self, like: Array) -> Array:
-        rates = np.minimum(0.5, np.sqrt(np.log(2 * self.horizon) / self._lengths))
-        return convert_like(rates, like)
+    def _mean(self, points: Array, weights: Array) -> Array:
+        shares = self._rates * weights
+        return shares / shares.sum() @ points
 
     known_horizon = Tuning(lambda: AdaptiveGaugeTheorem)
 
