@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Constants, Feedback
 from surefoot.algorithms import DPP, DriftPlusPenalty, ScalarDPP
-from surefoot.algorithms.related.dpp import DPPState, ScalarDPPState
+from surefoot.algorithms.related.dpp import DPPState
+from surefoot.algorithms.states import QueueState
 from surefoot.sets import Box
 
 BALL = Ball(3.0)
@@ -21,7 +22,7 @@ KNOWN = Constants(R=1.5, G_f=7.0, G_g=2.0, D_g=4.0, start_slack=0.3, rows=3)
 def test_one_step_of_one_queue_by_hand():
     # d = 2 (-3, 8) + 4 (1, -2) = (-2, 8); x - d/10; Q = 4 - 1 + (1, -2)(0.2, -0.8)
     seen = Feedback(GRAD, -1.0, np.array([1.0, -2.0]))
-    new = SCALAR.update(ScalarDPPState(X, 4.0), seen)
+    new = SCALAR.update(QueueState(X, 4.0), seen)
     assert new.x == pytest.approx([1.2, -1.3], rel=1e-15)
     assert new.queue == pytest.approx(4.8, rel=1e-15)
     assert type(new.queue) is float
@@ -55,7 +56,7 @@ def test_a_queue_does_not_go_below_0():
 
 
 def test_a_zero_subgradient_leaves_the_cost_step_and_the_value():
-    new = SCALAR.update(ScalarDPPState(X, 4.0), Feedback(GRAD, 0.25, np.zeros(2)))
+    new = SCALAR.update(QueueState(X, 4.0), Feedback(GRAD, 0.25, np.zeros(2)))
     assert new.x == pytest.approx(X - 0.2 * GRAD, rel=1e-15)
     assert new.queue == 4.25
     new = VECTOR.update(
@@ -166,7 +167,7 @@ def test_the_sum_of_g_is_at_most_the_queue_and_the_length_of_the_path(seen):
 def test_numbers_of_any_size(size):
     player = ScalarDPP(V=2.0, alpha=5.0, domain=Ball(3.0 * size))
     seen = Feedback(size * GRAD, -size, np.array([1.0, -2.0]))
-    new = player.update(ScalarDPPState(size * X, 4.0 * size), seen)
+    new = player.update(QueueState(size * X, 4.0 * size), seen)
     assert new.x / size == pytest.approx([1.2, -1.3], rel=1e-14)
     assert new.queue / size == pytest.approx(4.8, rel=1e-14)
 

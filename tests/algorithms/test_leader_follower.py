@@ -518,7 +518,7 @@ def raises(state):
         (lambda state: state._replace(x=[0.1, 0.2]), "got [0.1, 0.2]"),
         (lambda state: state._replace(x=np.array([1j, 0.0])), "got array([0.+1.j, 0.+0.j])"),
         (lambda state: state._replace(x=np.zeros(2, dtype=np.float32)), "dtype=float32)"),
-        (lambda state: state._replace(x=None), "got OGDState(x=None"),
+        (lambda state: state._replace(x=None), "got ActionState(x=None"),
         (lambda state: None, "got None"),
         (lambda state: np.zeros(2), "got array([0., 0.])"),
         (raises, "got KeyError: 'x'"),

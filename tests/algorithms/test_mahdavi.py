@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback, Problem, play
 from surefoot.algorithms import Mahdavi
-from surefoot.algorithms.related.mahdavi import MahdaviState
+from surefoot.algorithms.states import DualState
 from surefoot.problems.constraints import Affine, PlayedOnly
 from surefoot.problems.costs import Linear
 
@@ -20,7 +20,7 @@ SEEN = Feedback(GRAD, VALUES, SLOPES)
 
 
 def test_one_step_by_hand():
-    state = MahdaviState(X, np.array([0.2, 0.0, 1.5]))
+    state = DualState(X, np.array([0.2, 0.0, 1.5]))
     after = PLAYER.update(state, SEEN)
     # sum of rows: (0.6 - 1.5, -0.8 + 0.75); ascent: g + 0.25 - 0.05 lambda
     assert after.x == pytest.approx(X - 0.1 * np.array([-3.9, 0.75]), rel=1e-14)
@@ -28,7 +28,7 @@ def test_one_step_by_hand():
 
 
 def test_both_steps_are_taken_at_the_same_point():
-    state = MahdaviState(X, np.array([0.2, 0.0, 1.5]))
+    state = DualState(X, np.array([0.2, 0.0, 1.5]))
     after = PLAYER.update(state, SEEN)
     # The new multipliers do not act on the action before the next round.
     again = PLAYER.update(state, SEEN._replace(constraint_value=9 * VALUES))
@@ -45,7 +45,7 @@ def test_a_multiplier_of_a_constraint_that_is_met_stays_0():
 
 
 def test_zero_subgradients_leave_the_cost_step():
-    state = MahdaviState(X, np.array([0.2, 0.0, 1.5]))
+    state = DualState(X, np.array([0.2, 0.0, 1.5]))
     after = PLAYER.update(state, SEEN._replace(constraint_subgradient=0.0 * SLOPES))
     assert after.x.tolist() == (X - 0.1 * GRAD).tolist()
 
@@ -118,11 +118,11 @@ def test_multipliers_are_never_negative_and_rows_may_come_in_any_order(grad, row
     m = len(rows)
     player = Mahdavi(eta=0.2, delta=1.5, rows=m, domain=Ball(2.0))
     g, s, start = (np.array([row[i] for row in rows]) for i in range(3))
-    after = player.update(MahdaviState(X, start), Feedback(grad, g, s))
+    after = player.update(DualState(X, start), Feedback(grad, g, s))
     assert (after.multipliers >= 0).all()
     assert Ball(2.0).contains(after.x)
     order = np.array(random.sample(range(m), m))
-    other = player.update(MahdaviState(X, start[order]), Feedback(grad, g[order], s[order]))
+    other = player.update(DualState(X, start[order]), Feedback(grad, g[order], s[order]))
     assert other.multipliers.tolist() == after.multipliers[order].tolist()
     assert other.x == pytest.approx(after.x, abs=1e-9)
 

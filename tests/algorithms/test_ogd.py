@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import OGD, Ball, Constants, Feedback
 from surefoot.algorithms import Zinkevich
-from surefoot.algorithms.ogd import OGDState
+from surefoot.algorithms.states import ActionState
 from surefoot.sets import Box, Halfspace
 
 BOX = Box([-1.0, -0.5], [1.25, 0.75])
@@ -68,6 +68,6 @@ def test_an_unbounded_set_has_no_fixed_step():
 
 def test_the_state_is_the_next_action_and_nothing_else():
     state = OGD(eta=0.1, domain=BOX).init(X)
-    assert type(state) is OGDState
+    assert type(state) is ActionState
     assert state.x.tolist() == X.tolist()
     assert state._fields == ("x",)

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import BoundedNoise, SlowDrift
-from surefoot.algorithms.pfs import PFSState
+from surefoot.algorithms.states import ActionState
 from surefoot.core.constants import polyak_rate
 from surefoot.problems import ADVERSARIES, adversarial_cube
 from surefoot.problems.constraints import Affine, AffineStream, Drifting, LinfNorm
@@ -97,7 +97,7 @@ def noisy_game(player, constraint, x1, rounds, size, errors, seed=3):
         told_g = g + errors[0] * rng.choice([-1.0, -1.0, 1.0], size=(n, 1))
         lies = rng.normal(size=(n, d)) - rng.choice([0.0, 3.0], size=(n, 1)) * s
         told_s = s + errors[1] * lies / np.linalg.norm(lies, axis=1, keepdims=True)
-        after = player.update(PFSState(np.tile(x, (n, 1))), Feedback(ways, told_g, told_s)).x
+        after = player.update(ActionState(np.tile(x, (n, 1))), Feedback(ways, told_g, told_s)).x
         worst = int(constraint.query(after)[0].argmax())
         worst = worst if rng.random() < 0.95 else int(rng.integers(n))
         slopes.append(ways[worst])

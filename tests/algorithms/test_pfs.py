@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Constants, Feedback
 from surefoot.algorithms import Corollary1, Corollary2, Corollary3, Theorem1
-from surefoot.algorithms.pfs import PFSState
+from surefoot.algorithms.states import ActionState
 from surefoot.sets import EmptyTighteningError
 
 PLAYER = PFS(eta=0.1, rho=0.05, domain=Ball(3.0))
@@ -118,7 +118,7 @@ def test_tuned_players_have_the_parameters_of_their_guarantee(make, theorem):
 
 def test_the_state_is_the_next_action_and_nothing_else():
     state = PLAYER.init(X)
-    assert type(state) is PFSState
+    assert type(state) is ActionState
     assert state.x.tolist() == X.tolist()
     assert state._fields == ("x",)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot import OGD, Ball, Feedback, Problem, play
 from surefoot.algorithms import Yuan
-from surefoot.algorithms.related.yuan import YuanState
+from surefoot.algorithms.states import RoundState
 from surefoot.problems.constraints import Affine
 from surefoot.problems.costs import Linear
 
@@ -22,7 +22,7 @@ def test_one_step_by_hand():
     assert PLAYER.update(PLAYER.init(X), seen).x == pytest.approx(X - 0.1 * step, rel=1e-14)
     # In round 5 of a fading player the step is a fifth, the penalty five times as large.
     fading = Yuan(eta=0.1, theta=0.4, domain=Ball(3.0), decay=1.0)
-    after = fading.update(YuanState(X, 5.0), seen)
+    after = fading.update(RoundState(X, 5.0), seen)
     step = GRAD + 5 * np.array([1.5 - 0.25, -2.0 + 0.125])
     assert after.x == pytest.approx(X - 0.02 * step, rel=1e-13)
     assert after.t == 6.0
@@ -70,7 +70,7 @@ def test_the_penalty_is_that_of_the_docstring(x64):
     for x in rng.normal(size=(20, 2)):
         seen = Feedback(GRAD, SLOPES @ x - b, SLOPES)
         moved = (
-            x - Yuan(eta=0.5, theta=theta, domain=Ball(1e6)).update(YuanState(x, 1.0), seen).x
+            x - Yuan(eta=0.5, theta=theta, domain=Ball(1e6)).update(RoundState(x, 1.0), seen).x
         ) / 0.5
         assert moved - GRAD == pytest.approx(np.asarray(x64.grad(penalty)(x)), abs=1e-12)
 

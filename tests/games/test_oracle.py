@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import OGD, PFS, Ball, Feedback, play
 from surefoot.algorithms import DPP, Yuan
-from surefoot.algorithms.ogd import OGDState
+from surefoot.algorithms.states import ActionState
 from surefoot.core.types import Info, Needs, needs_of
 from surefoot.games.game import Oracle
 from surefoot.problems import Problem
@@ -202,4 +202,4 @@ def test_a_state_of_ogd_needs_no_constraint():
     player = OGD(eta=0.5, domain=Ball(2.0))
     seen = ask(needs_of(player)).feedback
     assert seen == Feedback(seen.cost_gradient)
-    assert player.update(OGDState(X), seen).x.tolist() == [0.125, -1.75]
+    assert player.update(ActionState(X), seen).x.tolist() == [0.125, -1.75]

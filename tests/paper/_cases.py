@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, Trace, play
-from surefoot.algorithms.pfs import PFSState
+from surefoot.algorithms.states import ActionState
 from surefoot.problems.constraints import (
     Affine,
     Constraint,
@@ -365,7 +365,7 @@ class Greedy:
         slopes = self.size * np.concatenate([self.directions, [out]])
         n = len(slopes)
         seen = Feedback(slopes, np.full((n, 1), g), np.tile(s, (n, 1)))
-        after = self.algorithm.update(PFSState(np.tile(x, (n, 1))), seen).x
+        after = self.algorithm.update(ActionState(np.tile(x, (n, 1))), seen).x
         return slopes[int(self.constraint.value(after).argmax())]
 
 

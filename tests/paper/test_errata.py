@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
 from surefoot.algorithms import Corollary2
-from surefoot.algorithms.pfs import PFSState
+from surefoot.algorithms.states import ActionState
 from surefoot.problems import SETTINGS, paper_toy
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear, Quadratic
@@ -76,7 +76,7 @@ def constrained_gradient_step(x, grad, g, s, eta, alpha):
 def pfs_step(x, grad, g, s, eta, alpha=None):
     """The paper's own update in the same form: rho = 0, and no alpha."""
     player = PFS(eta=eta, rho=0.0, domain=Ball(100.0))
-    return player.update(PFSState(x), Feedback(grad, g, s)).x
+    return player.update(ActionState(x), Feedback(grad, g, s)).x
 
 
 def test_the_form_of_algorithm_1_in_appendix_b_is_algorithm_1():

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms.pfs import PFSState
+from surefoot.algorithms.states import ActionState
 from surefoot.sets import project_halfspace
 
 from ._cases import CASES, EXACT
@@ -44,7 +44,7 @@ def test_the_update_is_line_5_of_algorithm_1(round_):
     expected = p * min(1.0, R / np.linalg.norm(p)) if p.any() else p
 
     player = PFS(eta=eta, rho=rho, domain=Ball(R))
-    found = player.update(PFSState(x), Feedback(grad, g, s)).x
+    found = player.update(ActionState(x), Feedback(grad, g, s)).x
     # The step is at most |excess|/|s| long, and each of its terms errs by a few U of itself.
     scale = np.linalg.norm(y) + (abs(g) + np.linalg.norm(s) * eta * np.linalg.norm(grad) + rho) / (
         np.linalg.norm(s)
@@ -127,11 +127,11 @@ def test_the_step_is_the_same_at_any_scale_of_action_constraint_and_cost(round_,
     # round gives the same step: nothing overflows or vanishes between 1e-100 and 1e100.
     x, grad, g, s, eta, rho, R = round_
     a, b, c = 10.0**i, 10.0**j, 10.0**k
-    plain = PFS(eta=eta, rho=rho, domain=Ball(R)).update(PFSState(x), Feedback(grad, g, s)).x
+    plain = PFS(eta=eta, rho=rho, domain=Ball(R)).update(ActionState(x), Feedback(grad, g, s)).x
     # eta has units of x over cost gradient; g and rho those of x times s. Keep all in range.
     assume(abs(i - k) <= 100 and abs(i + j) <= 200)
     scaled = PFS(eta=eta * a / c, rho=rho * a * b, domain=Ball(R * a))
     seen = Feedback(grad * c, g * a * b, s * b)
-    found = scaled.update(PFSState(x * a), seen).x / a
+    found = scaled.update(ActionState(x * a), seen).x / a
     scale = R + np.linalg.norm(x) + eta * np.linalg.norm(grad) + (abs(g) + rho) / np.linalg.norm(s)
     assert found == pytest.approx(plain, abs=256 * U * scale * math.sqrt(len(x)), rel=0)

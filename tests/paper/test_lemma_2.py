@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms.pfs import PFSState
+from surefoot.algorithms.states import ActionState
 from surefoot.problems.constraints import LinfNorm
 
 from ._cases import CASES, EXACT
@@ -20,7 +20,7 @@ KINKED = [case for case in CASES if case.name not in SMOOTH]
 def polyak_step(domain, rho, x, g, s):
     """The library's step with a cost that is flat: y_t = x_t."""
     player = PFS(eta=1.0, rho=rho, domain=domain)
-    return player.update(PFSState(x), Feedback(np.zeros_like(x), g, s)).x
+    return player.update(ActionState(x), Feedback(np.zeros_like(x), g, s)).x
 
 
 @cases

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms.pfs import PFSState
+from surefoot.algorithms.states import ActionState
 from surefoot.problems import ADVERSARIES, adversarial_cube, paper_toy
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Adversarial
@@ -231,8 +231,9 @@ def test_a_zero_subgradient_leaves_the_cost_step_and_the_ball():
     assert not s.any()
     player = PFS(eta=0.125, rho=0.2, domain=Ball(1.0))
     grad = np.array([-1.0, 3.0])
-    assert player.update(PFSState(at), Feedback(grad, value, s)).x.tolist() == [0.125, -0.375]
-    far = PFS(eta=10.0, rho=0.2, domain=Ball(1.0)).update(PFSState(at), Feedback(grad, value, s)).x
+    assert player.update(ActionState(at), Feedback(grad, value, s)).x.tolist() == [0.125, -0.375]
+    player = PFS(eta=10.0, rho=0.2, domain=Ball(1.0))
+    far = player.update(ActionState(at), Feedback(grad, value, s)).x
     assert far == pytest.approx(np.array([1.0, -3.0]) / math.sqrt(10))
 
 
@@ -253,4 +254,4 @@ def test_a_zero_subgradient_where_it_is_violated_proves_the_tightened_set_empty(
     player = PFS(eta=0.1, rho=0.6, domain=Ball(1.0))
     seen = Feedback(np.array([1.0, -2.0]), *L2Norm(0.5).query(np.zeros(2)))
     with pytest.raises(EmptyTighteningError, match=r"0\.1"):
-        player.update(PFSState(np.zeros(2)), seen)
+        player.update(ActionState(np.zeros(2)), seen)

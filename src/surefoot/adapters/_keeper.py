@@ -245,8 +245,8 @@ def pack_state(state: Array) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
     Example:
-        >>> from surefoot.algorithms.related.yuan import YuanState
-        >>> pack_state(YuanState(np.array([1.0, 2.0]), 3.0))
+        >>> from surefoot.algorithms.states import RoundState
+        >>> pack_state(RoundState(np.array([1.0, 2.0]), 3.0))
         array([1., 2., 3.])
     """
     parts: list[Array] = []

@@ -19,13 +19,7 @@ __all__ = [
 ]
 
 
-class OGDState(NamedTuple):
-    """What the next round needs: the action to play, and nothing else."""
-
-    x: Array
-
-
-class OGD(Projecting[OGDState]):
+class OGD(Projecting[ActionState]):
     r"""Online gradient descent with full projection.
 
     .. math:: x_{t+1} = \Pi_X(x_t - \eta \nabla f_t(x_t))
@@ -50,11 +44,11 @@ class OGD(Projecting[OGDState]):
     Reference: Zinkevich, ICML 2003.
     """
 
-    state = OGDState
+    state = ActionState
     source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
 
-    def next_state(self, state: OGDState, grad: Array) -> OGDState:
-        return OGDState(self.domain.project(state.x - self.eta * grad))
+    def next_state(self, state: ActionState, grad: Array) -> ActionState:
+        return ActionState(self.domain.project(state.x - self.eta * grad))
 
     fixed = Tuning(lambda: Zinkevich)
 

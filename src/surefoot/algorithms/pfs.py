@@ -10,12 +10,6 @@ from surefoot.algorithms.toolkit import *
 __all__ = ["PFS", "Corollary1", "Corollary2", "Corollary3", "Theorem1", "tune_polyak"]
 
 
-class PFSState(NamedTuple):
-    """What the next round needs: the action to play, and nothing else."""
-
-    x: Array
-
-
 class PFS(Algorithm):
     r"""Online gradient descent with Polyak feasibility steps.
 
@@ -49,18 +43,18 @@ class PFS(Algorithm):
     rho: Real = nonnegative()
     domain: Ball = projectable()
 
-    def init(self, x1: Array) -> PFSState:
+    def init(self, x1: Array) -> ActionState:
         """Start at x1, a point of the domain."""
-        return PFSState(start_in(self.domain, x1))
+        return ActionState(start_in(self.domain, x1))
 
-    def step(self, state: PFSState, feedback: Feedback) -> tuple[PFSState, Info]:
+    def step(self, state: ActionState, feedback: Feedback) -> tuple[ActionState, Info]:
         """Return the state after a round: the three lines of the docstring."""
         x = state.x
         grad, g, s = checks.read_feedback(x, feedback)
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
         x = freeze(self.domain.project(p))
-        return PFSState(x), Info(x, wish=y)
+        return ActionState(x), Info(x, wish=y)
 
     anytime = Tuning(lambda: Corollary1)
     eventually = Tuning(lambda: Corollary2)

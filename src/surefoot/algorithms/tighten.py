@@ -28,7 +28,7 @@ class Tighten(Algorithm):
         >>> state = player.init(np.array([0.0, 0.25]))
         >>> seen = Feedback(np.array([-1.0, -2.5]), -0.75, np.array([0.0, 2.0]))
         >>> player.update(state, seen)  # -0.75 + 0.25, and 2 * 0.5 for the move
-        ScalarDPPState(x=array([0.2 , 0.75]), queue=0.5)
+        QueueState(x=array([0.2 , 0.75]), queue=0.5)
 
     Reference: Hutchinson and Alizadeh, ICML 2025, Appendix A, corrected; the idea is that of
     Mahdavi, Jin and Yang, JMLR 2012.
@@ -219,14 +219,10 @@ class Tightened(KnownHorizon, Summed):
     def room(self) -> float:
         """The largest tightening that the base's constants cover."""
         plain, base = self.constants, self.base.constants
-        rooms = [np.inf]
-        if plain.D_g is not None and base.D_g is not None:
-            rooms.append(base.D_g - plain.D_g)
-        levels = (plain.start_slack, base.start_slack), (plain.epsilon, base.epsilon)
-        for before, after in levels:
-            if before is not None and after is not None:
-                rooms.append(before - after)
-        return float(min(rooms))
+        pairs = [(base.D_g, plain.D_g), (plain.start_slack, base.start_slack)]
+        pairs.append((plain.epsilon, base.epsilon))
+        rooms = (more - less for more, less in pairs if more is not None and less is not None)
+        return float(min(rooms, default=np.inf))
 
     def _enough(self, horizon: int) -> bool:
         """Return whether the tightening that a horizon needs is within the limit."""

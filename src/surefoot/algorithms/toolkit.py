@@ -11,6 +11,7 @@ written in comes along: ``math``, ``np``, ``regions``, and the words for classes
 from surefoot import regions
 from surefoot.algorithms.bounds import *
 from surefoot.algorithms.guarantee import *
+from surefoot.algorithms.states import *
 from surefoot.core.algorithm import *
 from surefoot.core.toolkit import *
 from surefoot.core.types import *

@@ -6,14 +6,7 @@ from surefoot.sets._active_set import project_halfspaces
 __all__ = ["CVVPro", "CVVProTheorem"]
 
 
-class CVVProState(NamedTuple):
-    """The action to play, and the round."""
-
-    x: Array
-    t: Number = 1.0
-
-
-class CVVPro(EachConstraint[CVVProState]):
+class CVVPro(EachConstraint[RoundState]):
     r"""A step along the velocity nearest to the descent that reduces every violation.
 
     With the ball as row 0, :math:`g_0 = \tfrac12(\|x\|^2 - R^2)`, and I the rows with
@@ -42,7 +35,7 @@ class CVVPro(EachConstraint[CVVProState]):
     constraints", NeurIPS 2023. Constants derived here; theirs are larger.
     """
 
-    state = CVVProState
+    state = RoundState
     needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True, one_run=True)
     source: ClassVar[Source] = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
 
@@ -54,10 +47,10 @@ class CVVPro(EachConstraint[CVVProState]):
         """The ball whose own row keeps the actions near."""
         return Ball(self.radius)
 
-    def next_state(self, state: CVVProState, gradient: Array, g: Array, s: Array) -> CVVProState:
+    def next_state(self, state: RoundState, gradient: Array, g: Array, s: Array) -> RoundState:
         x, t = state
         v = self._velocity(x, gradient, g, s)
-        return CVVProState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
+        return RoundState(x + v / (self.alpha * (t + 15.0) ** 0.5), t + 1.0)
 
     def _velocity(self, x: Array, gradient: Array, g: Array, s: Array) -> Array:
         """Return the nearest velocity to -gradient that the violated rows allow."""

@@ -86,14 +86,7 @@ def in_windows(
     return DriftPlusPenalty(constants, horizon, 1, weight, window, source)
 
 
-class ScalarDPPState(NamedTuple):
-    """The action to play, and the violation that is owed."""
-
-    x: Array
-    queue: Number = 0.0
-
-
-class ScalarDPP(OneConstraint[ScalarDPPState]):
+class ScalarDPP(OneConstraint[QueueState]):
     r"""Drift plus penalty with one queue, on the largest constraint.
 
     .. math::
@@ -118,13 +111,13 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
         >>> state = player.init(np.array([0.0, 0.4]))
         >>> seen = Feedback(np.array([-1.0, -3.0]), -0.25, np.array([0.0, 2.0]))
         >>> player.update(state, seen)
-        ScalarDPPState(x=array([0.2, 0.8]), queue=1.55)
+        QueueState(x=array([0.2, 0.8]), queue=1.55)
 
     Reference: Yu, Neely and Wei, NeurIPS 2017; the scalar queue is that of the published code of
     Hutchinson and Alizadeh, ICML 2025.
     """
 
-    state = ScalarDPPState
+    state = QueueState
     source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
     sources: ClassVar[Mapping[str, Source]] = {
         "changing": Source("Neely and Yu, 2017", "derived here"),
@@ -136,14 +129,14 @@ class ScalarDPP(OneConstraint[ScalarDPPState]):
     domain: Region = projectable()
     queue: Real = nonnegative(default=0.0)
 
-    def first_state(self, x1: Array) -> ScalarDPPState:
-        return ScalarDPPState(x1, number_like(x1, self.queue))
+    def first_state(self, x1: Array) -> QueueState:
+        return QueueState(x1, number_like(x1, self.queue))
 
-    def next_state(self, state: ScalarDPPState, grad: Array, g: Number, s: Array) -> ScalarDPPState:
+    def next_state(self, state: QueueState, grad: Array, g: Number, s: Array) -> QueueState:
         x, queue = state
         d = self.V * grad + queue * s
         new = self.domain.project(x - d / (2 * self.alpha))
-        return ScalarDPPState(new, positive_part(queue + g + dot(s, new - x)))
+        return QueueState(new, positive_part(queue + g + dot(s, new - x)))
 
     tuned = Tuning(lambda: DriftPlusPenalty)
     changing = Tuning(lambda: DriftPlusPenalty, source="Neely-Yu 2017")

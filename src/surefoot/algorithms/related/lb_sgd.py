@@ -6,13 +6,7 @@ from surefoot.algorithms.toolkit import *
 __all__ = ["LBSGD", "HalvedSlack"]
 
 
-class LBSGDState(NamedTuple):
-    """The action to play, and how many rounds have been played."""
-
-    x: Array
-
-
-class LBSGD(EachConstraint[LBSGDState]):
+class LBSGD(EachConstraint[ActionState]):
     r"""Gradient steps on the cost and a logarithmic barrier, never longer than curvature allows.
 
     With the slacks :math:`a_i = -g_i`, the barrier weight b and
@@ -43,18 +37,18 @@ class LBSGD(EachConstraint[LBSGDState]):
     Reference: Usmanova, As, Kamgarpour and Krause, JMLR 2024; the step rule of the authors' code.
     """
 
-    state = LBSGDState
+    state = ActionState
     source: ClassVar[Source] = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
 
     weight: Real = positive()
     beta: Real = nonnegative()
     cost_curvature: Real = nonnegative(default=0.0)
 
-    def init(self, x1: Array) -> LBSGDState:
+    def init(self, x1: Array) -> ActionState:
         """Start at x1, which must be strictly feasible."""
         return self.first_state(checks.to_action(x1))
 
-    def next_state(self, state: LBSGDState, grad: Array, g: Array, s: Array) -> LBSGDState:
+    def next_state(self, state: ActionState, grad: Array, g: Array, s: Array) -> ActionState:
         x, xp, slack = state.x, namespace(g), -g
         inside = xp.all(slack > 0, axis=-1, keepdims=g.ndim > 1)
         if isinstance(g, np.ndarray) and g.ndim == 1 and not inside:
@@ -72,7 +66,7 @@ class LBSGD(EachConstraint[LBSGDState]):
         room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
         room = float(room) if isinstance(size, float) else room
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
-        return LBSGDState(freeze(x - where(size > 0, step, 0.0 * step) * d))
+        return ActionState(freeze(x - where(size > 0, step, 0.0 * step) * d))
 
     barrier = Tuning(lambda: HalvedSlack, "weight", "cost_curvature")
 

@@ -20,14 +20,7 @@ from surefoot.sets import SmoothSet, smooth_of
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
 
 
-class LevyKrauseState(NamedTuple):
-    """The action to play, and the round."""
-
-    x: Array
-    t: Number = 1.0
-
-
-class LevyKrause(CostsOnly[LevyKrauseState]):
+class LevyKrause(CostsOnly[RoundState]):
     r"""Gradient descent on a set :math:`\{h \le 0\}` with a smooth h, by one linearisation.
 
     .. math::
@@ -57,7 +50,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
     has the rates; this routine, which asks once per round, is derived here.
     """
 
-    state = LevyKrauseState
+    state = RoundState
     needs: ClassVar[Needs] = COSTS_ONLY._replace(smooth_queries=1)
     source: ClassVar[Source] = Source("Levy and Krause, AISTATS 2019", "derived here")
 
@@ -70,11 +63,11 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         """Return the smooth function of the set."""
         return {"smooth": smooth_of(domain)}
 
-    def init(self, x1: Array) -> LevyKrauseState:
+    def init(self, x1: Array) -> RoundState:
         """Start at x1, a point of the set."""
         return self.first_state(start_in(self.smooth, x1))  # type: ignore[arg-type]
 
-    def next_state(self, state: LevyKrauseState, grad: Array) -> LevyKrauseState:
+    def next_state(self, state: RoundState, grad: Array) -> RoundState:
         x, t = state
         eta = self.eta / t if self.decreasing else self.eta
         y = x - eta * grad
@@ -89,7 +82,7 @@ class LevyKrause(CostsOnly[LevyKrauseState]):
         excess = 0.5 * self.smooth.curvature * where(h > 0, h * share, 0.0 * share) + 4 * noise
         pull = excess / (self.smooth.depth + excess)
         back = p + pull * (self.smooth.interior_like(x) - p)
-        return LevyKrauseState(where(outside, back, y), t + 1.0)
+        return RoundState(where(outside, back, y), t + 1.0)
 
     fixed = Tuning(lambda: LevyKrauseTheorem)
     strongly_convex = Tuning(lambda: LevyKrauseStronglyConvex)

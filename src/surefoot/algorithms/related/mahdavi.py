@@ -18,14 +18,7 @@ __all__ = [
 ]
 
 
-class MahdaviState(NamedTuple):
-    """The action to play, and a multiplier for each constraint."""
-
-    x: Array
-    multipliers: Array
-
-
-class Mahdavi(Multiplying[MahdaviState]):
+class Mahdavi(Multiplying[DualState]):
     r"""Gradient descent on the action and ascent on the multipliers, both at the same point.
 
     The Lagrangian :math:`f_t(x) + \sum_i \lambda_i (g_i(x) + \gamma) -
@@ -64,7 +57,7 @@ class Mahdavi(Multiplying[MahdaviState]):
     :class:`surefoot.algorithms.MahdaviBalanced`.
     """
 
-    state = MahdaviState
+    state = DualState
     source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
 
     eta: Real = positive()
@@ -72,14 +65,14 @@ class Mahdavi(Multiplying[MahdaviState]):
     domain: Region = projectable()
     gamma: Real = nonnegative(default=0.0)
 
-    def first_state(self, x1: Array) -> MahdaviState:
-        return MahdaviState(x1, self._zeros(x1))
+    def first_state(self, x1: Array) -> DualState:
+        return DualState(x1, self._zeros(x1))
 
-    def next_state(self, state: MahdaviState, grad: Array, g: Array, s: Array) -> MahdaviState:
+    def next_state(self, state: DualState, grad: Array, g: Array, s: Array) -> DualState:
         x, multipliers = state
         y = x - self.eta * (grad + combine(multipliers, s))
         ascent = g + self.gamma - self.delta * self.eta * multipliers
-        return MahdaviState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
+        return DualState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
 
     balanced = Tuning(lambda: MahdaviBalanced)
     no_violation = Tuning(lambda: MahdaviNoViolation, "tightening")

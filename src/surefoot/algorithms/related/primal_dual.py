@@ -6,14 +6,7 @@ from surefoot.algorithms.toolkit import *
 __all__ = ["PrimalDual", "PrimalDualTheorem"]
 
 
-class PrimalDualState(NamedTuple):
-    """The action to play, and the multipliers of the m constraints."""
-
-    x: Array
-    multipliers: Array
-
-
-class PrimalDual(Multiplying[PrimalDualState]):
+class PrimalDual(Multiplying[DualState]):
     r"""Gradient descent on the action and ascent on the multipliers, both with fixed steps.
 
     .. math::
@@ -48,7 +41,7 @@ class PrimalDual(Multiplying[PrimalDualState]):
     recalled; this tuning and its constants are derived here.
     """
 
-    state = PrimalDualState
+    state = DualState
     source: ClassVar[Source] = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
 
     primal_step: Real = positive()
@@ -56,18 +49,16 @@ class PrimalDual(Multiplying[PrimalDualState]):
     cap: Real = positive()
     domain: Region = projectable()
 
-    def first_state(self, x1: Array) -> PrimalDualState:
-        return PrimalDualState(x1, self._zeros(x1))
+    def first_state(self, x1: Array) -> DualState:
+        return DualState(x1, self._zeros(x1))
 
-    def next_state(
-        self, state: PrimalDualState, gradient: Array, g: Array, s: Array
-    ) -> PrimalDualState:
+    def next_state(self, state: DualState, gradient: Array, g: Array, s: Array) -> DualState:
         x, multipliers = state
         y = x - self.primal_step * (gradient + combine(multipliers, s))
         raised = maximum(multipliers + self.dual_step * g, 0.0)
         size = norm(raised)
         capped = raised * (self.cap / maximum(size, self.cap + 0.0 * size))
-        return PrimalDualState(self.domain.project(y), capped)
+        return DualState(self.domain.project(y), capped)
 
     known_margin = Tuning(lambda: PrimalDualTheorem)
 

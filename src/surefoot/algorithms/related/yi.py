@@ -12,13 +12,6 @@ from surefoot.sets.oracles import SetProx
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem", "Yi", "YiTheorem"]
 
 
-class YiState(NamedTuple):
-    """The action to play, and the summed violations."""
-
-    x: Array
-    queue: Number = 0.0
-
-
 class Proximal(OneConstraint[S]):
     """A rule whose step is a proximal one, with a penalty on the violation."""
 
@@ -40,7 +33,7 @@ class Proximal(OneConstraint[S]):
         return self.prox(y, weight, alpha, radius, Linearised(x, g, s))
 
 
-class Yi(Proximal[YiState]):
+class Yi(Proximal[QueueState]):
     r"""A proximal step on a penalty that grows with all violations so far.
 
     With :math:`p = [g]_+`,
@@ -66,27 +59,27 @@ class Yi(Proximal[YiState]):
         >>> state = player.init(np.array([0.0]))  # x <= 0.5
         >>> state = player.update(state, Feedback(np.array([-8.0]), -0.5, np.array([1.0])))
         >>> state
-        YiState(x=array([1.]), queue=0.0)
+        QueueState(x=array([1.]), queue=0.0)
         >>> player.update(state, Feedback(np.array([0.0]), 0.5, np.array([1.0])))
-        YiState(x=array([0.5]), queue=1.0)
+        QueueState(x=array([0.5]), queue=1.0)
 
     Reference: Yi, Li, Yang, Xie, Chai and Johansson, "Regret and cumulative constraint violation
     analysis for online convex optimization with long term constraints", ICML 2021. The rates are
     theirs; this form and its constants are derived here.
     """
 
-    state = YiState
+    state = QueueState
     source: ClassVar[Source] = Source("Yi et al., ICML 2021", "derived here")
 
     gamma: Real = positive()
     alpha: Real = positive()
 
-    def next_state(self, state: YiState, gradient: Array, g: Number, s: Array) -> YiState:
+    def next_state(self, state: QueueState, gradient: Array, g: Number, s: Array) -> QueueState:
         x, queue = state
         seen = self.gamma * maximum(g, 0.0 * g)
         queue = queue + seen
         weight = (queue + seen) * self.gamma
-        return YiState(self._step(x, gradient, g, s, weight, self.alpha), queue)
+        return QueueState(self._step(x, gradient, g, s, weight, self.alpha), queue)
 
     trade_off = Tuning(lambda: YiTheorem, "c")
 

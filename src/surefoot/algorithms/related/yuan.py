@@ -14,14 +14,7 @@ from surefoot.algorithms.toolkit import *
 __all__ = ["Yuan", "YuanStronglyConvex", "YuanTradeOff"]
 
 
-class YuanState(NamedTuple):
-    """The action to play, and the round."""
-
-    x: Array
-    t: Number = 1.0
-
-
-class Yuan(EachConstraint[YuanState]):
+class Yuan(EachConstraint[RoundState]):
     r"""Descent on a Lagrangian of violations only, whose multipliers are the best in each round.
 
     In :math:`f_t(x) + \sum_i \lambda_i [g_i(x)]_+ - \tfrac{\theta_t}{2}\|\lambda\|^2` the
@@ -60,7 +53,7 @@ class Yuan(EachConstraint[YuanState]):
     as in the abstract; constants are derived, see :class:`surefoot.algorithms.YuanTradeOff`.
     """
 
-    state = YuanState
+    state = RoundState
     source: ClassVar[Source] = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
 
     eta: Real = positive()
@@ -68,12 +61,12 @@ class Yuan(EachConstraint[YuanState]):
     domain: Region = projectable()
     decay: Real = nonnegative(default=0.0)
 
-    def next_state(self, state: YuanState, grad: Array, g: Array, s: Array) -> YuanState:
+    def next_state(self, state: RoundState, grad: Array, g: Array, s: Array) -> RoundState:
         x, t = state
         fade = t**self.decay
         multipliers = maximum(g, 0.0) / (self.theta / fade)
         y = x - self.eta / fade * (grad + combine(multipliers, s))
-        return YuanState(self.domain.project(y), t + 1.0)
+        return RoundState(self.domain.project(y), t + 1.0)
 
     trade_off = Tuning(lambda: YuanTradeOff, "beta", "alpha")
     strongly_convex = Tuning(lambda: YuanStronglyConvex)

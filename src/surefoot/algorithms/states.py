@@ -1,0 +1,30 @@
+"""States that several rules have: what the next round needs, beginning with the action to play."""
+
+from surefoot.core.toolkit import Array, NamedTuple, Number
+
+
+class ActionState(NamedTuple):
+    """The action to play, and nothing else."""
+
+    x: Array
+
+
+class RoundState(NamedTuple):
+    """The action to play, and the round."""
+
+    x: Array
+    t: Number = 1.0
+
+
+class QueueState(NamedTuple):
+    """The action to play, and the violation that is owed."""
+
+    x: Array
+    queue: Number = 0.0
+
+
+class DualState(NamedTuple):
+    """The action to play, and a multiplier for each constraint, ``(m,)`` or ``(B, m)``."""
+
+    x: Array
+    multipliers: Array
