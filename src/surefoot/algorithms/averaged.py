@@ -86,7 +86,7 @@ class Averaged(Wrapper):
         super().__post_init__()
         if self.longest & (self.longest - 1):
             raise InvalidValueError(f"longest must be a power of 2, got {self.longest!r}")
-        errors, needs, name = self._base_errors, self.needs, type(self.base).__name__
+        errors, needs, name = errors_of(self.base), self.needs, type(self.base).__name__
         if errors is None:
             rule = f"a certified rule that takes a value_error, got {name}"
         elif needs.apart:
@@ -113,18 +113,13 @@ class Averaged(Wrapper):
         return WithProbability(each.constants, each, self.failure)
 
     @property
-    def _base_errors(self) -> Any:
-        """What the base allows for beside the error of the averages."""
-        return super().errors
-
-    @property
     def errors(self) -> regions.Errors:
         """What the base allows for, with what no reading of a million rounds errs by.
 
         That is so with the same probability.
         """
         noise = float(self.sigma) * math.sqrt(2 * math.log(2e6 / self.failure))
-        found: regions.Errors = replace(self._base_errors, value=noise)
+        found: regions.Errors = replace(errors_of(self.base), value=noise)
         return found
 
     def allowing(self, errors: regions.Errors) -> Self:
@@ -183,7 +178,7 @@ class Averaged(Wrapper):
 
     def _read(self, state: AveragedState, seen: Feedback) -> tuple[AveragedState, Feedback]:
         """Return the state with a reading, and what the base is told in its place."""
-        x, errors = seen.action, self._base_errors
+        x, errors = seen.action, errors_of(self.base)
         if self.needs.constraint_subgradients:
             g, s = checks.read_constraint(x, seen)
             steep = errors.slope
@@ -209,7 +204,7 @@ class Averaged(Wrapper):
         is_enough = state.waited >= self.longest or (error or 0.0) <= self.warm * -(g or 0.0)
         if state.waited < 0.0 or (g is not None and is_enough):
             return None
-        t, drift = state.rounds, self._base_errors.drift
+        t, drift = state.rounds, errors_of(self.base).drift
         here = bool((state.high.x == state.start).all())
         bound = state.high.level(t + 1.0, drift) if here else math.inf
         if drift and bound > 0.0:
@@ -222,7 +217,7 @@ class Averaged(Wrapper):
             "the action stays, which was certified before it was played; g is "
             f"{known if here else 'not known there'}, and is measured on"
         )
-        return regions.OnePoint(t, state.start, min(bound, 0.0), self._base_errors, reason)
+        return regions.OnePoint(t, state.start, min(bound, 0.0), errors_of(self.base), reason)
 
     def _stay(self, state: AveragedState) -> AveragedState:
         """Return the state in which the start is played once more."""
@@ -343,7 +338,7 @@ def empty_windows(dimension: int, longest: int) -> Windows:
     return Windows(0.0, empty, empty, 0.0, -math.inf)
 
 
-class WithProbability(FromBase):
+class WithProbability(AtWorst, FromBase):
     r"""Feasible in every round with a probability, from noisy readings of g.
 
     With probability :math:`1 - \delta`, over the noise of all rounds together, the true g has
@@ -356,18 +351,12 @@ class WithProbability(FromBase):
         failure: :math:`\delta`.
     """
 
-    regret_exponent: ClassVar[float] = 1.0
-
     failure: float = positive(default=0.01)
 
     @property
     def name(self) -> str:
         """The theorem for exact readings, and the probability."""
         return f"{self.each.name}, with probability {1 - self.failure:g}"
-
-    def regret_bound(self, t: Number) -> Array:
-        """Return :math:`2RG_fT`, by which costs of feasible points differ; inf without G_f."""
-        return self._at_worst(t)
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return no bound: none holds for certain."""

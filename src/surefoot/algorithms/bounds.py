@@ -1,6 +1,6 @@
 """Shared by theorems: sums over rounds, the first horizon that is enough, what a start proves."""
 
-from surefoot.algorithms.guarantee import EveryRound, Guarantee, Premise
+from surefoot.algorithms.guarantee import EveryRound, Guarantee, KnownHorizon, Premise
 from surefoot.core.toolkit import *
 
 
@@ -77,6 +77,15 @@ class StronglyConvex(Guarantee):
         return 1 / self.strong_convexity
 
 
+class InBlocks(KnownHorizon):
+    """A theorem on steps at the ends of blocks of rounds."""
+
+    @property
+    def block(self) -> int:
+        r"""The block length :math:`\lceil\sqrt T\rceil`."""
+        return math.isqrt(self.horizon - 1) + 1
+
+
 class KnownDiameter(Guarantee):
     """A theorem for a feasible set of a known diameter."""
 
@@ -86,6 +95,16 @@ class KnownDiameter(Guarantee):
     def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
         """Return the diameter."""
         return {"diameter": bounded_diameter(domain)}
+
+
+class AtWorst(Guarantee):
+    """One whose regret bound is what the costs of two feasible points differ by."""
+
+    regret_exponent: ClassVar[float] = 1.0
+
+    def regret_bound(self, t: Number) -> Array:
+        """Return :math:`2RG_fT`; inf where G_f is not known."""
+        return self._at_worst(t)
 
 
 class StrictStart(EveryRound):

@@ -3,15 +3,13 @@
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import OfBase, Wrapper, start_one_run
+from surefoot.algorithms.wrapper import OfBase, Wrapper, keep_seen, start_one_run
 from surefoot.regions import OnePoint
 from surefoot.sets import Box
 
 __all__ = ["CostProbing", "InPairs"]
 
 Suspect: TypeAlias = Callable[[], tuple[str, ...]]
-
-_SEEN = ("constraint_value", "constraint_subgradient", "cost_value", "value_error", "slope_error")
 
 
 class CostProbingState(NamedTuple):
@@ -134,9 +132,7 @@ class CostProbing(Wrapper):
         is_own = bool((seen.action == state.x).all())
         way = self._draw(seen, t)
         if state.turn == 1 and is_own:  # the other half of the pair
-            read = seen._asdict()
-            own = {name: checks.copy_of(read[name]) for name in _SEEN}
-            kept = Feedback(action=seen.action, age=seen.age, **own)
+            kept = keep_seen(seen)._replace(cost_gradient=None)
             state = state._replace(turn=2, first=(kept,), is_next_first=bool(way[0] > 0))
             return self._play(state, t, is_probe=not state.is_probe)
         told: Feedback

@@ -127,12 +127,9 @@ def add_cut(
     if same is not None:
         if offset >= cuts.offsets[same]:
             return cuts, same
-        offsets, places = cuts.offsets.copy(), cuts.places
-        offsets[same] = offset
-        if places is not None:
-            places = places.copy()
-            places[same] = place
-        return cuts._replace(offsets=offsets, places=places), same
+        at = np.arange(len(cuts.offsets)) == same
+        places = None if cuts.places is None else np.where(at[:, None], place, cuts.places)
+        return cuts._replace(offsets=np.where(at, offset, cuts.offsets), places=places), same
     if len(cuts.offsets) >= most:
         cuts = _forget(cuts, z)
     after = Cuts(

@@ -1,7 +1,7 @@
 """Any rule with feedback that comes late."""
 
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played
+from surefoot.algorithms.wrapper import NOTHING_AHEAD, FromBase, Wrapper, action_played, keep_seen
 
 __all__ = ["Delayed", "InTurns"]
 
@@ -116,13 +116,11 @@ class Delayed(Wrapper):
         seen, waiting, t = self.locate(state, feedback), state.waiting, int(state.rounds) + 1
         state = state._replace(x=action_played(state, feedback))
         if not self.late:
-            told = seen._asdict()
-            own = {name: checks.copy_of(told[name]) for name in _SEEN}
-            waiting = (*waiting, seen._replace(**own, **_NOTHING_AHEAD))
+            waiting = (*waiting, keep_seen(seen))
             if len(waiting) <= self.delay:  # a copy that has not played yet
                 first = state.states[0]
                 return self._go_on(state, first, waiting), Info(first.x, wish=first.x)
-            ahead = {n: part for n, part in feedback._asdict().items() if n in _NOTHING_AHEAD}
+            ahead = {n: part for n, part in feedback._asdict().items() if n in NOTHING_AHEAD}
             seen, waiting = waiting[0]._replace(**ahead), waiting[1:]
         seen = seen._replace(age=0 if self.copies else self.delay)
         after, info = self._each.step(state.states[0], seen)
@@ -145,11 +143,6 @@ class Delayed(Wrapper):
         x, states, actions, _, rounds = state
         states, actions = (*states[1:], after), (*actions[1:-1], x, after.x)
         return DelayedState(after.x, states, actions, waiting, rounds + 1.0)
-
-
-_SEEN = ("cost_gradient", "constraint_value", "constraint_subgradient")
-_NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction": None, "hint": None}
-"""The part of feedback that is about the next action, and is never late."""
 
 
 class InTurns(FromBase):

@@ -412,11 +412,20 @@ class Tuning:
         if isinstance(theorem, type) and issubclass(theorem, Guarantee):
             given |= theorem.from_set(constants, domain)
         if "horizon" in inspect.signature(theorem).parameters:
-            given["horizon"] = horizon
+            given |= self.choose_horizon(horizon)
         elif horizon is not None:
             checks.check_horizon(horizon)
         tuned = theorem(constants, **given)
-        return Tuned.of(rule, tuned, **rule.from_set(domain, tuned))
+        made = Tuned.of(rule, tuned, **rule.from_set(domain, tuned))
+        return made._replace(guarantee=self.promise(tuned))
+
+    def choose_horizon(self, horizon: int | None) -> dict[str, object]:
+        """Return the horizon, which the theorem takes."""
+        return {"horizon": horizon}
+
+    def promise(self, theorem: Guarantee) -> Guarantee:
+        """Return what is promised by a theorem: all of it, unless defined."""
+        return theorem
 
 
 def unpack(player: object) -> tuple[Any, Guarantee | None]:

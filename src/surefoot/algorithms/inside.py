@@ -36,10 +36,8 @@ class Inside(EveryRound):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The gradient bound, for the regret alone; the horizon if one was used."""
-        found = [Premise("cost gradient", "G_f", self._G_f, only_regret=True)]
-        if self.horizon is not None:
-            found.append(Premise("horizon", "the horizon", self.horizon, only_regret=True))
-        return tuple(found)
+        found = self._and_horizon(Premise("cost gradient", "G_f", self._G_f))
+        return tuple(replace(premise, only_regret=True) for premise in found)
 
 
 class AroundBall(Inside):

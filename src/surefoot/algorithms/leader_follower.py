@@ -165,14 +165,11 @@ class TheoremG(PossibleHorizon, StrictStart):
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound in advance, at most :math:`2RG_fT`; inf where G_f is not known."""
-        T = np.asarray(t, dtype=np.float64)
-        R, G_f, D = self.constants.R, self.constants.G_f, self.constants.reach
-        if G_f is None:
-            return np.full_like(T, math.inf)
-        plain = 2 * R * G_f * T  # the costs of two feasible points differ by no more
-        if not self.in_advance:
-            return plain
-        return np.minimum(plain, self.kappa**2 * D * G_f * (31 * np.sqrt(T) + np.log(T) + 22))
+        T, G_f, D = as_floats(t), self.constants.G_f, self.constants.reach
+        if G_f is None or not self.in_advance:
+            return self._at_worst(T)
+        learnt = self.kappa**2 * D * G_f * (31 * np.sqrt(T) + np.log(T) + 22)
+        return np.minimum(self._at_worst(T), learnt)
 
 
 def crawl_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array:

@@ -2,7 +2,6 @@
 
 from surefoot.algorithms.certified import Certified, Parts, own_point
 from surefoot.algorithms.certified_dual_averaging import UNPRUNED, CertifiedDualAveraging
-from surefoot.algorithms.probing import FromValues
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import Wrapper, WrapperName, start_one_run
 from surefoot.regions.checks import check_bound, check_reach, check_start
@@ -321,7 +320,7 @@ class ValuesAveraging(WrapperName):
         return Tuned(cls.pair(knowledge=known, radius=R, start_slope=G_g), theorem)
 
 
-class ValuesAndCurvature(FromValues):
+class ValuesAndCurvature(AtWorst, PossibleHorizon, StrictStart):
     r"""Values and a bound on curvature: feasible in every round for a convex g.
 
     Slopes are measured by differences at actions that are played, with the error that curvature

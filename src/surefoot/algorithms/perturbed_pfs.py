@@ -119,17 +119,14 @@ class BoundedNoise(KnownHorizon, FromStart):
     def premises(self) -> tuple[Premise, ...]:
         """The premises about what is seen; the constants with the errors added."""
         steep, slack = self._G_g + self.subgradient_error, self._slack - self.value_error
-        premises = [
+        least, level = self.sigma - self.subgradient_error, self.level - self.value_error
+        near = Premise("subgradient near the boundary", "sigma less its error", least, level)
+        return self._and_horizon(
             Premise("cost gradient", "G_f", self._G_f),
             Premise("constraint subgradient", "G_g with its error", steep),
+            *([near] if least > 0 and level > 0 else []),
             Premise("start", "the slack counted on, less its error", slack),
-            Premise("horizon", "the horizon", self.horizon),
-        ]
-        least, level = self.sigma - self.subgradient_error, self.level - self.value_error
-        if least > 0 and level > 0:
-            near = Premise("subgradient near the boundary", "sigma less its error", least, level)
-            premises.insert(2, near)
-        return tuple(premises)
+        )
 
 
 class SlowDrift(KnownHorizon, StrictStart):

@@ -171,17 +171,7 @@ class ValuesFollower(WrapperName):
     default = CertifiedTuning(lambda: ValuesOnly)
 
 
-class FromValues(PossibleHorizon, StrictStart):
-    """No regret bound, but that the costs of two feasible points differ by at most 2R G_f."""
-
-    regret_exponent: ClassVar[float] = 1.0
-
-    def regret_bound(self, t: Number) -> Array:
-        """Return :math:`2RG_fT`; inf where G_f is not known."""
-        return self._at_worst(t)
-
-
-class ValuesOnly(FromValues):
+class ValuesOnly(AtWorst, PossibleHorizon, StrictStart):
     r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
 
     .. math:: g(x_t) \le 0 \ \forall t .

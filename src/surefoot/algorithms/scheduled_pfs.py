@@ -160,6 +160,10 @@ class ScheduledSteps(FromStart):
     """
 
     running: ClassVar[bool] = False
+    offset: ClassVar[float] = 0.0
+    """The number :math:`t_0` of rounds by which the schedule is shifted."""
+    adagrad: ClassVar[float | None] = None
+    r"""The constant of the limit :math:`c/\sqrt{S_t}` on the step; None without a limit."""
     needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
 
     @property
@@ -173,19 +177,9 @@ class ScheduledSteps(FromStart):
         """The tightening before it falls."""
 
     @property
-    def offset(self) -> float:
-        r"""The number :math:`t_0` of rounds by which the schedule is shifted."""
-        return 0.0
-
-    @property
     @abstractmethod
     def step_size(self) -> float:
         """The step s per unit of tightening."""
-
-    @property
-    def adagrad(self) -> float | None:
-        r"""The constant of the limit :math:`c/\sqrt{S_t}` on the step; None without a limit."""
-        return None
 
     def tightening(self, t: Number) -> Array:
         r"""Return :math:`\rho_t`; t may be an array."""
@@ -363,7 +357,7 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
         return SHRINK * self.xi / self._G_g
 
     @property
-    def adagrad(self) -> float | None:
+    def adagrad(self) -> float | None:  # type: ignore[override]
         r"""The constant :math:`\sqrt2R` if adaptive, else None."""
         return math.sqrt(2) * self.constants.R if self.adaptive else None
 
@@ -386,7 +380,7 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
         return first + second + third + R * cost * L * max(1 / s, a / c) * np.log(T)
 
 
-class StronglyConvexSchedule(_GivenGradients):
+class StronglyConvexSchedule(StronglyConvex, _GivenGradients):
     r"""Costs of strong convexity H: regret O(log T), feasible in every round, no horizon.
 
     With :math:`C = G_fG_g/(\xi H)`, :math:`t_0 = \lceil C/a\rceil - 1`,
@@ -421,25 +415,22 @@ class StronglyConvexSchedule(_GivenGradients):
     """
 
     name: ClassVar[str] = "Theorem E2, strongly convex costs"
-    needed: ClassVar[tuple[str, ...]] = ("strong_convexity",)
-    regret_exponent: ClassVar[float] = 0.0
     power: ClassVar[float] = 1.0
 
     @property
     def rho(self) -> float:
         """The constant C, slightly larger, since the steps 1/(H(t + t_0)) are fixed."""
-        (H,) = self.constants.require("strong_convexity", by=self.name)
-        return 1 / (H * self.step_size)
+        return 1 / (self.strong_convexity * self.step_size)
 
     @property
-    def offset(self) -> float:
+    def offset(self) -> float:  # type: ignore[override]
         r"""The number :math:`t_0` of rounds by which the schedule is shifted."""
         return float(max(math.ceil(self.rho / self.level) - 1, 0))
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound above."""
         T = as_floats(t)
-        R, G_f, H = self.constants.require("R", "G_f", "strong_convexity", by=self.name)
+        R, G_f, H = self.constants.R, self._G_f, self.strong_convexity
         t0, cost, C = self.offset, self.cost, self.rho
         logarithm = np.log((T + t0) / (1 + t0))
         drift = 2 * R * H * cost * C * logarithm

@@ -68,20 +68,14 @@ class CertifiedTuning(Tuning):
     A horizon is used only by a theorem that cannot do without.
     """
 
-    def __call__(
-        self,
-        rule: type[Algorithm],
-        constants: Constants,
-        horizon: int | None = None,
-        domain: Any = None,
-        **options: Any,
-    ) -> Tuned[Algorithm]:
-        """Return the rule with the parameters that the theorem chooses, and what is left of it."""
-        wanted = inspect.signature(self.theorem).parameters.get("horizon")
-        if wanted is not None and wanted.default is None:
-            horizon = None
-        made = super().__call__(rule, constants, horizon, domain, **options)
-        return Tuned(made.algorithm, under_errors(made.guarantee))
+    def choose_horizon(self, horizon: int | None) -> dict[str, object]:
+        """Return the horizon where the theorem needs one."""
+        default = inspect.signature(self.theorem).parameters["horizon"].default
+        return {} if default is None else {"horizon": horizon}
+
+    def promise(self, theorem: Guarantee) -> Guarantee:
+        """Return what is left of the theorem."""
+        return under_errors(theorem)
 
 
 def under_errors(theorem: Guarantee) -> Guarantee:

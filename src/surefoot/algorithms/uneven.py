@@ -134,10 +134,8 @@ class Stretched(OtherUnits):
         steep = seen.slope_error
         told = seen._replace(
             action=self._stretch(state, seen.action),
-            cost_gradient=_pull_back(seen.cost_gradient, "cost_gradient", back),
-            constraint_subgradient=_pull_back(
-                seen.constraint_subgradient, "constraint_subgradient", back
-            ),
+            cost_gradient=_pull_back(seen, "cost_gradient", back),
+            constraint_subgradient=_pull_back(seen, "constraint_subgradient", back),
             slope_error=None if steep is None else steep * float(np.linalg.norm(back, 2)),
             proposal=None if seen.proposal is None else self.stretch @ seen.proposal,
         )
@@ -169,8 +167,9 @@ def _as_stretched(inner: regions.Region, x: Array, z: Array) -> regions.Region:
     return region
 
 
-def _pull_back(slope: Array | None, name: str, back: Array) -> Array | None:
+def _pull_back(seen: Feedback, name: str, back: Array) -> Array | None:
     """Return slopes as those of z; rows of them one by one."""
+    slope = seen._asdict()[name]
     if slope is None:
         return None
     if np.shape(slope)[-1:] != np.shape(back)[:1]:

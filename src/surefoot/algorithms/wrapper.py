@@ -115,7 +115,10 @@ class OfBase(EveryRound):
     each: Guarantee
 
     def __post_init__(self) -> None:
-        check_every_round(self.each)
+        each: object = self.each
+        if not isinstance(each, Guarantee) or each.kind != "every round":
+            said = str(each) if isinstance(each, Guarantee) else checks.repr_line(each)
+            raise InvalidValueError(f"the guarantee must be one for every round, got {said}")
         super().__post_init__()
 
     @property
@@ -150,16 +153,21 @@ def action_played(state: State, feedback: Feedback) -> Array:
     return checks.check_like_action(checks.to_action(feedback.action, "action"), state.x, "action")
 
 
+def keep_seen(seen: Feedback) -> Feedback:
+    """Return what was seen, in arrays that nobody else can change, without what is to come."""
+    told = seen._asdict()
+    own = {name: checks.copy_of(told[name]) for name in _SEEN}
+    return seen._replace(**own, **NOTHING_AHEAD)
+
+
+_SEEN = ("cost_gradient", "constraint_value", "constraint_subgradient")
+NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction": None, "hint": None}
+"""The part of feedback that is about the next action, and is never late."""
+
+
 def start_one_run(base: Any, x1: Array) -> Any:
     """Return the first state of a base that plays one run; refuse several."""
     state = base.init(x1)
     if not isinstance(state.x, np.ndarray) or state.x.ndim != 1:
         raise InvalidValueError("x1 must be the action of one run, got several")
     return state
-
-
-def check_every_round(guarantee: object) -> None:
-    """Raise unless a guarantee is one for every round."""
-    if not isinstance(guarantee, Guarantee) or guarantee.kind != "every round":
-        said = str(guarantee) if isinstance(guarantee, Guarantee) else checks.repr_line(guarantee)
-        raise InvalidValueError(f"the guarantee must be one for every round, got {said}")

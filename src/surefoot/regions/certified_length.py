@@ -451,7 +451,7 @@ class LengthRegion(Region):
         if certain is False:
             drift = self.errors.drift
             raise EmptyRegionError.of_drift(self.round, self.memory.anchor, -self.slack, drift)
-        found, q = self.cut(w), self.memory.drawn
+        found, q = self.end_step(w), self.memory.drawn
         far, room = norm(found - q), maximum(self.longest, 0.0)
         share = minimum(room / where(far > 0, far, 1.0), 1.0)
         drawn = snap_inside(self.knowledge.domain, q + share * (found - q))
@@ -460,7 +460,7 @@ class LengthRegion(Region):
         # A start that is not strictly feasible certifies nothing, nor does a g that is NaN.
         return where(certain & (self.longest == self.longest), found, math.nan)
 
-    def cut(self, w: Array) -> Array:
+    def end_step(self, w: Array) -> Array:
         """Return where a step to w ends: no longer than certified, then half-space and domain."""
         way = w - self.x
         size = norm(way)

@@ -193,9 +193,9 @@ class ContextHull(LipschitzHull):
     def init(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
         check_one_run(x1, self.domain)
-        none, first = np.zeros(0), None
-        if isinstance(self.context, ToldDrift):  # nothing has drifted before the first round
-            first = Context(np.zeros(1))
+        none = np.zeros(0)
+        # Nothing has drifted before the first round.
+        first = Context(np.zeros(1)) if isinstance(self.context, ToldDrift) else None
         seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
         return ContextMemory(0.0, None, first, seen)
 
@@ -332,8 +332,6 @@ class ContextRegion(Region):
     def nearest(self, w: Array) -> Array:
         """Return nearly the certified point nearest to w; w itself where it is certified."""
         check_wish(w, self.x)
-        if norm(w - self.x) <= self.radius:
-            return w
         if not self.depth > 0.0:
             raise self.explain_empty()
         weights, offset, far, room = self._ball(w)
@@ -343,8 +341,6 @@ class ContextRegion(Region):
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
-        if norm(w - self.x) <= self.radius:
-            return True
         if not self.depth > 0.0:
             return False
         _, _, far, room = self._ball(w)

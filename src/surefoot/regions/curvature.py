@@ -486,10 +486,6 @@ class CurvatureRegion(Region):
         good = self.contains(w)
         return w if good is True else where(good, w, self.find_nearest(w).point)
 
-    def cut(self, w: Array) -> Array:
-        """Return where a step to w ends; see :meth:`find_cut`."""
-        return self.find_cut(w).point
-
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point with its multiplier; in sets, without."""
         if known:

@@ -252,10 +252,9 @@ class UnknownConstant(Knowledge):
         part = memory.part._replace(rounds=memory.part.rounds + 1.0)
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
-        made = EstimatedMemory(
-            memory.rounds + 1.0, part, first, proved, used, outside, spent, is_outside
-        )
-        return made._replace(back=is_outside or self._is_frozen(outside))
+        back = is_outside or self._is_frozen(outside)
+        t = memory.rounds + 1.0
+        return EstimatedMemory(t, part, first, proved, used, outside, spent, back)
 
     def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Memory:
         """Return the part with a reading: what was certified by a guess is no bound."""

@@ -396,17 +396,13 @@ class HullRegion(Region):
 
     def nearest(self, w: Array) -> Array:
         """Return the certified point nearest to w; w itself where it is certified."""
-        if norm(w - self.x) <= self.radius:  # the usual case, and a certificate by itself
+        if self.contains(w):
             return w
-        _, _, centre, offset, far, room = self._ball(w)
         if not self.anchor_radius > 0.0:
             raise EmptyRegionError.of_drift(
                 self.round, self.anchor.x, self.anchor_level, self.errors.drift
             )
-        if far <= room + self.rounding:
-            return w
-        if self.from_start is not None and self.from_start.contains(w):
-            return w
+        _, _, centre, offset, far, room = self._ball(w)
         if not far < math.inf:
             check_wish(w, self.x)
         # far > room >= 0; a visit goes to the anchor itself, which must be known again.

@@ -58,6 +58,10 @@ class Reading(NamedTuple):
     age: int = 0
 
 
+CONSTANTS = ("G_g", "beta", "L_0", "L_1")
+"""The names of constants of g, as parameters of knowledge."""
+
+
 class Knowledge(Declared):
     """What is true of g, and how wrong readings may be; every method is pure.
 
@@ -136,7 +140,7 @@ class Knowledge(Declared):
     @property
     def constants(self) -> dict[str, float]:
         """The constants that a contradiction may disprove, by name."""
-        return {n: float(np.max(v)) for n, v in vars(self).items() if n in ("G_g", "beta")}
+        return {n: float(np.max(v)) for n, v in vars(self).items() if n in CONSTANTS}
 
     @abstractmethod
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
@@ -253,7 +257,11 @@ class Region:
         """
 
     def cut(self, w: Array) -> Array:
-        """Return where a step to w, a descent's, is cut off; the nearest point unless defined."""
+        """Return where a step to w, a descent's, is cut off."""
+        return self.find_cut(w).point
+
+    def end_step(self, w: Array) -> Array:
+        """Return where that is without sets; the nearest point unless defined."""
         return self.nearest(w)
 
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
@@ -269,7 +277,7 @@ class Region:
 
     def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return where a step to w is cut off with its multipliers."""
-        point = self.cut(w)
+        point = self.end_step(w)
         if not known.contains(point):
             point = nearest.find_certified(self, known, point)
         far = norm(point - w)
@@ -378,10 +386,6 @@ class Within(Around):
         point = self.part.nearest(w)
         return point if self.known.contains(point) else self.find_nearest(w).point
 
-    def cut(self, w: Array) -> Array:
-        """Return where the region cuts a step off, or the nearest point of both to that."""
-        return self.find_cut(w).point
-
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point with its multipliers."""
         return self.part.find_nearest(w, self.known)
@@ -430,10 +434,6 @@ class WithinBall(Within):
     def nearest(self, w: Array) -> Array:
         """Return the region's nearest point, drawn into the ball."""
         return self._draw(self.part.nearest(w))
-
-    def cut(self, w: Array) -> Array:
-        """Return the same where the step to w is cut off."""
-        return self._draw(self.part.cut(w))
 
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point with its multipliers."""

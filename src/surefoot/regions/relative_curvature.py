@@ -68,11 +68,6 @@ class RelativeCurvature(QuadraticBounds):
     L_0: float = nonnegative()
     L_1: float = positive()
 
-    @property
-    def constants(self) -> dict[str, float]:
-        """The constants that a contradiction may disprove."""
-        return {"L_0": self.L_0, "L_1": self.L_1}
-
     def init(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round."""
         check_one_run(x1, self.domain)

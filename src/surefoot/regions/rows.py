@@ -182,10 +182,6 @@ class RowsRegion(Region):
         check_wish(w, self.x)
         return w if self.contains(w) else self.find_nearest(w).point
 
-    def cut(self, w: Array) -> Array:
-        """Return where a step to w ends; see :meth:`find_cut`."""
-        return self.find_cut(w).point
-
     @_QUIETLY
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point and its multipliers."""

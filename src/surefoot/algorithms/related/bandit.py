@@ -288,7 +288,7 @@ class BlockBandit(Exploring):
     known_horizon = Tuning(lambda: BlockBanditTheorem)
 
 
-class BlockBanditTheorem(BanditTheorem):
+class BlockBanditTheorem(BanditTheorem, InBlocks):
     r"""Blocks of :math:`b = \lceil\sqrt T\rceil` rounds: expected regret :math:`O(T^{3/4})`.
 
     With :math:`\delta = \min(\delta_0T^{-1/4}, r/2)`, :math:`\delta_0^2 = DdF_0/((2+\kappa)G_f)`,
@@ -310,11 +310,6 @@ class BlockBanditTheorem(BanditTheorem):
     regret_exponent: ClassVar[float] = 0.75
     _power: ClassVar[float] = 0.25
     _share: ClassVar[float] = 1.0
-
-    @property
-    def block(self) -> int:
-        r"""The block length :math:`\lceil\sqrt T\rceil`."""
-        return math.isqrt(self.horizon - 1) + 1
 
     @property
     def _variance(self) -> float:

@@ -123,13 +123,8 @@ def close_projection(domain: Region, x: Array, y: Array, closeness: Number) -> t
         x = snap_inside(domain, x + min(1.0, gap / float(way @ way)) * way)
 
 
-class Blocks(KnownDiameter, KnownHorizon):
+class Blocks(KnownDiameter, InBlocks):
     """What theorems share about descent in blocks with close infeasible projections."""
-
-    @property
-    def block(self) -> int:
-        r"""The block length :math:`\lceil\sqrt T\rceil`."""
-        return math.isqrt(self.horizon - 1) + 1
 
     @property
     def closeness(self) -> float:

@@ -21,10 +21,8 @@ def read_mixing(name: str, mixing: Array) -> Array:
         raise InvalidValueError(f"{name}.shape must be (n, n) or (k, n, n), got {W.shape}")
     sums = np.concatenate([W.sum(axis=1).ravel(), W.sum(axis=2).ravel()])
     if not np.isfinite(W).all() or W.min() < 0 or np.abs(sums - 1).max() > 1e-9:
-        raise InvalidValueError(
-            f"{name} must be doubly stochastic: no entry below 0, every row and column adding up "
-            f"to 1, got {W.tolist()!r}"
-        )
+        rule = "doubly stochastic: no entry below 0, every row and column adding up to 1"
+        raise checks.invalid(name, rule, W.tolist())
     mixing_rate(W)
     W.setflags(write=False)
     return W
