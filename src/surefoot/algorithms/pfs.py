@@ -211,7 +211,7 @@ class _Corollary(KnownHorizon):
         return self.theorem.premises
 
 
-class Corollary1(_Corollary):
+class Corollary1(_Corollary, StrictStart):
     r"""Corollary 1: feasible in every round from a strictly feasible start.
 
     With :math:`g(x_1) \le -\alpha`, :math:`\alpha \in (0, \epsilon]`,
@@ -227,12 +227,6 @@ class Corollary1(_Corollary):
     """
 
     name: ClassVar[str] = "Corollary 1"
-    kind: ClassVar[Kind] = "every round"
-
-    def __post_init__(self) -> None:
-        (slack,) = as_constants(self.constants).require("start_slack", by=self.name)
-        check_strict_start(slack, self.name)
-        super().__post_init__()
 
     @property
     def rho(self) -> float:

@@ -172,9 +172,9 @@ class ScheduledSteps(FromStart):
         """The power p at which the tightening falls."""
 
     @property
-    @abstractmethod
     def rho(self) -> float:
-        """The tightening before it falls."""
+        """The tightening before it falls: the level that the start and sigma allow."""
+        return self.level
 
     @property
     @abstractmethod
@@ -264,11 +264,6 @@ class UnknownHorizon(_GivenGradients):
     name: ClassVar[str] = "Theorem E2, unknown horizon"
     regret_exponent: ClassVar[float] = 0.5
     power: ClassVar[float] = 0.5
-
-    @property
-    def rho(self) -> float:
-        """The level that the start and sigma allow."""
-        return self.level
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound above."""

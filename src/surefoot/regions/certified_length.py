@@ -176,8 +176,8 @@ class CertifiedLength(Knowledge):
         noise, error, kappa = self.margins(x.shape[-1])
         t, first = memory.rounds + 1.0, memory.rounds == 0
         when = t - age
-        if is_number(g) and not math.isfinite(g):
-            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+        if is_number(g):
+            check_finite(g, None)
         upper, zero = g + (errors.value + noise), 0.0 * g
         slack = where(first, -upper, self._slack(memory, when, errors))
         before = self.tightening(t, slack)

@@ -183,8 +183,7 @@ class QuadraticBounds(Knowledge):
         if not is_number(g):
             lost = (memory.rounds == 0) & (worst >= 0) | (abs(g) < math.inf) ^ True
             return made._replace(last=made.last._replace(x=where(lost, math.nan, x)))
-        if not math.isfinite(g):
-            raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
+        check_finite(g, None)
         if not dot(made.s, made.s) < math.inf:
             checks.refuse_unfinite(to_numpy(reading.s), "constraint_subgradient")
             raise InvalidValueError("constraint_subgradient must have a finite square")

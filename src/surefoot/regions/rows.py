@@ -201,7 +201,7 @@ class RowsRegion(Region):
         """Return what a search finds; else a certified point on the way there."""
         check_wish(w, self.x)
         if self._is_in(w, known):
-            return Projection(w, 0.0 * self.own.up, 0.0)
+            return Projection(w, np.zeros_like(self.own.up), 0.0)
         q, weights = search(w - self.x, known)
         end = self._settle(q, known)
         if not self._is_in(end, known):
@@ -237,7 +237,7 @@ class RowsRegion(Region):
 
     def _cut_by_halfspaces(self, v: Array, known: KnownSets) -> tuple[Array, Array]:
         """Return a step cut by half-spaces that are moved by the length of what they lead to."""
-        own, squared, flat = self.own, dot(v, v), 0.0 * self.own.up
+        own, squared, flat = self.own, dot(v, v), np.zeros_like(self.own.up)
         most = REFINED if known else 2
         best: tuple[Array, Array] | None = None
         failed: tuple[Array, Array] | None = None

@@ -87,9 +87,9 @@ class _Regularised(KnownHorizon, EachRow):
             raise too_short(self, self._shortest)
 
     @property
-    @abstractmethod
     def largest_value(self) -> float:
-        """The largest absolute value of a constraint as the algorithm sees it."""
+        """The largest absolute value of a constraint as the algorithm sees it: D_g itself."""
+        return self._D_g
 
     def _sizes(self) -> tuple[float, float, float]:
         """Return D_0, sqrt(m + 1) G, and the root of the bound on both squared gradients at 0."""
@@ -201,11 +201,6 @@ class MahdaviBalanced(_Regularised):
     regret_exponent: ClassVar[float] = 0.5
     violation_exponent: ClassVar[float] = 0.75
     changing: ClassVar[bool] = True
-
-    @property
-    def largest_value(self) -> float:
-        """The bound D_g; the algorithm sees the constraints themselves."""
-        return self._D_g
 
 
 class MahdaviNoViolation(_Regularised):
