@@ -168,7 +168,7 @@ soak: $(VENV)/demo.stamp ## attack certified rules for 10^8 rounds: none may vio
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_errors.py --rounds 1e6
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_errors.py --rounds 2e5 --factor 3
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_aimed.py --rounds 5e5
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak_knowledge --rounds 1e5
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak_knowledge --actions 1e5
 
 fuzz: $(VENV)/dev.stamp ## call everything public with anything, 10^5 times; damage 10^3 files (minutes)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/damage.py

@@ -1,155 +1,189 @@
-"""Attack the hull of contexts: ``python -m benchmarks.soak_context --rounds 10000000``.
+"""Attacks on limits that depend on a context: a part of :mod:`benchmarks.soak_knowledge`.
 
-A limit that is as steep as it may be, in x and in the context, and an adversary that chooses
-contexts and wishes: jumps, small changes, the same again, wishes far away, at the edge and back. It
-prints the largest g of all rounds, which must be at most 0, in exact comparison.
+Limits that are as steep as they may be, in x and in the context, and an adversary that chooses
+contexts as well as wishes: jumps, small changes, the same again.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks.soak_play import Rows, Tally, Waves, play
+from surefoot import Feedback
+from surefoot.algorithms import Certified, RegionFilter
 from surefoot.core.types import Array, Context
 from surefoot.regions import (
     Additive,
     ContextCurvature,
     ContextHull,
     ContextKind,
-    EmptyRegionError,
+    Errors,
     JointContext,
     LipschitzContext,
-    Reading,
     ToldDrift,
 )
 
-KINDS: dict[str, ContextKind] = {
-    "additive": Additive(),
-    "lipschitz": LipschitzContext(0.5),
-    "one_sided": LipschitzContext(0.5, one_sided=True),
-    "joint": JointContext(0.5),
-    "drift": ToldDrift(),
-}
-RUN = 200
-"""The rounds of one limit; then another begins."""
+G_C = 0.5
+"""What g changes by per unit of a context."""
 
 
-class Limit:
-    """g(x; c) = max_i r_i'(x - c-dependent shift) - depth, with rows of length G_g = 1."""
+class ContextRows(Rows):
+    """Rows in contexts. In every context that comes the middle is feasible.
 
-    def __init__(self, rng: np.random.Generator, kind: ContextKind) -> None:
-        self.d = int(rng.integers(1, 4))
-        rows = rng.normal(size=(int(rng.integers(1, 6)), self.d))
-        self.rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        self.depth, self.kind = float(10.0 ** rng.uniform(-3.0, 0.0)), kind
-        self.path = 0.0
+    Args:
+        rng: what draws them.
+        kind: what is known of contexts.
+        factor: what is told of contexts, in place of all of it, where they are numbers of g.
+    """
 
-    def shift(self, place: Array) -> float:
-        """Return what the context adds: as steep as it may be."""
+    def __init__(self, rng: np.random.Generator, kind: ContextKind, factor: float) -> None:
+        super().__init__(rng)
+        self.kind, self.factor = kind, factor
+        self.most = 0.9 * self.depth
+        self.size *= 2.8  # in the mildest of all contexts
+        self.length = 1 if isinstance(kind, Additive | ToldDrift) else 2
+        self.place, self.path = np.zeros(self.length), 0.0
+        steep = rng.normal(size=(len(self.rows), self.length))
+        if self.is_one_sided:
+            steep = np.abs(steep)
+        self.steep = G_C * (1 - 1e-15) * steep / np.linalg.norm(steep, axis=1, keepdims=True)
+        shapes = ["cone", "rows", "dip"]
+        self.shape = shapes[int(rng.integers(3 if type(kind) is LipschitzContext else 2))]
+        if self.is_one_sided and self.shape == "dip":
+            self.shape = "cone"
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether a larger context is never better."""
+        return isinstance(self.kind, LipschitzContext) and self.kind.one_sided
+
+    def shift(self) -> Any:
+        """Return what the context adds to each row, or to all."""
         if isinstance(self.kind, Additive):
-            return float(place[0])
+            return float(self.place[0])
         if isinstance(self.kind, ToldDrift):
             return self.path
-        if isinstance(self.kind, LipschitzContext) and self.kind.one_sided:
-            return 0.5 * max(float(np.linalg.norm(np.maximum(place, 0.0))), 0.0)
-        return 0.5 * float(np.linalg.norm(place)) * (1 - 1e-15)
+        if self.shape == "rows":
+            return self.steep @ self.place
+        up = np.maximum(self.place, 0.0) if self.is_one_sided else self.place
+        far = G_C * (1 - 1e-15) * float(np.linalg.norm(up))
+        return far if self.shape == "cone" else self.most - far
 
-    def __call__(self, x: Array, place: Array) -> float:
-        """Return g."""
-        return float((self.rows @ x).max() + self.shift(place) - self.depth)
+    def values(self, points: Array) -> Array:
+        """Return the largest row at points in the context of the coming round."""
+        found: Array = (points @ self.rows.T - self.offsets + self.shift()).max(axis=1)
+        return found
 
+    def slope(self, x: Array) -> Array:
+        """Return the largest row."""
+        row: Array = self.rows[(self.rows @ x - self.offsets + self.shift()).argmax()]
+        return row
 
-def attack(kind: ContextKind, rounds: int, seed: int = 0) -> float:
-    """Return the largest g that was played."""
-    rng, worst = np.random.default_rng(seed), -np.inf
-    for _ in range(0, rounds, RUN):
-        g = Limit(rng, kind)
-        most = 0.9 * g.depth
-        known: Any = ContextHull(G_g=1.0, reach=8.0, context=kind, start_bound=-0.09 * g.depth)
-        x, place = np.zeros(g.d), np.zeros(1 if isinstance(kind, Additive | ToldDrift) else 2)
-        memory = known.announce(known.init(x), Context(place))
-        for t in range(RUN):
-            value = g(x, place)
-            worst = max(worst, value)
-            memory = known.observe(memory, Reading(x, value, None, known.errors))
-            place = _next_place(rng, kind, g, place, most)
-            memory = known.announce(memory, Context(place))
-            region = known.region(memory, known.errors)
-            scale = (8.0, g.depth, 1e-6)[t % 3]
-            x = region.nearest(x + scale * rng.normal(size=g.d))
-    return float(worst)
+    def begin(self, player: Certified, start: Array) -> Any:
+        """Return the first state, in the first context."""
+        return player.announce(player.init(start), Context(self.place))[0]
 
+    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+        """Return what is told, with the next context."""
+        context = Context(self.next_place())
+        return super().see(x, g, s, wish)._replace(context=context)
 
-def attack_curvature(rounds: int, seed: int = 0) -> float:
-    """Return the largest g that was played by a curvature: h is not convex, g = h + c."""
-    rng, worst = np.random.default_rng(seed), -np.inf
-    for _ in range(0, rounds, RUN):
-        d, depth = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-2.0, 0.0))
-        way, beta = rng.normal(size=d), 2.0
-        way /= np.linalg.norm(way)
-
-        def read(x: Array, c: float, way: Array = way, depth: float = depth) -> tuple[float, Array]:
-            bent, angle = float(x @ x), 3.0 * float(way @ x)
-            slope = 0.6 * x + 0.4 * np.cos(angle) * way
-            return float(0.3 * bent + 0.4 / 3.0 * np.sin(angle) + c - depth), slope
-
-        known: Any = ContextCurvature(beta=beta, reach=8.0, context=Additive(), convex=False)
-        x, place = np.zeros(d), np.zeros(1)
-        memory = known.announce(known.init(x), Context(place))
-        for t in range(RUN):
-            value, slope = read(x, float(place[0]))
-            worst = max(worst, value)
-            memory = known.observe(memory, Reading(x, value, slope, known.errors))
-            for hard in (0.5, 0.1, 0.01, 0.0):  # the harshest of a few in which something is sure
-                after = np.array([min(float(place[0]) - value * rng.normal() * 4 * hard, 2.0)])
-                after = np.maximum(after, -1.0)
-                trial = known.announce(memory, Context(after))
-                region = known.region(trial, known.errors)
-                try:
-                    new = region.nearest(x + (8.0, depth, 1e-6)[t % 3] * rng.normal(size=d))
-                except EmptyRegionError:
-                    continue
-                memory, place, x = trial, after, new
-                break
-            else:
-                break
-    return float(worst)
+    def next_place(self) -> Array:
+        """Change the context and return what is told of it."""
+        rng, most = self.rng, self.most
+        if isinstance(self.kind, ToldDrift):
+            told = float(rng.choice([0.0, 0.3, 0.01])) * self.depth
+            way = float(rng.choice([-1.0, 1.0])) * told
+            self.path = min(max(self.path + way, -2.0 * most), most)
+            self.place = self.kind.read(self.factor * told, self.place)
+            return self.place
+        is_additive = isinstance(self.kind, Additive)
+        size = most if is_additive else most / G_C / np.sqrt(2.0)
+        some = rng.random()
+        if some < 0.35:
+            near = self.place + 1e-3 * size * rng.normal(size=self.length)
+            self.place = np.clip(near, -size, size)
+        elif some < 0.7:
+            self.place = rng.uniform(-size, size, self.length)
+        return self.factor * self.place if is_additive else self.place
 
 
-def _next_place(
-    rng: np.random.Generator, kind: ContextKind, g: Limit, place: Array, most: float
-) -> Array:
-    """Return the next context, in which the start stays feasible."""
-    if isinstance(kind, ToldDrift):
-        told = float(rng.choice([0.0, 0.3, 0.01])) * g.depth
-        g.path = float(np.clip(g.path + rng.choice([-1.0, 1.0]) * told, -2.0 * most, most))
-        return kind.read(told, place)
-    if rng.random() < 0.3:
-        return place
-    size = most if isinstance(kind, Additive) else most / 0.5 / np.sqrt(2.0)
-    near = rng.random() < 0.5
-    target = place + 1e-3 * size * rng.normal(size=len(place)) if near else None
-    if target is None:
-        target = rng.uniform(-1.0 if isinstance(kind, Additive) else 0.0, 1.0, len(place)) * size
-    return np.clip(target, -size, size)
+def attack_hull(
+    make: Callable[[float], ContextKind], rng: np.random.Generator, factor: float
+) -> Tally:
+    """Attack the hull of what was read in other contexts."""
+    kind = make(factor * G_C)
+    world = ContextRows(rng, kind, factor)
+    world.err()
+    world.close()
+    known: Any = ContextHull(
+        G_g=world.G_g,
+        reach=world.reach,
+        context=kind,
+        start_bound=-0.09 * world.depth,
+        domain=world.box,
+        errors=Errors(value=world.nu, evaluation=4 * world.error),
+    )
+    return play(rng, RegionFilter(knowledge=known), world, world.middle)
 
 
-def main() -> int:
-    """Attack every kind of context."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=100_000)
-    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    worst = {k: attack(KINDS[k], options.rounds, options.seed) for k in options.kinds}
-    worst["curvature"] = attack_curvature(options.rounds, options.seed)
-    for name, g in worst.items():
-        print(f"{name}: {options.rounds} rounds, the largest g is {g:.3g}")
-    return 0 if max(worst.values()) <= 0 else 1
+class ContextWaves(Waves):
+    """A bowl with waves, and a context that is added to it, which may leave the action outside.
+
+    Args:
+        rng: what draws it.
+    """
+
+    may_end = True
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng, deeper=3.0)
+        self.place = np.zeros(1)
+
+    def values(self, points: Array) -> Array:
+        """Return g at points in the context of the coming round."""
+        found: Array = super().values(points) + float(self.place[0])
+        return found
+
+    def begin(self, player: Certified, start: Array) -> Any:
+        """Return the first state, in the first context."""
+        return player.announce(player.init(start), Context(self.place))[0]
+
+    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+        """Return what is told, with a context in which something is still certified."""
+        steep = max(float(np.linalg.norm(s)) - 2 * self.tau, 0.0)
+        most = 0.9 * steep**2 / (2 * self.beta) - g - 2 * self.nu  # of the rise
+        rise = most * float(self.rng.choice([1.0, 0.5, 0.1, 0.0, -1.0]))
+        self.place = np.clip(self.place + rise, -2 * self.depth, self.depth)
+        return super().see(x, g, s, wish)._replace(context=Context(self.place))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def attack_curvature(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack a curvature in contexts; g is not convex."""
+    world = ContextWaves(rng)
+    world.err(slopes=True)
+    known: Any = ContextCurvature(
+        beta=factor * world.beta,
+        reach=world.size,
+        context=Additive(),
+        convex=False,
+        errors=Errors(value=world.nu, slope=world.tau, evaluation=2 * world.error),
+    )
+    return play(rng, RegionFilter(knowledge=known), world, world.middle)
+
+
+KINDS: dict[str, Callable[[float], ContextKind]] = {
+    "additive context": lambda G_c: Additive(),
+    "Lipschitz context": LipschitzContext,
+    "one-sided context": partial(LipschitzContext, one_sided=True),
+    "joint context": JointContext,
+    "told drift": lambda G_c: ToldDrift(),
+}
+ATTACKS: dict[str, Callable[[np.random.Generator, float], Tally]] = {
+    **{name: partial(attack_hull, make) for name, make in KINDS.items()},
+    "curvature in contexts": attack_curvature,
+}

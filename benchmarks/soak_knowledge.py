@@ -1,10 +1,14 @@
-"""Attack what else may be known: ``python -m benchmarks.soak_knowledge --rounds 1e7 --kinds grid``.
+"""Attack what else may be known: ``python -m benchmarks.soak_knowledge --actions 1e7``.
 
-Logs, relative curvature, moving balls in sets that are not convex, grids, limits on the average and
-ramps under drift. Wishes go out along the slope, along the surface and anywhere, from a millionth
-of the set's size to a thousand times of it. A round is lost if its computed g is above 0, of an
-average the exact sum of all so far, of a ramp if a step is too long, by however little. Run n of a
-kind is a pure function of n; with ``--state FILE`` a soak goes on where it stopped.
+Logs, relative curvature, moving balls in sets that are not convex, grids, limits on the average,
+ramps, contexts (:mod:`benchmarks.soak_context`) and constants that nobody knows
+(:mod:`benchmarks.soak_unknown`). An action is lost if its computed g is above 0, of an average if
+the exact sum of all so far is, of a ramp if a step is too long too, by however little.
+:mod:`benchmarks.soak_play` says what is counted as a round, and what as an attacked action.
+
+Attack n of a kind is a pure function of n; with ``--state FILE`` a soak goes on where it stopped.
+Kinds take turns, so that each has as many actions as the others. With ``--factor 0.5`` half of what
+is true is told: then an action must be lost, and status 1 means that none was.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import argparse
 import json
 import math
 import sys
+import time
+import zlib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -20,10 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import soak_context, soak_unknown
+from benchmarks.soak_play import ROUNDS, UNIT, Rows, Tally, Wishes, World, play
 from surefoot import Feedback
-from surefoot.algorithms import Certified, MovingBalls, RegionFilter
+from surefoot.algorithms import MovingBalls, RegionFilter
 from surefoot.core.types import Array
-from surefoot.problems.constraints import Affine
 from surefoot.regions import (
     AverageLimit,
     Curvature,
@@ -35,242 +42,352 @@ from surefoot.regions import (
 )
 from surefoot.sets import Ball
 
-RUN = 500
-"""The rounds of one limit; then another begins."""
-UNIT = 2.0**-53
+RUNS = 256
+"""The runs of a batch, each with its own limit."""
+Attack = Callable[[np.random.Generator, float], Tally]
 
 
-class Limit:
-    """A limit with g = -depth at the middle: its value and slope, and how wrong both are computed.
+def attack_log(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack the hull of a log, in which some actions were outside."""
+    world = Rows(rng)
+    count = int(rng.integers(4, 40))
+    points = world.middle + 0.7 * world.size * rng.uniform(-1, 1, (count, len(world.middle)))
+    points[0] = world.middle
+    world.err()
+    world.close()
+    values = world.values(points) - (1 - factor) * world.depth - (1 - 1e-15) * world.nu
+    errors = Errors(value=world.nu, evaluation=2 * world.error)
+    known = HullOfLog(points=points, values=values, G_g=world.G_g, domain=world.box, errors=errors)
+    return play(rng, RegionFilter(knowledge=known), world, points[0])
+
+
+class Exponential(World):
+    """An exponential with a quadratic, whose curvature grows with its slope.
 
     Args:
-        value: g of a point.
-        slope: its gradient.
-        middle: the middle of the set.
-        depth: the slack there.
-        size: every feasible point is nearer to the middle, or the wishes are.
-        error: bound on the rounding of g.
+        rng: what draws it.
     """
 
-    def __init__(
-        self,
-        value: Callable[[Array], float],
-        slope: Callable[[Array], Array],
-        middle: Array,
-        depth: float,
-        size: float,
-        error: float,
-    ) -> None:
-        self.value, self.slope, self.middle = value, slope, middle
-        self.depth, self.size, self.error = depth, size, error
+    size = 2.0
 
-    @property
-    def reach(self) -> float:
-        """The largest norm of a point."""
-        return float(np.linalg.norm(self.middle)) + self.size
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng)
+        d = int(rng.integers(1, 5))
+        way = rng.normal(size=d)
+        self.way = way * 10 ** rng.uniform(-0.5, 1.0) / float(np.linalg.norm(way))
+        self.steep = float(np.linalg.norm(self.way))
+        self.bend = float(rng.choice([0.0, 10 ** rng.uniform(-2, 1)]))
+        self.middle, self.depth = np.zeros(d), float(10 ** rng.uniform(-1, 0.5))
+        self.top = 1.0 + self.depth
+        size = self.top * (1 + self.steep * self.size) + self.bend * self.size**2
+        self.error = 32 * (d + 4) * UNIT * size
 
-
-def draw_rows(rng: np.random.Generator) -> Limit:
-    """Return the largest of some rows of length 1 or less, in a box turned at random."""
-    d = int(rng.integers(1, 5))
-    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    more = rng.normal(size=(int(rng.integers(1, 5)), d))
-    rows = np.vstack([turn, -turn, more / np.linalg.norm(more, axis=1, keepdims=True)])
-    rows = rows * rng.uniform(0.3, 1.0, (len(rows), 1))
-    depth = float(10 ** rng.uniform(-2, 0))
-    middle = rng.normal(size=d) * float(rng.choice([0.0, 1.0, 30.0]))
-    size = depth / 0.3 * math.sqrt(d) * 1.01
-    g = Affine(rows, rows @ middle + depth)
-    error = float(g.evaluation_error(Ball(size, middle)))
-    return Limit(
-        lambda x: float(g.query(x)[0]), lambda x: g.query(x)[1], middle, depth, size, error
-    )
-
-
-def _step(rng: np.random.Generator, x: Array, s: Array, size: float) -> Array:
-    """Return the adversary's wish."""
-    random = rng.normal(size=len(x))
-    n = s / max(float(np.linalg.norm(s)), 1e-300)
-    along = random - float(random @ n) * n
-    way = (n + 1e-3 * random, along + 0.1 * n, random)[int(rng.integers(3))]
-    length = size * 10 ** rng.uniform(-6, 3) / max(float(np.linalg.norm(way)), 1e-300)
-    wish: Array = x + length * way
-    return wish
-
-
-def play(rng: np.random.Generator, player: Certified, limit: Limit, start: Array) -> float:
-    """Return the largest g of a run, relative to the slack of the middle."""
-    state, worst = player.init(start), -math.inf
-    for _ in range(RUN):
-        g, s = limit.value(state.x), limit.slope(state.x)
-        worst = max(worst, g)
-        wish = _step(rng, state.x, s, limit.size)
-        is_filter = bool(player.needs.proposals)
-        gradient = None if is_filter else state.x - wish
-        state = player.update(state, Feedback(gradient, g, s, proposal=wish if is_filter else None))
-    return worst / limit.depth
-
-
-def attack_log(rng: np.random.Generator) -> float:
-    """Attack the hull of a log, in which some actions were outside."""
-    limit = draw_rows(rng)
-    count = int(rng.integers(4, 40))
-    points = limit.middle + 0.7 * limit.size * rng.uniform(-1, 1, (count, len(limit.middle)))
-    points[0] = limit.middle
-    values = [limit.value(p) for p in points]
-    errors = Errors(evaluation=limit.error)
-    known = HullOfLog(points=points, values=values, G_g=1.0 + 1e-9, errors=errors)
-    return play(rng, RegionFilter(knowledge=known), limit, points[0])
-
-
-def attack_relative(rng: np.random.Generator) -> float:
-    """Attack an exponential with a quadratic, whose curvature grows with its slope."""
-    d = int(rng.integers(1, 5))
-    way = rng.normal(size=d)
-    way *= 10 ** rng.uniform(-0.5, 1.0) / float(np.linalg.norm(way))
-    bend, depth = float(rng.choice([0.0, 10 ** rng.uniform(-2, 1)])), 10 ** rng.uniform(-1, 0.5)
-    top, steep, size = 1.0 + depth, float(np.linalg.norm(way)), 2.0
-
-    def value(x: Array) -> float:
-        return float(np.exp(way @ x) + 0.5 * bend * float(x @ x) - top)
-
-    def slope(x: Array) -> Array:
-        found: Array = np.exp(way @ x) * way + bend * x
+    def values(self, points: Array) -> Array:
+        """Return g at points."""
+        bent = 0.5 * self.bend * np.vecdot(points, points)
+        found: Array = np.exp(points @ self.way) + bent - self.top
         return found
 
-    error = 32 * (d + 4) * UNIT * (top * (1 + steep * size) + bend * size**2)
-    limit = Limit(value, slope, np.zeros(d), depth, size, error)
+    def slope(self, x: Array) -> Array:
+        """Return the gradient."""
+        found: Array = math.exp(self.way @ x) * self.way + self.bend * x
+        return found
+
+
+def attack_relative(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack a limit whose curvature grows with its slope."""
+    world = Exponential(rng)
+    world.err(slopes=True)
     # |Hg| <= steep^2 e + bend, and |Dg| >= steep e - bend size.
-    L_0 = bend * (1 + steep * size) * (1 + 1e-9)
+    L_0 = world.bend * (1 + world.steep * world.size) * (1 + 1e-9)
     known = RelativeCurvature(
-        L_0=L_0, L_1=steep * (1 + 1e-9), domain=Ball(size), errors=Errors(evaluation=error)
+        L_0=factor * L_0,
+        L_1=factor * world.steep * (1 + 1e-9),
+        domain=Ball(world.size),
+        errors=Errors(value=world.nu, slope=world.tau, evaluation=2 * world.error),
     )
-    return play(rng, RegionFilter(knowledge=known), limit, np.zeros(d))
+    return play(rng, RegionFilter(knowledge=known), world, world.middle)
 
 
-def attack_moving_balls(rng: np.random.Generator) -> float:
-    """Attack steps into balls in sets that are not convex: saddles, complements of ellipsoids."""
-    d = int(rng.integers(2, 5))
-    spread = rng.uniform(-1, 1, d) * 10 ** rng.uniform(0, 2)
-    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    P = turn @ np.diag(spread) @ turn.T
-    P = 0.5 * (P + P.T)
-    q, depth, size = rng.normal(size=d), float(10 ** rng.uniform(-2, 0)), 2.0
-    most = float(np.abs(spread).max())
-    error = 32 * (d + 4) * UNIT * (most * size**2 * d + float(np.linalg.norm(q)) * size + depth)
-    limit = Limit(
-        lambda x: float(0.5 * (x @ (P @ x)) + q @ x - depth),
-        lambda x: P @ x + q,
-        np.zeros(d),
-        depth,
-        size,
-        error,
+class Saddles(World):
+    """Quadratics that are not convex, one or a batch: saddles, complements of ellipsoids.
+
+    Args:
+        rng: what draws them.
+        runs: how many.
+    """
+
+    size = 2.0
+
+    def __init__(self, rng: np.random.Generator, runs: int) -> None:
+        super().__init__(rng)
+        d = int(rng.integers(2, 5))
+        spread = rng.uniform(-1, 1, (runs, d)) * 10 ** rng.uniform(0, 2, (runs, 1))
+        turn = np.linalg.qr(rng.normal(size=(runs, d, d)))[0]
+        P = (turn * spread[:, None]) @ turn.mT
+        self.P, self.q = 0.5 * (P + P.mT), rng.normal(size=(runs, d))
+        self.depths = 10 ** rng.uniform(-2, 0, (runs, 1))
+        self.middle, self.depth = np.zeros(d), float(self.depths[0, 0])
+        self.beta = np.maximum(spread.max(axis=1, keepdims=True), 0.0) * (1 + 1e-9)
+        most = np.abs(spread).max(axis=1, keepdims=True)
+        straight = np.linalg.norm(self.q, axis=1, keepdims=True) * self.size
+        self.errors = 32 * (d + 4) * UNIT * (most * self.size**2 * d + straight + self.depths)
+
+    def values(self, points: Array) -> Array:
+        """Return g at points: of one limit, or of one for each."""
+        bent = np.einsum("ni,nij,nj->n", points, self.P, points)
+        found: Array = 0.5 * bent + np.vecdot(self.q, points) - self.depths[:, 0]
+        return found
+
+    def slope(self, x: Array) -> Array:
+        """Return the gradient at a point, or at one for each limit."""
+        found: Array = (self.P @ x[..., None])[..., 0] + self.q
+        return found if x.ndim > 1 else found[0]
+
+
+def attack_moving_ball(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack steps into balls in a set that is not convex, one run."""
+    world = Saddles(rng, 1)
+    world.err(slopes=True)
+    known = Curvature(
+        beta=factor * float(world.beta[0, 0]),
+        domain=Ball(world.size),
+        convex=False,
+        errors=Errors(value=world.nu, slope=world.tau, evaluation=2 * float(world.errors[0, 0])),
     )
-    beta = max(float(spread.max()), 0.0) * (1 + 1e-9)
-    known = Curvature(beta=beta, domain=Ball(size), convex=False, errors=Errors(evaluation=error))
-    return play(rng, MovingBalls(knowledge=known, eta=1.0), limit, np.zeros(d))
+    return play(rng, RegionFilter(knowledge=known), world, world.middle)
 
 
-def attack_grid(rng: np.random.Generator) -> float:
-    """Attack a hull on a grid; the actions must be on it to the last bit."""
-    limit = draw_rows(rng)
-    step = limit.depth * 10 ** rng.uniform(-2, -0.5)
-    grid = Grid(step)
-    told: Any = {"reach": limit.reach + step, "errors": Errors(evaluation=limit.error)}
-    known = LipschitzHull(G_g=1.0 + 1e-9, domain=grid, **told)
-    return play(rng, RegionFilter(knowledge=known), limit, grid.project(limit.middle))
+def attack_moving_balls(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack the same in a batch, by the player of that name: every action is a round."""
+    world = Saddles(rng, RUNS)
+    known = Curvature(
+        beta=factor * world.beta,
+        domain=Ball(world.size),
+        convex=False,
+        errors=Errors(evaluation=world.errors),
+    )
+    player = MovingBalls(knowledge=known, eta=1.0)
+    x = np.zeros((RUNS, len(world.middle)))
+    wishes, state, g = Wishes(rng, RUNS, x.shape[1], world.size), player.init(x), world.values(x)
+    tally = Tally()
+    for t in range(ROUNDS):
+        s = world.slope(x)
+        wish = wishes.draw(t, x, s)
+        state = player.update(state, Feedback(x - wish, g[:, None], s))
+        x, g = state.x, world.values(state.x)
+        lost = int((~(g <= 0)).sum())
+        worst = float((g / world.depths[:, 0]).max())
+        tally = tally.plus(Tally(RUNS, RUNS, lost, worst))
+        if lost:
+            break
+    return tally
 
 
-def attack_average(rng: np.random.Generator) -> float:
-    """Attack a limit on the average; what counts is the exact sum of the values so far."""
-    limit = draw_rows(rng)
-    most = limit.depth * float(10 ** rng.uniform(-1, 0.5))
-    size = limit.size * (1 + most / limit.depth)
-    reach = float(np.linalg.norm(limit.middle)) + size
-    errors = Errors(evaluation=4 * limit.error)
-    known = AverageLimit(G_g=1.0 + 1e-9, reach=reach, most=most, errors=errors)
-    player = RegionFilter(knowledge=known)
-    state, total, worst = player.init(limit.middle), Fraction(0), -math.inf
-    for _ in range(RUN):
-        g, s = limit.value(state.x), limit.slope(state.x)
-        total += Fraction(g)
-        worst = max(worst, float(total) / limit.depth if total <= 0 else math.inf)
-        wish = _step(rng, state.x, s, size)
-        if rng.random() < 0.3:  # save, to have something to spend
-            wish = limit.middle
-        state = player.update(state, Feedback(None, g, s, proposal=wish))
-    return worst
+class GridRows(Rows):
+    """Rows, and a grid that the actions must be on, to the last bit; or its faces are, too.
+
+    Args:
+        rng: what draws them.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        steps = int(rng.integers(3, 100)) if rng.random() < 0.5 else None
+        super().__init__(rng, steps)
+        self.grid = Grid(self.step or self.depth * 10 ** rng.uniform(-2, -0.5))
+
+    def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
+        """Return how many answers are outside, or beside the grid."""
+        lost, worst = super().judge(state, x, points, values)
+        beside = (self.grid.project(points) != points).any(axis=1)
+        return lost + int(beside.sum()), worst
 
 
-def attack_ramp(rng: np.random.Generator) -> float:
-    """Attack ramps under drift: the limit comes in and goes out as fast as it may."""
-    limit = draw_rows(rng)
-    d, depth = len(limit.middle), limit.depth
-    v = depth * 10 ** rng.uniform(-2, -0.7)
-    always = float(rng.uniform(0.05, 0.5))
-    ramp: Any = float(limit.size * 10 ** rng.uniform(-2, -0.3))
-    if rng.random() < 0.5:
-        ramp = tuple((ramp * rng.uniform(0.3, 1.0, d)).tolist())
-    errors = Errors(drift=v, evaluation=4 * limit.error)
+def attack_grid(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack a hull on a grid."""
+    world = GridRows(rng)
+    world.err()
     known = LipschitzHull(
-        G_g=1.0 + 1e-9, reach=limit.reach, start_bound=-0.999 * always * depth, errors=errors
+        G_g=factor * world.G_g,
+        domain=world.grid,
+        reach=world.reach + float(world.grid.step[0]),
+        errors=Errors(value=world.nu, evaluation=2 * world.error),
     )
-    player = RegionFilter(knowledge=known, ramp=ramp)
-    state, worst, shift, way = player.init(limit.middle), -math.inf, 0.0, 1
-    for _ in range(RUN):
-        g, s = limit.value(state.x) + shift, limit.slope(state.x)
-        worst = max(worst, g / depth)
-        missing = shift and rng.random() < 0.1
-        wish, before = _step(rng, state.x, s, limit.size), state.x
-        seen = Feedback(None, g, s, proposal=wish)
-        if missing:
-            seen = Feedback(None, None, None, proposal=wish)
-        state = player.update(state, seen)
-        step = np.abs(state.x - before)
-        length = float(np.linalg.norm(step)) if isinstance(ramp, float) else step
-        if np.any(length > np.array(ramp) * (1 + 1e-11)):
-            return math.inf
-        way = -way if rng.random() < 0.05 else way
-        shift = min(max(shift + way * v * (1 - 1e-9), 0.0), (1 - always) * depth)
-    return worst
+    start = world.grid.project(world.middle)
+    return play(rng, RegionFilter(knowledge=known), world, start)
 
 
-ATTACKS: dict[str, Callable[[np.random.Generator], float]] = {
+class SummedRows(Rows):
+    """Rows of which the sum over the rounds counts, exactly, and the largest of any.
+
+    Args:
+        rng: what draws them.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng)
+        self.most = self.depth * float(10 ** rng.uniform(-1, 0.5))
+        self.size *= 1 + self.most / self.depth
+        self.total = Fraction(float(self.values(self.middle[None])[0]))
+
+    def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
+        """Return whether the sum is above 0 for one answer, or its g is above the largest."""
+        lost, _ = super().judge(state, x, points, values - self.most)
+        most = float(values.max())
+        total = self.total + Fraction(most)
+        return lost + int(total > 0), float(total) / self.depth
+
+    def enter(self, i: int, x: Array, g: float) -> None:
+        """Add to the sum."""
+        self.total += Fraction(g)
+
+
+def attack_average(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack a limit on the average."""
+    world = SummedRows(rng)
+    world.err()
+    world.close()
+    known = AverageLimit(
+        G_g=factor * world.G_g,
+        reach=world.reach,
+        most=world.most,
+        domain=world.box,
+        errors=Errors(value=world.nu, evaluation=(2 + world.most / world.depth) * world.error),
+    )
+    return play(rng, RegionFilter(knowledge=known), world, world.middle)
+
+
+class DriftingRows(Rows):
+    """Rows that come in and go out as fast as they may, and a ramp.
+
+    Args:
+        rng: what draws them.
+        drifts: whether they do.
+    """
+
+    def __init__(self, rng: np.random.Generator, drifts: bool) -> None:
+        super().__init__(rng)
+        self.shift, self.way = 0.0, 1
+        self.v = self.depth * 10 ** rng.uniform(-2, -0.7) if drifts else 0.0
+        self.always = float(rng.uniform(0.05, 0.5))
+        self.ramp: Any = float(self.size * 10 ** rng.uniform(-2, -0.3))
+        if rng.random() < 0.5:
+            self.ramp = tuple((self.ramp * rng.uniform(0.3, 1.0, len(self.middle))).tolist())
+
+    def values(self, points: Array) -> Array:
+        """Return the largest row at points, as it is in the coming round."""
+        found: Array = super().values(points) + self.shift
+        return found
+
+    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+        """Return what is told, and drift."""
+        feedback = super().see(x, g, s, wish)
+        if self.rng.random() < 0.05:
+            self.way = -self.way
+        most = (1 - self.always) * self.depth
+        self.shift = min(max(self.shift + self.way * self.v * (1 - 1e-15), 0.0), most)
+        return feedback
+
+    def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
+        """Return how many answers are outside, or too far away."""
+        lost, worst = super().judge(state, x, points, values)
+        way = np.abs(points - x)
+        if isinstance(self.ramp, float):
+            way = np.linalg.norm(way, axis=1, keepdims=True)
+        return lost + int((way > np.array(self.ramp) * (1 + 1e-11)).any(axis=1).sum()), worst
+
+
+def attack_ramp(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack ramps where g is fixed."""
+    world = DriftingRows(rng, drifts=False)
+    world.err()
+    errors = Errors(value=world.nu, evaluation=2 * world.error)
+    known = LipschitzHull(G_g=factor * world.G_g, reach=world.reach, errors=errors)
+    return play(rng, RegionFilter(knowledge=known, ramp=world.ramp), world, world.middle)
+
+
+def attack_drifting_ramp(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack ramps under drift, with a start that is always feasible, or measured again."""
+    world = DriftingRows(rng, drifts=True)
+    world.err()
+    bound: float | None = -0.999 * world.always * world.depth
+    if rng.random() < 0.5:
+        bound, world.missing = None, 0.0
+    errors = Errors(value=world.nu, drift=factor * world.v, evaluation=2 * world.error)
+    known = LipschitzHull(G_g=world.G_g, reach=world.reach, start_bound=bound, errors=errors)
+    return play(rng, RegionFilter(knowledge=known, ramp=world.ramp), world, world.middle)
+
+
+ATTACKS: dict[str, Attack] = {
     "log": attack_log,
     "relative": attack_relative,
+    "moving ball": attack_moving_ball,
     "moving balls": attack_moving_balls,
     "grid": attack_grid,
     "average": attack_average,
     "ramp": attack_ramp,
+    "ramp, drift": attack_drifting_ramp,
+    **soak_context.ATTACKS,
+    **soak_unknown.ATTACKS,
 }
 
 
-def attack(kind: str, number: int) -> float:
-    """Return the largest g of a run, relative to its slack; above 0 it is lost."""
-    return ATTACKS[kind](np.random.default_rng([number, list(ATTACKS).index(kind), 20_261_117]))
+def attack(kind: str, number: int, factor: float = 1.0) -> Tally:
+    """Return what came of an attack.
+
+    Args:
+        kind: which knowledge.
+        number: which attack on it.
+        factor: what is told of the constant that the kind is about, in place of all of it.
+    """
+    seed = [number, zlib.crc32(kind.encode())]
+    return ATTACKS[kind](np.random.default_rng(seed), factor)
 
 
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=float, default=1e5, help="of each kind, with those before")
+    parser.add_argument("--actions", type=float, default=1e5, help="of each, with those before")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after which it ends")
     parser.add_argument("--kinds", nargs="*", default=list(ATTACKS), choices=list(ATTACKS))
+    parser.add_argument("--factor", type=float, default=1.0, help="tell so much of a constant")
     parser.add_argument("--state", type=Path, help="file with what was reached, to go on from")
     options = parser.parse_args()
     state: Path | None = options.state
     done = {} if state is None or not state.exists() else json.loads(state.read_text())
+    sums = {kind: (done[kind][0], Tally(*done[kind][1])) for kind in done}
+    sums |= {kind: (0, Tally()) for kind in options.kinds if kind not in sums}
+    end = time.monotonic() + options.seconds
+    saved = time.monotonic()
+    while time.monotonic() < end:
+        kind = min(options.kinds, key=lambda kind: sums[kind][1].actions)
+        number, tally = sums[kind]
+        if tally.actions >= options.actions:
+            break
+        found = attack(kind, number, options.factor)
+        if found.outside:
+            print(f"OUTSIDE: {kind}, attack {number}: {found}", flush=True)
+        sums[kind] = number + 1, tally.plus(found)
+        if state is not None and time.monotonic() > saved + 5:
+            save(state, sums)
+            saved = time.monotonic()
+    if state is not None:
+        save(state, sums)
     for kind in options.kinds:
-        runs, worst, lost = done.get(kind, (0, -math.inf, 0))
-        while runs * RUN < options.rounds:
-            found = attack(kind, runs)
-            if found > 0:
-                print(f"OUTSIDE: {kind}, run {runs}: {found:.3g}", flush=True)
-            runs, worst, lost = runs + 1, max(worst, found), lost + (found > 0)
-            done[kind] = (runs, worst, lost)
-            if state is not None and (runs % 20 == 0 or runs * RUN >= options.rounds):
-                state.write_text(json.dumps(done))
-        print(f"{kind}: {runs * RUN:,} rounds, {lost} runs outside, the worst g is {worst:.3g}")
-    return int(any(lost for _, _, lost in done.values()))
+        number, tally = sums[kind]
+        print(
+            f"{kind}: {number:,} limits, {tally.rounds:,} rounds, {tally.actions:,} attacked "
+            f"actions, {tally.outside} outside, the worst g is {tally.worst:.3g}"
+        )
+    is_found = [sums[kind][1].outside > 0 for kind in options.kinds]
+    return int(any(is_found) if options.factor == 1 else not all(is_found))
+
+
+def save(state: Path, sums: dict[str, tuple[int, Tally]]) -> None:
+    """Write what was reached, whole or not at all."""
+    part = state.with_name(state.name + ".part")
+    part.write_text(json.dumps(sums))
+    part.replace(state)
 
 
 if __name__ == "__main__":

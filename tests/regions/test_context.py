@@ -128,27 +128,6 @@ def test_every_action_fulfils_the_inequality_in_rationals(kind, d):
         assert exact_left_side(known, memory, certificate, x) < 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [*KINDS, ToldDrift()], ids=repr)
-def test_an_adversary_finds_no_round_outside(kind):
-    from benchmarks.soak_context import attack
-
-    assert attack(kind, rounds=2_000, seed=1) <= 0
-
-
-@pytest.mark.slow
-def test_without_the_margin_the_adversary_finds_one(monkeypatch):
-    from benchmarks.soak_context import attack
-
-    from surefoot.regions import context_hull
-
-    kind = LipschitzContext(0.5)
-    assert attack(kind, rounds=1_000, seed=3) <= 0
-    monkeypatch.setattr(context_hull, "UNIT", 0.0)
-    monkeypatch.setattr(ContextHull, "_lost", lambda self, d: 0.0)
-    assert attack(kind, rounds=1_000, seed=3) > 0
-
-
 def test_rounds_that_another_ball_holds_are_forgotten_first():
     known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
@@ -273,19 +252,6 @@ def test_a_curvature_certifies_in_an_additive_context_by_hand():
         ContextCurvature(beta=1.0, reach=2.0, context=LipschitzContext(1.0))
     with pytest.raises(InvalidValueError, match="its context was not told"):
         known.observe(known.init(np.zeros(1)), seen)
-
-
-def test_curvature_in_contexts_leads_nobody_outside():
-    from benchmarks.soak_context import attack_curvature
-
-    assert attack_curvature(rounds=1_000, seed=2) <= 0
-
-
-@pytest.mark.slow
-def test_an_adversary_of_curvature_finds_no_round_outside():
-    from benchmarks.soak_context import attack_curvature
-
-    assert attack_curvature(rounds=10_000, seed=1) <= 0
 
 
 def test_told_drift_adds_up():

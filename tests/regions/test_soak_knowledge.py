@@ -1,39 +1,124 @@
 """A short piece of the attack on what else may be known, and that it finds what is wrong."""
 
+import numpy as np
 import pytest
-from benchmarks import soak_knowledge as soak
+from benchmarks import soak_context, soak_knowledge, soak_play, soak_unknown
+from benchmarks.soak_knowledge import ATTACKS, attack
+from benchmarks.soak_play import Tally
 
-from surefoot.regions import Errors, hull, hull_of_log
+from surefoot.algorithms import RegionFilter
+from surefoot.regions import (
+    Errors,
+    EstimatedCurvature,
+    EstimatedHull,
+    Grid,
+    context_hull,
+    curvature,
+    hull,
+    hull_of_log,
+)
+from surefoot.regions.grid import OnGrid
+
+ROUNDED = [kind for kind in ATTACKS if kind != "grid" and not kind.startswith("unknown")]
+"""Kinds whose answers are as near to the limit as rounding."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", soak.ATTACKS)
+@pytest.mark.parametrize("kind", ATTACKS)
 def test_no_action_of_any_knowledge_is_outside(kind):
-    # Each knowledge is attacked for longer by its own tests; run 0 of this one takes ten seconds.
-    found = soak.attack(kind, 1 if kind == "relative" else 0)
-    assert -0.1 < found <= 0  # and it came near the limit
+    found = attack(kind, 0)
+    assert found.actions >= soak_play.ROUNDS * soak_play.WISHES
+    assert found.outside == 0
+    assert -1e-8 < found.worst <= 0 or kind not in ROUNDED  # it came near the limit
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_half_of_what_is_true_is_found_out_at_once(kind):
+    assert any(attack(kind, number, factor=0.5).outside for number in range(4))
 
 
 @pytest.mark.slow
-def test_without_the_margin_the_same_attack_finds_violations(monkeypatch):
-    monkeypatch.setattr(hull, "UNIT", 0.0)
-    monkeypatch.setattr(hull_of_log, "UNIT", 0.0)
-    monkeypatch.setattr(soak, "Errors", lambda **told: Errors(drift=told.get("drift", 0.0)))
-    assert any(soak.attack("log", number) > 0 for number in range(12))
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_one_hundredth_too_little_is_found_out(kind):
+    assert any(attack(kind, number, factor=0.99).outside for number in range(20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ROUNDED)
+def test_without_the_margin_the_same_attack_finds_rounding(kind, monkeypatch):
+    for module in (hull, hull_of_log, context_hull, curvature):
+        monkeypatch.setattr(module, "UNIT", 0.0)
+    for module in (soak_knowledge, soak_context):
+        monkeypatch.setattr(module, "Errors", lambda **told: Errors(**(told | {"evaluation": 0.0})))
+    tally = Tally()
+    for number in range(20):
+        if not tally.outside:
+            tally = tally.plus(attack(kind, number))
+    assert tally.outside
+    assert tally.worst < 1e-12  # by nothing but rounding
+
+
+@pytest.mark.slow
+def test_the_budget_of_rule_u_is_used_up_where_it_is_tight(monkeypatch):
+    monkeypatch.setattr(soak_unknown, "Kinks", soak_unknown.Cone)
+    shares = [attack("unknown slopes", number).worst for number in range(4)]
+    assert max(shares) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_a_guess_that_does_not_grow_is_above_the_budget(monkeypatch):
+    def stand_still(knowledge, memory, first, *proved):
+        return knowledge.theta * first
+
+    monkeypatch.setattr(EstimatedHull, "choose", stand_still)
+    monkeypatch.setattr(EstimatedCurvature, "choose", stand_still)
+    for kind in soak_unknown.ATTACKS:
+        assert any(attack(kind, number).outside for number in range(8))
+
+
+def test_a_step_that_is_too_long_is_found(monkeypatch):
+    def too_quick(knowledge, ramp):
+        return RegionFilter(knowledge=knowledge, ramp=(1.001 * np.array(ramp)).tolist())
+
+    monkeypatch.setattr(soak_knowledge, "RegionFilter", too_quick)
+    for kind in ("ramp", "ramp, drift"):
+        assert any(attack(kind, number).outside for number in range(4))
+
+
+def test_an_action_beside_the_grid_is_found(monkeypatch):
+    monkeypatch.setattr(Grid, "around", lambda self, p, x: p[None])
+    monkeypatch.setattr(OnGrid, "contains", lambda self, w: bool(self.part.contains(w)))
+    assert attack("grid", 0).outside
+
+
+def test_an_attack_is_a_pure_function_of_its_number():
+    assert attack("average", 3, 0.9) == attack("average", 3, 0.9)
+    assert attack("average", 3, 0.9) != attack("average", 4, 0.9)
 
 
 def test_a_soak_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(soak, "attack", lambda kind, number: -1.0 / (1 + number))
+    def good(kind, number, factor):
+        return Tally(10, 160, 0, -1.0 / (1 + number))
+
+    def bad(kind, number, factor):
+        return Tally(10, 160, 2, 0.5)
+
     state = str(tmp_path / "state.json")
 
-    def run(rounds):
-        words = ["soak", "--rounds", rounds, "--kinds", "grid", "--state", state]
+    def run(actions, attack, *words):
+        monkeypatch.setattr(soak_knowledge, "attack", attack)
+        words = ["soak", "--actions", actions, "--kinds", "grid", "ramp", "--state", state, *words]
         monkeypatch.setattr("sys.argv", words)
-        return soak.main(), capsys.readouterr().out
+        return soak_knowledge.main(), capsys.readouterr().out.splitlines()
 
-    assert run("1000") == (0, "grid: 1,000 rounds, 0 runs outside, the worst g is -0.5\n")
-    assert run("2000") == (0, "grid: 2,000 rounds, 0 runs outside, the worst g is -0.25\n")
-    monkeypatch.setattr(soak, "attack", lambda kind, number: 0.5)
-    code, said = run("2500")
-    assert code == 1
-    assert "OUTSIDE: grid, run 4: 0.5" in said
+    reached = "2 limits, 20 rounds, 320 attacked actions, 0 outside, the worst g is -0.5"
+    assert run("320", good) == (0, [f"grid: {reached}", f"ramp: {reached}"])
+    reached = "4 limits, 40 rounds, 640 attacked actions, 0 outside, the worst g is -0.25"
+    assert run("600", good) == (0, [f"grid: {reached}", f"ramp: {reached}"])
+    assert run("9e9", good, "--seconds", "0") == (0, [f"grid: {reached}", f"ramp: {reached}"])
+    assert run("640", bad, "--factor", "0.5")[0] == 1  # nothing was found
+    status, said = run("641", bad)
+    assert status == 1
+    assert said[0].startswith("OUTSIDE: grid, attack 4: ")
+    assert said[-1].endswith("800 attacked actions, 2 outside, the worst g is 0.5")
+    assert run("641", bad, "--factor", "0.5")[0] == 0
