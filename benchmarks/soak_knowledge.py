@@ -313,6 +313,9 @@ def attack_drifting_ramp(rng: np.random.Generator, factor: float) -> Tally:
     bound: float | None = -0.999 * world.always * world.depth
     if rng.random() < 0.5:
         bound, world.missing = None, 0.0
+        # What is left at the start must be more than a drift and what a reading hides of it.
+        least = 1.05 * (world.v + 4 * world.nu) / world.depth
+        world.always = max(world.always, least)
     errors = Errors(value=world.nu, drift=factor * world.v, evaluation=2 * world.error)
     known = LipschitzHull(G_g=world.G_g, reach=world.reach, start_bound=bound, errors=errors)
     return play(rng, RegionFilter(knowledge=known, ramp=world.ramp), world, world.middle)

@@ -301,7 +301,10 @@ class Waves(World):
 
 
 def play(rng: np.random.Generator, player: Certified, world: World, start: Array) -> Tally:
-    """Return what came of one limit; the attack ends with a round that is outside."""
+    """Return what came of one limit; the attack ends with a round that is outside.
+
+    A round for which there must be an action, and nothing is certified, counts as one.
+    """
     wishes = Wishes(rng, WISHES, len(start), world.size)
     state, x = world.begin(player, start), start
     tally, g = Tally(), float(world.values(start[None])[0])
@@ -314,9 +317,7 @@ def play(rng: np.random.Generator, player: Certified, world: World, start: Array
             state, info = player.step(state, world.see(x, g, s, asked[0]))
             points = np.array([state.x, *(info.region.nearest(wish) for wish in asked[1:])])
         except EmptyRegionError:
-            if world.may_end:
-                break
-            raise
+            return tally if world.may_end else tally.plus(Tally(outside=1))
         values = world.values(points)
         lost, worst = world.judge(state, x, points, values)
         tally = tally.plus(Tally(1, WISHES, lost, worst))
