@@ -93,6 +93,12 @@ def _choose_columns(
         used[what] = used[what] or free
     if used["slopes"] and not named["slopes"]:
         used["slopes"] = _sort_slopes(used["actions"], used["slopes"])
+    _check_columns(path, used, has)
+    return used
+
+
+def _check_columns(path: str | Path, used: dict[str, list[str]], has: str) -> None:
+    """Raise unless there are actions, one g, and slopes for all actions or none."""
     x, s = used["actions"], used["slopes"]
     if not x or len(used["g"]) != 1:
         what = "g" if x else "the action"
@@ -100,7 +106,6 @@ def _choose_columns(
     if s and ("" in s or len(s) != len(x)):
         wrong = f"{', '.join(filter(None, s))} for {', '.join(x)}"
         raise InvalidValueError(f"'{path}' must have a slope per action in its order, got {wrong}")
-    return used
 
 
 def _sort_slopes(actions: list[str], slopes: list[str]) -> list[str]:
