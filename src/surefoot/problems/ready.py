@@ -109,8 +109,7 @@ class Draws:
 
     def uniform(self, most: float) -> Array:
         """Return a vector with entries up to a size for each round and run."""
-        shape = (self.dimension,)
-        return self.draw(lambda source, lead: source.uniform(-most, most, (*lead, *shape)))
+        return self.draw(lambda source, lead: source.uniform(-most, most, (*lead, self.dimension)))
 
 
 def random_polytope(

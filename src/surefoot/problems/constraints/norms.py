@@ -91,8 +91,7 @@ class L2Norm(Centred, Constraint, kw_only=False):
         """
         if domain is None:
             return None
-        nearest = self._farthest(domain) - domain.diameter
-        nearest -= gamma(8) * self._farthest(domain)
+        nearest = (1 - gamma(8)) * self._farthest(domain) - domain.diameter
         return 1.0 / nearest * (1 + 2.0**-50) if nearest > 0 else None
 
     def _farthest(self, domain: Ball) -> float:
