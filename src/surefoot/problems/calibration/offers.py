@@ -141,9 +141,8 @@ def _without(constants: Constants, *names: str) -> Constants:
 def _rank(entry: Entry, horizon: int) -> tuple[bool, float]:
     """Return whether a theorem does not apply, and its bound on the regret; less is better."""
     tuned = entry.tuned
-    return tuned is None, math.inf if tuned is None else float(
-        tuned.guarantee.regret_bound(horizon)
-    )
+    bound = math.inf if tuned is None else tuned.guarantee.regret_bound(horizon)
+    return tuned is None, float(bound)
 
 
 def _promise(guarantee: Guarantee, horizon: int) -> str:
