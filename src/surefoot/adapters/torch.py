@@ -133,11 +133,6 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         """
         limits = self._each(constraint, "constraint")
         errors = self._each(value_error, "value_error")
-        if any(limit is None for limit in limits):
-            raise InvalidValueError(
-                "constraint must be given in every step: a tensor, a function or a pair of value "
-                "and gradient, got None"
-            )
         seen = [block.evaluate(one) for block, one in zip(self._blocks, limits, strict=True)]
         try:
             loss = self.base.step(closure) if closure is not None else self.base.step()
@@ -247,7 +242,8 @@ class _Block(Keeper):
                 check_precision(errors, constraint_value=value, constraint_subgradient=gradient)
                 return _plain(value), _plain(gradient)
             if not isinstance(limit, _torch.Tensor) or limit.ndim > 1:
-                rule = "one number or one per row, as a tensor, or a pair of value and gradient"
+                rule = "given in every step: a tensor, one number or one per row, a function that "
+                rule += "returns one, or a pair of value and gradient"
                 raise checks.invalid("constraint", rule, limit)
             if not limit.requires_grad:
                 raise InvalidValueError(
