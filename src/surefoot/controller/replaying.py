@@ -206,8 +206,10 @@ class Shadow:
         if kind == "refused":
             refused = tuple(decode(b, records.OWN) for b in record["breaches"])
             self.loop = self.loop._replace(refused=refused)
-        elif kind == "snapshot":
-            return self._compare_state(record)
+        elif kind == "snapshot" and not self.tolerance:
+            derived = records.encode_loop(self.loop)
+            if derived != record["loop"]:
+                return Difference(t, "state", record["loop"], derived)
         elif kind in ("rebuilt", "engine"):
             self.tolerance = _CLOSE
         return None
@@ -246,12 +248,6 @@ class Shadow:
         self.loop = self.loop._replace(state=state._replace(x=stored), proof=certificate)
         return None
 
-    def _compare_state(self, record: Mapping[str, Any]) -> Difference | None:
-        derived = records.encode_loop(self.loop)
-        if self.tolerance or derived == record["loop"]:
-            return None
-        return Difference(self.loop.round, "state", record["loop"], derived)
-
 
 def replay(path: str | os.PathLike[str], **given: object) -> Replay:
     """Derive every action of a journal again, from the start and what was told.
@@ -267,23 +263,16 @@ def replay(path: str | os.PathLike[str], **given: object) -> Replay:
     Returns:
         What was found: the number of rounds and the first difference.
     """
-    reader = Reader(path)
+    reader, difference = Reader(path), None
     engine = reader.header.get("engine")
     with kernel.engine(engine) if engine in kernel.engines() else nullcontext():
-        shadow, difference = _compare(reader, given)
+        shadow = Shadow(reader, given, reader.header, reader.header, reader.size)
+        try:
+            for line in reader:
+                difference = shadow.take(reader.parse(line), len(line))
+                if difference is not None:
+                    break
+        except LostRoundsError as error:
+            difference = Difference(shadow.loop.round, "row", str(error), None)
     rounds = shadow.loop.round - 1
     return Replay(reader.first, rounds, difference, reader.torn > 0, shadow.tolerance)
-
-
-def _compare(reader: Reader, given: Mapping[str, object]) -> tuple[Shadow, Difference | None]:
-    """Follow a journal to its end, or to the first difference."""
-    difference = None
-    shadow = Shadow(reader, given, reader.header, reader.header, reader.size)
-    try:
-        for line in reader:
-            difference = shadow.take(reader.parse(line), len(line))
-            if difference is not None:
-                break
-    except LostRoundsError as error:
-        difference = Difference(shadow.loop.round, "row", str(error), None)
-    return shadow, difference

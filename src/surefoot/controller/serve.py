@@ -8,7 +8,6 @@ import json
 import logging
 import math
 import warnings
-from collections.abc import Mapping
 from inspect import signature
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
@@ -99,7 +98,7 @@ class Service:
                 found = self._served(request)
             if caught:
                 found["warnings"] = [_sentence(w.message) for w in caught]
-            return _line(self._with_alarms({"ok": True, **head, **found}))
+            return self._line({"ok": True, **head, **found})
         except Exception as error:
             kind = next((kind for kind, those in _KINDS.items() if isinstance(error, those)), "")
             bug = f"unexpected {type(error).__name__}: {error} (this is a bug)"
@@ -111,8 +110,8 @@ class Service:
         if self._listener is not None:
             self._listener(alarm)
 
-    def _with_alarms(self, answer: Answer) -> Answer:
-        """Return an answer with the alarms that came up since the last one."""
+    def _line(self, answer: Answer) -> str:
+        """Return an answer as a line, with the alarms that came up since the last one."""
         heard = [
             alarm._asdict()
             | {"level": logging.getLevelName(alarm.level).lower()}
@@ -120,7 +119,7 @@ class Service:
             for alarm in self._alarms
         ]
         self._alarms.clear()
-        return answer | {"alarms": heard} if heard else answer
+        return json.dumps(answer | ({"alarms": heard} if heard else {}), allow_nan=False)
 
     def too_long(self, size: int) -> str:
         """Return the answer to a line that was longer than is read.
@@ -134,7 +133,7 @@ class Service:
     def _refused(self, head: Answer, kind: str, error: Any) -> str:
         sentence = _sentence(error)
         answer = {"ok": False, **head, "kind": kind, "error": sentence}
-        return _line(self._with_alarms({**answer, "round": self._controller.round}))
+        return self._line({**answer, "round": self._controller.round})
 
     def _served(self, request: PlainTable) -> Answer:
         name = request.pop("do", None)
@@ -280,10 +279,6 @@ def _set(value: Any, name: str) -> Any:
 
 
 # --- what goes out -------------------------------------------------------------------------------
-
-
-def _line(answer: Mapping[str, Any]) -> str:
-    return json.dumps(answer, allow_nan=False)
 
 
 def _sentence(error: Any) -> str:
