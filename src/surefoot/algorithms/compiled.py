@@ -209,7 +209,7 @@ class Rule:
 
     def block_of(self, state: Any) -> Array | None:
         """Return a state as a block of its own; None where it has what the kernel has not."""
-        if type(state) is KernelState and state.rule.layout == self.layout:
+        if type(state) is KernelState and (state.rule is self or state.rule.layout == self.layout):
             return self._copy(state.block)
         memory = state.memory
         is_one_row = self.layout[1] == KNOWLEDGE[Curvature]
@@ -444,8 +444,8 @@ class KernelInfo:
             return None
         grad = self._told.cost_gradient
         at, radius = OUT + 2 * d, rule.player.proposer.radius
-        weights = self.out[at : at + rule.rows]
-        held = weights if knowledge == KNOWLEDGE[CurvatureRows] else float(weights[0])
+        apart = knowledge == KNOWLEDGE[CurvatureRows]
+        held = self.out[at : at + rule.rows] if apart else float(self.out[at])
         found = Projection(self.out[OUT + d : at], held, numbers[20])
         if proposer == PROPOSERS[Averaging]:
             kept = self.out[at + rule.rows :]
