@@ -65,7 +65,7 @@ $(VENV)/build.stamp: $(FILES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: $(FILES) | $(VENV)/pip.stamp
-	$(call INSTALL,cli plot solve export jax cluster,--group dev)
+	$(call INSTALL,cli plot solve export jax,--group dev)
 	@$(SAY)
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""A million rounds of the attack that ``make soak`` goes on with for a hundred million."""
+"""Some of the attack that ``make soak`` goes on with for a hundred million rounds."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ KINDS = len(soak.SETS) * len(soak.TIGHTENINGS) * len(soak.ADVERSARIES)
 
 
 @pytest.mark.slow
-def test_no_action_of_half_a_million_rounds_is_above_zero():
-    found = [soak.attack(n, played=40, numbers=1_000) for n in range(KINDS)]
-    assert sum(outcome.rounds for outcome in found) >= 5 * 10**5
+def test_no_action_of_a_quarter_of_a_million_rounds_is_above_zero():
+    found = [soak.attack(n, played=20, numbers=1_000) for n in range(KINDS)]
+    assert sum(outcome.rounds for outcome in found) >= 2.5 * 10**5
     assert [outcome for outcome in found if outcome.violations] == []
     # It came as close as the margin lets it, and did not spend its rounds standing still.
     assert max(outcome.worst for outcome in found) > -1e-9

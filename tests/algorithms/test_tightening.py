@@ -289,7 +289,7 @@ def test_the_sum_of_g_is_at_most_0_whatever_the_base(name, adversary):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adversary", ADVERSARIES)
+@pytest.mark.parametrize("adversary", [a for a in ADVERSARIES if a != "out"])  # as above
 @pytest.mark.parametrize("name", ["one queue", "two queues a dimension", "Sinha-Vaze"])
 def test_the_sum_of_g_is_at_most_0_in_long_games(name, adversary):
     base, apart, T = {  # hardly more rounds than the tightening asks for

@@ -18,8 +18,7 @@ def test_no_aimed_attack_leads_outside_or_gives_a_false_alarm(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", soak.KINDS)
 def test_no_aimed_attack_of_many_leads_outside_and_some_come_close(kind, each_engine):
-    # Both engines play the same rule: the many attacks are for the quick one.
-    many = 30 if each_engine == "kernel" else 8
+    many = 15 if each_engine == "kernel" else 8  # both play the same rule
     many = many // 4 if kind == "below rounding" else many  # which are 20 times as long
     found = [soak.attack(n, kind) for n in range(100, 100 + many)]
     assert [outcome for outcome in found if outcome.violations or outcome.alarms] == []

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 LONG = """\
 name = "long"
 trials = 30
-horizons = [2000, 2500, 3000, 3500, 4000, 4500, 5000, 5500, 6000, 6500, 7000, 7500, 8000]
+horizons = [500, 625, 750, 875, 1000, 1125, 1250, 1375, 1500, 1625, 1750, 1875, 2000]
 engine = "batch"
 
 [[problems]]

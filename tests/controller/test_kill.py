@@ -23,13 +23,6 @@ def kill(folder, times, *names):
 
 
 @pytest.mark.slow
-def test_a_loop_that_is_killed_a_few_times_ends_as_if_it_had_not_been(tmp_path):
-    killed, runs, same, lost, different, _ = kill(tmp_path, 5)
-    assert (killed, lost, different) == (5, 0, 0)
-    assert same == runs
-
-
-@pytest.mark.slow
 def test_a_filter_that_is_killed_many_times_ends_as_if_it_had_not_been(tmp_path):
     killed, runs, same, lost, different, _ = kill(tmp_path, 30, "safety filter", "hull filter")
     assert (killed, lost, different) == (30, 0, 0)

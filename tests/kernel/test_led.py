@@ -87,5 +87,5 @@ def test_actions_and_bounds_are_python_s_up_to_rounding(name, d):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_they_stay_so_for_1000_rounds(name):
-    rounds = 1_000 if name in LONG else 120
+    rounds = 1_000 if name in LONG else 60
     assert max(play_led(players(5)[name], 5, rounds, look=50)) <= 1e-12

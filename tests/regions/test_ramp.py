@@ -260,4 +260,4 @@ def test_attacked_by_20_limits_nothing_is_outside():
             if rng.random() < 0.5
             else tuple(rng.uniform(0.005, 0.1, size=d))
         )
-        attack(rng, 400, ramp, d=d)
+        attack(rng, 200, ramp, d=d)
