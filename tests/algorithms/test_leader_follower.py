@@ -130,6 +130,7 @@ def test_the_start_is_the_first_action_that_was_played():
 # --- feasibility ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("options", [{}, {"cuts": 2}, {"cuts": 3}], ids=repr)
 def test_no_round_is_outside_and_no_regret_is_above_what_was_observed(adversary, options):

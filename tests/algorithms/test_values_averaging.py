@@ -63,6 +63,7 @@ def play(player, bowl, rng, rounds, noise=0.0, lies=None):
         state = after
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(SEEDS, st.sampled_from([0.0, 1e-6, 1e-3]))
 def test_no_round_is_outside_and_slopes_err_by_no_more_than_is_said(seed, share):
@@ -268,6 +269,7 @@ def test_proposals_are_filtered_by_values_and_curvature():
     np.testing.assert_allclose(state.x, [0.3, 0.4], atol=0.01)
 
 
+@pytest.mark.slow
 def test_a_curvature_that_is_too_small_leads_outside_and_is_named():
     named = outside = 0
     for seed in range(8):

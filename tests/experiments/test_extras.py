@@ -49,6 +49,7 @@ def bare(monkeypatch):
     return block
 
 
+@pytest.mark.slow
 def test_the_starter_and_the_reproduction_need_no_more_than_readme_installs(bare):
     bare(*SOLVERS)
     assert missing_extras(cells_of(parse_spec(starter("x"))), "auto") == []

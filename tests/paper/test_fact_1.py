@@ -116,6 +116,7 @@ def test_without_the_first_order_term_the_step_is_another_one():
     assert wrong @ s > 0.5
 
 
+@pytest.mark.slow
 @given(
     rounds(),
     st.integers(-100, 100),

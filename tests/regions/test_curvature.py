@@ -329,6 +329,7 @@ def test_the_normal_of_a_region_with_a_slope_error_bounds_what_a_feasible_point_
         assert float((w - q) @ (q - u)) >= -gained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0, 3.0])
 def test_where_the_slope_errs_the_point_is_the_nearest_of_all_that_are_certified(share):
     rng = np.random.default_rng(6)

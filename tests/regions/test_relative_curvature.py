@@ -46,6 +46,7 @@ def test_no_step_is_longer_than_the_bound_holds():
     np.testing.assert_allclose(region.nearest(np.array([-3.0, 4.0])), [-0.15, 0.2], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_point_is_the_nearest_where_the_bound_ends_too():
     rng, at_edge = np.random.default_rng(5), 0
     for _ in range(300):
