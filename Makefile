@@ -19,9 +19,10 @@ FILES  := pyproject.toml setup.py $(wildcard src/surefoot/kernel/*.c src/surefoo
 SAY    := $(BIN)/python -c 'import surefoot.kernel as k; k.compiled() or print(k.sentence())'
 # One thread for each of the two workers: libraries that start more only get in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
-# XLA's emitters of fused loops, and LLVM's optimiser, double the time of a compilation, for a few
-# rounds of a few numbers.
-QUICK  := XLA_FLAGS='--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0'
+# XLA's emitters of fused loops, LLVM's optimiser, and pieces that are compiled apart, double the
+# time of a compilation, for a few rounds of a few numbers.
+QUICK  := XLA_FLAGS='--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 \
+	--xla_cpu_parallel_codegen_split_count=1'
 # What any machine can run; the rest needs PyTorch, a cluster, a browser, other libraries or Sphinx.
 HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 

@@ -379,11 +379,11 @@ def test_a_chunk_that_fails_is_tried_cell_by_cell(work, folder, monkeypatch):
 def test_bits_do_not_depend_on_the_number_of_workers(work, tmp_path):
     made = work.mixed()
     found = {}
-    for workers in (0, 1, 3):
+    for workers in (0, 2):
         outcome = run(made, tmp_path / str(workers), workers=workers)
         assert (outcome.done, outcome.failed) == (8, 0)
         found[workers] = work.contents(tmp_path / str(workers))
-    assert found[0] == found[1] == found[3]
+    assert found[0] == found[2]
 
 
 @pytest.mark.slow
