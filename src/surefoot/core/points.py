@@ -74,6 +74,10 @@ def _to_python(value: Array) -> Array:
 
 def only_entry(index: Array, value: Array, like: Array) -> Array:
     """Return a point with a value at one entry, whose index :func:`.find_largest` gave, else 0."""
+    if isinstance(like, np.ndarray) and like.ndim == 1:
+        x = np.zeros_like(like)
+        x[index] = value[index] if isinstance(value, np.ndarray) and value.ndim else value
+        return x
     xp = namespace(like)
     places = convert_like(np.arange(like.shape[-1]), like)
     here = places == (index if like.ndim == 1 else index[:, None])
