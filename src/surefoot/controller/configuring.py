@@ -73,9 +73,12 @@ def player_from(
         given["domain"] = Ball(numbers.R)
     made = {key: build(value, f"player.{key}") for key, value in options.items()}
     found = _call(make, given, made)
-    if ramp is None:
-        return found
-    pair = unpack(found)[0]  # without what its theorem says of regret
+    return found if ramp is None else _limit_pace(found, ramp, name)
+
+
+def _limit_pace(player: Any, ramp: Any, name: str) -> Certified:
+    """Return a pair with a ramp, and without what its theorem says of regret."""
+    pair = unpack(player)[0]
     if not isinstance(pair, Certified):
         raise InvalidValueError(f"player.ramp must be left out for {name}, got {ramp!r}")
     return replace(pair, ramp=ramp)

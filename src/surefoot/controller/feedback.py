@@ -77,28 +77,37 @@ def read_feedback(
     """
     if missing is not False:
         return _read_missing(run, state, told, missing, drift)
-    is_usual = told.action is None and told.value_error is None and told.within is None
-    is_usual = is_usual and told.hint is None and told.context is None and drift is None
-    ignored, first = "", run.first
-    if not is_usual:
+    usual, first, ignored = _is_usual(told, drift), run.first, ""
+    if not usual:
         told, ignored = _read_seldom(run, state, told, drift)
     x: Array = state.x if told.action is None else told.action
-    if first != "cost_gradient" and told.cost_gradient is not None:
-        raise _strange(run, f"cost_gradient={told.cost_gradient!r}")
-    if first != "proposal" and told.proposal is not None:
-        raise _strange(run, f"proposal={told.proposal!r}")
-    wish = told.proposal if told.cost_gradient is None else told.cost_gradient
-    if first:
-        wish = read_array(wish, first, x.shape, "that of the action")
+    wish = _read_wish(run, x, told)
     g, s, worst = _read_constraint(run, x, told.constraint_value, told.constraint_subgradient)
     cost = told.cost_value
     if cost is not None or run.needs.cost_values:
         cost = _read_number(cost, x, "cost_value")
     seen = Feedback(wish, g, s, cost)
-    if not is_usual or first != "cost_gradient":
-        seen = told._replace(constraint_value=g, constraint_subgradient=s, cost_value=cost)
-        seen = seen._replace(**{first: wish}) if first else seen
+    if not usual or first != "cost_gradient":
+        read: dict[str, Any] = {first: wish} if first else {}
+        read |= {"constraint_value": g, "constraint_subgradient": s, "cost_value": cost}
+        seen = told._replace(**read)
     return Told(seen, worst, False, ignored)
+
+
+def _is_usual(told: Feedback, drift: object) -> bool:
+    """Return whether nothing was told that few rounds are told."""
+    is_read = told.action is None and told.value_error is None and told.hint is None
+    return is_read and told.within is None and told.context is None and drift is None
+
+
+def _read_wish(run: Run, x: Array, told: Feedback) -> Array | None:
+    """Return the cost gradient, or the proposal; None of a run that is told neither."""
+    if run.first != "cost_gradient" and told.cost_gradient is not None:
+        raise _strange(run, f"cost_gradient={told.cost_gradient!r}")
+    if run.first != "proposal" and told.proposal is not None:
+        raise _strange(run, f"proposal={told.proposal!r}")
+    wish = told.proposal if told.cost_gradient is None else told.cost_gradient
+    return read_array(wish, run.first, x.shape, "that of the action") if run.first else None
 
 
 def _strange(run: Run, given: str) -> InvalidValueError:
