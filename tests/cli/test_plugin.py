@@ -45,7 +45,7 @@ def test_the_commands_know_what_the_plugin_has(own):
     assert described["arguments"] == [
         {"name": "limit", "required": False, "default": 0.6, "about": "what the floor carries"}
     ]
-    assert "parameters: eta, near = 0.1" in own.do("list Careful --plugin mine").out
+    assert "near       any             0.1" in own.do("list Careful --plugin mine").out
     found = own.do("calibrate depot --plugin mine --set limit=0.4 --json").data
     assert found["constants"]["start_slack"]["value"] == pytest.approx(0.4)
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import Ball
+from surefoot import Ball, Feedback
+from surefoot.algorithms import CertifiedOGD
 from surefoot.regions import Curvature, CurvatureRows, EmptyRegionError, Errors, Reading
 from surefoot.regions.curvature import draw_along_slope, project_onto_ball
 from surefoot.regions.nearest import project_onto_bounds
@@ -346,3 +347,32 @@ def test_where_the_slope_errs_the_point_is_the_nearest_of_all_that_are_certified
         best = x + project_onto_bounds(w - x, region.as_bounds())[0]
         lost = np.linalg.norm(p - w) - np.linalg.norm(best - w)
         assert lost <= 1e-4 * np.linalg.norm(best - x)  # both keep the margin of a large reach
+
+
+@pytest.mark.parametrize("g", [-1e-3, -0.1, -1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cut_where_the_slope_errs_is_the_furthest_along_the_slope_that_is_certified(g, seed):
+    rng = np.random.default_rng([seed, 77])
+    unit, across = np.linalg.qr(rng.normal(size=(3, 2)))[0].T
+    _, region = seen(1.6, g, unit, (0.0, 0.0, 0.0), errors=Errors(slope=0.1))
+    aside = rng.uniform(0.1, 0.7) * float(region.longest) * across
+    found = region.find_cut(aside + 2.0 * unit).point
+    assert region.bound(found) <= 0
+    assert found - (found @ unit) * unit == pytest.approx(aside)
+    ways = np.linspace(-1.0, 2.0, 3001)
+    certified = [way for way in ways if region.bound(aside + way * unit) <= 0]
+    assert certified[-1] - 1e-6 <= found @ unit <= certified[-1] + 1e-3
+
+
+def test_descent_goes_on_along_a_limit_whose_slope_errs():
+    known = Curvature(beta=1.6, reach=1.8, errors=Errors(slope=0.05))
+    player, rng, still = CertifiedOGD(knowledge=known, radius=0.9), np.random.default_rng(0), 0
+    state = player.init(np.zeros(2))
+    for _ in range(200):
+        x, off = state.x, rng.normal(size=2)
+        g, s = 0.8 * x[0] ** 2 + 0.5 * x[1] ** 2 - 0.4, np.array([1.6, 1.0]) * x
+        assert g <= 0
+        read = s + 0.05 * rng.random() * off / np.linalg.norm(off)
+        state = player.update(state, Feedback(-rng.uniform([0.2, 0.6], [0.8, 1.3]), g, read))
+        still += bool((state.x == x).all())
+    assert still < 20  # 197 before such a cut was sought among the lengths that can have one

@@ -546,18 +546,25 @@ class CurvatureRegion(Region):
 
         The bounds of the balls are convex in length and point together, so that what is taken off
         w is convex in the length: it falls while the answer is longer than that, and rises then. A
-        ball is empty where :math:`2(\beta + \tau/\ell)(h + \tau\ell/2) > \|s\|^2`, whose left side
-        is least at :math:`\ell^2 = 2h/\beta`.
+        ball has no point to offer where :math:`2(\beta + \tau/\ell)(h + \tau\ell/2 +
+        (\beta + \tau/\ell)a/2) > \|s\|^2`, with a the square of what a cut keeps of the way
+        across the slope, and 0 for the nearest point: the left side falls while
+        :math:`\beta\ell^2 < 2(h + \beta a + \tau a/\ell)`.
         """
         here, high = self.ball, 2.0 * self.reach + norm(self.x)
-        low = SHORTEST * high
+        low, across = SHORTEST * high, 0.0 * high
+        if search is Quadratic.find_cut:
+            way, steep = w - self.x, where(self.steepness > 0, self.steepness, 1.0)
+            along = dot(way, self.ball.s) / steep
+            across = maximum(dot(way, way) - along * along, across)
         for _ in range(LENGTHS):
             length = sqrt(low * high)
             ball = self.ball_of(length)
             found = search(ball, w)
-            empty = 2.0 * ball.beta * ball.up > ball.squared
+            empty = 2.0 * ball.beta * (ball.up + 0.5 * ball.beta * across) > ball.squared
+            rest = here.up + ball.beta * across
             more = (norm(found.point - self.x) > length) | (
-                empty & (here.beta * length * length < 2.0 * here.up)
+                empty & (here.beta * length * length < 2.0 * rest)
             )
             low, high = where(more, length, low), where(more, high, length)
         return found, self.holds(found.point)
