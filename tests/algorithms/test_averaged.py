@@ -25,7 +25,7 @@ from surefoot.algorithms import (
 from surefoot.algorithms.averaged import empty_windows
 from surefoot.controller import Controller
 from surefoot.core.errors import InvalidValueError
-from surefoot.problems import paper_toy
+from surefoot.problems import binding_toy, paper_toy
 from surefoot.problems.constraints import Affine, L2Norm, LinfNorm
 from surefoot.regions import (
     Curvature,
@@ -409,3 +409,18 @@ def test_bad_rounds_are_refused_with_one_sentence():
         Averaged.of(Tuned(BASE, NoClaim(Constants(R=1.0))), sigma=0.1)
     with pytest.raises(InvalidValueError, match="player must have a guarantee"):
         Averaged.of(BASE, sigma=0.1)
+
+
+def test_between_two_faces_noise_does_not_send_the_follower_to_and_fro():
+    problem = binding_toy(horizon=400, trials=1, streams=3)
+    costs, rng = problem.costs.run(0), np.random.default_rng(14)
+    player = Averaged(base=LeaderFollower(G_g=1.0, domain=problem.domain), sigma=0.05)
+    state, ways = player.init(problem.start), []
+    for t in range(costs.horizon):
+        g, s = problem.constraint.query(state.x)
+        assert g <= 0
+        before, told = state.x, float(g) + 0.05 * float(rng.normal())
+        state = player.update(state, Feedback(costs.gradient(t, before), told, s))
+        ways.append(float(np.linalg.norm(state.x - before)))
+    # 0.06 where the follower went to the outer ends of the readings at the other face
+    assert np.mean(ways[200:]) < 0.02

@@ -43,6 +43,9 @@ point has less than X has, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, 
 deep as it wants to be, :math:`r \ge h/2`, the margin is too large for the set, and the lengths are
 tried once more with half of it. Cuts whose slopes are guesses do not tell depths: E is 0 there.
 
+Where values err by up to e, the follower counts a cut :math:`2e/\|s\|` further inside, where the
+upper end of the reading puts it, unless the certified depth of X shows that it is further out.
+
 Where the domain is a ball, one around the feasible set, leaders may be up to 2D from :math:`x_1`;
 in any other domain they are projected onto the domain, too.
 
@@ -412,6 +415,8 @@ class Leader(Proposer):
             for _ in range(TURNS):
                 pulls, Z = ascend(cuts, far, pulls, None, enough, onto)
             return cuts, Z, pulls
+        if errors.slope < math.inf:
+            cuts = _count_errors(cuts, X, region)
         _, Z = ascend(cuts, Z, np.zeros_like(cuts.offsets), None, enough, onto)
         return cuts, _apply_reading(feedback, region, Z, X, 0.0), pulls
 
@@ -482,6 +487,19 @@ def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:
         yield share
         share *= 2.0
     yield 1.0
+
+
+def _count_errors(cuts: Cuts, X: Array, region: regions.Region) -> Cuts:
+    r"""Return the cuts at the inner ends of what was read, for the follower.
+
+    A reading with an error of e leaves a face between two planes that are :math:`2e/\|s\|` apart.
+    Leaders need the outer one. A follower that went there would be sent back by the next reading,
+    from face to face. But no face is nearer to X than the certified depth there.
+    """
+    room = region.steepness * max(float(region.radius), 0.0)
+    sure = cuts.normals @ X + room * cuts.inverses
+    inner = cuts.offsets - 2 * region.errors.value * cuts.inverses
+    return cuts._replace(offsets=np.maximum(inner, np.minimum(sure, cuts.offsets)))
 
 
 def _apply_reading(

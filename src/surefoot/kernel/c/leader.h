@@ -512,6 +512,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     double *Z = sf_take(&work, d), *way = sf_take(&work, d), *W = sf_take(&work, d);
     double *far = sf_take(&work, d), *point = sf_take(&work, d), *pulls = sf_take(&work, n);
     double *at_W = sf_take(&work, n);
+    const double room = sf_max(region->radius, 0.0), steep = region->steepness;
     int status = SF_OK;
     if (t == 1 || deepest > 1.1 * leader->numbers[SF_DEEP]) {
         leader->numbers[SF_DEEP] = deepest;
@@ -525,6 +526,13 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
         sf_fill(none, 0.0, n);
         if (errors.slope < HUGE_VAL) {
             sf_along(nearer, offsets, -errors.slope * D, leader->inverses, n);
+            /* The inner end of what was read; no face is nearer to X than its certified depth. */
+            for (int k = 0; k < n; k++) {
+                const double inverse = leader->inverses[k], deep = steep * room * inverse;
+                const double least = sf_min(at_X[k] + deep, nearer[k]), both = 2 * errors.value;
+                const double wide = both * inverse;
+                nearer[k] = sf_max(nearer[k] - wide, least);
+            }
             offsets = nearer;
         }
         const double enough = 0.01 * sf_distance(X, leader->Z, d);
@@ -537,8 +545,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
         sf_rows_dot(at_Z, leader, Z, d);
     }
     sf_minus(way, Z, X, d);
-    const double gap = sf_norm(way, d), room = sf_max(region->radius, 0.0);
-    const double steep = region->steepness;
+    const double gap = sf_norm(way, d);
     for (int k = 0; k < n; k++) {
         pulls[k] = 0.0;
         for (int j = 0; j < leader->leaders; j++) {
