@@ -56,6 +56,11 @@ class ContextRows(Rows):
         if self.is_one_sided and self.shape == "dip":
             self.shape = "cone"
 
+    def err(self, *, slopes: bool = False) -> None:
+        """Let readings err, by less than half of the slack of the start in its context."""
+        super().err(slopes=slopes)
+        self.nu = min(self.nu, 0.4 * (self.depth - self.most))
+
     @property
     def is_one_sided(self) -> bool:
         """Whether a larger context is never better."""
