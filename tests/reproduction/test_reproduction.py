@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from surefoot import kernel
 from surefoot.algorithms import ALGORITHMS
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.types import needs_of
@@ -39,6 +40,8 @@ def test_every_theorem_of_the_catalogue_whose_rule_compiles_is_played(spec):
     quick = [k for k in alone if not needs_of(k).numpy_only and not needs_of(k).agents]
     assert len(quick) >= 20
     assert {(k.__name__, t) for k in quick for t in k.tunings} <= played
+    if kernel.name() == "kernel":  # whose games of these are quick as well
+        assert {"AdaptiveGauge", "CertifiedOGD", "LeaderFollower"} <= {name for name, _ in played}
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)

@@ -23,7 +23,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, LeaderFollower
+from surefoot.algorithms import (
+    AdaptiveGauge,
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    LeaderFollower,
+)
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
@@ -267,10 +272,10 @@ def _rest(taken: set[tuple[str, str | None]]) -> list[dict[str, Any]]:
 def _is_compiled(rule: type[Any]) -> bool:
     """Return whether games of a rule are compiled; one other would take longer than all of these.
 
-    The certified rules among them need the kernel: where there is none they are left out. What
+    Rules that are played run by run need the kernel: where there is none they are left out. What
     wraps another rule is played round by round.
     """
-    by_kernel = (CertifiedDualAveraging, CertifiedOGD, LeaderFollower)
+    by_kernel = (AdaptiveGauge, CertifiedDualAveraging, CertifiedOGD, LeaderFollower)
     if rule in by_kernel:
         return kernel.name() == "kernel"
     return not needs_of(rule).numpy_only and not issubclass(rule, Wrapper)
