@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.soak_play import Tally, Waves, World, play
+from benchmarks.soak_play import Rows, Tally, Waves, World, play
 from surefoot import Feedback
 from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter
 from surefoot.core.types import Array
@@ -97,7 +97,7 @@ class Account(World):
         self.count += int(g > 0)
 
 
-class Kinks(Account):
+class Kinks(Account, Rows):
     """Rows of very different lengths, and a box in the unit ball that holds the set inside.
 
     Args:
@@ -124,16 +124,6 @@ class Kinks(Account):
         """Return what slope and value of the start prove of the constant."""
         slack = self.depth + self.hidden
         return max(float(np.linalg.norm(self.slope(self.middle))), slack / self.size)
-
-    def values(self, points: Array) -> Array:
-        """Return the largest row at points."""
-        found: Array = (points @ self.rows.T - self.offsets).max(axis=1)
-        return found
-
-    def slope(self, x: Array) -> Array:
-        """Return the largest row."""
-        row: Array = self.rows[(self.rows @ x - self.offsets).argmax()]
-        return row
 
     def excess(self, memory: Any, points: Array, values: Array) -> Array:
         """Return g over the deepest slack, which no certificate has more than."""
