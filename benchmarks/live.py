@@ -57,7 +57,7 @@ def rounds(problem: Any, effort: Effort) -> list[Row]:
     d = problem.costs.dimension
     found: list[Row] = []
     for name, rule in (("LeaderFollower", LeaderFollower), ("CertifiedPFS", CertifiedPFS)):
-        player = rule.default(problem.constants).algorithm
+        player = rule.default(problem.constants)  # with its guarantee, which a round is held to
         told = play(player, problem)
         lists = told._replace(
             gradients=[x.tolist() for x in told.gradients],

@@ -212,12 +212,14 @@ class Round:
         guarantee, told, t = self.run.guarantee, self.told, self.t
         if guarantee is None:
             return []
-        gone, found = {b.constant for b in self.loop.breaches}, []
-        sizes = (told.gradient, told.worst, told.steepness)
+        sizes, found = (told.gradient, told.worst, told.steepness), []
         for premise in self.run.premises:
-            seen, counts = premise.observe(float(t), *sizes)
+            seen, counts = premise.observe(t, *sizes)
             if counts and seen is not None and premise.is_broken_by(seen):
-                found += [] if premise.constant in gone else [premise.breach(t, seen)]
+                found.append(premise.breach(t, seen))
+        if found:
+            gone = {b.constant for b in self.loop.breaches}
+            found = [b for b in found if b.constant not in gone]
         if found or told.worst is None or told.worst <= 0 or not self.loop.is_safe:
             return found
         c = guarantee.constants

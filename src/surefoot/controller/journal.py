@@ -37,8 +37,8 @@ import hashlib
 import json
 import os
 import stat
-import time
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -123,8 +123,7 @@ def open_line(digest: str, line: bytes) -> str | None:
 
 def now() -> str:
     """Return the time as files have it: UTC, in microseconds."""
-    seconds, nanos = divmod(time.time_ns(), 10**9)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{nanos // 1000:06d}Z"
+    return datetime.now(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 class Reader:
