@@ -66,7 +66,7 @@ def test_the_top_has_few_names_and_all_of_them_resolve():
 
 
 def test_a_name_that_is_not_there_is_the_usual_error():
-    with pytest.raises(AttributeError, match="module 'surefoot' has no attribute 'Polyak'"):
+    with pytest.raises(AttributeError, match="'surefoot' has no attribute 'Polyak'") as error:
         _ = surefoot.Polyak
 
 

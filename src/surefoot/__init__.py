@@ -9,6 +9,7 @@ algorithms. The names that most programs need are here at the top.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ __all__ = sorted([*_ROOMS, *_HOME_OF])
 def __getattr__(name: str) -> Any:
     # Loaded when first used: importing surefoot costs no more than importing NumPy's part of it.
     if name not in __all__:
-        raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
+        told = f"module 'surefoot' has no attribute {name!r}"
+        raise AttributeError(told, name=name, obj=sys.modules[__name__])
     module = importlib.import_module(f"surefoot.{_HOME_OF.get(name, name)}")
     value = vars(module)[name] if name in _HOME_OF else module
     globals()[name] = value

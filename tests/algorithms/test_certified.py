@@ -25,7 +25,7 @@ from surefoot.algorithms import (
     Wish,
     toolkit,
 )
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.problems import adversarial_cube
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.regions import (
@@ -411,7 +411,7 @@ def test_a_name_makes_a_pair_and_nothing_is_an_instance_of_it():
     [
         (
             lambda: CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1, sigmo=1.0),
-            "CertifiedPFS has no parameter 'sigmo'; its parameters are ",
+            "CertifiedPFS has no parameter 'sigmo'; did you mean 'sigma'?",
         ),
         (
             lambda: LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=-1.0),
@@ -429,6 +429,8 @@ def test_a_name_makes_a_pair_and_nothing_is_an_instance_of_it():
             lambda: LeaderFollower(G_g=1.0, domain=Ball(1.0), errors=0.1),
             "errors must be Errors(...), got 0.1",
         ),
+        (lambda: LeaderFollower(1.0), "LeaderFollower must be given its parameters by name"),
+        (lambda: SafetyFilter(G_g=1.0), "SafetyFilter must be given domain and rho"),
         (lambda: RegionFilter(knowledge=None), "knowledge must be an object of surefoot.regions"),
         (
             lambda: Certified(proposer=3, knowledge=HULL),
@@ -437,7 +439,7 @@ def test_a_name_makes_a_pair_and_nothing_is_an_instance_of_it():
     ],
 )
 def test_what_a_name_does_not_know_is_refused_in_a_sentence(make, sentence):
-    with pytest.raises(InvalidValueError) as error:
+    with pytest.raises((InvalidValueError, InvalidTypeError)) as error:
         make()
     assert str(error.value).startswith(sentence)
     assert "\n" not in str(error.value)

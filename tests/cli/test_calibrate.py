@@ -94,7 +94,7 @@ def test_a_log_bounds_constants_and_the_page_shows_how(desk):
         ("calibrate --constant R=-1", "R must be"),
         ("calibrate --constant R", "--constant must be NAME=VALUE, got 'R'"),
         ("calibrate --constant R=one", "R must be"),
-        ("calibrate --constant R=1 --constant Gg=1", "must have the fields of Constants"),
+        ("calibrate --constant R=1 --constant Gg=1", "got 'Gg'; did you mean 'G_g'?"),
         ("calibrate --constant R=1 --constant sigma=0.3", "sigma must come with the level epsilon"),
         ("calibrate --constant R=inf", "R must be"),
         ("calibrate paper_toy --constant R=2", "given must name constants other than R"),

@@ -92,7 +92,7 @@ def test_an_announced_set_holds_the_next_action():
         assert (found["ok"], found["round"]) == (False, 1)
         assert found["error"].startswith("within must be a set")
     found = said(service, told | {"within": {"class": "Box", "radius": 1.0}})
-    assert found["error"] == "within must have the fields of Box (lower, upper), got radius"
+    assert found["error"] == "within must have the fields of Box, got 'radius'; known: lower, upper"
     box = {"class": "Box", "lower": [-0.25, -0.5], "upper": [0.25, 0.5]}
     assert said(service, told | {"within": box}) == {"ok": True, "round": 2}
     x = said(service, {"do": "ask"})["action"]
@@ -345,15 +345,15 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
 @pytest.mark.parametrize(
     ("player", "more", "words"),
     [
-        ({}, {}, "player.class must be one of "),
-        ({"class": ["OGD"]}, {}, "player.class must be one of "),
-        ({"class": "Ball", "radius": 1.0}, {}, "player.class must be one of "),
-        ({"class": "LeaderFolower"}, {}, "player.class must be one of LeaderFollower"),
-        ({"class": "PFS", "tuning": "anytme"}, {}, "player.tuning must be one of anytime"),
+        ({}, {}, "player.class must be a rule of `surefoot list`, got None; known: "),
+        ({"class": ["OGD"]}, {}, "player.class must be a rule of `surefoot list`, got ['OGD']"),
+        ({"class": "Ball", "radius": 1.0}, {}, "player.class must be a rule of `surefoot list`"),
+        ({"class": "LeaderFolower"}, {}, "got 'LeaderFolower'; did you mean 'LeaderFollower'?"),
+        ({"class": "PFS", "tuning": "anytme"}, {}, "got 'anytme'; did you mean 'anytime'?"),
         (
             {"class": "PFS", "tunning": "anytime"},
             {},
-            "player must have the fields of PFS (eta, rho, domain), got tunning",
+            "player must have the fields of PFS, got 'tunning'; known: eta, rho, domain",
         ),
         (
             {"class": "PFS", "tuning": "anytime", "eta": 0.1},
@@ -363,18 +363,18 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
         (
             {"class": "SafetyFilter", "sigm": 1.0},
             {},
-            "player must have the fields of SafetyFilter (as_steps, convex, domain, G_g",
+            "player must have the fields of SafetyFilter, got 'sigm'; did you mean 'sigma'?",
         ),
-        ({"class": "LeaderFollower", "G_g": 1.0}, {}, "player must describe a LeaderFollower: "),
-        ({"class": "LeaderFollower"}, {}, "constants must describe a Constants: "),
+        ({"class": "LeaderFollower", "G_g": 1.0}, {}, "player must have domain, for a LeaderF"),
+        ({"class": "LeaderFollower"}, {}, "constants must have R, for a Constants"),
         ({"class": "LeaderFollower"}, {"constants": {"R": 1.0}}, "needs"),
-        ({"class": "LeaderFollower"}, {"constants": {"R": 1.0, "Gg": 2.0}}, "got Gg"),
-        ({"class": "OGD", "eta": 0.1}, {}, "missing 1 required keyword-only argument: 'domain'"),
+        ({"class": "LeaderFollower"}, {"constants": {"R": 1.0, "Gg": 2.0}}, "did you mean 'G_g'?"),
+        ({"class": "OGD", "eta": 0.1}, {}, "player must have domain, for a OGD"),
         ({"class": "OGD", "eta": "x", "domain": {"class": "Ball", "radius": 1}}, {}, "eta must be"),
         (
             {"class": "OGD", "eta": 0.1, "domain": {"class": "Bal", "radius": 1}},
             {},
-            "player.domain.class must be one of Ball",
+            "player.domain.class must be one of the library, got 'Bal'; did you mean 'Ball'?",
         ),
         ({"class": "OGD", "eta": 0.1, "domain": {}}, {}, "player.domain.class must be one of"),
         ({"class": "PFS", "tuning": "tuned"}, {"constants": NUMBERS}, "horizon must be given"),

@@ -168,8 +168,10 @@ class Mine({name}.OneConstraint):
 
 def test_a_misspelt_parameter_is_refused_with_the_nearest():
     with pytest.raises(
-        InvalidTypeError, match=r"^Constants has no parameter 'Gg': did you mean G_g"
+        InvalidTypeError, match=r"^Constants has no parameter 'Gg'; did you mean 'G_g'"
     ):
         Constants(R=1.0, Gg=1.0)
-    with pytest.raises(InvalidTypeError, match=r"^Constants has no parameter 'zzz'$"):
+    with pytest.raises(
+        InvalidTypeError, match=r"^Constants has no parameter 'zzz'; known: R, G_f, "
+    ):
         Constants(R=1.0, zzz=1.0)

@@ -20,6 +20,7 @@ Any algorithm may be the proposer (:class:`Learner`). One of your own has three 
 from __future__ import annotations
 
 from surefoot.algorithms.toolkit import *
+from surefoot.core.errors import InvalidTypeError, suggest
 from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory
 
@@ -520,8 +521,10 @@ class Name(_Made):  # type: ignore[misc]
             and isinstance(algorithm.knowledge, (knowledge, *cls.or_knowledge))
         )
 
-    def __new__(cls, **parameters: Any) -> Certified:  # type: ignore[misc]
+    def __new__(cls, *unnamed: object, **parameters: Any) -> Certified:  # type: ignore[misc]
         """Return the pair."""
+        if unnamed:
+            raise InvalidTypeError(f"{cls.__name__} must be given its parameters by name")
         return cls.pair(**parameters)
 
     @classmethod
@@ -529,6 +532,9 @@ class Name(_Made):  # type: ignore[misc]
         """Return the pair of these parameters."""
         cls._refuse_unknown(name for name in parameters if name != "errors")
         declared, errors = cls.parameters(), {}
+        needed = (name for name, one in declared.items() if one.default is ...)
+        if missing := [name for name in needed if name not in parameters]:
+            raise InvalidTypeError(f"{cls.__name__} must be given {' and '.join(missing)}")
         for name, word in ERRORS.items():
             bound = parameters.pop(word, None)
             if bound is not None and "errors" in parameters:
@@ -556,15 +562,14 @@ class Name(_Made):  # type: ignore[misc]
         """Raise if a parameter is none of the name's own."""
         unknown = sorted(set(names) - set(cls.parameters()))
         if unknown:
-            raise InvalidValueError(
-                f"{cls.__name__} has no parameter {unknown[0]!r}; its parameters are "
-                + ", ".join(cls.parameters())
-            )
+            meant = suggest(unknown[0], cls.parameters())
+            raise InvalidValueError(f"{cls.__name__} has no parameter {unknown[0]!r}{meant}")
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of both parts, the ramp and the errors."""
-        both = parameters_of(cls.parts[0]) | parameters_of(cls.parts[1])
+        first, second = map(parameters_of, cls.parts)
+        both = first | second | {name: one for name, one in first.items() if one.default is ...}
         both |= {"ramp": parameters_of(Certified)["ramp"]}
         both.pop("errors", None)
         if cls.in_contexts is not None:

@@ -52,6 +52,12 @@ class CertifiedPFS(Name):
             parameters["radius"] = domain.radius if is_ball else 0.5 * bounded_diameter(domain)
         return super().pair(**{"decreasing": True} | parameters)
 
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """Return the declared parameters; the radius follows from the domain."""
+        both = super().parameters()
+        return both | {"radius": both["radius"]._replace(default=None)}
+
     default = CertifiedTuning(lambda: decreasing_margin)
     known_horizon = CertifiedTuning(lambda: fixed_margin)
 

@@ -10,8 +10,8 @@ from surefoot.algorithms.guarantee import unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, constructors_of, find_constructor, works_on_ball
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError, first_line
-from surefoot.core.plain import build, known_classes, one_of
+from surefoot.core.errors import InvalidValueError, first_line, suggest
+from surefoot.core.plain import build, known_classes
 from surefoot.core.types import needs_of
 from surefoot.sets import Ball
 
@@ -51,18 +51,20 @@ def player_from(
     """
     if not isinstance(player, Mapping):
         raise InvalidValueError(f"player must be a table of names and values, got {player!r}")
-    options, rules = dict(player), _rules()
+    options, rules = dict(player), rules_by_name()
     name = options.pop("class", None)
     if not isinstance(name, str) or name not in rules:
-        raise InvalidValueError(f"player.class must be {one_of(rules, name)}, got {name!r}")
+        raise InvalidValueError(
+            f"player.class must be a rule of `surefoot list`, got {name!r}{suggest(name, rules)}"
+        )
     rule, tuning = rules[name], options.pop("tuning", None)
     if tuning is None and set(options) - {"ramp"}:
         return build({"class": name, **options}, "player")
     ramp = options.pop("ramp", None)
     tuning = "default" if tuning is None else tuning
     if tuning not in constructors_of(rule):
-        offered = one_of(constructors_of(rule), tuning)
-        raise InvalidValueError(f"player.tuning must be {offered}, got {tuning!r}")
+        meant = suggest(tuning, constructors_of(rule))
+        raise InvalidValueError(f"player.tuning must be one of {name}, got {tuning!r}{meant}")
     numbers = build({"class": "Constants", **(constants or {})}, "constants")
     place = None if domain is None else build(domain, "domain")
     given = {"constants": _complete(numbers, start), "horizon": horizon, "domain": place}
@@ -84,7 +86,8 @@ def _limit_pace(player: Any, ramp: Any, name: str) -> Certified:
     return replace(pair, ramp=ramp)
 
 
-def _rules() -> dict[str, type[Algorithm]]:
+def rules_by_name() -> dict[str, type[Algorithm]]:
+    """Return every rule, filter and wrapper that one controller can play."""
     known = known_classes().items()
     rules = {n: k for n, k in known if issubclass(k, Algorithm)}
     return {n: k for n, k in rules.items() if not needs_of(k).agents}

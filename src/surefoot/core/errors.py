@@ -1,7 +1,9 @@
 """The errors that the library raises on purpose: one root, one sentence each."""
 
+import difflib
 import sys
 import warnings
+from collections.abc import Iterable
 
 
 class SurefootError(Exception):
@@ -47,6 +49,21 @@ def first_line(error: BaseException) -> str:
     ('one', 'KeyError')
     """
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def suggest(word: object, words: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown word: the nearest one, or all there are.
+
+    >>> suggest("gg", ["G_g", "G_f"]), suggest("size", ["G_g", "G_f"])
+    ("; did you mean 'G_g'?", '; known: G_g, G_f')
+    """
+    words = list(words)
+    # Capitals are easily got wrong, and difflib takes them for other letters.
+    folded = {w.casefold(): w for w in reversed(words)}
+    close = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {folded[close[0]]!r}?"
+    return f"; known: {', '.join(words)}" if words else ""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

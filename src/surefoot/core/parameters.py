@@ -16,7 +16,6 @@ A number may be a column ``(B, 1)``, a row for each run of a batch. A parameter 
 None may be None.
 """
 
-import difflib
 import math
 from collections.abc import Callable
 from copy import copy
@@ -29,7 +28,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import shape_of
-from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, suggest
 from surefoot.core.types import Array, Number, Player, Region
 
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
@@ -293,7 +292,8 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         return dict(own())
     if isinstance(kind, type):
         declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
-        given = {f.name: (f.metadata, f.default) for f in declared}
+        made = {f.name: f.default_factory() for f in declared if callable(f.default_factory)}
+        given = {f.name: (f.metadata, made.get(f.name, f.default)) for f in declared}
     else:
         options, defaults = getattr(kind, "options", {}), kind.__kwdefaults__ or {}
         given = {n: (f.metadata, defaults.get(n, MISSING)) for n, f in options.items()}
@@ -343,9 +343,8 @@ class Declared:
         names = vars(cls)["__dataclass_fields__"]
         wrong = next((name for name in named if name not in names), None)
         if wrong is not None:
-            near = difflib.get_close_matches(wrong, names, 1)
-            hint = f": did you mean {near[0]}?" if near else ""
-            raise InvalidTypeError(f"{cls.__name__} has no parameter {wrong!r}{hint}")
+            meant = suggest(wrong, names)
+            raise InvalidTypeError(f"{cls.__name__} has no parameter {wrong!r}{meant}")
         return super().__new__(cls)
 
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:

@@ -16,12 +16,11 @@ a number nor an object has a table of its own: ``{"tuple": [...]}``, ``{"list": 
 ``{"given": "domain", "kind": "Mine"}`` for what is no plain data and must be given again.
 """
 
-import difflib
 import hashlib
 import importlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -31,7 +30,7 @@ import numpy as np
 from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import repr_line
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError, SurefootError, first_line
+from surefoot.core.errors import InvalidValueError, SurefootError, first_line, suggest
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
 from surefoot.core.types import Array, Context, Feedback, RuleState
@@ -265,14 +264,18 @@ def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
     known, parts = known_classes() | dict(own or {}), dict(table)
     kind = known.get(str(parts.pop("class", None)))
     if kind is None:
-        wanted = one_of(known, table.get("class"))
-        raise InvalidValueError(f"{name}.class must be {wanted}, got {table.get('class')!r}")
+        given = table.get("class")
+        meant = suggest(given, known)
+        raise InvalidValueError(f"{name}.class must be one of the library, got {given!r}{meant}")
     names = _names_of(kind)
     if strangers := sorted(set(parts) - set(names)):
+        meant = suggest(strangers[0], names)
         raise InvalidValueError(
-            f"{name} must have the fields of {kind.__name__} ({', '.join(names)}), "
-            f"got {', '.join(strangers)}"
+            f"{name} must have the fields of {kind.__name__}, got {strangers[0]!r}{meant}"
         )
+    needed = (n for n, p in parameters_of(kind).items() if p.default is ...)
+    if missing := [n for n in needed if n not in parts]:
+        raise InvalidValueError(f"{name} must have {' and '.join(missing)}, for a {kind.__name__}")
     made = {key: build(part, f"{name}.{key}", own) for key, part in parts.items()}
     try:
         return kind(**made)
@@ -353,13 +356,6 @@ def json_plain(value: object) -> Data:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, int | str | None) else str(value)
-
-
-def one_of(names: Iterable[str], given: object) -> str:
-    """Return the names that are meant, in words: the near ones, or all."""
-    names = list(names)
-    near = difflib.get_close_matches(given, names, 3) if isinstance(given, str) else []
-    return f"one of {', '.join(near or names)}"
 
 
 def _names_of(kind: type) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ The address of a cell that uses one of them includes a hash of the module's file
 beside it that it imports.
 """
 
-import difflib
 import hashlib
 import importlib
 import inspect
@@ -41,7 +40,7 @@ from surefoot.algorithms import ALGORITHMS, Tuned, domain_of, unpack
 from surefoot.core.algorithm import call_constructor, find_constructor, is_algorithm_class
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, suggest
 from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
 from surefoot.core.types import Player, needs_of
 from surefoot.experiments.record import (
@@ -151,17 +150,6 @@ YOUR_OWN = "for your own give --plugin MODULE"
 """How a problem or an algorithm that the library does not have can be named."""
 
 
-def nearest(word: object, words: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown word: the nearest one, or all there are."""
-    words = list(words)
-    # Capitals are easily got wrong, and difflib takes them for other letters.
-    folded = {w.casefold(): w for w in reversed(words)}
-    close = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {folded[close[0]]!r}?"
-    return f"; known: {', '.join(words)}" if words else ""
-
-
 def unknown(what: str, word: str, words: Iterable[str], hint: str = "") -> str:
     """Return a sentence about a word that is not known, with the nearest that is.
 
@@ -172,7 +160,7 @@ def unknown(what: str, word: str, words: Iterable[str], hint: str = "") -> str:
         hint: what else may help.
     """
     shown = repr(word) if len(word) <= 60 else f"{word[:57]!r}..."
-    return f"unknown {what} {shown}{nearest(word, words)}" + (f" ({hint})" if hint else "")
+    return f"unknown {what} {shown}{suggest(word, words)}" + (f" ({hint})" if hint else "")
 
 
 # --- problems -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from surefoot.core.algorithm import (
     is_algorithm,
 )
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table
-from surefoot.core.errors import InvalidTypeError, InvalidValueError, warn_caller
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, suggest, warn_caller
 from surefoot.core.optional import MissingExtraError
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
 from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed, time_now
@@ -378,8 +378,7 @@ def _resolve(player: Player) -> Player:
         return player
     rule, tuning = player
     if tuning not in (have := constructors_of(rule)):
-        known = ", ".join(map(repr, have)) or "no tuning"
-        raise InvalidValueError(f"{rule.__name__} has no {tuning!r}: it has {known}")
+        raise InvalidValueError(f"{rule.__name__} has no {tuning!r}{suggest(tuning, have)}")
     return find_constructor(rule, tuning)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from surefoot.core.algorithm import constructors_of, find_constructor
 from surefoot.core.checks import invalid
 from surefoot.core.constants import Constants
-from surefoot.core.errors import SurefootError
+from surefoot.core.errors import SurefootError, suggest
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.parameters import (
     Declaration,
@@ -35,7 +35,6 @@ from surefoot.experiments.build import (
     ProblemEntry,
     build_player,
     mark_of,
-    nearest,
     plain_parameters_of,
     plain_values,
     takes_base,
@@ -100,7 +99,7 @@ class Mistakes(list[Mistake]):
             return {}
         for key in table:
             if key not in wanted:
-                self.add((*path, key), f"unknown key{nearest(key, wanted)}")
+                self.add((*path, key), f"unknown key{suggest(key, wanted)}")
         values = {}
         for name, parameter in wanted.items():
             if name in table:
