@@ -66,8 +66,9 @@ def test_the_top_has_few_names_and_all_of_them_resolve():
 
 
 def test_a_name_that_is_not_there_is_the_usual_error():
-    with pytest.raises(AttributeError, match="'surefoot' has no attribute 'Polyak'") as error:
+    with pytest.raises(AttributeError, match="'surefoot' has no attribute 'Polyak'") as found:
         _ = surefoot.Polyak
+    assert (found.value.name, found.value.obj) == ("Polyak", surefoot)  # Python names the nearest
 
 
 PACKAGE = Path(surefoot.__file__).parent

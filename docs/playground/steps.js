@@ -110,11 +110,12 @@ const Surefoot = (() => {
       const now = `g = ${general(seen.last_value)} now`;
       const then = `g = ${general(value)} in round ${round}`;
       const between = (1 - share) * value + share * seen.last_value;
-      const so = `so at most ${general(between)} at ${general(share, 6)} of the way from then to now`;
-      const both = `${then} and ${general(seen.last_value)} now; ${so}`;
+      const back = `${general(1 - share)} of the way back to round ${round}`;
+      const so = share < 1 ? `; so at most ${general(between)} at ${back}` : "";
+      const both = `${then} and ${general(seen.last_value)} now${so}`;
       const atMost =
         `g is at most ${general(value)} where round ${round} was and ` +
-        `${general(seen.last_value)} here, for values off by up to ${general(valueError, 6)}; ${so}`;
+        `${general(seen.last_value)} here, for values off by up to ${general(valueError, 6)}${so}`;
       const exactly = share === 1 ? now : share === 0 ? then : both;
       return {
         bound,
@@ -633,10 +634,11 @@ const Surefoot = (() => {
 
     /** What is known of G_g by now, in one sentence. */
     estimate({ proved, used, outside }) {
-      const before = outside ? `${outside} so far, ` : "";
+      const rounds = outside === 1 ? "1 round" : `${outside} rounds`;
+      const told = outside ? `${rounds} outside so far, at most 2 more` : "at most 2 more rounds outside";
       return (
-        `G_g unknown: ${general(proved)} is proved, ${general(used)} is used; ${before}at most 2 ` +
-        `more rounds outside if G_g <= ${general(used * this.theta ** 2)}`
+        `G_g unknown: ${general(proved)} is proved, ${general(used)} is used; ${told} ` +
+        `if G_g <= ${general(used * this.theta ** 2)}`
       );
     }
   }

@@ -73,6 +73,13 @@ def test_json_has_the_same_facts_as_data(desk):
     assert found["action"] == record.action.tolist()
 
 
+def test_the_folder_of_a_file_is_made_and_a_folder_is_no_file(desk):
+    played(desk.folder / "j.db")
+    assert desk.do("journal j.db --csv tables/july/j.csv")[0] == 0
+    assert (desk.folder / "tables" / "july" / "j.csv").is_file()
+    assert desk.do("journal j.db --csv tables")[::2] == (1, "surefoot: 'tables': is a directory\n")
+
+
 @pytest.mark.slow
 def test_files_hold_every_round_bit_for_bit(desk):
     played(desk.folder / "j.db")

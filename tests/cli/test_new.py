@@ -24,15 +24,14 @@ def test_any_file_name_makes_a_name(desk, file, name):
 def test_a_file_that_is_there_is_kept(desk):
     before = desk.spec.read_text()
     code, out, err = desk.do("new", "limits.toml")
-    assert (code, out) == (1, "")
-    assert err == ("surefoot: 'limits.toml': file exists\n")
+    assert (code, out) == (2, "")
+    assert err == "surefoot: 'limits.toml' exists and is not overwritten: give another name\n"
     assert desk.spec.read_text() == before
 
 
-def test_a_folder_that_is_not_there_is_said(desk):
-    code, _, err = desk.do("new", "nowhere/limits.toml")
-    assert code == 1
-    assert err == "surefoot: 'nowhere/limits.toml': no such file or directory\n"
+def test_a_folder_that_is_not_there_is_made(desk):
+    assert desk.do("new", "nowhere/limits.toml")[0] == 0
+    assert read_spec(desk.folder / "nowhere" / "limits.toml").name == "limits"
 
 
 @pytest.mark.parametrize(

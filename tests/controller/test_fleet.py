@@ -6,9 +6,10 @@ import warnings
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Controller, kernel
+from surefoot import PFS, Ball, Controller, kernel, replay
 from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SafetyFilter
-from surefoot.controller import Fleet, JournalWarning, StoreError
+from surefoot.controller import Fleet, JournalWarning, StoreError, read_journal
+from surefoot.controller.check import check
 from surefoot.regions import Curvature, Errors, LipschitzHull
 
 from ._lines import forge, records
@@ -290,6 +291,11 @@ def test_a_fleet_is_no_controller(tmp_path):
         drive(fleet, "leader", 2)
     with pytest.raises(StoreError, match=r"is that of a fleet: open its folder with Fleet\.open"):
         Controller.open(tmp_path / "fleet" / "fleet.jsonl")
+    for read in (read_journal, replay):
+        with pytest.raises(StoreError, match=r"that of a fleet, which only Fleet\.open reads$"):
+            read(tmp_path / "fleet" / "fleet.jsonl")
+    found = check(str(tmp_path / "fleet" / "fleet.jsonl"))
+    assert found == (True, ["certified: no round", "not checked: a journal of a fleet"])
     Controller(PLAYERS["leader"], np.zeros(D), journal=tmp_path / "fleet.jsonl").close()
     with pytest.raises(StoreError, match="is no journal of a fleet"):
         Fleet.open(tmp_path)

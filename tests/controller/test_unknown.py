@@ -36,7 +36,9 @@ def test_a_round_outside_is_counted_and_told_and_the_loop_goes_on():
     tell(controller, 1)
     (alarm,) = alarms
     assert (alarm.round, alarm.kind, alarm.level) == (2, "outside", logging.ERROR)
-    assert alarm.sentence.startswith("round 2: g = 0.8; G_g unknown: 4 is proved, 8 is used; 1 so")
+    assert alarm.sentence.startswith(
+        "round 2: g = 0.8; G_g unknown: 4 is proved, 8 is used; 1 round"
+    )
     why = controller.explain()
     assert why.is_proven  # by convexity alone
     assert why.regret_bound is not None

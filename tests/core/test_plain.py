@@ -96,7 +96,7 @@ def test_an_array_of_any_length_is_part_of_the_digest():
             {"class": "OGD", "eta": 0.1, "domain": {"class": "Ball", "radius": 0.0}},
             r"^player\.domain\.radius must be a finite number > 0, got 0\.0$",
         ),
-        ({"class": "OGD", "eta": 0.1}, r"^player must have domain, for a OGD$"),
+        ({"class": "OGD", "eta": 0.1}, r"^player must have domain, which OGD needs$"),
         (
             {"class": "LeaderFollower", "G_g": 1.0, "cost": 2.0},
             r"fields of LeaderFollower, got 'cost'; known: domain, cuts, ",

@@ -102,7 +102,7 @@ def test_who_does_not_know_the_slopes_learns_them_and_says_what_is_left(visit):
     said = tab.locator("#why").inner_text()
     assert "if Gg <= " in said
     assert "Gg unknown: " in said
-    assert "more rounds outside if Gg <= " in said
+    assert "outside so far, at most 2 more if Gg <= " in said
     assert tab.locator("#alarm").is_hidden()
     outside = tab.locator(".panel .outside").nth(4).inner_text()
     assert 0 < int(outside) <= 9  # log(G_g / proved by the start) / log(1.2), by Theorem U

@@ -101,7 +101,7 @@ def test_steps_by_hand():
     ]
     estimate = player.knowledge.estimate(state.memory)
     assert str(estimate) == (
-        "G_g unknown: 4 is proved, 8 is used; 1 so far, at most 2 more rounds outside if G_g <= 32"
+        "G_g unknown: 4 is proved, 8 is used; 1 round outside so far, at most 2 more if G_g <= 32"
     )
 
 
@@ -210,7 +210,7 @@ def test_after_the_last_violation_the_hull_of_actions_stays():
         [float(x[0]) for x, _, _ in seen], [0, 1, 1 / 1.8, 1 / 1.8, 0.2, 1 / 1.8], atol=1e-9
     )
     assert state.x == pytest.approx(0.0, abs=1e-12)
-    assert "no more rounds outside" in str(knowledge.estimate(state.memory))
+    assert "1 round outside so far, no more" in str(knowledge.estimate(state.memory))
     # None allowed, and no constant: the start is all that is certain.
     still = filter_of(EstimatedHull(domain=Ball(2.0), violations=0))
     state, _ = play(still, HAND, [0.1], [lambda x: [3.0]] * 3)

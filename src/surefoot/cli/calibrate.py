@@ -79,7 +79,10 @@ def calibrate(
     columns = {"actions": actions, "slopes": slopes, "context": context}
     if log is not None:
         if problem is not None or settings:
-            raise UsageError("--log needs no problem: give one of them")
+            raise UsageError(
+                f"--log needs no problem, got {problem or settings!r}: columns have commas between "
+                "them and no spaces"
+            )
         _calibrate_log(log, g, columns, numbers, json)
         return
     if any((g, *columns.values())):
@@ -119,7 +122,7 @@ def _found(
         )
     if settings:
         raise UsageError("--set needs a problem")
-    if "R" not in numbers:
+    if not numbers:
         raise UsageError(
             "name a problem (`surefoot list problems` has them), or give constants, R among them"
         )

@@ -66,8 +66,9 @@ def export_c(
 
 def _write(out: Path, text: str) -> None:
     """Write the header, over one that was written before and over nothing else."""
-    if out.exists() and _MARK not in out.read_text(encoding="utf-8", errors="replace"):
+    if out.is_file() and _MARK not in out.read_text(encoding="utf-8", errors="replace"):
         raise UsageError(f"'{out}' is not a header of this command and is not overwritten")
+    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
 
 

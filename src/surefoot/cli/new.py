@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, show
 
 
@@ -44,8 +45,10 @@ def new(
     """
     name = _name(path)
     text = _text(like, name)
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    if path.exists():
+        raise UsageError(f"'{path}' exists and is not overwritten: give another name")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
     following = shlex.join(["surefoot", "run", str(path)])
     lines = f"wrote {path}; edit it, then run:", f"  {following}"
     show(json, {"path": path, "name": name, "next": following}, lines)

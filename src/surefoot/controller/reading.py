@@ -14,6 +14,7 @@ from surefoot.algorithms import Breach
 from surefoot.controller.journal import HEAD, Reader
 from surefoot.controller.records import OWN, certificate_from, reading_back
 from surefoot.core import checks
+from surefoot.core.errors import StoreError
 from surefoot.core.optional import need
 from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
 from surefoot.core.types import Certificate, Number
@@ -308,7 +309,7 @@ def read_journal(
     for name, value in (("first", first), ("last", last), ("latest", latest)):
         if value is not None:
             checks.positive_int(value, name)
-    reader = Reader(path)
+    reader = read_one(path)
     rows: deque[JournalRound] = deque(maxlen=latest)
     numbers: list[tuple[float | None, ...]] = []
     with reading_back(reader.name, "player"):
@@ -324,6 +325,14 @@ def read_journal(
     record.g, record.bounds, record.lengths, record.errors = columns
     record.rounds = tuple(rows)
     return record
+
+
+def read_one(path: str | os.PathLike[str]) -> Reader:
+    """Return what reads the journal of one controller; that of a fleet has other lines."""
+    reader = Reader(path)
+    if "fleet" in reader.header:
+        raise StoreError(f"{reader.name} is that of a fleet, which only Fleet.open reads")
+    return reader
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:

@@ -15,6 +15,7 @@ from surefoot import kernel
 from surefoot.controller import records
 from surefoot.controller.decide import decide, obey
 from surefoot.controller.journal import LostRoundsError, Position, Reader
+from surefoot.controller.reading import read_one
 from surefoot.core.errors import first_line
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array
@@ -263,7 +264,7 @@ def replay(path: str | os.PathLike[str], **given: object) -> Replay:
     Returns:
         What was found: the number of rounds and the first difference.
     """
-    reader, difference = Reader(path), None
+    reader, difference = read_one(path), None
     engine = reader.header.get("engine")
     with kernel.engine(engine) if engine in kernel.engines() else nullcontext():
         shadow = Shadow(reader, given, reader.header, reader.header, reader.size)

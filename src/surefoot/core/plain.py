@@ -275,7 +275,9 @@ def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
         )
     needed = (n for n, p in parameters_of(kind).items() if p.default is ...)
     if missing := [n for n in needed if n not in parts]:
-        raise InvalidValueError(f"{name} must have {' and '.join(missing)}, for a {kind.__name__}")
+        raise InvalidValueError(
+            f"{name} must have {' and '.join(missing)}, which {kind.__name__} needs"
+        )
     made = {key: build(part, f"{name}.{key}", own) for key, part in parts.items()}
     try:
         return kind(**made)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import json
 import os
 import secrets
@@ -41,9 +42,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def write_whole(path: PathLike) -> Iterator[Path]:
     """Yield a draft to write to, which gets the path's name when all of it is on the disk.
 
-    Whatever happens in the block, the path has the whole new file or what was there before.
+    Whatever happens in the block, the path has the whole new file or what was there before. Its
+    folder is made if it is not there.
     """
     path = Path(os.fspath(path))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         yield draft

@@ -115,13 +115,14 @@ class Estimate(NamedTuple):
     spent: float
 
     def __str__(self) -> str:
-        before = f"{self.outside} so far, " if self.outside else ""
+        plural = "" if self.outside == 1 else "s"
+        before = f"{self.outside} round{plural} outside so far, " if self.outside else ""
         more = f"at most {self.left} more" if self.left else "no more"
-        plural = "" if self.left == 1 else "s"
+        more += "" if self.outside else f" round{'' if self.left == 1 else 's'} outside"
         until = f" if {self.constant} <= {self.limit:.3g}" if self.limit < math.inf else ""
         return (
             f"{self.constant} unknown: {self.proved:.3g} is proved, {self.used:.3g} is used; "
-            f"{before}{more} round{plural} outside{until}"
+            f"{before}{more}{until}"
         )
 
 

@@ -294,18 +294,19 @@ class HullCertificate(NamedTuple):
     def seen(self) -> str:
         """What was measured, and where between two measured actions the centre is, in words."""
         between = (1.0 - self.share) * self.anchor_value + self.share * self.value
-        so = f"so at most {between:.3g} at {self.share:.6g} of the way from then to now"
+        back = f"{1.0 - self.share:.3g} of the way back to round {self.anchor_round}"
+        so = f"; so at most {between:.3g} at {back}" if self.share < 1.0 else ""
         if not self.errors.is_exact:
             return (
                 f"g is at most {self.anchor_value:.3g} where round {self.anchor_round} was and "
-                f"{self.value:.3g} here{describe_errors(self.errors)}; {so}"
+                f"{self.value:.3g} here{describe_errors(self.errors)}{so}"
             )
         if self.share == 1.0:
             return f"g = {self.value:.3g} now"
         then = f"g = {self.anchor_value:.3g} in round {self.anchor_round}"
         if self.share == 0.0:
             return then
-        return f"{then} and {self.value:.3g} now; {so}"
+        return f"{then} and {self.value:.3g} now{so}"
 
     def __str__(self) -> str:
         return (

@@ -321,7 +321,7 @@ def test_a_player_is_described_by_its_class_and_its_fields(name):
         ({"class": "os.system"}, "got 'os.system'"),
         ({"class": ["Ball"]}, "player.class must be one of"),
         ({"class": "Ball", "radius": 1.0, "rho": 2.0}, "got 'rho'"),
-        ({"class": "Ball"}, "player must have radius, for a Ball"),
+        ({"class": "Ball"}, "player must have radius, which Ball needs"),
         ({"class": "Ball", "radius": -1.0}, "radius must be a finite number > 0"),
         (
             {"class": "CertifiedPFS", "G_g": 1.0, "rho": 1.0, "domain": {"class": "Sphere"}},

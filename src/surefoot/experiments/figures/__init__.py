@@ -104,7 +104,6 @@ def save_figure(
     for ending in formats:
         one_of(tuple(_METADATA), formats=ending)
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     saved = []
     for ending, data in render_figure(figure, formats).items():
         target = path.with_name(f"{path.name}.{ending}")

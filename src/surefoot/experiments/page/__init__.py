@@ -181,7 +181,6 @@ def write_template(target: Path, template: str, **values: object) -> Path:
     script = _read("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     text = _environment().get_template(template).render(script=script, digest=digest, **values)
-    target.parent.mkdir(parents=True, exist_ok=True)
     with write_whole(target) as draft:
         draft.write_bytes(text.encode("utf-8"))
     return target

@@ -119,7 +119,8 @@ class LogBounds:
         if self.noise is not None:
             yield f"  noise        {self.noise:.3g}, the deviation of actions that were repeated"
         yield f"  R            at least {self.radius:.6g}"
-        yield f"  start        {self.start} with g = {self.value:.6g}"
+        unsafe = "" if self.value < 0 else ": it is not safe, as no action of the log is"
+        yield f"  start        {self.start} with g = {self.value:.6g}{unsafe}"
         yield f"  worst g      {self.worst:.6g}"
         for name, told in (("disagreement", self.disagreement), ("not convex", self.not_convex)):
             if told is not None:
