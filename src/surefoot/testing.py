@@ -260,8 +260,11 @@ def _check_pure(case: Case) -> None:
         for t in range(case.rounds):
             seen = case.feedback(costs, t, state.x)
             given = snapshot(state, seen)
-            new = case.algorithm.step(state, seen)[0]
-            at = f"in round {t + 1} ({regime})"
+            made, at = case.algorithm.step(state, seen), f"in round {t + 1} ({regime})"
+            must(type(made) is tuple and len(made) == 2, f"step returned no state and Info {at}")
+            new = made[0]
+            must(new.x.shape == x.shape, f"x has shape {new.x.shape}, not {x.shape}, {at}")
+            must(np.isfinite(to_numpy(new.x)).all(), f"x is not finite {at}")
             must(given == snapshot(state, seen), f"step changed its arguments {at}")
             again = snapshot(case.algorithm.step(state, seen)[0])
             must(snapshot(new) == again, f"step twice gave different states {at}")
@@ -276,7 +279,6 @@ def _check_named(case: Case) -> None:
             state = state.unpack() if isinstance(state, Packed) else state
             is_named = is_record(type(state)) and "x" in state._fields
             must(is_named, f"a state must be a NamedTuple with x, got {state!r} ({regime})")
-            must(state.x.shape == x.shape, f"x must keep its shape {tuple(x.shape)} ({regime})")
         first = case.algorithm.init(x).x
         case.compare(first, x, f"the first action, which must be x1 ({regime}),")
 

@@ -64,6 +64,21 @@ class Cooling(Descent):
         return State(x1)
 
 
+class NoInfo(Descent):
+    def step(self, state, feedback):
+        return State(state.x)
+
+
+class Longer(Descent):
+    def step(self, state, feedback):
+        return State(np.zeros(len(state.x) + 1)), Info()
+
+
+class Lost(Descent):
+    def step(self, state, feedback):
+        return State(np.nan * state.x), Info()
+
+
 class PlainTuple(Descent):
     def init(self, x1):
         return (x1,)
@@ -136,6 +151,9 @@ BROKEN = [
     (InPlace(), "numpy", "init and step are pure", "step changed its arguments in round 1"),
     (Remembering(), "numpy", "init and step are pure", "step twice gave different states"),
     (Cooling(), "numpy", "init and step are pure", "the algorithm itself was changed"),
+    (NoInfo(), "numpy", "init and step are pure", "step returned no state and Info in round 1"),
+    (Longer(), "numpy", "init and step are pure", f"x has shape ({len(START) + 1},), not ("),
+    (Lost(), "numpy", "init and step are pure", "x is not finite in round 1 (one run)"),
     (PlainTuple(), "numpy", "the state is a NamedTuple and its x the action", "x"),
     (Elsewhere(), "numpy", "the state is a NamedTuple and its x the action", "which must be x1"),
     (Single(), "numpy", "float64 and the backend are kept", "float32"),

@@ -138,8 +138,8 @@ def test_a_failed_cell_says_why_and_is_tried_again(work, folder, monkeypatch):
     monkeypatch.setitem(play_cells.__globals__, "problem_of", broken)
     outcome = run(made, folder, workers=0)
     assert (outcome.done, outcome.failed) == (2, 2)
-    assert outcome.notes[0] == (
-        "binding_toy: PFS 0.1, T = 20: failed: RuntimeError: the sensor is gone"
+    assert outcome.notes[0].startswith(
+        "binding_toy: PFS 0.1, T = 20: failed: RuntimeError: the sensor is gone (test_driver.py, "
     )
     monkeypatch.undo()
     assert run(made, folder, workers=0).done == 2

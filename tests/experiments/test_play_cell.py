@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import fields
 
 import numpy as np
@@ -150,8 +151,9 @@ def test_a_constant_of_the_specification_is_told_as_such_and_its_breach_too():
 
 def test_a_lost_run_is_stopped_and_not_failed():
     # A step beyond the largest float.
-    found = done(algorithm={"name": "OGD", "parameters": {"eta": 1e308}})
-    assert found.facts.verdict.word == "stopped"
+    found = play_cell("a", spec(algorithm={"name": "OGD", "parameters": {"eta": 1e308}}))
+    assert (found.status, found.facts.verdict.word) == ("done", "stopped")
+    assert found.note.startswith("stopped in round 1: the point to project must be finite, got ")
     assert found.facts.regret_share is None
 
 
@@ -166,7 +168,8 @@ def test_an_error_fails_the_cell_and_keeps_its_sentence(monkeypatch):
     monkeypatch.setattr(playing, "play", lambda *a, **k: 1 / 0)
     found, other = play_cells([("a", spec()), ("b", spec(horizon=61))])
     assert found.status == other.status == "failed"
-    assert found.note == "ZeroDivisionError: division by zero"
+    told = r"ZeroDivisionError: division by zero \(test_play_cell\.py, line \d+\)"
+    assert re.fullmatch(told, found.note)
     assert "test_play_cell.py" in found.provenance["traceback"]
 
 

@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from itertools import product
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -229,6 +230,8 @@ def play_cell(
         is_made = True
         trace = _play(player, problem, spec)
         facts, arrays = summarise(trace, spec, parameters, constants)
+        runs = (trace.status,) if isinstance(trace.status, str) else trace.status
+        note = next((f"stopped in {why}" for why in runs if why != "ok"), "")
         provenance["microseconds_a_round"] = trace.ledger.microseconds_a_round
     except MissingExtraError:
         raise  # not the cell's: nothing is stored, and it is played when the extra is there
@@ -236,7 +239,9 @@ def play_cell(
         if isinstance(error, ValueError) and not is_made:
             status, note = "refused", str(error)
         else:
-            status, note = "failed", f"{type(error).__name__}: {error}".strip(": ")
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            told = f"{type(error).__name__}: {error}".strip(": ")
+            status, note = "failed", f"{told} ({Path(last.filename).name}, line {last.lineno})"
             provenance["traceback"] = traceback.format_exc(limit=-8)
     provenance["seconds"] = time.perf_counter() - began
     provenance["finished"] = time_now()

@@ -92,12 +92,14 @@ class Row:
         place, share = (self.algorithm, str(self.horizon)), self.facts.regret_share
         if not self.played:
             return *place, "", "", self.promise, "", "", self.status
+        outside = self.outside or 0.0
+        count = f"{outside:.4g}" if outside < 1_000 else f"{outside:.0f}"
         return (
             *place,
             mean_and_spread(self.arrays["regret"]),
             "" if share is None else f"{share:.3f}",
             self.promise,
-            f"{self.outside:.4g} of {self.horizon}",
+            f"{count} of {self.horizon}",
             f"{self.arrays['worst'].max():.3g}",
             self.verdict,
         )
@@ -143,7 +145,7 @@ def _row(
 ) -> Row:
     done = [cell for cell in cells if cell.status == "done"]
     bad = [cell for cell in cells if cell.status != "done"]
-    notes = [cell.note for cell in bad[:1] if cell.note]
+    notes = [cell.note for cell in (*bad[:1], *done) if cell.note][:1]
     if done and len(done) < planned:
         notes.append(f"{len(done)} of {planned} blocks of trials")
     problem, algorithm, horizon = key
