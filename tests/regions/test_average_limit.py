@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import Ball, Controller, Feedback
 from surefoot.algorithms import RegionFilter
-from surefoot.regions import AverageLimit, Errors, LipschitzHull
+from surefoot.regions import AverageLimit, Errors, LipschitzHull, Reading
 from surefoot.sets import Box
 
 HULL = {"G_g": 1.0, "domain": Ball(3.0)}
@@ -29,6 +29,7 @@ def test_one_step_by_hand():
     for _ in range(3):
         state, info = player.step(state, Feedback(None, *height(state.x), proposal=np.array([9.0])))
         xs.append(float(state.x[0]))
+        assert info.certificate.bound == pytest.approx(info.certificate.budget, abs=1e-12)
     np.testing.assert_allclose(xs, [1.0, 0.5, 0.5], atol=1e-12)
     assert info.certificate.budget < 1e-12
     assert "the rounds so far leave" in str(info.certificate)
@@ -59,6 +60,62 @@ def test_the_sum_is_at_most_0_and_no_g_above_the_most(errors):
     worst, top = attack(np.random.default_rng(1), known, 1_000)
     assert worst <= 0
     assert 0.2 < top <= 0.4
+
+
+UNIT = 2.0**-54  # in the last place of 1/4 to 1/2
+LOW = 15 * 2.0**-59  # what a sum of that size loses of a number
+
+
+def test_what_counts_as_spent_is_never_below_the_exact_sum():
+    # g is x + LOW, and every reading as low as its error allows. The sum of both loses LOW each
+    # time, unless it is rounded up: after 7,500 rounds the sum of g was 4.5e-14 above 0.
+    down, across, up, rest = (round(x / UNIT) * UNIT for x in (-0.2, 0.199, 0.3, 0.0))
+    error = round(0.01 / UNIT) * UNIT + LOW
+    known = AverageLimit(G_g=1.0, reach=0.32, errors=Errors(value=error), most=0.31)
+    player, total = RegionFilter(knowledge=known), Fraction(0)
+    state = player.init(np.array([down]))
+    for wish in [across, *[-up, up, rest] * 40]:
+        g = Fraction(float(state.x[0])) + Fraction(LOW)
+        total += g
+        reading = float(g - Fraction(error))
+        assert g - Fraction(reading) == Fraction(error)
+        seen = Feedback(None, reading, np.ones(1), proposal=np.array([wish]))
+        state = player.update(state, seen)
+        assert Fraction(state.memory.spent) >= total
+        assert state.x.tolist() == [wish]
+
+
+@pytest.mark.parametrize("error", [0.0, 0.03])
+def test_what_counts_as_spent_is_the_exact_sum_rounded_up(error):
+    # What was certified bounds what is read in the region, and a round without a reading.
+    known = AverageLimit(G_g=1.0, reach=4.0, errors=Errors(value=error), most=0.3)
+    rng, near, far = np.random.default_rng(5), np.zeros(1), np.array([3.5])
+    memory = known.init(near)
+    for t in range(60):
+        before, more, what = Fraction(memory.spent), Fraction(known.budget(memory)), t % 5
+        if what == 2:
+            memory = known.age(memory)
+        else:
+            x = far if what == 3 else near  # far away nothing was certified
+            g = -0.9 - 0.2 * rng.random() if what < 2 else 0.5
+            memory = known.observe(memory, Reading(x, g, None, known.errors))
+            upper = Fraction(g) + Fraction(error)
+            more = min(upper, more) if what == 4 else upper
+        assert 0 <= Fraction(memory.spent) - before - more <= 2.0**-46
+        assert memory.rounds == memory.part.rounds == t + 1
+
+
+def test_the_hull_learns_from_what_is_read_within_reach_alone():
+    known = AverageLimit(G_g=1.0, reach=1.0, most=0.4)
+
+    def read(memory, x, g):
+        return known.observe(memory, Reading(np.array([x]), g, None, known.errors))
+
+    first = read(known.init(np.zeros(1)), 0.0, -0.1)
+    assert read(first, -0.5, -0.6).part.last == (np.array([-0.5]), -0.6, 2.0)
+    outside = read(first, 1.5, -0.05)
+    assert outside.part.last == first.part.last
+    assert outside.spent == pytest.approx(-0.15)
 
 
 def test_without_the_budget_the_attack_finds_a_violation(monkeypatch):

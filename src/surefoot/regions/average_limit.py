@@ -10,7 +10,7 @@ action.*
 :math:`g(x_1) - B_t < 0`, since :math:`B_t \ge 0`. ∎
 
 A reading that errs counts as the least of :math:`\hat g + \nu` and of what was certified, a round
-that nobody measured as what was certified; the sum is rounded up.
+that nobody measured as what was certified; every sum is rounded up.
 """
 
 from surefoot.regions.hull import HullCertificate, HullMemory, LipschitzHull
@@ -89,7 +89,8 @@ class AverageLimit(LipschitzHull):
 
     def observe(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
-        upper, part = float(reading.g + reading.errors.value), memory.part
+        error, part = reading.errors.value, memory.part
+        upper = round_up(float(reading.g + error)) if error else float(reading.g)
         inside = not memory.rounds or super().holds(reading.x)
         part = super().observe(part, reading) if inside else super().age(part)
         if memory.rounds and self.region(memory, reading.errors).contains(reading.x):
