@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Breach, PremiseError
+from surefoot.algorithms import Breach, Guarantee, PremiseError
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.feedback import Told, refuse_unfinite
 from surefoot.controller.loop import LoopState, Run
@@ -209,10 +209,10 @@ class Round:
 
     def _broken_premises(self) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""
-        guarantee, told, t = self.run.guarantee, self.told, self.t
-        if guarantee is None:
+        if self.run.guarantee is None:
             return []
-        sizes, found = (told.gradient, told.worst, told.steepness), []
+        told, t, found = self.told, self.t, []
+        sizes = (told.gradient, told.worst, told.steepness)
         for premise in self.run.premises:
             seen, counts = premise.observe(t, *sizes)
             if counts and seen is not None and premise.is_broken_by(seen):
@@ -220,18 +220,22 @@ class Round:
         if found:
             gone = {b.constant for b in self.loop.breaches}
             found = [b for b in found if b.constant not in gone]
-        if found or told.worst is None or told.worst <= 0 or not self.loop.is_safe:
-            return found
-        c = guarantee.constants
+        return found or self._broken_bound(self.run.guarantee, told.worst)
+
+    def _broken_bound(self, guarantee: Guarantee, worst: float | None) -> list[Breach]:
+        """Return a breach where g is above what the guarantee says of it."""
+        if worst is None or worst <= 0 or not self.loop.is_safe:
+            return []
+        c, t = guarantee.constants, self.t
         # The bound is on g itself, of which a reading may err; and it is one of real arithmetic.
         bound = float(guarantee.bounds(t).get("round", math.inf)) + (c.value_error or 0.0)
-        if told.worst > bound + 1e-12 * (abs(bound) + (c.G_g or 0.0) * c.R):
-            sentence = (
-                f"round {t}: g = {told.worst:.6g} is above the bound {bound:.6g} of "
-                f"{guarantee.name}: a constant is wrong, or g is not convex"
-            )
-            found.append(Breach(t, "the bound on g", sentence, "both"))
-        return found
+        if not worst > bound + 1e-12 * (abs(bound) + (c.G_g or 0.0) * c.R):
+            return []
+        sentence = (
+            f"round {t}: g = {worst:.6g} is above the bound {bound:.6g} of "
+            f"{guarantee.name}: a constant is wrong, or g is not convex"
+        )
+        return [Breach(t, "the bound on g", sentence, "both")]
 
     def _contradicted(self, state: State, info: Info, found: list[Breach]) -> Decision:
         """Return what the policy says after a contradiction that feasibility rests on."""
