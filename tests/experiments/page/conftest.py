@@ -62,7 +62,7 @@ def facts(problem: str, player: Any, horizon: int, share: float) -> Facts:
         "bounds": {"round": 0.0} if kind == "every round" else {"soft": 40.0},
         "regret_exponent": 0.5,
         "violation_exponent": None,
-        "premises": ["|grad f| <= G_f"],
+        "premises": ["|grad f| <= G_f", f"no more rounds are played than the horizon = {horizon}"],
     }
     plain = {
         "problem": {"name": problem, "dimension": 2 if problem == "paper toy" else 5, "rows": 4},

@@ -338,6 +338,8 @@ def test_tables_have_the_longest_horizon_on_top_and_no_empty_column(path, sample
     lengths = re.findall(r"<td>paper toy</td><td class=n data-v=\"(\d+)", rows)
     assert len(lengths) > 3
     assert lengths == sorted(lengths, key=int, reverse=True)
+    # Premises that differ by the horizon alone are told for the longest.
+    assert set(re.findall(r"than the horizon = (\d+)", text)) == {lengths[0]}
     one = [pair for pair in sample.cells if pair[0].algorithm == "OGD"][:1]
     short = pages.made_page(sample, tmp_path / "p", one).read_text(encoding="utf-8")
     for title in ("Promised", "Bound", "Share of bound", "Problem"):

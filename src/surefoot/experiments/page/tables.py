@@ -264,7 +264,7 @@ _BOUNDS = {
 def constants_table(problem: str, rows: Sequence[Row], place: int) -> Table:
     """Return every constant, parameter, bound and premise of a problem's rows with its origin.
 
-    Constants that all algorithms share are told once.
+    Constants that all algorithms share are told once, premises for the longest horizon alone.
 
     Args:
         problem: its label.
@@ -277,8 +277,11 @@ def constants_table(problem: str, rows: Sequence[Row], place: int) -> Table:
     first = known[0] if known else {}
     shared = {n: v for n, v in first.items() if all(c.get(n) == v for c in known)}
     found = {("all", "constant", n, one.origin): {0: one.value} for n, one in shared.items()}
+    longest = {row.algorithm: row.horizon for row in own}
     for row in own:
         for kind, name, one in _list_numbers(row.facts):
+            if kind == "premise" and row.horizon < longest[row.algorithm]:
+                continue
             if kind != "constant" or name not in shared:
                 values = found.setdefault((row.algorithm, kind, name, one.origin), {})
                 values[row.horizon] = one.value
