@@ -103,4 +103,8 @@ def test_a_file_that_is_something_else_is_kept(desk, player):
     )
     assert desk.spec.read_text() == before
     assert desk.do("export-c", "nowhere.toml").code == 1
-    assert desk.do("export-c", "player.toml", "--out", "no/where.h").code == 1
+    assert desk.do("export-c", "player.toml", "--out", "some/where.h").code == 0
+    assert (
+        desk.do("export-c", "player.toml", "--out", "some").err
+        == "surefoot: 'some': is a directory\n"
+    )

@@ -358,7 +358,7 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
         (
             {"class": "PFS", "tuning": "anytime", "eta": 0.1},
             {"constants": NUMBERS, "horizon": 9},
-            "player must fit PFS.anytime (constants, horizon, domain), got 'eta'",
+            "player must fit PFS.anytime: got an unexpected keyword argument 'eta'",
         ),
         (
             {"class": "SafetyFilter", "sigm": 1.0},
@@ -377,7 +377,11 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
             "player.domain.class must be one of the library, got 'Bal'; did you mean 'Ball'?",
         ),
         ({"class": "OGD", "eta": 0.1, "domain": {}}, {}, "player.domain.class must be one of"),
-        ({"class": "PFS", "tuning": "tuned"}, {"constants": NUMBERS}, "horizon must be given"),
+        (
+            {"class": "PFS", "tuning": "tuned"},
+            {"constants": NUMBERS},
+            "missing a required argument: 'horizon'",
+        ),
         (
             {"class": "OGD", "tuning": "best"},
             {"constants": NUMBERS},

@@ -60,34 +60,22 @@ def surefoot(
       surefoot new limits.toml         write a specification to start from
       surefoot run limits.toml         run it; results, figures and a page go to out/
       surefoot report out/limits       make figures and page again, or export the results
-      surefoot reproduce               run the paper's experiment and compare its figures
-      surefoot list                    list the algorithms and problems a specification can name
-      surefoot calibrate paper_toy     show which guarantees apply to a problem
-      surefoot journal machines.jsonl  show what a live run decided and why
+
+    Run a controller for a program in any language, and read what it decided:
+
+      surefoot serve machines.toml     answer its requests, one line each
+      surefoot journal machines.jsonl  show what was decided and why
       surefoot check machines.jsonl    check that every action was certified
-      surefoot export-c player.toml    write the certified step of a player in C
-      surefoot serve machines.toml     serve a controller to a program in any language
     """
 
 
 app.callback(help=_help(surefoot), epilog=_EXIT_CODES)(surefoot)
 
-for _command, _short in (
-    (reproduce.reproduce, "Run the paper's experiment and compare its figures."),
-    (run.run, "Run the experiment of a specification."),
-    (report.report, "Make figures, page and exports from saved results."),
-    (list_.list_, "List algorithms and problems."),
-    (calibrate.calibrate, "Show which guarantees apply."),
-    (journal.journal, "Show what a live run decided and why."),
-    (check.check, "Check that every action of a live run was certified."),
-    (serve.serve, "Serve a controller to programs in any language."),
-    (new.new, "Write a specification to start from."),
-    (export_c.export_c, "Write the certified step of a player in C."),
+# In the order in which somebody needs them: experiments first, live runs after them.
+for _command in (
+    *(new.new, run.run, report.report, reproduce.reproduce, list_.list_, calibrate.calibrate),
+    *(serve.serve, journal.journal, check.check, export_c.export_c),
 ):
     _name = _command.__name__.rstrip("_").replace("_", "-")
-    app.command(
-        _name,
-        help=_help(_command),
-        short_help=_short,
-        no_args_is_help=_name in ("run", "report", "journal", "export-c", "serve"),
-    )(_command)
+    _is_nothing_alone = _name in ("run", "report", "journal", "check", "export-c", "serve")
+    app.command(_name, help=_help(_command), no_args_is_help=_is_nothing_alone)(_command)

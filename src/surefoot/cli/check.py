@@ -17,7 +17,7 @@ def check(
     file: Annotated[Path, argument("FILE", "The journal of a controller.")],
     json: Json = False,
 ) -> None:
-    """Check that every action of a journal was certified before it was played.
+    """Check that every action was certified before it was played.
 
     The checker is one file of its own, surefoot/controller/check.py, which imports nothing of the
     library and computes in exact rationals. It names the first round that was not certified; what

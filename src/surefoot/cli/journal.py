@@ -30,7 +30,7 @@ def journal(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what a live run decided and why, from the journal of its controller.
+    """Show what a live run decided and why.
 
     Without an option: a summary with the player, its guarantee and what the data leave of it, the
     number of rounds, the worst g, contradictions and the notes of the operator. The journal may be

@@ -37,7 +37,7 @@ def report(
     pdf: Annotated[bool, typer.Option("--pdf", help="Also write each figure as PDF.")] = False,
     json: Json = False,
 ) -> None:
-    """Make the figures and the page from saved results, and export the results.
+    """Make figures, page and exports from saved results.
 
     Nothing is run: a report shows what is in the results file. Exports are written beside that
     file: results.csv has one row per trial; results.nc also has the paths over the rounds (open it

@@ -18,7 +18,7 @@ def reproduce(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Run the paper's experiment and compare each of its figures with the results.
+    """Run the paper's experiment and compare its figures.
 
     Figures 1a, 1b, 1c and 2 of Hutchinson and Alizadeh (ICML 2025): 30 trials on the published
     streams, ten horizons, with the constants as plotted, as written, as released and as the

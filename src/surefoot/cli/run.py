@@ -49,7 +49,7 @@ def run(
     report: Annotated[bool, typer.Option(help="Make the figures and the page at the end.")] = True,
     json: Json = False,
 ) -> None:
-    """Run the experiment that a specification describes, and print the results.
+    """Run the experiment of a specification, and print the results.
 
     Every algorithm sees the same random streams. Each cell (a problem, an algorithm, a horizon and
     a block of up to 30 trials) is saved as soon as it is finished: after Ctrl-C, a crash or a

@@ -33,9 +33,9 @@ def serve(
         bool, typer.Option("--fleet", help="Serve a fleet: the start is a list of first actions.")
     ] = False,
 ) -> None:
-    """Serve a controller to a program in any language, by lines of JSON.
+    """Serve a controller to a program in any language.
 
-    Each line on standard input is a request, such as {"do": "ask"} or {"do": "tell",
+    Each line on standard input is a request in JSON, such as {"do": "ask"} or {"do": "tell",
     "cost_gradient": [...], "constraint_value": -0.2, "constraint_subgradient": [...]}; each is
     answered by one line on standard output. {"do": "hello"} tells the version of the protocol and
     the commands. A request that is refused is answered by one sentence and changes nothing. The end

@@ -103,17 +103,10 @@ def _complete(numbers: Constants, start: Any) -> Constants:
 
 def _call(make: Any, given: Mapping[str, Any], options: dict[str, Any]) -> Any:
     """Call a constructor with what it takes of what is given, and with its options."""
-    wanted = inspect.signature(make).parameters
-    arguments = {n: v for n, v in given.items() if n in wanted and v is not None} | options
-    missing = set(given) & set(wanted) - set(arguments)
-    if needed := [n for n in missing if wanted[n].default is inspect.Parameter.empty]:
-        raise InvalidValueError(f"{needed[0]} must be given for {make.__qualname__}, got none")
-    if strangers := sorted(set(arguments) - set(wanted)):
-        raise InvalidValueError(
-            f"player must fit {make.__qualname__} ({', '.join(wanted)}), got {strangers[0]!r}"
-        )
+    wanted = inspect.signature(make)
+    known = {n: v for n, v in given.items() if n in wanted.parameters and v is not None}
     try:
-        return make(**arguments)
+        return make(**wanted.bind(**known | options).arguments)
     except (TypeError, AttributeError) as error:
         raise InvalidValueError(
             f"player must fit {make.__qualname__}: {first_line(error)}"

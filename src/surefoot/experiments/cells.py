@@ -230,8 +230,8 @@ def play_cell(
         is_made = True
         trace = _play(player, problem, spec)
         facts, arrays = summarise(trace, spec, parameters, constants)
-        runs = (trace.status,) if isinstance(trace.status, str) else trace.status
-        note = next((f"stopped in {why}" for why in runs if why != "ok"), "")
+        lost = (why for why in np.atleast_1d(trace.status) if why != "ok")
+        note = next((f"stopped in {why}" for why in lost), "")
         provenance["microseconds_a_round"] = trace.ledger.microseconds_a_round
     except MissingExtraError:
         raise  # not the cell's: nothing is stored, and it is played when the extra is there

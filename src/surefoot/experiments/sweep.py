@@ -27,8 +27,9 @@ import numpy as np
 
 from surefoot.core.errors import DamagedError
 from surefoot.core.optional import MissingExtraError, need
+from surefoot.core.types import needs_of
 from surefoot.experiments import record
-from surefoot.experiments.build import build_problem, loaded
+from surefoot.experiments.build import ALGORITHMS_BY_NAME, build_problem, loaded
 from surefoot.experiments.cells import (
     TOLERANCE,
     Job,
@@ -540,4 +541,5 @@ def _usual(job: Job) -> float:
         return 2e-5 * rounds
     if engine == "batch" or (engine == "auto" and not is_available()):
         return 8e-5 * int(job.spec["horizon"]) + 1e-7 * rounds
-    return 1e-3 + 6e-8 * rounds
+    rule = ALGORITHMS_BY_NAME[str(job.spec["algorithm"]["name"])]
+    return 1e-3 + (2e-6 if "K" in needs_of(rule).work else 6e-8) * rounds  # K faces are remembered

@@ -35,10 +35,10 @@ def read_spec(path: str | Path) -> Spec:
         text = path.read_bytes().decode("utf-8-sig")  # some editors put a mark in front
     except OSError as error:
         words = f"cannot be read: {error.strerror or error}"
-        raise SpecError(path.name, [Mistake((), words)]) from error
+        raise SpecError(path.name or str(path), [Mistake((), words)]) from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise SpecError(path.name, [Mistake((), "is not UTF-8 text", line)]) from error
+        raise SpecError(path.name or str(path), [Mistake((), "is not UTF-8 text", line)]) from error
     return parse_spec(text, path.name)
 
 
