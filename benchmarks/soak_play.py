@@ -14,6 +14,7 @@ a thousand times of it.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ class Wishes:
         return int(values.argmax()) if chosen == GREEDY else chosen
 
 
-class World:
+class World(ABC):
     """A limit, and what is told of it; g is fixed unless a subclass says otherwise.
 
     Attributes:
@@ -141,13 +142,13 @@ class World:
         """The largest norm of a feasible point."""
         return float(np.linalg.norm(self.middle)) + self.size
 
+    @abstractmethod
     def values(self, points: Array) -> Array:
         """Return g of the coming round at points, one per row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slope(self, x: Array) -> Array:
         """Return a subgradient of g."""
-        raise NotImplementedError
 
     def err(self, *, slopes: bool = False) -> None:
         """Let some limits be told with errors, and leave out some rounds of others.
@@ -206,7 +207,7 @@ class World:
             lost |= beside.any(axis=1)
         return int(lost.sum()), float(values.max()) / self.depth
 
-    def enter(self, i: int, x: Array, g: float) -> None:
+    def enter(self, i: int, x: Array, g: float) -> None:  # noqa: B027  most worlds do not care
         """Play an action.
 
         Args:

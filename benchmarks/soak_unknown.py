@@ -10,6 +10,7 @@ outside that is outside too, and one that is larger than was allowed.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -44,9 +45,9 @@ class Account(World):
     at_most: float | None = None
     largest: float = math.inf
 
+    @abstractmethod
     def prove(self) -> float:
         """Return what slope and value of the start prove of the constant."""
-        raise NotImplementedError
 
     def open(self) -> None:
         """Begin with nothing spent."""
@@ -64,9 +65,9 @@ class Account(World):
         """Return what is told."""
         return Feedback(None, g - self.hidden, s, proposal=wish)
 
+    @abstractmethod
     def excess(self, memory: Any, points: Array, values: Array) -> Array:
         """Return w of answers that are outside, or less than it."""
-        raise NotImplementedError
 
     def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
         """Return how many answers the account cannot pay for, and what is spent of it, less 1."""

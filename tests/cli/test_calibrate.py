@@ -87,7 +87,7 @@ def test_a_log_bounds_constants_and_the_page_shows_how(desk):
         ("calibrate --log none.csv", "'none.csv' is not a file: give a log with a header"),
         ("calibrate --log limits.toml", "'limits.toml', line "),
         ("calibrate paper_toy --log limits.toml", "--log needs no problem, got 'paper_toy'"),
-        ("calibrate --log a.csv --actions pump, heater", "got 'heater': columns have commas"),
+        ("calibrate --log a.csv --actions pump, heater", "no problem, got 'heater' (a space?)"),
         ("calibrate --constant Gg=1", "got 'Gg'; did you mean 'G_g'?"),
         ("calibrate --g level", "--actions, --g, --slopes and --context need --log"),
         ("calibrate --log limits.toml --constant R=1", "must be one of value_error, slope_error"),

@@ -77,7 +77,8 @@ def test_the_folder_of_a_file_is_made_and_a_folder_is_no_file(desk):
     played(desk.folder / "j.db")
     assert desk.do("journal j.db --csv tables/july/j.csv")[0] == 0
     assert (desk.folder / "tables" / "july" / "j.csv").is_file()
-    assert desk.do("journal j.db --csv tables")[::2] == (1, "surefoot: 'tables': is a directory\n")
+    ended = desk.do("journal j.db --csv tables")
+    assert ended == (2, "", "surefoot: path must be that of a file, got the folder 'tables'\n")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 import pytest
 
 from surefoot.algorithms import ALGORITHMS
+from surefoot.controller.configuring import rules_by_name
 from surefoot.experiments.build import PROBLEMS
 from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 
@@ -75,6 +76,15 @@ def test_one_algorithm_in_detail(desk):
     assert tunings["anytime"]["promise"] == "every round; regret T^0.5"
     assert [p["name"] for p in found["parameters"]] == ["eta", "rho"]
     assert "parameter  kind    required  default\neta        number  yes" in desk.do("list PFS").out
+
+
+def test_filters_and_wrappers_are_described_too(desk):
+    found = desk.do("list SafetyFilter --json").data["algorithm"]
+    assert [tuning["name"] for tuning in found["tunings"]] == ["default"]
+    assert {p["name"] for p in found["parameters"] if p["required"]} == {"G_g", "rho"}
+    assert "delay      whole   yes" in desk.do("list Delayed").out
+    for name in rules_by_name():
+        assert desk.do("list", name).code == 0
 
 
 def test_one_problem_in_detail(desk):

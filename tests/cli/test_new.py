@@ -17,7 +17,7 @@ def test_the_starter_is_a_specification_with_the_name_of_its_file(desk):
     ("file", "name"), [("a.toml", "a"), ("_.toml", "first"), ("café 2.toml", "caf-2")]
 )
 def test_any_file_name_makes_a_name(desk, file, name):
-    assert desk.do("new", file, "--json").data["name"] == name
+    assert desk.do("new", file).code == 0
     assert read_spec(desk.folder / file).name == name
 
 

@@ -97,7 +97,7 @@ def test_a_package_is_hashed_with_its_parts(tmp_path):
 
 def test_a_name_may_come_with_its_module_and_must_where_it_is_taken(mine):
     mine.write_text(CODE.replace("depot(", "paper_toy(").replace("Careful", "PFS"))
-    plugin = load_plugin("mine:PFS", mine.parent)
+    plugin = load_plugin("mine", mine.parent)
     assert (plugin.problems, plugin.algorithms) == (("paper_toy",), ("PFS",))
     text = SPEC.replace("depot", "mine:paper_toy").replace("Careful", "mine:PFS")
     cells = addresses(parse_spec(text))
@@ -105,8 +105,6 @@ def test_a_name_may_come_with_its_module_and_must_where_it_is_taken(mine):
         cells[p, "PFS.anytime", 20].spec["problem"]["name"] for p in ("paper_toy", "mine:paper_toy")
     }
     assert both == {"paper_toy", "mine:paper_toy"}
-    with pytest.raises(PluginError, match="plugin 'mine' has no 'Nobody': it has paper_toy, PFS"):
-        load_plugin("mine:Nobody", mine.parent)
 
 
 def test_a_short_name_and_a_full_one_are_the_same_cell(mine):
@@ -133,7 +131,10 @@ def test_a_file_cannot_import_anything(mine):
         ("x = 1\n", "must have a problem .* or an algorithm .*, got neither"),
         (CODE.replace("streams: int, ", ""), r"mine.depot must have the argument 'streams'"),
         (CODE.replace("limit", "label"), "must be keywords other than name and label"),
-        ("import nowhere_to_be_found\n", "cannot be imported: No module named 'nowhere_to"),
+        (
+            "import nowhere_to_be_found\n",
+            "cannot be imported: ModuleNotFoundError: No module named 'nowhere_to",
+        ),
         ("1 / 0\n", "cannot be imported: ZeroDivisionError: division by zero"),
     ],
 )

@@ -59,9 +59,9 @@ class Proposer(Declared):
     is_one_run: ClassVar[bool] = False
     in_contexts: ClassVar[bool] = False
 
-    @abstractmethod
     def init(self, x1: Array) -> Memory:
-        """Return the state of the learner before the first round."""
+        """Return the state of the learner before the first round; nothing unless it learns."""
+        return ()
 
     @abstractmethod
     def propose(
@@ -106,10 +106,6 @@ class Proposals(Proposer):
     as_steps: bool = flag(default=False)
 
     cost_gradients: ClassVar[int] = 0
-
-    def init(self, x1: Array) -> tuple[()]:
-        """Return nothing: nothing is learnt."""
-        return ()
 
     def propose(
         self, learner: tuple[()], x: Array, feedback: Feedback, region: regions.Region
@@ -532,8 +528,7 @@ class Name(_Made):  # type: ignore[misc]
         """Return the pair of these parameters."""
         cls._refuse_unknown(name for name in parameters if name != "errors")
         declared, errors = cls.parameters(), {}
-        needed = (name for name, one in declared.items() if one.default is ...)
-        if missing := [name for name in needed if name not in parameters]:
+        if missing := [n for n, one in declared.items() if one.is_required and n not in parameters]:
             raise InvalidTypeError(f"{cls.__name__} must be given {' and '.join(missing)}")
         for name, word in ERRORS.items():
             bound = parameters.pop(word, None)
@@ -569,7 +564,7 @@ class Name(_Made):  # type: ignore[misc]
     def parameters(cls) -> dict[str, Parameter]:
         """Return the declared parameters of both parts, the ramp and the errors."""
         first, second = map(parameters_of, cls.parts)
-        both = first | second | {name: one for name, one in first.items() if one.default is ...}
+        both = first | second | {name: one for name, one in first.items() if one.is_required}
         both |= {"ramp": parameters_of(Certified)["ramp"]}
         both.pop("errors", None)
         if cls.in_contexts is not None:

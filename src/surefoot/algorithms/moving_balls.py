@@ -21,10 +21,6 @@ class GradientSteps(Proposer):
 
     eta: Number = positive()
 
-    def init(self, x1: Array) -> tuple[()]:
-        """Return nothing: nothing is learnt."""
-        return ()
-
     def propose(
         self, learner: tuple[()], x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[tuple[()], Wish]:

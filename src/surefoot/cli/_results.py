@@ -122,8 +122,7 @@ def _counts(outcome: Outcome, rows: Sequence[Row]) -> str:
     cells = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     verdicts = Counter(row.verdict for row in rows if row.verdict)
     guarantees = ", ".join(f"{count} {word}" for word, count in verdicts.most_common())
-    whole = f"{outcome.cells} cell{'s' * (outcome.cells != 1)}"
-    said = f"{whole}: {cells or 'none played'}; {duration(outcome.seconds)}"
+    said = f"{outcome.cells} cells: {cells or 'none played'}; {duration(outcome.seconds)}"
     return f"{said}\nguarantees: {guarantees}" if guarantees else said
 
 

@@ -37,13 +37,6 @@ def _help(command: Callable[..., None]) -> str:
     return "\n\n".join(f"\b\n{p}" if "\n  " in p else p for p in paragraphs)
 
 
-_EXIT_CODES = (
-    "Exit codes: 0 success; 1 an error while running; 2 a mistake in the command or in the "
-    "specification; 3 partial success (some cells failed, or the report could not be made); "
-    "130 interrupted."
-)
-
-
 def surefoot(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -66,10 +59,14 @@ def surefoot(
       surefoot serve machines.toml     answer its requests, one line each
       surefoot journal machines.jsonl  show what was decided and why
       surefoot check machines.jsonl    check that every action was certified
+
+    Exit codes: 0 success; 1 an error while running; 2 a mistake in the command or in the
+    specification; 3 partial success (some cells failed, or the report could not be made); 130
+    interrupted.
     """
 
 
-app.callback(help=_help(surefoot), epilog=_EXIT_CODES)(surefoot)
+app.callback(help=_help(surefoot))(surefoot)
 
 # In the order in which somebody needs them: experiments first, live runs after them.
 for _command in (

@@ -79,10 +79,7 @@ def calibrate(
     columns = {"actions": actions, "slopes": slopes, "context": context}
     if log is not None:
         if problem is not None or settings:
-            raise UsageError(
-                f"--log needs no problem, got {problem or settings!r}: columns have commas between "
-                "them and no spaces"
-            )
+            raise UsageError(f"--log needs no problem, got {problem or settings!r} (a space?)")
         _calibrate_log(log, g, columns, numbers, json)
         return
     if any((g, *columns.values())):

@@ -38,7 +38,9 @@ def list_(
     constraint and on the regret), the work per update, where it comes from, and whether its rule is
     that of the source. For each problem: a description; `surefoot calibrate` shows which theorems
     apply to it. For each work of the paper's bibliography: what runs here. Give the name of one to
-    see its tunings and parameters, or its arguments.
+    see its tunings and parameters, or its arguments; also that of a filter or a wrapper, which
+    `surefoot serve` takes and a specification does not: SafetyFilter, RegionFilter, Certified,
+    Averaged, Delayed, Measuring, Probing, EvenRows, Stretched.
 
     Examples:
       surefoot list
@@ -47,16 +49,15 @@ def list_(
       surefoot list random_polytope --json
     """
     from surefoot import algorithms
+    from surefoot.controller.configuring import rules_by_name
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, YOUR_OWN, unknown
 
     load_plugins(plugin)
-    rules = {**ALGORITHMS_BY_NAME, **{name: vars(algorithms)[name] for name in _ASK_FOR_MORE}}
-    if what in rules:
-        one = _algorithm(rules[what])
-        show(json, {"algorithm": one}, _details(one))
-    elif what in PROBLEMS:
-        one = _problem(what)
-        show(json, {"problem": one}, _details(one))
+    more = {name: vars(algorithms)[name] for name in _ASK_FOR_MORE}
+    rules = {**ALGORITHMS_BY_NAME, **more, **rules_by_name()}
+    if what in rules or what in PROBLEMS:
+        one = _algorithm(rules[what]) if what in rules else _problem(what)
+        show(json, {"algorithm" if what in rules else "problem": one}, _details(one))
     elif what is None or what in _KINDS:
         found = {kind: make() for kind, make in _KINDS.items() if what in (None, kind)}
         show(json, found, _tables(found))

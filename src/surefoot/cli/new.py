@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from surefoot.cli._exit import UsageError
-from surefoot.cli._output import Json, argument, show
+from surefoot.cli._output import argument, say
 
 
 class Like(StrEnum):
@@ -27,7 +27,6 @@ def new(
     like: Annotated[
         Like, typer.Option(help="A short one with comments, or a large complete one.")
     ] = Like.starter,
-    json: Json = False,
 ) -> None:
     """Write a commented specification to start from.
 
@@ -50,8 +49,7 @@ def new(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     following = shlex.join(["surefoot", "run", str(path)])
-    lines = f"wrote {path}; edit it, then run:", f"  {following}"
-    show(json, {"path": path, "name": name, "next": following}, lines)
+    say(f"wrote {path}; edit it, then run:", f"  {following}")
 
 
 def _text(like: Like, name: str) -> str:

@@ -38,10 +38,8 @@ Plugins: TypeAlias = Annotated[
 ]
 Workers: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        help="Number of worker processes (default: one per processor; 0: this process only).",
+    option(
+        "N", "Number of worker processes (default: one per processor; 0: this process only).", min=0
     ),
 ]
 Force: TypeAlias = Annotated[
@@ -49,18 +47,13 @@ Force: TypeAlias = Annotated[
 ]
 
 
-def load_plugins(modules: Sequence[str] | None) -> list[str]:
-    """Import the modules, whose problems and algorithms are known from then on.
-
-    Returns:
-        The words of a command that does it again.
-    """
+def load_plugins(modules: Sequence[str] | None) -> None:
+    """Import the modules, whose problems and algorithms are known from then on."""
     if modules:
         from surefoot.experiments.build import load_plugin
 
         for module in modules:
             load_plugin(module)
-    return [word for module in modules or () for word in ("--plugin", module)]
 
 
 def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int) -> Problem:

@@ -273,8 +273,7 @@ def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
         raise InvalidValueError(
             f"{name} must have the fields of {kind.__name__}, got {strangers[0]!r}{meant}"
         )
-    needed = (n for n, p in parameters_of(kind).items() if p.default is ...)
-    if missing := [n for n in needed if n not in parts]:
+    if missing := [n for n, p in parameters_of(kind).items() if p.is_required and n not in parts]:
         raise InvalidValueError(
             f"{name} must have {' and '.join(missing)}, which {kind.__name__} needs"
         )

@@ -159,8 +159,7 @@ def unknown(what: str, word: str, words: Iterable[str], hint: str = "") -> str:
         words: those that are.
         hint: what else may help.
     """
-    shown = repr(word) if len(word) <= 60 else f"{word[:57]!r}..."
-    return f"unknown {what} {shown}{suggest(word, words)}" + (f" ({hint})" if hint else "")
+    return f"unknown {what} {word!r:.60}{suggest(word, words)}" + (f" ({hint})" if hint else "")
 
 
 # --- problems -------------------------------------------------------------------------------------
@@ -487,23 +486,17 @@ def load_plugin(module: str, folder: str | Path = ".") -> Plugin:
     """Import a module and make its problems and algorithms known by their names.
 
     Args:
-        module: its dotted name, the path of its file, or an import string such as
-            ``"mine:Momentum"``.
+        module: its dotted name, or the path of its file.
         folder: where its file is looked for beside what is installed.
 
     Raises:
         PluginError: it cannot be found or imported, or has nothing to name.
     """
-    module, _, wanted = module.partition(":") if ":" in Path(module).name else (module, "", "")
     if (path := Path(module)).suffix == ".py":
         folder, module = path.parent, path.stem
     if module not in _LOADED:
         _LOADED[module] = _load(module, Path(folder).resolve())
-    plugin = _LOADED[module]
-    if wanted and wanted not in (*plugin.problems, *plugin.algorithms):
-        have = ", ".join((*plugin.problems, *plugin.algorithms))
-        raise PluginError(f"plugin '{module}' has no {wanted!r}: it has {have}")
-    return plugin
+    return _LOADED[module]
 
 
 def _load(name: str, folder: Path) -> Plugin:
@@ -553,11 +546,10 @@ def _import(name: str, folder: Path) -> ModuleType:
         sys.path.append(str(folder))
     try:
         module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and name.split(".")[0] == error.name.split(".")[0]:
-            raise PluginError(f"there is no module '{name}' in '{folder}' or installed") from error
-        raise PluginError(f"plugin '{name}' cannot be imported: {error}") from error
     except Exception as error:
+        missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+        if name.split(".")[0] == missing.split(".")[0]:
+            raise PluginError(f"there is no module '{name}' in '{folder}' or installed") from error
         told = f"{type(error).__name__}: {error}"
         raise PluginError(f"plugin '{name}' cannot be imported: {told}") from error
     if module.__file__ is None:

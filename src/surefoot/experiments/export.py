@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import errno
 import json
 import os
 import secrets
@@ -47,7 +46,7 @@ def write_whole(path: PathLike) -> Iterator[Path]:
     """
     path = Path(os.fspath(path))
     if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise InvalidValueError(f"path must be that of a file, got the folder '{path}'")
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

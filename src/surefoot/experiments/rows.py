@@ -82,9 +82,8 @@ class Row:
     @property
     def outside(self) -> float | None:
         """The number of rounds of a trial with the action outside, averaged over the trials."""
-        return (
-            float(self.arrays["count"].mean()) if self.played and "count" in self.arrays else None
-        )
+        counts = self.arrays.get("count") if self.played else None
+        return None if counts is None else float(counts.mean())
 
     @property
     def cells(self) -> tuple[str, ...]:
