@@ -127,6 +127,16 @@ def test_a_journal_of_another_player_is_refused_unless_it_was_resumed_with(desk)
         (("", ""), "serve d.toml", "no such file"),
         (("start = ", "# "), "serve c.toml", "'c.toml' must have start"),
         (("R = 1.5", 'R = "one"'), "serve c.toml", "R must be"),
+        (
+            ("[0.2, 0.2]", "[[0.2, 0.2]]"),
+            "serve c.toml",
+            "start must be one action (--fleet serves",
+        ),
+        (
+            ("x", "x"),
+            "serve --fleet c.toml",
+            "start must be a list of first actions: [[0.0], [0.0]], ",
+        ),
         (("0.2, 0.2", '"a", "b"'), "serve c.toml", "start must be"),
         (('"LeaderFollower"', '"OGD"\ntuning = "never"'), "serve c.toml", "player.tuning must be"),
     ],

@@ -120,8 +120,9 @@ def read_player(path: Path, *, fleet: bool = False) -> Described:
         return Described(run.player, run.start)
     given = _table(path)
     start, journal = given["start"], given.get("journal")
-    if fleet and not (isinstance(start, list) and start and isinstance(start[0], list)):
-        raise UsageError("start must be a list of first actions for a fleet: [[0.0], [0.0]]")
+    if fleet != (isinstance(start, list) and bool(start) and isinstance(start[0], list)):
+        one, many = "one action (--fleet serves many)", "a list of first actions: [[0.0], [0.0]]"
+        raise UsageError(f"start must be {many if fleet else one}, got {start!r:.60}")
     options = {name: given.get(name) for name in ("constants", "domain", "horizon")}
     player = player_from(given["player"], start=start[0] if fleet else start, **options)
     policies = {name: given[name] for name in _POLICIES if name in given}

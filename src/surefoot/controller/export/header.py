@@ -156,8 +156,8 @@ def _read(player: Any, dimension: int) -> Rule:
             "player must be one that the kernel has, to be exported: a LeaderFollower, "
             "CertifiedPFS, SafetyFilter, or RegionFilter on a hull, in a ball or box; a "
             "CertifiedOGD, CertifiedDualAveraging or RegionFilter on rows of curvatures in a ball, "
-            "a box or without a known set, or on one curvature with exact slopes and no box; "
-            f"got {checks.repr_line(algorithm)}"
+            "a box or without a known set, or on one curvature with exact slopes and no box; all "
+            f"without ramp and context; got {checks.repr_line(algorithm)}"
         )
     return rule
 
