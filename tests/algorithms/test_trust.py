@@ -39,6 +39,21 @@ def test_two_rounds_by_hand():
     assert two.weights.tolist() == pytest.approx([share, 1 - share])
 
 
+def test_a_late_round_by_hand():
+    # Rates follow from the squares, which are each leader's own, and so do its first weight's.
+    prior, rates = np.array([0.25, 0.75]), np.array([0.25, 0.2])
+    trust = Trust(np.array([0.5, 0.5]), np.array([0.3, -0.2]), np.array([99.75, 63.75]), rates, 2.0)
+    late = reweigh(trust, np.array([1.0, 0.0]), prior)
+    assert late.largest == 2.0
+    assert late.squares.tolist() == [100.0, 64.0]  # r = (-1/2, 1/2)
+    slow = math.sqrt((1 + math.log(4)) / 104), math.sqrt((1 + math.log(4 / 3)) / 68)
+    assert late.rates.tolist() == pytest.approx(slow)
+    logs = (0.3 + math.log(0.875)) * slow[0] / 0.25, (-0.2 + math.log(1.1)) * slow[1] / 0.2
+    assert late.logs.tolist() == pytest.approx(logs)
+    odds = slow[0] * math.exp(logs[0]) / (3 * slow[1] * math.exp(logs[1]))
+    assert late.weights.tolist() == pytest.approx([odds / (1 + odds), 1 / (1 + odds)])
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_weights_are_weights_and_do_not_depend_on_the_scale_of_costs(seed):

@@ -108,6 +108,46 @@ def test_a_constraint_that_is_not_convex_stays_feasible():
         x = region.nearest(x + rng.normal(size=2))
 
 
+WRONG = Errors(value=0.05, slope=0.1, drift=0.01)
+
+
+def test_every_term_of_the_bound_by_hand_away_from_0():
+    x, s = np.array([1.0, -0.5]), np.array([0.6, 0.8])
+    _, region = seen(0.5, -4.0, s, x, 3.0, errors=WRONG)
+    p = x + np.array([0.0, 2.0])
+    proof = region.certificate(p)
+    assert (proof.value, proof.slope, proof.length) == pytest.approx((-3.94, 1.6, 2.0))
+    assert proof.bound == pytest.approx(-3.94 + 1.6 + 0.1 * 2 + 0.25 * 4)
+    turns = np.linspace(0, 6.28, 50)
+    for u in np.stack([np.cos(turns), np.sin(turns)], axis=1):
+        assert region.holds(x + region.radius * (1 - 1e-9) * u)
+    assert not region.holds(x + region.radius * (1 + 1e-9) * s)
+    # Theorem C: the least g with its errors, and 2M times the error of the slope.
+    cost = 0.5 * 0.3**2 - 0.3 * (-4.05 - 2 * 3.0 * 0.1 + 1.6)
+    assert region.price(p, 0.3) == pytest.approx(cost)
+
+
+def test_how_much_g_can_rise_over_a_length_by_hand():
+    known = Curvature(beta=0.5, reach=3.0, errors=WRONG)
+    s = np.array([0.6, 0.8])
+    assert known.rise(s, 2.0) == pytest.approx((1.1 + 0.5 * (2 * 3.0 + 2.0)) * 2.0)
+    assert known.rise(s, 2.0, ahead=True) == pytest.approx((1.1 + 0.5 * (4 * 3.0 + 2.0)) * 2.0)
+
+
+@pytest.mark.parametrize(("slope", "edge", "sign"), [(1.0, -1.67, 1), (2.0, -2.33, -1)])
+def test_a_reading_is_impossible_beyond_all_errors_and_not_before(slope, edge, sign):
+    # Three rounds after the first reading g is at most -4.92 + 2 + 0.2 + 1 in 2, less 0.05 of
+    # error; and the slope of the second says that the first was at least g - 0.08 - 4 + 0.2 - 1.
+    known, x = Curvature(beta=0.5, reach=9.0, errors=WRONG), np.array([1.0, -0.5])
+    memory, _ = see(known, known.init(x), x, -5.0, np.array([1.0, 0.0]))
+    memory = known.age(known.age(memory))
+    y, s = x + np.array([2.0, 0.0]), np.array([slope, 0.0])
+    assert suspects(known, memory, y, edge - sign * 1e-6, s) == ()
+    assert len(suspects(known, memory, y, edge + sign * 1e-6, s)) == 1
+    far = x + np.array([5.0, 0.0])  # outside, and on the way there, the curvature may be any
+    assert suspects(known, memory, far, 20.0, s) == ()
+
+
 def test_a_curvature_below_what_is_observed_is_named_with_its_round():
     known, x = Curvature(beta=0.5, reach=1.0), np.array([0.1, 0.0])
     first = float(x @ x - 0.5), 2 * x

@@ -53,6 +53,21 @@ def test_an_error_must_be_finite_and_at_least_0(name):
         regions.LipschitzHull(G_g=1.0, reach=1.0, errors=0.1)
 
 
+def test_several_rows_have_the_largest_of_each_error():
+    told = {"G_g": 1.0, "reach": 1.0}
+    rows = (
+        regions.LipschitzHull(errors=Errors(value=0.1, drift=0.02), **told),
+        regions.LipschitzHull(errors=Errors(value=0.3, evaluation=1e-9), **told),
+    )
+    known = regions.Together(rows=rows)
+    assert known.errors == Errors(value=0.3, drift=0.02, evaluation=1e-9)
+
+
+def test_each_error_by_itself_makes_readings_inexact_but_that_of_an_evaluation():
+    names = ("value", "slope", "drift", "evaluation")
+    assert [Errors(**{name: 0.1}).is_exact for name in names] == [False, False, False, True]
+
+
 def test_only_where_slopes_certify_nothing_may_their_error_be_infinite():
     errors = Errors(slope=math.inf)
     assert regions.LipschitzHull(G_g=1.0, reach=1.0, errors=errors).errors.is_exact

@@ -84,6 +84,77 @@ def test_a_ball_inside_the_other_adds_nothing():
     assert share_of(np.array([5.0, 0.0]), a, 1.0, b, 0.5) == 0.0
 
 
+def test_a_ball_that_holds_the_other_is_the_hull():
+    a, b = np.zeros(2), np.array([0.3, 0.0])
+    assert share_of(np.array([5.0, 0.0]), a, 0.5, b, 1.0) == 1.0
+
+
+def test_a_ball_away_from_0_by_hand():
+    known, x = LipschitzHull(G_g=2.0, reach=4.0), np.array([1.0, -0.5])
+    _, region = see(known, known.init(x), x, -0.8, None)
+    way = np.array([0.6, 0.8])
+    assert region.nearest(x + 5 * way) == pytest.approx(x + 0.4 * way, abs=1e-12)
+    assert region.contains(x + 0.399 * way)
+    assert not region.contains(x + 0.401 * way)
+    assert not region.contains(-x)
+    assert not region.contains(np.zeros(2))
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_of_several_hulls_the_nearest_is_taken(seed):
+    rng = np.random.default_rng(seed)
+    known = LipschitzHull(G_g=1.0, reach=10.0)
+    memory = known.init(np.zeros(2))
+    for g in (-1.0, -0.4, -0.1, -0.02):  # a ladder of depths
+        memory, region = see(known, memory, rng.normal(size=2), g, None)
+    w, shares = 3 * rng.normal(size=2), np.linspace(0, 1, 1001)[:, None]
+    gaps = []
+    for a, r_a in zip(region.centres, region.radii, strict=True):
+        balls = a + shares * (region.x - a), r_a + shares[:, 0] * (region.radius - r_a)
+        gaps.append((np.linalg.norm(w - balls[0], axis=1) - balls[1]).min())
+    assert len(gaps) > 2
+    assert norm(w - region.nearest(w)) <= max(min(gaps), 0.0) + 1e-5
+
+
+def test_a_first_reading_that_is_late_has_aged():
+    known, x = LipschitzHull(G_g=2.0, reach=1.0, errors=Errors(drift=0.01)), np.zeros(2)
+    memory = known.observe(known.init(x), Reading(x, -0.5, None, known.errors, 2))
+    assert known.region(memory, known.errors).radius == pytest.approx((0.5 - 3 * 0.01) / 2)
+
+
+def test_an_anchor_is_visited_once_drift_may_have_used_half_of_its_slack():
+    known = LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(drift=0.1))
+    memory = known.init(np.zeros(2))
+    for x, g in (([0.0, 0.0], -1.0), ([0.6, 0.0], -0.3)):
+        memory, _ = see(known, memory, np.array(x), g, None)
+    due = []
+    for _ in range(3):
+        region = known.region(memory, known.errors)
+        due.append((region.visit_due, bool(region.nearest(np.array([0.3, 0.0]))[0] == 0.0)))
+        memory = known.age(memory)
+    # -1 + 0.1 k is at least -1/2 in round 6: the region of the second reading is for round 3.
+    assert due == [(False, False), (False, False), (True, False)]
+    region = known.region(memory, known.errors)
+    assert region.nearest(np.array([0.3, 0.0])).tolist() == [0.0, 0.0]
+    assert not region.visit_due
+    assert region.whole.contains(np.array([0.3, 0.0]))
+
+
+@pytest.mark.parametrize("age", [0, 1])
+def test_a_slope_is_impossible_beyond_all_errors_and_not_before(age):
+    errors = Errors(value=0.05, slope=0.1, drift=0.01)
+    known = LipschitzHull(G_g=1.0, reach=9.0, errors=errors)
+    a, x, s = np.array([1.0, 0.0]), np.array([1.0, 2.0]), np.array([0.0, -0.5])
+    memory, _ = see(known, known.init(a), a, -1.0, None)
+    # g at a was at least g - 0.05 + 1 - 0.1 * 2, and at most -1 + 0.05, a round later 0.01 more.
+    edge = -0.95 + 0.01 * (1 - age) + 0.05 - 1.0 + 0.2
+    for by, count in ((-1e-6, 0), (1e-6, 1)):
+        found = known.contradictions(memory, Reading(x, edge + by, s, errors, age))
+        assert len(found) == count
+        assert all("the subgradient says that g in round 1" in sentence for sentence in found)
+
+
 def test_no_share_leaves_a_negative_radius():
     a, b = np.zeros(2), np.array([2.0, 0.0])
     share = share_of(np.array([9.0, 0.0]), a, 1.0, b, -0.5)
