@@ -9,16 +9,24 @@ outside by so much.
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
 from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.controller.way_back import risen
+from surefoot.core.types import Context
 from surefoot.regions import (
+    Additive,
+    CertifiedLength,
+    ContextCurvature,
     Curvature,
     CurvatureRows,
     Errors,
     LipschitzHull,
+    Reading,
     Together,
+    ToldDrift,
 )
 
 ROUNDS = 400
@@ -129,3 +137,41 @@ def test_the_slack_of_an_anchor_that_is_visited_all_the_time_stays_below_the_tru
     left = Fraction(seen.slack) - (loop.t - int(seen.since)) * Fraction(V)
     assert seen.since > ROUNDS - 2  # measured anew by staying there, without a reading of use
     assert left <= -loop.g(), float(left + loop.g())
+
+
+@pytest.mark.parametrize("scale", [1e-9, 8.0])
+def test_what_moves_with_a_context_is_rounded_outwards_every_time(scale):
+    # Small changes of a large sum round the sum, and large ones of a small sum the change.
+    known, x = ContextCurvature(beta=1.0, reach=2.0, context=Additive()), np.zeros(1)
+    rng = np.random.default_rng(1)
+    memory = known.announce(known.init(x), Context(np.zeros(1)))
+    memory = known.observe(memory, Reading(x, -0.5, np.ones(1), known.errors))
+    for q in scale * rng.random(150):
+        memory = known.age(known.announce(memory, Context(np.array([q]))))
+        g, part = Fraction(-0.5) + Fraction(float(q)), memory.part
+        for upper in (part.last.value, part.anchor.value):
+            assert 0 <= Fraction(upper) - g <= 1e-12
+        assert 0 <= g - Fraction(part.low) <= 1e-12
+
+
+def test_sums_of_drift_are_rounded_up_every_time():
+    rng, kind, place = np.random.default_rng(2), ToldDrift(), None
+    total, bound, aged = Fraction(0), -0.5, Fraction(-0.5)
+    for v in rng.random(60):
+        place, total = kind.read(float(v), place), total + Fraction(float(v))
+        bound, aged = risen(bound, 1e-3 * float(v)), aged + Fraction(1e-3 * float(v))
+        assert 0 <= Fraction(float(place[0])) - total <= 1e-12
+        assert 0 <= Fraction(bound) - aged <= 1e-12
+
+
+def test_the_slack_of_an_anchor_is_rounded_down_as_it_ages():
+    rng, x = np.random.default_rng(3), np.zeros(1)
+    for v in 1e-3 * rng.random(20):
+        errors = Errors(drift=float(v))
+        known = CertifiedLength(G_g=1.0, domain=BALL, rho=0.1, errors=errors)
+        memory = known.observe(known.init(x), Reading(x, -0.5, np.ones(1), errors))
+        for k in range(1, 20):
+            left = Fraction(memory.slack) - k * Fraction(float(v))
+            slack = Fraction(known.region(memory, errors).slack)
+            assert 0 <= left - slack <= 1e-12
+            memory = known.age(memory)

@@ -42,6 +42,12 @@ def see(known: Any, memory: Any, x: Array, g: float, *place: float) -> Any:
     return known.observe(memory, Reading(x, g, None, known.errors))
 
 
+def test_what_a_journal_says_of_a_context_is_what_is_known():
+    said = ["Additive", "both_sides", "one_sided", "joint"]
+    assert [kind.facts["kind"] for kind in KINDS] == said
+    assert [kind.facts["G_c"] for kind in KINDS] == [None, 0.5, 0.5, 0.5]
+
+
 def two_rounds(kind: Any) -> Any:
     known = ContextHull(G_g=1.0, reach=4.0, context=kind)
     memory = see(known, known.init(np.array([0.5])), np.array([0.5]), -0.3, 10.0)

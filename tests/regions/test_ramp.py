@@ -119,6 +119,27 @@ def test_one_step_by_hand():
     np.testing.assert_allclose(state.x, [0.5 * 0.16 / 0.179], rtol=1e-9)
 
 
+def test_ramps_of_their_own_reach_down_as_far_as_up():
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0), ramp=(0.1, 0.2))
+    for sign in (-1.0, 1.0):
+        seen = Feedback(None, -1.0, np.ones(2), proposal=sign * np.full(2, 9.0))
+        found = player.update(player.init(np.zeros(2)), seen).x
+        assert found == pytest.approx(sign * np.array([0.1, 0.2]))
+
+
+@pytest.mark.parametrize(("slack", "ramps"), [(0.5, 6.0), (0.75, 8.5)])
+def test_how_far_an_anchor_for_ever_lets_an_action_go(slack, ramps):
+    # d = r (1 + alpha/v) of Theorem R, however deep g is there.
+    errors = Errors(drift=0.1)
+    known = LipschitzHull(G_g=1.0, reach=9.0, start_bound=-slack, errors=errors)
+    player = RegionFilter(knowledge=known, ramp=0.05)
+    state = player.init(np.array([1.0, 0.0]))
+    for _ in range(15):
+        seen = Feedback(None, -5.0, np.zeros(2), proposal=np.array([9.0, 0.0]))
+        state = player.update(state, seen)
+    assert state.x == pytest.approx([1.0 + 0.05 * ramps, 0.0], abs=1e-9)
+
+
 def test_the_way_back_is_taken_where_the_ramp_reaches_nothing_else():
     # The anchor is on the far side, at -2: of the way from it, 0.4008 is the last point. The ramp
     # reaches 0.45, 0.1 of the way to the start: 0.9 * 0.019 - 0.1 * 0.18 = -0.0009.

@@ -47,6 +47,14 @@ def test_no_step_is_longer_than_the_bound_holds():
 
 
 @pytest.mark.slow
+def test_no_certified_ball_is_larger_than_the_bound_holds():
+    known, x, s = RelativeCurvature(L_0=0.0, L_1=4.0, reach=9.0), np.zeros(2), np.array([0.1, 0.0])
+    memory = known.observe(known.init(x), Reading(x, -50.0, s, known.errors))
+    region = known.region(memory, known.errors)
+    assert region.radius == region.longest == pytest.approx(0.25)
+    assert region.radius < 0.25
+
+
 def test_the_point_is_the_nearest_where_the_bound_ends_too():
     rng, at_edge = np.random.default_rng(5), 0
     for _ in range(300):
