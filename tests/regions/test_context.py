@@ -48,6 +48,23 @@ def test_what_a_journal_says_of_a_context_is_what_is_known():
     assert [kind.facts["G_c"] for kind in KINDS] == [None, 0.5, 0.5, 0.5]
 
 
+@pytest.mark.parametrize("kind", [*KINDS, ToldDrift()])
+def test_a_rise_is_never_below_the_exact_one(kind):
+    rng = np.random.default_rng(6)
+    d = 1 if isinstance(kind, Additive | ToldDrift) else 3
+    for before, after in rng.normal(size=(80, 2, d)) * 10.0 ** rng.uniform(-3, 1, (80, 2, 1)):
+        way = [
+            Fraction(b) - Fraction(a) for a, b in zip(before.tolist(), after.tolist(), strict=True)
+        ]
+        rise = Fraction(float(kind.rise(before, after)))
+        if d == 1:
+            assert 0 <= rise - way[0] <= 1e-14
+            continue
+        up = [max(part, 0) if kind.one_sided else part for part in way]
+        square = sum(part**2 for part in up) / 4  # G_c is 1/2
+        assert 0 <= rise**2 - square <= square / 10**12
+
+
 def two_rounds(kind: Any) -> Any:
     known = ContextHull(G_g=1.0, reach=4.0, context=kind)
     memory = see(known, known.init(np.array([0.5])), np.array([0.5]), -0.3, 10.0)

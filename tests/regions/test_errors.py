@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Feedback, regions
+from surefoot.core.types import Context
 from surefoot.regions import Errors, Reading
 from surefoot.sets import Box
 
@@ -66,6 +67,21 @@ def test_several_rows_have_the_largest_of_each_error():
 def test_each_error_by_itself_makes_readings_inexact_but_that_of_an_evaluation():
     names = ("value", "slope", "drift", "evaluation")
     assert [Errors(**{name: 0.1}).is_exact for name in names] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("kind", [regions.LipschitzHull, regions.ContextHull])
+def test_what_was_certified_stands_for_a_reading_that_is_too_high(kind):
+    # -1 and its error, a rise of G_g = 2 over 1/4; and the error of an evaluation once more.
+    told = {"context": regions.Additive()} if kind is regions.ContextHull else {}
+    errors = Errors(value=0.1, evaluation=0.01)
+    known = kind(G_g=2.0, reach=4.0, errors=errors, **told)
+    memory = known.init(np.zeros(2))
+    for x, g in (([0.0, 0.0], -1.0), ([0.0, 0.25], -0.2)):
+        if told:
+            memory = known.announce(memory, Context(np.zeros(1)))
+        memory = known.observe(memory, Reading(np.array(x), g, None, errors))
+    kept = memory.seen.value[-1] if told else memory.last.value
+    assert kept == pytest.approx(-0.9 + 0.5 + 0.01)
 
 
 def test_only_where_slopes_certify_nothing_may_their_error_be_infinite():
