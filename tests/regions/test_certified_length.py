@@ -71,18 +71,19 @@ def test_an_evaluation_error_below_the_rounding_of_a_linear_g_changes_nothing():
 def play(player, drift, rng, *, missing=0.0, late=0, rounds=120, d=2):
     """Play against a polytope whose walls come nearer, and go away again.
 
-    Returns all values of g, and how many rounds contradicted something.
+    Returns all values of g, and how many rounds contradicted something, or their certificate.
     """
     A = rng.normal(size=(3 * d, d))
     A /= np.linalg.norm(A, axis=1, keepdims=True)
     A = np.vstack([A, np.eye(d), -np.eye(d)])
     b = np.append(rng.uniform(0.2, 0.8, 3 * d), np.full(2 * d, 0.9))
-    shift, sign, seen, found, wrong = 0.0, 1.0, [], [], 0
+    shift, sign, seen, found, wrong, bound = 0.0, 1.0, [], [], 0, 0.0
     state = player.init(np.zeros(d))
     for t in range(rounds):
         rows = A @ state.x - b + shift
         i = int(rows.argmax())
         found.append(float(rows[i]))
+        wrong += rows[i] > bound
         seen.append((state.x, float(rows[i]), A[i]))
         pull = -A[rng.integers(len(A))] if t % 2 else -A[i]
         told = {"proposal": state.x - pull} if player.needs.proposals else {"cost_gradient": pull}
@@ -97,14 +98,15 @@ def play(player, drift, rng, *, missing=0.0, late=0, rounds=120, d=2):
         except EmptyRegionError:  # said in time
             break
         wrong += bool(info.contradictions)
+        bound = info.certificate.bound if info.certificate else 0.0
     return found, wrong
 
 
 @pytest.mark.parametrize("late", [0, 2, 5])
 @pytest.mark.parametrize("missing", [0.0, 0.5])
-def test_old_readings_and_rounds_without_one_lead_nowhere_outside(missing, late):
-    rounds = 0
-    for seed in range(6):
+def test_old_readings_and_rounds_without_one_lead_nowhere_outside(missing, late, each_engine):
+    rounds, seeds = 0, 6 if each_engine == "kernel" else 2
+    for seed in range(seeds):
         rng, drift = np.random.default_rng(seed), (1e-3, 3e-3)[seed % 2]
         parts = {"G_g": 1.0, "domain": Ball(1.3), "rho": 0.01, "drift": drift}
         for player in (CertifiedPFS(decreasing=False, **parts), SafetyFilter(**parts)):
@@ -112,7 +114,7 @@ def test_old_readings_and_rounds_without_one_lead_nowhere_outside(missing, late)
             assert max(found) <= 0
             assert wrong == 0
             rounds += len(found)
-    assert rounds > 600
+    assert rounds > 100 * seeds
 
 
 def test_told_a_quarter_of_the_drift_the_same_attack_leads_outside():
@@ -124,7 +126,7 @@ def test_told_a_quarter_of_the_drift_the_same_attack_leads_outside():
     assert outside > 0
 
 
-def test_an_action_that_drift_may_have_put_outside_is_not_certified():
+def test_an_action_that_drift_may_have_put_outside_is_not_certified(each_engine):
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.05, drift=0.04)
     told = Feedback(None, -0.5, np.array([1.0, 0.0]), proposal=np.array([9.0, 0.0]))
     state, _ = safe.step(safe.init(np.zeros(2)), told)
@@ -138,7 +140,7 @@ def test_an_action_that_drift_may_have_put_outside_is_not_certified():
     assert further.x[0] <= after.x[0]
 
 
-def test_an_anchor_that_drift_has_used_up_is_no_wrong_start():
+def test_an_anchor_that_drift_has_used_up_is_no_wrong_start(each_engine):
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.05, drift=0.2)
     state = safe.init(np.zeros(2))
     s = np.array([1.0, 0.0])
