@@ -505,7 +505,7 @@ def test_an_existing_file_is_never_overwritten(path):
     written(path)
     refused(
         path,
-        "exists already and is not overwritten: continue it with Controller.open$",
+        "exists already and is not overwritten: open it to continue it$",
         lambda p: Controller(PLAYERS["PFS"], START, journal=p),
     )
 

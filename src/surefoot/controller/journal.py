@@ -554,8 +554,7 @@ def _give_name(draft: Path, path: Path) -> None:
         return
     if os.path.lexists(path):  # which a rename would replace
         raise StoreError(
-            f"journal '{path}' exists already and is not overwritten: continue it with "
-            "Controller.open"
+            f"journal '{path}' exists already and is not overwritten: open it to continue it"
         )
     draft.rename(path)
 

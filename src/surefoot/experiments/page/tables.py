@@ -273,16 +273,14 @@ def constants_table(problem: str, rows: Sequence[Row], place: int) -> Table:
     """
     columns = [Column(title) for title in ("Algorithm", "Name", "Is a", "Origin", "Value")]
     own = sorted((r for r in rows if r.problem == problem), key=lambda r: (r.number, r.horizon))
-    known = [row.facts.constants for row in own if row.facts != Facts()]
-    first = known[0] if known else {}
-    shared = {n: v for n, v in first.items() if all(c.get(n) == v for c in known)}
+    shared = _shared_constants(row.facts for row in own)
     found = {("all", "constant", n, one.origin): {0: one.value} for n, one in shared.items()}
     longest = {row.algorithm: row.horizon for row in own}
     for row in own:
         for kind, name, one in _list_numbers(row.facts):
-            if kind == "premise" and row.horizon < longest[row.algorithm]:
-                continue
-            if kind != "constant" or name not in shared:
+            is_shared = kind == "constant" and name in shared
+            is_told_later = kind == "premise" and row.horizon < longest[row.algorithm]
+            if not (is_shared or is_told_later):
                 values = found.setdefault((row.algorithm, kind, name, one.origin), {})
                 values[row.horizon] = one.value
     body = [
@@ -290,6 +288,13 @@ def constants_table(problem: str, rows: Sequence[Row], place: int) -> Table:
         for (algorithm, kind, name, origin), values in found.items()
     ]
     return Table.of(f"constants-{place}", f"Constants of {problem}", columns, body)
+
+
+def _shared_constants(facts: Iterable[Facts]) -> dict[str, Sourced]:
+    """Return the constants that are the same wherever there are any."""
+    known = [each.constants for each in facts if each != Facts()]
+    first = known[0] if known else {}
+    return {n: v for n, v in first.items() if all(c.get(n) == v for c in known)}
 
 
 def _at_horizons(values: Mapping[int, float | str | bool | None]) -> str:
