@@ -454,7 +454,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
     double bad = 0.0;
     switch (game->rule) {
     case SF_DPP: /* V, alpha; queues */
-        sf_add_up(y, s, m, own, d);
+        sf_add_up(y, s, NULL, own, m, d);
         for (int i = 0; i < d; i++) {
             y[i] = x[i] - (p[0] * grad[i] + y[i]) / (2.0 * p[1]);
         }
@@ -470,7 +470,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
         }
         return bad == 0.0;
     case SF_MAHDAVI: /* eta, delta, gamma; multipliers */
-        sf_add_up(y, s, m, own, d);
+        sf_add_up(y, s, NULL, own, m, d);
         sf_along(y, grad, 1.0, y, d);
         for (int j = 0; j < m; j++) {
             const double ascent = (g[j] + p[2]) - p[1] * p[0] * own[j];
@@ -487,12 +487,12 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
             mu[j] = sf_positive(mu[j] + p[0] * g[j]);
             bad += 0.0 * mu[j];
         }
-        sf_add_up(y, s, m, w, d);
+        sf_add_up(y, s, NULL, w, m, d);
         sf_along(y, grad, 1.0, y, d);
         if (!sf_descend(rule, z, p[0], y, d)) {
             return 0;
         }
-        sf_add_up(y, s, m, mu, d);
+        sf_add_up(y, s, NULL, mu, m, d);
         sf_copy(x, z, d);
         return sf_descend(rule, x, p[0], y, d) && bad == 0.0;
     }
@@ -503,7 +503,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
             w[j] = own[j] + p[0] * g[j];
         }
         own[m] += 1.0;
-        sf_add_up(y, s, m, w, d);
+        sf_add_up(y, s, NULL, w, m, d);
         for (int i = 0; i < d; i++) {
             x[i] = x[i] - (grad[i] + p[0] * y[i]) / (2.0 * p[1]);
         }
@@ -515,7 +515,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
         for (int j = 0; j < m; j++) {
             w[j] = sf_max(g[j], 0.0) / theta;
         }
-        sf_add_up(y, s, m, w, d);
+        sf_add_up(y, s, NULL, w, m, d);
         sf_along(y, grad, 1.0, y, d);
         return sf_descend(rule, x, p[0] / fade, y, d);
     }
@@ -527,7 +527,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
             }
             w[j] = 1.0 / -g[j];
         }
-        sf_add_up(y, s, m, w, d);
+        sf_add_up(y, s, NULL, w, m, d);
         sf_along(y, grad, p[0], y, d);
         const double size = sf_norm(y, d), over = size > 0.0 ? size : 1.0;
         for (int j = 0; j < m; j++) {
@@ -541,7 +541,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
         return sf_all_finite(x, d);
     }
     default: { /* SF_PRIMAL_DUAL: primal_step, dual_step, cap; multipliers */
-        sf_add_up(y, s, m, own, d);
+        sf_add_up(y, s, NULL, own, m, d);
         sf_along(y, grad, 1.0, y, d);
         for (int j = 0; j < m; j++) {
             own[j] = sf_max(own[j] + p[1] * g[j], 0.0);

@@ -175,10 +175,8 @@ static inline double sf_share_of_two_balls(const sf_hull *hull, const double *w,
 {
     const double *a = hull->anchor, *b = hull->x;
     const double less = hull->radius - hull->anchor_radius;
-    for (int i = 0; i < d; i++) {
-        off[i] = b[i] - a[i];
-        off[d + i] = w[i] - a[i];
-    }
+    sf_minus(off, b, a, d);
+    sf_minus(off + d, w, a, d);
     const double squared = sf_dot(off, off, d), apart = squared - less * less;
     if (apart <= 0.0) {
         return less > 0.0 ? 1.0 : 0.0; /* one ball holds the other */
@@ -208,11 +206,9 @@ static inline sf_near sf_nearest_of(const sf_hull *hulls, const double *w, int b
     near.centre = centre;
     near.offset = offset;
     near.share = sf_share_of_two_balls(hull, w, centre, d); /* both are free until now */
-    for (int i = 0; i < d; i++) {
-        const double way = near.share * (b[i] - a[i]);
-        centre[i] = a[i] + way;
-        offset[i] = w[i] - centre[i];
-    }
+    SF_EACH(d, const sf_entry point = SF_IN(a) + near.share * (SF_IN(b) - SF_IN(a));
+            SF_IN(centre) = point;
+            SF_IN(offset) = SF_IN(w) - point)
     near.far = sf_norm(offset, d);
     near.room = sf_max(hull->anchor_radius + near.share * (hull->radius - hull->anchor_radius), 0.0);
     return near;

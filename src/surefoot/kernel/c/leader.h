@@ -118,9 +118,7 @@ static inline int sf_limit(const sf_rule *rule, const sf_leader *leader, double 
     const double share = squared <= most * most ? 1.0 : most / sqrt(squared);
     int moved = share != 1.0;
     if (moved) {
-        for (int i = 0; i < d; i++) {
-            z[i] = share * z[i];
-        }
+        sf_scale(z, share, z, d);
     }
     for (int i = 0; i < d && !is_ball; i++) {
         const double point = leader->start[i] + z[i];
@@ -150,9 +148,14 @@ static inline void sf_trust_leaders(sf_leader *leader, const double *grad, doubl
     sf_reweigh(&leader->trust, losses);
 }
 
-static inline void sf_combine(double *out, const sf_leader *leader, const double *weights, int d)
+/* The sum of the normals of the cuts by weights. */
+static inline void sf_combine(double *out, const sf_leader *leader, const double *weights, int d,
+                              sf_work work)
 {
-    sf_add_up(out, leader->normals, leader->count, weights, d);
+    int *held = (int *)sf_take(&work, leader->count);
+    double *some = sf_take(&work, leader->count);
+    const int m = sf_hold(held, some, weights, leader->count);
+    sf_add_up(out, leader->normals, held, some, m, d);
 }
 
 static inline void sf_move_pulls(sf_leader *leader, int to, int from)
@@ -257,9 +260,7 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
     }
     const double inverse = 1.0 / steep;
     double *u = sf_take(&work, d);
-    for (int i = 0; i < d; i++) {
-        u[i] = inverse * s[i];
-    }
+    sf_scale(u, inverse, s, d);
     const double offset = sf_dot(u, X, d) - (g - noise) * inverse;
     const int seen = sf_find_normal(leader, u, d);
     if (seen >= 0) { /* it is not stored twice */
@@ -287,14 +288,12 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
 static inline void sf_ascend_together(const sf_leader *leader, double *z, double *mu,
                                       const double *offsets, double enough, int d, sf_work work)
 {
-    const int n = leader->count;
-    int *held = (int *)sf_take(&work, n), m = 0;
-    double *v = sf_take(&work, n), *way = sf_take(&work, n), *push = sf_take(&work, d);
-    double *weights = sf_take(&work, n), *moved = sf_take(&work, n);
-    sf_fill(weights, 0.0, n);
-    for (int k = 0; k < n; k++) {
-        held[m] = k;
-        m += mu[k] > 0.0;
+    int *held = (int *)sf_take(&work, leader->count);
+    double *own = sf_take(&work, leader->count), *push = sf_take(&work, d);
+    const int m = sf_hold(held, own, mu, leader->count);
+    double *v = sf_take(&work, m), *way = sf_take(&work, m), *moved = sf_take(&work, m);
+    if (m < 2) {
+        return;
     }
     sf_multiply_held(v, leader->normals, held, m, z, d);
     for (int j = 0; j < m; j++) {
@@ -302,11 +301,8 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
     }
     sf_copy(way, v, m);
     double squared = sf_dot(v, v, m);
-    for (int turn = 0; m > 1 && turn < SF_DIRECTIONS && turn < m; turn++) {
-        for (int j = 0; j < m; j++) {
-            weights[held[j]] = way[j];
-        }
-        sf_combine(push, leader, weights, d);
+    for (int turn = 0; turn < SF_DIRECTIONS && turn < m; turn++) {
+        sf_add_up(push, leader->normals, held, way, m, d);
         const double bend = sf_dot(push, push, d);
         if (!(bend > 1e-14 * sf_dot(way, way, m))) {
             break; /* the normals cancel: nothing to gain */
@@ -314,14 +310,17 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
         double share = squared / bend;
         int ends = -1;
         for (int j = 0; j < m; j++) { /* without a branch that nobody can foresee */
-            const double most = mu[held[j]] / -way[j];
+            const double most = own[j] / -way[j];
             const int is_less = way[j] < 0.0 && most <= share;
             share = is_less ? most : share;
             ends = is_less ? j : ends;
         }
         for (int j = 0; j < m; j++) {
             const double step = share * way[j];
-            mu[held[j]] = j == ends ? 0.0 : sf_max(mu[held[j]] + step, 0.0);
+            own[j] = sf_max(own[j] + step, 0.0);
+        }
+        if (ends >= 0) {
+            own[ends] = 0.0;
         }
         sf_along(z, z, -share, push, d);
         sf_multiply_held(moved, leader->normals, held, m, push, d);
@@ -332,6 +331,9 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
         }
         sf_along(way, v, after / squared, way, m);
         squared = after;
+    }
+    for (int j = 0; j < m; j++) {
+        mu[held[j]] = own[j];
     }
 }
 
@@ -346,12 +348,10 @@ typedef struct {
 
 /* Serve the newest cut first, exactly; -1 for none. */
 static inline void sf_begin_ascent(const sf_rule *rule, const sf_leader *leader, sf_ascent *ascent,
-                                   const double *offsets, int newest, sf_work work)
+                                   const double *offsets, int newest)
 {
     const int d = SF_DIM(rule);
-    double *push = sf_take(&work, d), *z = ascent->z;
-    sf_combine(push, leader, ascent->mu, d);
-    sf_minus(z, ascent->free, push, d);
+    double *z = ascent->z;
     ascent->limited = sf_limit(rule, leader, z, 2.0 * leader->numbers[SF_REACH]);
     ascent->known = 0;
     if (newest >= 0) {
@@ -380,7 +380,7 @@ static inline void sf_go_on(const sf_leader *leader, sf_ascent *ascent, const do
     if (ascent->known) {
         return;
     }
-    sf_combine(push, leader, step, d);
+    sf_combine(push, leader, step, d, work);
     const double bend = sf_dot(push, push, d);
     ascent->known = !(bend > 0.0);
     if (ascent->known) {
@@ -399,8 +399,8 @@ static inline void sf_go_on(const sf_leader *leader, sf_ascent *ascent, const do
 static inline void sf_find_products(const sf_leader *leader, const sf_ascent *ascents, int count,
                                     int d)
 {
-    const double *z[SF_LEADERS];
-    double *at[SF_LEADERS];
+    const double *z[SF_LEADERS] = {0};
+    double *at[SF_LEADERS] = {0};
     int some = 0;
     for (int j = 0; j < count; j++) {
         if (!ascents[j].known) {
@@ -419,7 +419,7 @@ static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, sf_as
     const int d = SF_DIM(rule);
     double *push = sf_take(&work, d);
     for (int j = 0; j < count; j++) {
-        sf_begin_ascent(rule, leader, &ascents[j], offsets, newest, work);
+        sf_begin_ascent(rule, leader, &ascents[j], offsets, newest);
     }
     for (int time = 0; time < 2; time++) {
         sf_find_products(leader, ascents, count, d);
@@ -432,7 +432,7 @@ static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, sf_as
     for (int j = 0; j < count; j++) {
         sf_ascent *ascent = &ascents[j];
         if (ascent->limited) {
-            sf_combine(push, leader, ascent->mu, d);
+            sf_combine(push, leader, ascent->mu, d, work);
             sf_minus(ascent->z, ascent->free, push, d);
         }
         const int moved = sf_limit(rule, leader, ascent->z, 2.0 * leader->numbers[SF_REACH]);
@@ -454,7 +454,7 @@ static inline void sf_push_from_cuts(double *w, const double *products, const sf
         some |= over[k] > 0.0;
     }
     if (some) {
-        sf_combine(back, leader, over, d);
+        sf_combine(back, leader, over, d, work);
         const double squared = sf_dot(back, back, d);
         if (squared > 0.0) {
             sf_along(w, w, -(sf_dot(over, over, leader->count) / squared), back, d);
@@ -546,12 +546,9 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     }
     sf_minus(way, Z, X, d);
     const double gap = sf_norm(way, d);
-    for (int k = 0; k < n; k++) {
-        pulls[k] = 0.0;
-        for (int j = 0; j < leader->leaders; j++) {
-            const double part = leader->trust.weights[j] * leader->pulls[j * leader->K + k];
-            pulls[k] += part;
-        }
+    sf_fill(pulls, 0.0, n);
+    for (int j = 0; j < leader->leaders; j++) {
+        sf_along(pulls, pulls, leader->trust.weights[j], leader->pulls + j * leader->K, n);
     }
     double h = sf_margin(leader, offsets, pulls, X, Z, at_X, at_Z, room, steep, d, work);
     h = sf_min(h, 0.97 * sf_max(deepest, 0.0));
@@ -565,7 +562,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
             return status;
         }
     }
-    sf_combine(far, leader, pulls, d);
+    sf_combine(far, leader, pulls, d, work);
     sf_along(far, Z, 1.0, far, d);
     const double there = sf_squared_distance(X, far, d), rest = sf_squared_distance(Z, far, d);
     const double clearly = SF_CLEARLY * there; /* cuts that are guesses do not tell a depth: */
@@ -578,10 +575,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
         for (int ends = 0; !ends; share = sf_min(2.0 * share, 1.0)) {
             ends = is_growing || share >= 1.0;
             sf_along(W, X, share, way, d);
-            for (int k = 0; k < n; k++) {
-                const double more = share * (at_Z[k] - at_X[k]);
-                at_W[k] = at_X[k] + more;
-            }
+            SF_EACH(n, SF_IN(at_W) = SF_IN(at_X) + share * (SF_IN(at_Z) - SF_IN(at_X)))
             sf_push_from_cuts(W, at_W, leader, offsets, steep * h, d, work);
             if (!errors.exact) {
                 status = sf_apply_reading(W, X, region->upper, s, steep * h, d, work);
@@ -631,10 +625,8 @@ static inline int sf_walk(const sf_region *region, sf_leader *leader, double *wi
         const double *row = leader->normals + (size_t)newest * d;
         mu[newest] += sf_max(sf_dot(row, first, d) - leader->offsets[newest], 0.0);
     }
-    for (int k = 0; k < leader->count; k++) {
-        mu[k] *= before / scale;
-    }
-    sf_combine(point, leader, mu, d);
+    sf_scale(mu, before / scale, mu, leader->count);
+    sf_combine(point, leader, mu, d, work);
     for (int i = 0; i < d; i++) {
         const double free = -eta * leader->gradients[i];
         first[i] = free - point[i];
@@ -671,18 +663,18 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
         double *free = sf_take(&work, d), *mu = pulls;
         const double multiple = sf_multiple(rule, j);
         if (multiple == 0.0) {
-            for (int i = 0; i < d; i++) {
-                free[i] = -eta * leader->gradients[i];
-            }
-            for (int k = 0; k < n; k++) {
-                pulls[k] = pulls[k] * (scale > 0 ? before / scale : 1.0);
-            }
+            const double less = scale > 0 ? before / scale : 1.0, *sum = leader->gradients;
+            sf_scale(free, -eta, sum, d);
+            sf_scale(pulls, less, pulls, n);
+            sf_combine(point, leader, pulls, d, work);
+            sf_minus(point, free, point, d);
         } else {
             sf_copy(free, point, d);
             if (grad) {
                 sf_along(free, point, -(multiple * eta), grad, d);
             }
             sf_limit(rule, leader, free, D);
+            sf_copy(point, free, d);
             mu = sf_take(&work, n);
             sf_fill(mu, 0.0, n);
         }
@@ -700,9 +692,8 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
             sum += mu[k];
         }
         const double fade = sf_max(1.0 - sum / D, 0.0);
-        for (int k = 0; mu != pulls && k < n; k++) {
-            const double kept = fade * pulls[k];
-            pulls[k] = kept + mu[k];
+        if (mu != pulls) {
+            sf_along(pulls, mu, fade, pulls, n);
         }
         sf_minus(over, at, leader->offsets, n);
         leader->outside[j] = sf_largest(over, n, 0.0);

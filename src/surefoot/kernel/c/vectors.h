@@ -37,14 +37,33 @@ static inline double *sf_take(sf_work *work, int n)
 #ifdef __GNUC__
 #define SF_LANE(lanes, k) ((lanes)[(k) / SF_WIDTH][(k) % SF_WIDTH])
 typedef double sf_lane __attribute__((vector_size(8 * SF_WIDTH), aligned(8), may_alias));
+typedef double sf_pair __attribute__((vector_size(16), aligned(8), may_alias));
 #else
 #undef SF_WIDTH
 #define SF_WIDTH 1
 #define SF_LANE(lanes, k) ((lanes)[k])
-typedef double sf_lane;
+typedef double sf_lane, sf_pair;
 #endif
 #define SF_AT(a, i) (*(const sf_lane *)((a) + (i)))
 
+/* Do something for n entries, as many at once as a lane has, then two, then one: SF_IN(a) are those
+ * of a. */
+#define SF_EACH(n, something)                                                                      \
+    size_t i = 0;                                                                                  \
+    for (const size_t last = (size_t)(n) & ~(size_t)(SF_WIDTH - 1); i < last; i += SF_WIDTH) {     \
+        typedef sf_lane sf_entry;                                                                  \
+        something;                                                                                 \
+    }                                                                                              \
+    if (SF_WIDTH > 2 && ((n)&2)) {                                                                 \
+        typedef sf_pair sf_entry;                                                                  \
+        something;                                                                                 \
+        i += 2;                                                                                    \
+    }                                                                                              \
+    if (SF_WIDTH > 1 && ((n)&1)) {                                                                 \
+        typedef double sf_entry;                                                                   \
+        something;                                                                                 \
+    }
+#define SF_IN(a) (*(sf_entry *)((a) + i))
 /* The sum of eight lanes. */
 static inline double sf_sum_lanes(sf_lane *lanes)
 {
@@ -175,40 +194,52 @@ static inline void sf_multiply_held(double *out, const double *rows, const int *
 
 static inline void sf_fill(double *to, double value, int n)
 {
-    for (int i = 0; i < n; i++) {
-        to[i] = value;
-    }
+    SF_EACH(n, SF_IN(to) = (sf_entry){0.0} + value)
 }
 
-/* The weighted sum of n rows, of those that have a weight, four at once. */
-static inline void sf_add_up(double *restrict out, const double *rows, int n,
-                             const double *weights, int d)
+/* The places of those of n weights that are not 0, and these weights; return how many. */
+static inline int sf_hold(int *held, double *some, const double *weights, int n)
 {
-    sf_fill(out, 0.0, d);
-    for (int first = 0; first < n; first += 64) {
-        const double *held[64 + 4];
-        double some[64 + 4];
-        int m = 0;
-        for (int k = first; k < n && k < first + 64; k++) {
-            held[m] = rows + (size_t)k * d;
-            some[m] = weights[k];
-            m += weights[k] != 0.0;
+    int m = 0;
+    for (int k = 0; k < n; k++) { /* without a branch that nobody can foresee */
+        held[m] = k;
+        some[m] = weights[k];
+        m += fabs(weights[k]) > 0.0;
+    }
+    return m;
+}
+
+/* Add four rows by their weights, to 0 where they are the first. */
+SF_INLINE void sf_add_four(double *out, const double *const *rows, const double *weights, int d,
+                           int is_first)
+{
+    const double A = weights[0], B = weights[1], C = weights[2], D = weights[3];
+    const double *a = rows[0], *b = rows[1], *c = rows[2], *e = rows[3];
+    SF_EACH(d, const sf_entry sum = is_first ? (sf_entry){0.0} : SF_IN(out);
+            const sf_entry two = (sum + A * SF_IN(a)) + B * SF_IN(b);
+            SF_IN(out) = (two + C * SF_IN(c)) + D * SF_IN(e))
+}
+
+/* The weighted sum of those m rows that are held, one after the other, four at once; held: NULL for
+ * the first m. */
+static inline void sf_add_up(double *out, const double *rows, const int *held,
+                             const double *weights, int m, int d)
+{
+    if (m == 0) {
+        sf_fill(out, 0.0, d);
+    }
+    for (int j = 0; j < m; j += 4) {
+        const double *four[4];
+        double some[4];
+        for (int k = 0; k < 4; k++) { /* beyond the last, that is added 0 times */
+            const int at = j + k < m ? j + k : m - 1;
+            four[k] = rows + (size_t)(held ? held[at] : at) * d;
+            some[k] = j + k < m ? weights[at] : 0.0;
         }
-        for (int j = m; j < m + 3; j++) { /* added 0 times */
-            held[j] = rows;
-            some[j] = 0.0;
-        }
-        for (int j = 0; j < m; j += 4) {
-            const double A = some[j], B = some[j + 1], C = some[j + 2], D = some[j + 3];
-            const double *a = held[j], *b = held[j + 1], *c = held[j + 2], *e = held[j + 3];
-            int i = 0;
-            for (; i + SF_WIDTH <= d; i += SF_WIDTH) {
-                const sf_lane two = (SF_AT(out, i) + A * SF_AT(a, i)) + B * SF_AT(b, i);
-                *(sf_lane *)(out + i) = (two + C * SF_AT(c, i)) + D * SF_AT(e, i);
-            }
-            for (; i < d; i++) {
-                out[i] = (((out[i] + A * a[i]) + B * b[i]) + C * c[i]) + D * e[i];
-            }
+        if (j == 0) {
+            sf_add_four(out, four, some, d, 1);
+        } else {
+            sf_add_four(out, four, some, d, 0);
         }
     }
 }
@@ -224,25 +255,23 @@ static inline int sf_all_finite(const double *a, int n)
 
 static inline void sf_copy(double *to, const double *from, int n)
 {
-    for (int i = 0; i < n; i++) {
-        to[i] = from[i];
-    }
+    SF_EACH(n, SF_IN(to) = SF_IN(from))
 }
 
 static inline void sf_minus(double *out, const double *a, const double *b, int n)
 {
-    for (int i = 0; i < n; i++) {
-        out[i] = a[i] - b[i];
-    }
+    SF_EACH(n, SF_IN(out) = SF_IN(a) - SF_IN(b))
+}
+
+static inline void sf_scale(double *out, double share, const double *a, int n)
+{
+    SF_EACH(n, SF_IN(out) = share * SF_IN(a))
 }
 
 /* a + share b, each entry rounded twice. */
 static inline void sf_along(double *out, const double *a, double share, const double *b, int n)
 {
-    for (int i = 0; i < n; i++) {
-        const double step = share * b[i];
-        out[i] = a[i] + step;
-    }
+    SF_EACH(n, SF_IN(out) = SF_IN(a) + share * SF_IN(b))
 }
 
 static inline double sf_max(double a, double b)
