@@ -118,6 +118,7 @@ static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, dou
         }
     }
     balls->searched = balls->count;
+    balls->widest = sf_largest(balls->apart, balls->count, 0.0);
     if (start) {
         const sf_hull from = sf_hull_of(rule, memory, SF_FIRST, t);
         sf_add_ball(balls, &hull, from.anchor, from.anchor_level, from.anchor_radius, d);
@@ -229,12 +230,11 @@ static inline sf_near sf_nearest_ball(const sf_hull *hulls, const double *w, int
     const double there = sf_dot(offset, offset, d);
     sf_multiply(products, balls->ways, balls->count, offset, d);
     sf_find_gaps(gaps, balls, products, there);
-    double apart = there, least = gaps[0];
-    for (int j = 0; j < count; j++) {
-        apart = sf_max(apart, balls->apart[j]);
+    double least = gaps[0];
+    for (int j = 1; j < count; j++) {
         least = gaps[j] < least ? gaps[j] : least;
     }
-    const double close = SF_CLOSE * sqrt(apart), rounding = hulls->rounding;
+    const double close = SF_CLOSE * sqrt(sf_max(there, balls->widest)), rounding = hulls->rounding;
     int first = 0;
     while (first < count - 1 && !(gaps[first] <= least + close)) {
         first++;
@@ -317,14 +317,14 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
 }
 
 /* The region of the next round: the hull; under drift, at times the anchor alone, to visit it. */
-static inline void sf_find_hull(sf_region *region, sf_work *work)
+static inline void sf_find_hull(sf_region *region, sf_balls *balls, sf_work *work)
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     const double *memory = region->memory, *anchor = sf_kept(memory, SF_ANCHOR, d);
     const double t = memory[0] + 1.0;
     sf_hull *hull = &region->hull;
-    *hull = sf_hulls_of(rule, memory, t, rule->keep_start, &region->balls, work);
+    *hull = sf_hulls_of(rule, memory, t, rule->keep_start, balls, work);
     region->upper = sf_kept(memory, SF_LAST, d)[d];
     region->depth = sf_max(hull->anchor_radius, hull->radius);
     region->longest = sf_max(hull->radius, 0.0);

@@ -301,19 +301,20 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
     }
     sf_copy(way, v, m);
     double squared = sf_dot(v, v, m);
-    for (int turn = 0; turn < SF_DIRECTIONS && turn < m; turn++) {
+    for (int turn = 0, last = (m < SF_DIRECTIONS ? m : SF_DIRECTIONS) - 1; turn <= last; turn++) {
         sf_add_up(push, leader->normals, held, way, m, d);
         const double bend = sf_dot(push, push, d);
-        if (!(bend > 1e-14 * sf_dot(way, way, m))) {
+        if (!(bend > 1e-14 * (turn > 0 ? sf_dot(way, way, m) : squared))) {
             break; /* the normals cancel: nothing to gain */
         }
-        double share = squared / bend;
-        int ends = -1;
-        for (int j = 0; j < m; j++) { /* without a branch that nobody can foresee */
-            const double most = own[j] / -way[j];
-            const int is_less = way[j] < 0.0 && most <= share;
-            share = is_less ? most : share;
-            ends = is_less ? j : ends;
+        for (int j = 0; j < m; j++) { /* how far to where each is 0, negative */
+            moved[j] = way[j] < 0.0 ? own[j] / way[j] : -HUGE_VAL;
+        }
+        const double most = -sf_largest(moved, m, -HUGE_VAL), best = squared / bend;
+        const double share = most <= best ? most : best;
+        int ends = most <= best ? m - 1 : -1;
+        while (ends >= 0 && moved[ends] != -most) {
+            ends--;
         }
         for (int j = 0; j < m; j++) {
             const double step = share * way[j];
@@ -323,10 +324,13 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
             own[ends] = 0.0;
         }
         sf_along(z, z, -share, push, d);
+        if (ends >= 0 || turn == last) {
+            break;
+        }
         sf_multiply_held(moved, leader->normals, held, m, push, d);
         sf_along(v, v, -share, moved, m);
         const double after = sf_dot(v, v, m);
-        if (ends >= 0 || after <= enough * enough) {
+        if (after <= enough * enough) {
             break;
         }
         sf_along(way, v, after / squared, way, m);

@@ -54,6 +54,7 @@ typedef struct {
     double level[SF_BALLS], radius[SF_BALLS];
     double *ways;            /* in the scratch: from the last action to each centre */
     double apart[SF_BALLS];  /* the squared length of that */
+    double widest;           /* the largest of these, of the balls that are searched */
     double inverse[SF_BALLS], less[SF_BALLS], slope[SF_BALLS], low[SF_BALLS], top[SF_BALLS];
 } sf_balls;
 
@@ -75,7 +76,6 @@ typedef struct {
     double upper; /* g at the last action was at most this */
     double radius, depth, longest, steepness, noise;
     /* hull */
-    sf_balls balls;
     sf_hull hull, from_start;
     int has_start;
     double rounding;

@@ -189,12 +189,13 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
         }
     }
     sf_region region;
+    sf_balls balls;
     region.rule = rule;
     region.memory = memory;
     region.errors = errors;
     region.round = memory[0];
     if (kind == SF_HULL) {
-        sf_find_hull(&region, &work);
+        sf_find_hull(&region, &balls, &work);
     } else if (kind == SF_LENGTH) {
         status = sf_find_length(&region, &work);
     } else {
