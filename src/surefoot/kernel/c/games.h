@@ -277,9 +277,7 @@ static inline int sf_adapt(const sf_game *game, const sf_player *player, double 
         weights[j] *= 1.0 + rate * sf_dot(mean, y, d) / (2.0 * R * slope);
         sf_along(point, point, -(2.0 * R / (slope * sqrt(length))), y, d);
         const double share = R / sf_max(sqrt(sf_dot(point, point, d)), R);
-        for (int i = 0; i < d; i++) {
-            point[i] = share * point[i];
-        }
+        sf_scale(point, share, point, d);
     }
     sf_mean(mean, points, weights, experts, horizon, d);
     *t += 1.0;
@@ -576,9 +574,7 @@ SF_INLINE void sf_rounds(const sf_game *game, const sf_player *player, double *s
         if (game->cost == SF_QUADRATIC_COST) {
             sf_minus(gradient, state, vectors, d);
             cost[k] = 0.5 * game->curvature * sf_inner(gradient, gradient, d);
-            for (int i = 0; i < d; i++) {
-                gradient[i] = game->curvature * gradient[i];
-            }
+            sf_scale(gradient, game->curvature, gradient, d);
             grad = gradient;
         } else {
             cost[k] = sf_inner(state, vectors, d);

@@ -209,7 +209,7 @@ static inline sf_near sf_nearest_of(const sf_hull *hulls, const double *w, int b
     near.share = sf_share_of_two_balls(hull, w, centre, d); /* both are free until now */
     SF_EACH(d, const sf_entry point = SF_IN(a) + near.share * (SF_IN(b) - SF_IN(a));
             SF_IN(centre) = point;
-            SF_IN(offset) = SF_IN(w) - point)
+            SF_IN(offset) = SF_IN(w) - point);
     near.far = sf_norm(offset, d);
     near.room = sf_max(hull->anchor_radius + near.share * (hull->radius - hull->anchor_radius), 0.0);
     return near;
@@ -425,14 +425,9 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
     const double share = sf_min(size / sf_max(sf_distance(w, x, d), 1e-300), 1.0);
     sf_copy(z, x, d);
     for (int sweep = 0; sweep < 60; sweep++) {
-        for (int i = 0; i < d; i++) {
-            const double part = share * w[i];
-            point[i] = (z[i] + part) / (1.0 + share);
-        }
+        SF_EACH(d, SF_IN(point) = (SF_IN(z) + share * SF_IN(w)) / (1.0 + share));
         int status = sf_project_domain(region->rule, point);
-        for (int i = 0; i < d; i++) {
-            mixed[i] = 2.0 * point[i] - z[i];
-        }
+        SF_EACH(d, SF_IN(mixed) = 2.0 * SF_IN(point) - SF_IN(z));
         status = status == SF_OK ? sf_nearest_in_hull(&part, near, mixed, work) : status;
         if (status != SF_OK) {
             return status;

@@ -199,10 +199,7 @@ static inline int sf_forget(sf_leader *leader, int d, sf_undo *undo, sf_work wor
     sf_keep_row(undo, leader, drop, d);
     double *one = leader->normals + (size_t)into * d;
     const double *other = leader->normals + (size_t)drop * d, a = mu[into], b = mu[drop];
-    for (int i = 0; i < d; i++) {
-        const double first = a * one[i], second = b * other[i];
-        one[i] = first + second;
-    }
+    SF_EACH(d, SF_IN(one) = a * SF_IN(one) + b * SF_IN(other));
     const double size = sqrt(sf_dot(one, one, d));
     if (size == 0.0) { /* opposed, and they cancel: without them the dual is higher */
         const int low = into < drop ? into : drop, high = into + drop - low;
@@ -215,9 +212,7 @@ static inline int sf_forget(sf_leader *leader, int d, sf_undo *undo, sf_work wor
         }
         return low;
     }
-    for (int i = 0; i < d; i++) {
-        one[i] = one[i] / size;
-    }
+    SF_EACH(d, SF_IN(one) = SF_IN(one) / size);
     const double o = a * leader->offsets[into], p = b * leader->offsets[drop];
     const double v = a * leader->inverses[into], w = b * leader->inverses[drop];
     leader->offsets[into] = (o + p) / size;
@@ -579,7 +574,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
         for (int ends = 0; !ends; share = sf_min(2.0 * share, 1.0)) {
             ends = is_growing || share >= 1.0;
             sf_along(W, X, share, way, d);
-            SF_EACH(n, SF_IN(at_W) = SF_IN(at_X) + share * (SF_IN(at_Z) - SF_IN(at_X)))
+            SF_EACH(n, SF_IN(at_W) = SF_IN(at_X) + share * (SF_IN(at_Z) - SF_IN(at_X)));
             sf_push_from_cuts(W, at_W, leader, offsets, steep * h, d, work);
             if (!errors.exact) {
                 status = sf_apply_reading(W, X, region->upper, s, steep * h, d, work);
@@ -631,10 +626,7 @@ static inline int sf_walk(const sf_region *region, sf_leader *leader, double *wi
     }
     sf_scale(mu, before / scale, mu, leader->count);
     sf_combine(point, leader, mu, d, work);
-    for (int i = 0; i < d; i++) {
-        const double free = -eta * leader->gradients[i];
-        first[i] = free - point[i];
-    }
+    SF_EACH(d, SF_IN(first) = -eta * SF_IN(leader->gradients) - SF_IN(point));
     sf_limit(rule, leader, first, leader->numbers[SF_REACH]);
     sf_copy(leader->Z, first, d);
     sf_along(wish, start, 1.0, z, d);
@@ -667,9 +659,8 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
         double *free = sf_take(&work, d), *mu = pulls;
         const double multiple = sf_multiple(rule, j);
         if (multiple == 0.0) {
-            const double less = scale > 0 ? before / scale : 1.0, *sum = leader->gradients;
-            sf_scale(free, -eta, sum, d);
-            sf_scale(pulls, less, pulls, n);
+            sf_scale(free, -eta, leader->gradients, d);
+            sf_scale(pulls, scale > 0 ? before / scale : 1.0, pulls, n);
             sf_combine(point, leader, pulls, d, work);
             sf_minus(point, free, point, d);
         } else {

@@ -212,10 +212,7 @@ static inline int sf_find_length(sf_region *region, sf_work *work)
     const double over = region->point_level + region->rise + margin;
     const double share = over / (deep ? region->point_level + slack : HUGE_VAL);
     double *onwards = sf_take(work, d);
-    for (int i = 0; i < d; i++) {
-        const double way = share * (anchor[i] - target[i]);
-        onwards[i] = target[i] + way;
-    }
+    SF_EACH(d, SF_IN(onwards) = SF_IN(target) + share * (SF_IN(anchor) - SF_IN(target)));
     region->point = onwards;
     region->point_level = -region->rise;
     region->has_point = region->has_point && deep;

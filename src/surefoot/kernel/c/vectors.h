@@ -49,20 +49,23 @@ typedef double sf_lane, sf_pair;
 /* Do something for n entries, as many at once as a lane has, then two, then one: SF_IN(a) are those
  * of a. */
 #define SF_EACH(n, something)                                                                      \
-    size_t i = 0;                                                                                  \
-    for (const size_t last = (size_t)(n) & ~(size_t)(SF_WIDTH - 1); i < last; i += SF_WIDTH) {     \
-        typedef sf_lane sf_entry;                                                                  \
-        something;                                                                                 \
-    }                                                                                              \
-    if (SF_WIDTH > 2 && ((n)&2)) {                                                                 \
-        typedef sf_pair sf_entry;                                                                  \
-        something;                                                                                 \
-        i += 2;                                                                                    \
-    }                                                                                              \
-    if (SF_WIDTH > 1 && ((n)&1)) {                                                                 \
-        typedef double sf_entry;                                                                   \
-        something;                                                                                 \
-    }
+    do {                                                                                           \
+        size_t i = 0;                                                                              \
+        const size_t most = (size_t)(n), last = most & ~(size_t)(SF_WIDTH - 1);                    \
+        for (; i < last; i += SF_WIDTH) {                                                          \
+            typedef sf_lane sf_entry;                                                              \
+            something;                                                                             \
+        }                                                                                          \
+        if (SF_WIDTH > 2 && (most & 2)) {                                                          \
+            typedef sf_pair sf_entry;                                                              \
+            something;                                                                             \
+            i += 2;                                                                                \
+        }                                                                                          \
+        if (SF_WIDTH > 1 && (most & 1)) {                                                          \
+            typedef double sf_entry;                                                               \
+            something;                                                                             \
+        }                                                                                          \
+    } while (0)
 #define SF_IN(a) (*(sf_entry *)((a) + i))
 /* The sum of eight lanes. */
 static inline double sf_sum_lanes(sf_lane *lanes)
@@ -194,7 +197,7 @@ static inline void sf_multiply_held(double *out, const double *rows, const int *
 
 static inline void sf_fill(double *to, double value, int n)
 {
-    SF_EACH(n, SF_IN(to) = (sf_entry){0.0} + value)
+    SF_EACH(n, SF_IN(to) = (sf_entry){0.0} + value);
 }
 
 /* The places of those of n weights that are not 0, and these weights; return how many. */
@@ -217,7 +220,7 @@ SF_INLINE void sf_add_four(double *out, const double *const *rows, const double 
     const double *a = rows[0], *b = rows[1], *c = rows[2], *e = rows[3];
     SF_EACH(d, const sf_entry sum = is_first ? (sf_entry){0.0} : SF_IN(out);
             const sf_entry two = (sum + A * SF_IN(a)) + B * SF_IN(b);
-            SF_IN(out) = (two + C * SF_IN(c)) + D * SF_IN(e))
+            SF_IN(out) = (two + C * SF_IN(c)) + D * SF_IN(e));
 }
 
 /* The weighted sum of those m rows that are held, one after the other, four at once; held: NULL for
@@ -255,23 +258,23 @@ static inline int sf_all_finite(const double *a, int n)
 
 static inline void sf_copy(double *to, const double *from, int n)
 {
-    SF_EACH(n, SF_IN(to) = SF_IN(from))
+    SF_EACH(n, SF_IN(to) = SF_IN(from));
 }
 
 static inline void sf_minus(double *out, const double *a, const double *b, int n)
 {
-    SF_EACH(n, SF_IN(out) = SF_IN(a) - SF_IN(b))
+    SF_EACH(n, SF_IN(out) = SF_IN(a) - SF_IN(b));
 }
 
 static inline void sf_scale(double *out, double share, const double *a, int n)
 {
-    SF_EACH(n, SF_IN(out) = share * SF_IN(a))
+    SF_EACH(n, SF_IN(out) = share * SF_IN(a));
 }
 
 /* a + share b, each entry rounded twice. */
 static inline void sf_along(double *out, const double *a, double share, const double *b, int n)
 {
-    SF_EACH(n, SF_IN(out) = SF_IN(a) + share * SF_IN(b))
+    SF_EACH(n, SF_IN(out) = SF_IN(a) + share * SF_IN(b));
 }
 
 static inline double sf_max(double a, double b)
