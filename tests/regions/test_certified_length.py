@@ -158,3 +158,32 @@ def test_the_margin_of_a_first_reading_that_is_old_is_that_of_round_one():
     now, _ = player.step(player.init(x), Feedback(-s, -0.5, s))
     old, _ = player.step(player.init(x), Feedback(-s, -0.5, s, action=x, age=5))
     np.testing.assert_array_equal(now.x, old.x)
+
+
+@pytest.mark.parametrize("rho", [0.2, 0.05])
+def test_the_pull_of_an_old_reading_by_hand(rho):
+    # Of the start, -1 at 0 in round 1; then, in round 4, what was read outside in round 2.
+    errors = Errors(drift=0.02)
+    known = CertifiedLength(G_g=2.0, domain=Ball(9.0), rho=rho, errors=errors)
+    a, x = np.zeros(2), np.array([0.5, 0.0])
+    memory = known.observe(known.init(a), Reading(a, -1.0, np.array([2.0, 0.0]), errors))
+    memory = known.age(known.age(memory))
+    memory = known.observe(memory, Reading(x, 0.1, np.array([3.0, 0.0]), errors, 2))
+    # A is rho/2 and what drift adds, at (1/2 + rho/2)/(1 - rho) per rise: that bounds g there.
+    upper = 0.02 * (1 + rho) / (1 - rho)
+    assert memory.upper == pytest.approx(upper)
+    assert memory.is_pulled
+    # theta = (g + max(rho, kv))/(g + alpha), three rounds after the reading, alpha in its round.
+    depth = max(rho, 3 * 0.02)
+    share = (upper + depth) / (upper + 0.98)
+    there = (1 - share) * x
+    region = known.region(memory, errors)
+    assert region.nearest(x) == pytest.approx(there, abs=1e-10)
+    assert region.certificate(region.nearest(x)).bound == pytest.approx(3 * 0.02 - depth, abs=1e-10)
+    for _ in range(8):
+        memory = known.age(memory)
+    # Eleven rounds after it, on the way from -depth to -0.98 as far as -0.22.
+    further = (0.22 - depth) / (0.98 - depth)
+    region = known.region(memory, errors)
+    assert region.nearest(x) == pytest.approx((1 - further) * there, abs=1e-10)
+    assert not region.contains(there)
