@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import Feedback, regions
+from surefoot.algorithms import RegionFilter
 from surefoot.core.types import Context
 from surefoot.regions import Errors, Reading
 from surefoot.sets import Box
@@ -82,6 +83,16 @@ def test_what_was_certified_stands_for_a_reading_that_is_too_high(kind):
         memory = known.observe(memory, Reading(np.array(x), g, None, errors))
     kept = memory.seen.value[-1] if told else memory.last.value
     assert kept == pytest.approx(-0.9 + 0.5 + 0.01)
+
+
+def test_no_constant_of_the_feasible_set_bounds_a_reading_outside(each_engine):
+    known = regions.LipschitzHull(G_g=1.0, reach=9.0, errors=Errors(value=0.1))
+    player, s = RegionFilter(knowledge=known), np.array([1.0, 0.0])
+    state, x = player.init(np.zeros(2)), np.zeros(2)
+    for g in (-0.2, 5.0):  # from the first, 0.9 at the second if g rose by 1 per length out there
+        state = player.update(state, Feedback(None, g, s, action=x, proposal=x))
+        x = s
+    assert state.memory.last.value == pytest.approx(5.1)
 
 
 def test_only_where_slopes_certify_nothing_may_their_error_be_infinite():
