@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedOGD
+from surefoot.algorithms import CertifiedOGD, RegionFilter
 from surefoot.regions import Curvature, CurvatureRows, EmptyRegionError, Errors, Reading
 from surefoot.regions.curvature import draw_along_slope, project_onto_ball
 from surefoot.regions.nearest import project_onto_bounds
@@ -125,6 +125,17 @@ def test_every_term_of_the_bound_by_hand_away_from_0():
     # Theorem C: the least g with its errors, and 2M times the error of the slope.
     cost = 0.5 * 0.3**2 - 0.3 * (-4.05 - 2 * 3.0 * 0.1 + 1.6)
     assert region.price(p, 0.3) == pytest.approx(cost)
+
+
+def test_either_engine_counts_every_term_of_the_bound(each_engine):
+    player = RegionFilter(knowledge=CurvatureRows(beta=(0.5,), reach=3.0, errors=WRONG))
+    x, s = np.array([1.0, -0.5]), np.array([0.6, 0.8])
+    p = x + np.array([0.0, 2.0])
+    state, info = player.step(player.init(x), Feedback(None, -4.0, s, proposal=p))
+    assert state.x.tolist() == p.tolist()
+    assert info.certificate.bound == pytest.approx(-3.94 + 1.6 + 0.1 * 2 + 0.25 * 4)
+    _, info = player.step(state, Feedback(None, proposal=p))  # a round later, nothing was read
+    assert info.certificate.bound == pytest.approx(-3.93 + 1.6 + 0.1 * 2 + 0.25 * 4)
 
 
 def test_how_much_g_can_rise_over_a_length_by_hand():
