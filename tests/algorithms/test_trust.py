@@ -15,21 +15,21 @@ PRIOR = np.array([0.7, 0.1, 0.2])
 
 
 def follow(losses, prior):
-    """The trust after all rounds, and what each leader would have saved in all."""
-    trust, saved = Trust.first(prior), np.zeros(len(prior))
-    for row in losses:
-        saved += float(trust.weights @ row) - row
-        trust = reweigh(trust, row, prior)
-    return trust, saved
+    """The trust after all rounds, and what each leader would have saved in each."""
+    trust, saved = Trust.first(prior), []
+    for t, row in enumerate(losses, 1):
+        saved.append(float(trust.weights @ row) - row)
+        trust = reweigh(trust, row, prior, t)
+    return trust, np.array(saved)
 
 
 def test_two_rounds_by_hand():
     half = np.array([0.5, 0.5])
-    one = reweigh(Trust.first(half), np.array([0.0, 1.0]), half)
+    one = reweigh(Trust.first(half), np.array([0.0, 1.0]), half, 1)
     # r = (1/2, -1/2), R = 1/2: the rate is min(1, sqrt((1 + ln 2)/(1/4 + 1/4))) = 1.
     assert one.rates.tolist() == [1.0, 1.0]
     assert one.weights.tolist() == pytest.approx([0.75, 0.25])
-    two = reweigh(one, np.array([1.0, 0.0]), half)
+    two = reweigh(one, np.array([1.0, 0.0]), half, 2)
     # r = (-1/4, 3/4), R = 3/4: rates fall to 2/3; logs (ln 1.5, ln .5) 2/3 + ln(1 + 2/3 r).
     first = 2 / 3 * math.log(1.5) + math.log(1 - 1 / 6)
     second = 2 / 3 * math.log(0.5) + math.log(1.5)
@@ -43,7 +43,7 @@ def test_a_late_round_by_hand():
     # Rates follow from the squares, which are each leader's own, and so do its first weight's.
     prior, rates = np.array([0.25, 0.75]), np.array([0.25, 0.2])
     trust = Trust(np.array([0.5, 0.5]), np.array([0.3, -0.2]), np.array([99.75, 63.75]), rates, 2.0)
-    late = reweigh(trust, np.array([1.0, 0.0]), prior)
+    late = reweigh(trust, np.array([1.0, 0.0]), prior, 90)
     assert late.largest == 2.0
     assert late.squares.tolist() == [100.0, 64.0]  # r = (-1/2, 1/2)
     slow = math.sqrt((1 + math.log(4)) / 104), math.sqrt((1 + math.log(4 / 3)) / 68)
@@ -72,7 +72,7 @@ def test_weights_are_weights_and_do_not_depend_on_the_scale_of_costs(seed):
 @pytest.mark.parametrize("size", [1e-298, 1e200])
 def test_costs_whose_squares_are_no_doubles_teach_nothing(size):
     trust = Trust.first(PRIOR)
-    assert reweigh(trust, size * np.array([1.0, 2.0, 3.0]), PRIOR) is trust
+    assert reweigh(trust, size * np.array([1.0, 2.0, 3.0]), PRIOR, 1) is trust
 
 
 @pytest.mark.parametrize("kind", ["random", "one is best", "alternating", "turning"])
@@ -90,13 +90,40 @@ def test_no_leader_would_have_saved_more_than_the_theorem_says(kind):
     # Adapt-ML-Prod: C sqrt(R^2 + sum r^2)/sqrt(1 + ln 1/p), and a constant; C as in its Theorem 3.
     heavy = 1 + np.log(1 / PRIOR)
     C = 3 * heavy + math.log(1 + 3 / (2 * math.e) * (1 + math.log(T + 1)))
-    most = C * np.sqrt((trust.largest**2 + trust.squares) / heavy) + 2 * C * trust.largest
-    assert (saved <= most).all()
+    squares = trust.largest**2 + (saved**2).sum(axis=0)
+    assert (saved.sum(axis=0) <= C * np.sqrt(squares / heavy) + 2 * C * trust.largest).all()
+
+
+def test_a_leader_that_has_lost_much_begins_anew_by_hand():
+    half = np.array([0.5, 0.5])
+    before = Trust(np.array([0.96, 0.04]), np.log([1.0, 1 / 24]), np.full(2, 3.0), half, 1.0)
+    after = reweigh(before, np.array([0.0, 0.5]), half, 9)
+    # r = (.02, -.48), rates stay 1/2: shares 1.01 and .76/24, of which the second is .030 of all.
+    # After 9 rounds none is trusted less than a tenth of what it was at first: .05.
+    first = 1.01 / (1.01 + 0.76 / 24)
+    assert after.weights.tolist() == pytest.approx([first / (first + 0.05), 0.05 / (first + 0.05)])
+    assert after.squares.tolist() == pytest.approx([3.0 + 0.02**2, 0.0])
+    assert after.rates.tolist() == [0.5, 0.5]
+    # What it is trusted next follows from its logarithm alone.
+    same = reweigh(after, np.zeros(2), half, 10)
+    assert same.weights.tolist() == pytest.approx(after.weights.tolist(), rel=1e-12)
+
+
+def test_what_was_lost_long_ago_is_not_held_against_a_leader():
+    # The second loses 1 in each of 4,000 rounds, and saves a half in each of 200 after that.
+    lost, after, prior = 4_000, 200, np.array([0.9, 0.1])
+    losses = np.random.default_rng(0).uniform(-1, 1, size=(lost + after, 2))
+    losses[:lost, 1] += 1.0
+    losses[lost:, 0] += 0.5
+    trust, saved = follow(losses, prior)
+    assert trust.weights[1] > 0.9
+    # Until then the first lost no more to it than a tenth of 1/(t + 1) in each round.
+    assert saved[100:lost, 0].sum() < 0.1 * math.log(lost / 100)
 
 
 def test_costs_that_differ_by_rounding_alone_change_nothing():
     first = Trust.first(PRIOR)
-    after = reweigh(first, np.array([0.1, 0.1 + 1e-16, 0.1 - 1e-16]), PRIOR)
+    after = reweigh(first, np.array([0.1, 0.1 + 1e-16, 0.1 - 1e-16]), PRIOR, 1)
     assert after.weights.tolist() == PRIOR.tolist()
 
 

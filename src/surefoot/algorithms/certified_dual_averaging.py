@@ -109,7 +109,7 @@ class Averaging(Proposer):
             grad = checks.read_gradient(x, feedback)
         squares = squares + square(grad)[0]
         if len(points) > 1:
-            trust = reweigh(trust, points @ grad, AT_FIRST)
+            trust = reweigh(trust, points @ grad, AT_FIRST, region.round)
         inverse = math.sqrt(squares) / (_ROOT_HALF * self.radius)
         if self.eta is not None:
             inverse = 1 / self.eta if squares > 0 else 0.0

@@ -18,9 +18,12 @@ for costs that change. Their weights follow what each would have cost
 (:func:`~surefoot.algorithms.trust.reweigh`).
 
 **The wish.** A leader is held back by the cuts with multipliers :math:`\mu_i`, or, of a descent,
-pulls: averages of them. In the objective of :math:`Z^0`, what X is behind its leader is worth
-:math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`, and a margin of h, which keeps actions deep
-enough to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the one is spent on the other.
+pulls: averages of them. The mean of several may stand off a cut that holds one of them, as it does
+when costs have turned: the mean of their pulls counts by the share
+:math:`[1 - (o_i - u_i^\top Z)/\|Z - X\|]_+`. In the objective of :math:`Z^0`, what X is behind its
+leader is worth :math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`, and a margin of h, which keeps
+actions deep enough to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the one is spent
+on the other.
 With r the radius of the certified ball of x, :math:`L = \|Z' - X\|`, :math:`Z'` the leader pushed
 off the cuts by :math:`G_gr`, and :math:`r_m` the radius of the deepest ball:
 
@@ -244,7 +247,7 @@ class Leader(Proposer):
             lag=lag,
             worst_lag=max(lag, learner.worst_lag),
             start_value=region.upper if t == 1 else learner.start_value,
-            trust=self._trust(learner, grad, size),
+            trust=self._trust(learner, grad, size, t),
         )
         learner, newest = self._remember(learner, X, feedback, region)
         learner, scale = self._scale(learner, region)
@@ -259,14 +262,15 @@ class Leader(Proposer):
         note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
         return learner, note, lost
 
-    def _trust(self, learner: LeaderState, grad: Array, size: float) -> Trust:
+    def _trust(self, learner: LeaderState, grad: Array, size: float, t: float) -> Trust:
         """Return how far the leaders are trusted, by what each would have cost in the round.
 
         A leader outside of the cuts pays for the way back: none gains by standing outside.
         """
         if size == 0.0 or len(learner.points) == 1:
             return learner.trust
-        return reweigh(learner.trust, learner.points @ grad + size * learner.outside, AT_FIRST)
+        losses = learner.points @ grad + size * learner.outside
+        return reweigh(learner.trust, losses, AT_FIRST, t)
 
     def _remember(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: regions.Region
@@ -402,12 +406,15 @@ class Leader(Proposer):
         hold in every context: the follower goes after the point that it would lead to in the next.
         """
         errors, cuts, Z, D = region.errors, learner.cuts, learner.Z, learner.reach
-        pulls = learner.trust.weights @ cuts.pulls
+        pulls, gap = learner.trust.weights @ cuts.pulls, norm(Z - X)
+        if len(learner.points) > 1 and gap > 0.0 and cuts.places is None:
+            # The mean may have left a cut that holds one of them.
+            pulls = pulls * np.clip(1.0 - (cuts.offsets - cuts.normals @ Z) / gap, 0.0, 1.0)
         if errors.is_exact and cuts.places is None:
             return cuts, Z, pulls
         if errors.slope < math.inf:
             cuts = cuts.loosen(-errors.slope * D)
-        enough, onto = EXACT * norm(X - Z), self._limit(learner, 2 * D)
+        enough, onto = EXACT * gap, self._limit(learner, 2 * D)
         if cuts.places is not None:
             far = Z + pulls @ cuts.normals
             cuts = cuts.move(region.base.fall)

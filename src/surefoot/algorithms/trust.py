@@ -11,6 +11,10 @@ largest :math:`|r_i|` so far and :math:`p_i` the first weights:
     w_i \propto p_i\epsilon_i'W_i
 
 with :math:`\epsilon'` the rate after the round, and :math:`W_i = 1` at first.
+
+After t rounds none is trusted less than :math:`p_i/(t + 1)`. One that would be begins anew there,
+:math:`\sum r_i^2 = 0` and :math:`\epsilon_i = 1/(2R)`: what it has lost is not held against it once
+the costs change. While nothing changes that moves little of the trust, the (t + 1)-th part.
 """
 
 from __future__ import annotations
@@ -45,17 +49,18 @@ class Trust(NamedTuple):
         return cls(at_first, none, none, np.full_like(at_first, math.inf), 0.0)
 
 
-def reweigh(trust: Trust, losses: Array, at_first: Array) -> Trust:
+def reweigh(trust: Trust, losses: Array, at_first: Array, t: float) -> Trust:
     """Return the trust after a round.
 
     Args:
         trust: that before it.
         losses: what each leader would have cost.
         at_first: the first weights.
+        t: how many rounds there were, this one included.
 
     Example:
         >>> half = np.array([0.5, 0.5])
-        >>> after = reweigh(Trust.first(half), np.array([0.0, 1.0]), half)
+        >>> after = reweigh(Trust.first(half), np.array([0.0, 1.0]), half, 1)
         >>> after.weights.round(6)  # r = 1/2, -1/2; rate 1: W = 3/4, 1/4
         array([0.75, 0.25])
     """
@@ -71,4 +76,13 @@ def reweigh(trust: Trust, losses: Array, at_first: Array) -> Trust:
     rates = np.minimum(before, np.sqrt((1.0 - np.log(at_first)) / (largest * largest + squares)))
     logs = logs * (rates / before)
     weights = at_first * rates * np.exp(logs - logs.max())
-    return Trust(weights / weights.sum(), logs, squares, rates, largest)
+    total = float(weights.sum())
+    weights, least = weights / total, at_first / (t + 1.0)
+    anew = weights < (1.0 - EQUAL) * least
+    if anew.any():
+        rate = 0.5 / largest
+        squares, rates = np.where(anew, 0.0, squares), np.where(anew, rate, rates)
+        logs = np.where(anew, logs.max() + math.log(total / (rate * (t + 1.0))), logs)
+        weights = np.where(anew, least, weights)
+        weights = weights / weights.sum()
+    return Trust(weights, logs, squares, rates, largest)

@@ -132,7 +132,7 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
         sf_along(gradients, gradients, 1.0, grad, d);
     }
     if (far.n > 1 && grad) {
-        sf_reweigh(&far.trust, losses);
+        sf_reweigh(&far.trust, losses, region->round);
     }
     learner[SF_SQUARES] += squared;
     double inverse = sqrt(learner[SF_SQUARES]) / rule->scale;

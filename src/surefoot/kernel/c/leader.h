@@ -137,7 +137,8 @@ static inline void sf_rows_dot(double *out, const sf_leader *leader, const doubl
 }
 
 /* Trust the leaders by what each would have cost; outside of the cuts it pays for the way back. */
-static inline void sf_trust_leaders(sf_leader *leader, const double *grad, double size, int d)
+static inline void sf_trust_leaders(sf_leader *leader, const double *grad, double size, double t,
+                                    int d)
 {
     double losses[SF_LEADERS];
     for (int k = 0; k < leader->leaders; k++) {
@@ -145,7 +146,7 @@ static inline void sf_trust_leaders(sf_leader *leader, const double *grad, doubl
         const double back = size * leader->outside[k];
         losses[k] = cost + back;
     }
-    sf_reweigh(&leader->trust, losses);
+    sf_reweigh(&leader->trust, losses, t);
 }
 
 /* The sum of the normals of the cuts by weights. */
@@ -519,6 +520,16 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     }
     const int is_growing = 50.0 * deepest < D && t - leader->numbers[SF_DEEPENED] < 5;
     sf_copy(Z, leader->Z, d);
+    sf_minus(way, Z, X, d);
+    double gap = sf_norm(way, d);
+    sf_fill(pulls, 0.0, n);
+    for (int j = 0; j < leader->leaders; j++) {
+        sf_along(pulls, pulls, leader->trust.weights[j], leader->pulls + j * leader->K, n);
+    }
+    for (int k = 0; leader->leaders > 1 && gap > 0.0 && k < n; k++) {
+        /* The mean may have left a cut that holds one of them. */
+        pulls[k] *= sf_min(sf_max(1.0 - (offsets[k] - at_Z[k]) / gap, 0.0), 1.0);
+    }
     if (!errors.exact) {
         /* Only the leader needs cuts that hold for all points within D of the start. */
         double *none = sf_take(&work, n), *nearer = sf_take(&work, n);
@@ -534,20 +545,15 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
             }
             offsets = nearer;
         }
-        const double enough = 0.01 * sf_distance(X, leader->Z, d);
         sf_ascent ascent = {Z, none, at_Z, leader->Z, 0, 0};
-        sf_ascend(rule, leader, &ascent, 1, offsets, -1, enough, work);
+        sf_ascend(rule, leader, &ascent, 1, offsets, -1, 0.01 * gap, work);
         status = sf_apply_reading(Z, X, region->upper, s, 0.0, d, work);
         if (status != SF_OK) {
             return status;
         }
         sf_rows_dot(at_Z, leader, Z, d);
-    }
-    sf_minus(way, Z, X, d);
-    const double gap = sf_norm(way, d);
-    sf_fill(pulls, 0.0, n);
-    for (int j = 0; j < leader->leaders; j++) {
-        sf_along(pulls, pulls, leader->trust.weights[j], leader->pulls + j * leader->K, n);
+        sf_minus(way, Z, X, d);
+        gap = sf_norm(way, d);
     }
     double h = sf_margin(leader, offsets, pulls, X, Z, at_X, at_Z, room, steep, d, work);
     h = sf_min(h, 0.97 * sf_max(deepest, 0.0));
@@ -733,7 +739,7 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         numbers[SF_LAG] += info->lags[0];
         numbers[SF_WORST_LAG] = sf_max(numbers[SF_WORST_LAG], numbers[SF_LAG]);
         if (size > 0.0 && leader.leaders > 1) {
-            sf_trust_leaders(&leader, grad, size, d);
+            sf_trust_leaders(&leader, grad, size, t, d);
         }
     }
     /* The half-space of the round. Where slopes are guesses, a cut that an action has passed was

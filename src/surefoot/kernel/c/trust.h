@@ -45,6 +45,16 @@ static inline double sf_log1p(double x)
     return 2.0 * s * sum;
 }
 
+/* ln x for 0 < x <= 1, likewise. */
+static inline double sf_log(double x)
+{
+    int doubled = 0;
+    for (; x < 0.75; doubled++) {
+        x = 2.0 * x;
+    }
+    return sf_log1p(x - 1.0) - doubled * 0.6931471805599453;
+}
+
 /* e^x for x <= 0, likewise. */
 static inline double sf_exp(double x)
 {
@@ -65,7 +75,7 @@ static inline double sf_exp(double x)
     return sum;
 }
 
-static inline void sf_reweigh(const sf_trust *trust, const double *losses)
+static inline void sf_reweigh(const sf_trust *trust, const double *losses, double t)
 {
     const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
                                       1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
@@ -100,7 +110,25 @@ static inline void sf_reweigh(const sf_trust *trust, const double *losses)
         trust->weights[k] = weight * sf_exp(trust->logs[k] - highest);
         sum += trust->weights[k];
     }
+    /* None is trusted less than this share of what it was at first: there it begins anew. */
+    const double least = 1.0 / (t + 1.0), total = sum, rate = 0.5 / largest;
+    double begin = 0.0;
+    int some = 0;
+    sum = 0.0;
     for (int k = 0; k < trust->n; k++) {
+        const double lowest = sf_prior(trust, k) * least;
+        trust->weights[k] = trust->weights[k] / total;
+        if (trust->weights[k] < (1.0 - SF_EQUAL) * lowest) {
+            begin = some ? begin : highest + sf_log(total / (rate * (t + 1.0)));
+            some = 1;
+            trust->weights[k] = lowest;
+            trust->squares[k] = 0.0;
+            trust->rates[k] = rate;
+            trust->logs[k] = begin;
+        }
+        sum += trust->weights[k];
+    }
+    for (int k = 0; some && k < trust->n; k++) {
         trust->weights[k] = trust->weights[k] / sum;
     }
 }
