@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Controller
-from surefoot.algorithms import RegionFilter, SafetyFilter
+from surefoot import PFS, Ball, Constants, Controller
+from surefoot.algorithms import LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
 from surefoot.core.errors import InvalidValueError
 from surefoot.regions import Curvature, LipschitzHull
@@ -425,3 +425,18 @@ def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name,
         controller.tell(**told)
         assert controller.round == 5
     assert replay(path).is_same
+
+
+def test_a_reading_above_0_within_its_error_is_not_above_the_bound_of_the_guarantee():
+    known = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=2.0, value_error=0.05)
+    controller, most = Controller(LeaderFollower.default(known), [0.0]), -1.0
+    for t in range(60):  # g(x) = x - 0.5; readings are too low, and then too high
+        g = float(controller.ask()[0]) - 0.5
+        reading = g + (0.05 if t > 40 else -0.05)
+        controller.tell(
+            cost_gradient=[-1.0], constraint_value=reading, constraint_subgradient=[1.0]
+        )
+        assert g <= 0.0
+        most = max(most, reading)
+    assert 0.0 < most <= 0.05
+    assert controller.explain().broken == ()
