@@ -624,3 +624,21 @@ def test_the_leaders_are_no_worse_than_certified_steps_on_every_stream(adversary
     steps = regret.pop("CertifiedPFS.default")
     spare = 0.1 * max(abs(steps), c.G_f * c.R * math.sqrt(T))
     assert regret["LeaderFollower.default"] <= steps + spare
+
+
+@pytest.mark.parametrize("engine", sf.kernel.engines())
+@pytest.mark.parametrize("seed", [1, 4, 6])
+def test_an_action_on_the_limit_is_followed_by_what_follows_one_just_inside(seed, engine):
+    player, ends = LeaderFollower(G_g=1.0, domain=Ball(2.0)), []
+    for last in (0.0, -1e-12):
+        rng, state = np.random.default_rng(seed), player.init(np.zeros(2))
+        A = rng.normal(size=(4, 2))
+        A /= np.linalg.norm(A, axis=1)[:, None]
+        for t in range(6):
+            g = A @ state.x - 0.5
+            grad, i = rng.normal(size=2) - 1.0, int(g.argmax())
+            told = Feedback(grad, last if t == 5 else float(g[i]), A[i])
+            with sf.kernel.engine(engine):
+                state = player.update(state, told)
+        ends.append(state.x)
+    np.testing.assert_allclose(*ends, atol=1e-11)

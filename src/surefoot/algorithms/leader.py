@@ -485,7 +485,7 @@ def _apart(x: Array, y: Array) -> float:
 
 def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:
     """Yield the shares of the way that are tried: the room, and twice as much, up to all of it."""
-    share = min(room / gap, 1.0) if gap > 0.0 and room > 0.0 else 1.0
+    share = min(room / gap, 1.0) if gap > 0.0 else 1.0
     if is_growing:
         yield share
         return

@@ -574,7 +574,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     const double behind = errors.slope < HUGE_VAL ? sf_max(there - rest, 0.0) : 0.0;
     for (int again = 0; again < 2; again++, h = 0.5 * h) {
         const double worth = h > 0.0 ? 0.5 * behind / h : 0.0;
-        double least = HUGE_VAL, share = gap > 0.0 && room > 0.0 ? sf_min(room / gap, 1.0) : 1.0;
+        double least = HUGE_VAL, share = gap > 0.0 ? sf_min(room / gap, 1.0) : 1.0;
         share = is_growing ? share : sf_max(share, 1.0 / (1 << (SF_LENGTHS - 1)));
         sf_along(wish, start, 1.0, X, d);
         for (int ends = 0; !ends; share = sf_min(2.0 * share, 1.0)) {
