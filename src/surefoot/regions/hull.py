@@ -271,7 +271,8 @@ class HullCertificate(NamedTuple):
         value: the same at the action that was played.
         share: of the action in the centre, (1 - share) anchor + share action.
         distance: from the centre to the next action.
-        room: how far from the centre is certified; at least the distance.
+        room: how far from the centre is certified; at least the distance, but for rounding, which
+            the margin covers.
         bound: the next g is at most this; never above 0.
         G_g: the constant that it rests on.
         cut: whether the region changed the action that was wanted.
