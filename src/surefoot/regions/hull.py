@@ -398,13 +398,15 @@ class HullRegion(Region):
 
     def nearest(self, w: Array) -> Array:
         """Return the certified point nearest to w; w itself where it is certified."""
-        if self.contains(w):
+        if norm(w - self.x) <= self.radius:
+            return w
+        _, _, centre, offset, far, room = self._ball(w)
+        if self._holds(w, far, room, self.rounding):
             return w
         if not self.anchor_radius > 0.0:
             raise EmptyRegionError.of_drift(
                 self.round, self.anchor.x, self.anchor_level, self.errors.drift
             )
-        _, _, centre, offset, far, room = self._ball(w)
         if not far < math.inf:
             check_wish(w, self.x)
         # far > room >= 0; a visit goes to the anchor itself, which must be known again.
@@ -419,6 +421,13 @@ class HullRegion(Region):
         if norm(w - self.x) <= self.radius:
             return True
         _, _, _, _, far, room = self._ball(w)
+        return self._holds(w, far, room, beyond)
+
+    def _holds(self, w: Array, far: float, room: float, beyond: float) -> bool:
+        """Return whether a point is in a hull, so far from the centre of a ball with so much room.
+
+        A point that is not may be in the hull of the start.
+        """
         if self.anchor_radius > 0.0 and far <= room + beyond:
             return True
         return self.from_start is not None and self.from_start.is_inside(w, beyond)
