@@ -900,7 +900,9 @@ def test_what_a_controller_is_can_be_read(path):
 def test_a_journal_is_not_continued_by_another_player(tmp_path):
     path = tmp_path / "run.jsonl"
     Controller(CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5), [0.0], journal=path).close()
-    with pytest.raises(ValueError, match=r"is that of Certified.*G_g=1.0.*, not of .*G_g=2.0"):
+    with pytest.raises(
+        ValueError, match=r"another player: player.knowledge.G_g is 1.0 there and 2.0 here; name"
+    ):
         Controller.open_or_create(path, CertifiedPFS(G_g=2.0, domain=Ball(1.0), rho=0.5), [0.0])
     same = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
     with Controller.open_or_create(path, same, [0.0]) as controller:
@@ -928,11 +930,17 @@ def tuned(G_f):
 @pytest.mark.parametrize(
     ("first", "second", "sentence"),
     [
-        (boxed(HIGH), boxed(TIGHT), "is that of another RegionFilter, by its knowledge: name that"),
-        (descent(HIGH), descent(TIGHT), "is that of another OGD, by its domain: name that"),
-        (tuned(1.0), tuned(2.0), "is that of TheoremD.*G_f=1.0.*not of TheoremD.*G_f=2.0"),
+        (
+            boxed(HIGH),
+            boxed(TIGHT),
+            r"player.knowledge.domain.upper\[7\] is 1.0 there and 0.25 here",
+        ),
+        (descent(HIGH), descent(TIGHT), r"player.domain.upper\[7\] is 1.0 there and 0.25 here"),
+        (descent(HIGH), boxed(HIGH), "player is 'OGD' there and 'Certified' here"),
+        (tuned(1.0), tuned(2.0)[0], "guarantee is 'TheoremD' there and None here"),
+        (tuned(1.0), tuned(2.0), r"guarantee.constants.G_f is 1.0 there and 2.0 here"),
     ],
-    ids=["a tightened box", "a set of descent", "a guarantee"],
+    ids=["a tightened box", "a set of descent", "a rule", "no guarantee", "a guarantee"],
 )
 def test_players_are_compared_by_all_that_they_are_made_of(first, second, sentence, tmp_path):
     path, start = tmp_path / "run.jsonl", np.zeros(D)
@@ -959,7 +967,7 @@ def test_a_journal_that_was_resumed_is_continued_by_its_first_or_its_last_player
     for player in (first, second) if said is None else (first,):
         with Controller.open_or_create(path, player, [0.0]) as controller:
             assert controller.algorithm == (second if said is None else first)
-    with pytest.raises(ValueError, match=r"is that of Certified.*, not of .*G_g=3.0"):
+    with pytest.raises(ValueError, match=r"is that of another player: .* here"):
         Controller.open_or_create(path, third, [0.0])
 
 

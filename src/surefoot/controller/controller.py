@@ -16,7 +16,7 @@ from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
 from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.plain import PlainTable, encode
+from surefoot.core.plain import Data, PlainTable, encode
 from surefoot.core.types import Array, ArrayLike, Feedback, Region, State
 
 __all__ = ["Controller", "JournalWarning", "Live"]
@@ -261,7 +261,8 @@ class Controller(Live):
                 first = records.run_from(reader, reader.header, given, reader.size)
                 if _difference(first, mine):
                     raise InvalidValueError(
-                        f"{reader.name} is that of {other}: name that player, or another journal"
+                        f"{reader.name} is that of another player: {other}; name that player, or "
+                        "another journal"
                     )
             run = shadow.run.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
             loop = shadow.loop
@@ -579,11 +580,22 @@ def _difference(stored: Run, given: tuple[Any, Guarantee | None]) -> str:
 
     All that they are made of is compared: the text of a long array is its shape.
     """
-    for one, other in zip((stored.algorithm, stored.guarantee), given, strict=True):
-        parts, others = (encode(part, leave_out=True) for part in (one, other))
-        if parts != others:
-            if repr(one) != repr(other):
-                return f"{one!r}, not of {other!r}"
-            names = [name for name in parts if parts[name] != others[name]]
-            return f"another {stored.name}, by its {' and '.join(names)}"
-    return ""
+    kept = (stored.algorithm, stored.guarantee)
+    pairs = [[encode(part, leave_out=True) for part in parts] for parts in (kept, given)]
+    return next(filter(None, map(_find_difference, ("player", "guarantee"), *pairs)), "")
+
+
+def _find_difference(name: str, one: Data, other: Data) -> str:
+    """Return in words where two values first differ; empty if they do not."""
+    if one == other:
+        return ""
+    there, here = (v.get("class", v) if isinstance(v, dict) else v for v in (one, other))
+    parts: list[tuple[str, Data, Data]] = []
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        parts = [(f"{name}[{i}]", *pair) for i, pair in enumerate(zip(one, other, strict=True))]
+    elif isinstance(there, str) and isinstance(one, dict) and there == here:  # of one class
+        parts = [(f"{name}.{key}", one[key], other[key]) for key in one]
+    for part in parts:
+        if found := _find_difference(*part):
+            return found
+    return f"{name} is {checks.repr_line(there)} there and {checks.repr_line(here)} here"
