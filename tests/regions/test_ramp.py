@@ -196,6 +196,21 @@ def test_for_a_fixed_limit_a_ramp_is_kept_with_any_knowledge():
         assert player.engine == "python"
 
 
+@pytest.mark.parametrize("ramp", [0.05, (0.05, 0.02)])
+def test_where_the_ramp_alone_binds_the_action_is_as_far_as_it_reaches(ramp):
+    """Balls of 0.3 around 0 and of 0.25 around (0.04, 0.01) are certified: the ramp is shorter."""
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0), ramp=ramp)
+    state = player.init(np.zeros(2))
+    state = player.update(state, Feedback(None, -0.3, None, proposal=np.array([0.04, 0.01])))
+    x, wish = state.x, np.array([0.2, 0.3])
+    state = player.update(state, Feedback(None, -0.25, None, proposal=wish))
+    if isinstance(ramp, float):
+        way = wish - x
+        assert state.x == pytest.approx(x + ramp * way / math.hypot(*way), abs=1e-16)
+    else:
+        assert (state.x == x + ramp).all()
+
+
 def test_an_action_of_somebody_else_that_nobody_measured_has_no_way_back():
     player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.01)
     state = player.init(np.zeros(1))

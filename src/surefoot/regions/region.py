@@ -306,10 +306,16 @@ class Region:
         return None
 
     def seek(self, w: Array, known: KnownSets) -> Array:
-        """Return nearly the point of the region and of sets nearest to w; it is not checked."""
+        """Return nearly the point of the region and of sets nearest to w; it is not checked.
+
+        Where the nearest point of one is in the other, it is that of both.
+        """
         point = self.nearest(w)
         if known.contains(point):
             return point
+        inner = known.project(w)
+        if self.contains(inner):
+            return inner
         size = norm(point - self.x) + max(float(self.depth), 0.0)
         part = self.find_convex_part(w)
         return nearest.project_onto_both(part.nearest, known.project, w, self.x, size)
