@@ -6,11 +6,15 @@ import pytest
 from surefoot import OGD, Controller, Feedback, LeaderFollower
 from surefoot.algorithms import Certified, Leader, RegionFilter
 from surefoot.regions import (
+    Additive,
     AverageLimit,
+    ContextHull,
     Curvature,
     EmptyRegionError,
     Errors,
     Grid,
+    JointContext,
+    LipschitzContext,
     LipschitzHull,
     Reading,
 )
@@ -168,3 +172,40 @@ def attack(rng, grids, turns=120):
             assert g <= 0
             assert grid.contains(state.x)
             state = player.update(state, Feedback(None, g, a[i], proposal=wish))
+
+
+def test_an_action_that_was_feasible_does_not_stay_in_a_harsher_context():
+    # g(0.5; 0) = -0.05 was read; in the context 0.1 that may be +0.05, and 0.25 is certified.
+    known = ContextHull(G_g=1.0, domain=Grid(0.25, BOX), context=Additive())
+    player = RegionFilter(knowledge=known)
+    state = player.init(np.zeros(2))
+    state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
+    for context, end in ((0.0, 0.5), (0.0, 0.5), (0.1, 0.25)):
+        seen = Feedback(None, float(state.x[0]) - 0.55, np.eye(2)[0], proposal=np.array([0.5, 0.0]))
+        told = player.read_context(state, context)
+        state, info = player.step(state, seen._replace(context=told))
+        assert state.x.tolist() == [end, 0.0]
+        assert info.certificate.bound <= 0
+
+
+@pytest.mark.parametrize("kind", [Additive(), LipschitzContext(1.0), JointContext(1.0)])
+def test_in_every_context_that_the_start_bears_there_is_a_grid_point(kind):
+    # Regions may be so thin that no corner near the nearest point is in them; the start is.
+    rng, worst = np.random.default_rng(11), -np.inf
+    for d in (1, 2, 3):
+        a = rng.normal(size=(4, d))
+        a /= np.linalg.norm(a, axis=1)[:, None]
+        b = rng.uniform(0.15, 0.9, size=4)
+        grid = Grid(0.1, Box(np.full(d, -1.0), np.full(d, 1.0)))
+        known = ContextHull(G_g=1.0, domain=grid, context=kind, start_bound=-0.05)
+        controller, now = Controller(RegionFilter(knowledge=known), np.zeros(d), context=0.0), 0.0
+        for wish in rng.normal(size=(60, d)) * 3.0:
+            x = controller.ask()
+            i = int((a @ x - b).argmax())
+            g = float(a[i] @ x - b[i]) + now
+            assert grid.contains(x)
+            worst, now = max(worst, g), float(rng.uniform(-0.5, b.min() - 0.05))
+            told = {"constraint_value": g, "constraint_subgradient": a[i], "proposal": wish}
+            controller.tell(**told, context=now)
+            assert controller.explain().is_proven
+    assert -0.1 < worst <= 0

@@ -297,6 +297,10 @@ class ContextRegion(Region):
         lost = known._lost(len(self.x)) + several * (float(known.reach) + sizes / known.G_g)
         return -levels / known.G_g - lost
 
+    def stays(self, w: Array) -> bool:
+        """Return whether a point is the last action, and this is the context it was read in."""
+        return bool((self.read_place == self.place).all()) and super().stays(w)
+
     def fall(self, places: Array) -> Array:
         """Return how much larger g may have been in other contexts than in this one."""
         return self.knowledge.context.fall(self.place, places)
@@ -348,8 +352,9 @@ class ContextRegion(Region):
 
     @property
     def insides(self) -> tuple[Array, ...]:
-        """The point nearest to the last action, and the deepest one."""
-        return self.nearest(self.x), self.centres[self.radii.argmax()]
+        """The point nearest to the last action, the deepest one, and the deepest action."""
+        actions = self.radii[: len(self.values)]
+        return (self.nearest(self.x), *self.centres[[self.radii.argmax(), actions.argmax()]])
 
     def bound(self, point: Array) -> float:
         """Return the bound on g at any point, in the context."""

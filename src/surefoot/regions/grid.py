@@ -122,7 +122,8 @@ class OnGrid(Around):
         """Return the nearest to w of the certified grid points next to the region's nearest.
 
         The neighbours of x, and x, are tried as well. Where none of them is certified, as may be
-        under drift, EmptyRegionError is raised.
+        under drift or in another context, points on the way to the middle of the region are;
+        EmptyRegionError is raised where these are not, either.
         """
         if self.contains(w):
             return w
@@ -132,6 +133,11 @@ class OnGrid(Around):
         for i in np.argsort(np.einsum("ij,ij->i", off, off), kind="stable"):
             if self.contains(points[i]):
                 return points[i]
+        shares = np.linspace(0.125, 1.0, 8)[:, None]
+        for end in self.base.insides:
+            for point in self.grid.project(near + shares * (end - near)):
+                if self.contains(point):
+                    return point
         raise EmptyRegionError.of_set(self.grid, near, float(norm(self.grid.project(near) - near)))
 
     def within(self, *sets: Set | None) -> Region:

@@ -366,6 +366,10 @@ class Around(Region):
         """Return whether the region certifies a point."""
         return self.part.contains(w)
 
+    def stays(self, w: Array) -> bool:
+        """Return whether the region certifies a point for having been played."""
+        return self.part.stays(w)
+
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point is feasible: the region's own reason."""
         return self.part.certificate(x, cut)
