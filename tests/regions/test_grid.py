@@ -135,6 +135,8 @@ def test_a_journal_keeps_the_grid(tmp_path):
     [
         (lambda: Grid(0.0), "step must be above 0"),
         (lambda: Grid([0.1, np.nan]), "step"),
+        (lambda: Grid(True), "step must be a number, or a vector of numbers, got True"),
+        (lambda: Grid([0.1] * 3, BOX), "step must be one number, or 2 as the box has, got"),
         (lambda: Grid(0.1, 3.0), "inside must be a Box"),
         (lambda: Grid(0.5, Box([0.1], [0.4])), "step must leave a point in"),
         (lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1)), "reach must be given"),

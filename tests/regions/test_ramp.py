@@ -20,6 +20,7 @@ from surefoot.algorithms import (
 )
 from surefoot.regions import (
     Anchor,
+    AverageLimit,
     Curvature,
     EmptyRegionError,
     Errors,
@@ -274,6 +275,12 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         (0.0, drifting(), "ramp must be above 0"),
         ([0.1, -1.0], drifting(), "ramp must be above 0"),
         (math.nan, drifting(), "ramp"),
+        (True, drifting(), "ramp must be a number, or a vector of numbers, got True"),
+        (
+            0.1,  # what the rounds so far leave may end sooner than the ramp leads back
+            AverageLimit(G_g=1.0, reach=1.0, most=1.0),
+            "ramp must be None for AverageLimit, got 0.1: nothing is proved",
+        ),
         (
             0.1,
             Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
@@ -284,6 +291,13 @@ def test_a_journal_keeps_the_ramp(tmp_path):
 def test_bad_input_is_one_sentence(ramp, knowledge, sentence):
     with pytest.raises(ValueError, match=sentence):
         Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
+
+
+@pytest.mark.parametrize("ramp", [(0.1,), (0.1, 0.1, 0.1)])
+def test_a_ramp_of_another_length_is_refused_with_the_start(ramp):
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=ramp)
+    with pytest.raises(ValueError, match=r"ramp must be one number, or 2 as x1 has, got \(0.1,"):
+        Controller(player, start=[0.0, 0.0])
 
 
 @pytest.mark.slow

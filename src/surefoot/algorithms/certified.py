@@ -349,6 +349,8 @@ class Certified(Algorithm):
     def init(self, x1: Array) -> CertifiedState:
         """Start at x1; its slack comes with the first feedback."""
         x1 = checks.to_action(x1)
+        if isinstance(self.ramp, tuple) and len(self.ramp) != x1.shape[-1]:
+            raise checks.invalid("ramp", f"one number, or {x1.shape[-1]} as x1 has", self.ramp)
         plan = Plan(x1) if self.knowledge.in_contexts else None
         return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1), plan)
 

@@ -15,6 +15,7 @@ learn in the box, and a hull certify on the grid.
 
 import itertools
 
+from surefoot.regions.context import read_numbers
 from surefoot.regions.toolkit import *
 
 __all__ = ["Grid", "OnGrid"]
@@ -46,9 +47,12 @@ class Grid(Declared, kw_only=False):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        step = checks.to_vector(np.atleast_1d(self.step), "step")
+        step = read_numbers(self.step, "step")
         if not (step > 0).all():
             raise InvalidValueError(f"step must be above 0, got {self.step!r}")
+        if self.inside is not None and len(step) not in (1, self.inside.dimension):
+            rule = f"one number, or {self.inside.dimension} as the box has"
+            raise checks.invalid("step", rule, self.step)
         object.__setattr__(self, "step", step)
         if self.inside is not None:
             low, high = self._ends

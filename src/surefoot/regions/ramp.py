@@ -32,6 +32,8 @@ Rounding: with m what a hull takes off a slack (:mod:`surefoot.regions.hull`),
 which leaves :math:`g_{t+1}(y)` below 0 by more than m.
 """
 
+from surefoot.regions.average_limit import AverageLimit
+from surefoot.regions.context import read_numbers
 from surefoot.regions.estimate import UnknownConstant
 from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull
 from surefoot.regions.toolkit import *
@@ -41,7 +43,7 @@ __all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
 
 def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     """Return a ramp, a number or one per coordinate; refuse one that nothing is proved of."""
-    found = checks.to_vector(np.atleast_1d(ramp), "ramp")
+    found = read_numbers(ramp, "ramp")
     if not (found > 0).all():
         raise InvalidValueError(f"ramp must be above 0, got {ramp!r}")
     if isinstance(knowledge, UnknownConstant):
@@ -49,8 +51,9 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
             f"ramp needs a known {knowledge.constant}: the way back from a round outside may be "
             f"longer, got {checks.repr_line(knowledge)}"
         )
-    if knowledge.in_contexts:
-        raise InvalidValueError(f"ramp must be None in contexts, got {ramp!r}: nothing is proved")
+    if knowledge.in_contexts or isinstance(knowledge, AverageLimit):
+        where = "in contexts" if knowledge.in_contexts else "for AverageLimit"
+        raise InvalidValueError(f"ramp must be None {where}, got {ramp!r}: nothing is proved")
     if knowledge.errors.drifts and not isinstance(knowledge, LipschitzHull):
         raise checks.invalid("ramp", "that of a LipschitzHull where g drifts", knowledge)
     return float(found[0]) if np.ndim(ramp) == 0 else tuple(found.tolist())
