@@ -5,6 +5,7 @@ import pytest
 
 from surefoot import OGD, Controller, Feedback, LeaderFollower
 from surefoot.algorithms import Certified, Leader, RegionFilter
+from surefoot.controller.check import check
 from surefoot.regions import (
     Additive,
     AverageLimit,
@@ -188,6 +189,26 @@ def test_an_action_that_was_feasible_does_not_stay_in_a_harsher_context():
         state, info = player.step(state, seen._replace(context=told))
         assert state.x.tolist() == [end, 0.0]
         assert info.certificate.bound <= 0
+
+
+def test_no_way_back_leads_between_grid_points(tmp_path):
+    known = LipschitzHull(G_g=1.0, domain=Grid(0.05, BOX), errors=Errors(drift=0.02))
+    path = tmp_path / "steps.jsonl"
+    controller = Controller(RegionFilter(knowledge=known), start=[0.0, 0.0], journal=path)
+    hows = set()
+    for t in range(14):
+        g, s = tilted(controller.ask())
+        if t < 5:
+            controller.tell(constraint_value=g, constraint_subgradient=s, proposal=[0.3, 0.3])
+        else:  # until the bound of what is held is used up
+            controller.tell(missing=True)
+            hows.add(controller.explain().certificate.how)
+        assert known.domain.contains(controller.ask())
+    assert hows == {"held", "retreated"}
+    with pytest.raises(ValueError, match=r"speed must be None on a Grid: nothing .* got 0.03"):
+        controller.retreat("slowly", speed=0.03)
+    controller.close()
+    assert check(str(path))[0]
 
 
 @pytest.mark.parametrize("kind", [Additive(), LipschitzContext(1.0), JointContext(1.0)])

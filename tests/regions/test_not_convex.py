@@ -154,7 +154,7 @@ def test_the_way_back_is_the_anchor_itself_and_has_no_speed():
     assert corridor(slow.ask())[0] > 0  # which is why
     controller = loop(False)
     before = controller.ask()
-    with pytest.raises(ValueError, match=r"^speed rests on the convexity of g"):
+    with pytest.raises(ValueError, match=r"^speed must be None where g is not convex"):
         controller.retreat("a test", speed=0.4)
     assert (controller.ask() == before).all()
     controller.retreat("a test")

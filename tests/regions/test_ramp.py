@@ -293,6 +293,30 @@ def test_bad_input_is_one_sentence(ramp, knowledge, sentence):
         Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
 
 
+@pytest.mark.parametrize("ramp", [0.05, (0.03, 0.06)])
+@pytest.mark.parametrize("policy", ["on_missing", "on_contradiction"])
+def test_a_policy_that_goes_back_keeps_the_ramp(ramp, policy):
+    player = RegionFilter(knowledge=LipschitzHull(G_g=0.5, reach=2.0), ramp=ramp)
+    controller = Controller(player, start=[0.0, 0.0], **{policy: "retreat"})
+    x, far = controller.ask(), 0.0
+    for t in range(40):
+        g, s = limit(x, 0.4)
+        told = {"constraint_value": g, "constraint_subgradient": s, "proposal": [9.0, 9.0]}
+        if t >= 10 and policy == "on_missing":
+            controller.tell(missing=True)
+        elif t == 10:  # which is still feasible, and contradicts nothing else
+            told["constraint_value"] = min(g + 0.1, -1e-9)
+            with pytest.warns(UserWarning, match="is above its certified bound"):
+                controller.tell(**told)
+        else:
+            controller.tell(**told)
+        step, x = np.abs(controller.ask() - x), controller.ask()
+        assert (step <= np.array(ramp) * (1 + 1e-12)).all()
+        far = max(far, float(np.linalg.norm(x)))
+    assert far > 0.2
+    assert x.tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("ramp", [(0.1,), (0.1, 0.1, 0.1)])
 def test_a_ramp_of_another_length_is_refused_with_the_start(ramp):
     player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=ramp)

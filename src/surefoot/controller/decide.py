@@ -255,7 +255,7 @@ class Round:
         if policy not in ("hold", "retreat") or self.told.worst is None:
             return self._stepped(state, info, found, why)
         how: How = "retreated" if policy == "retreat" else "held"
-        halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t)
+        halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t, run.pace)
         # Of an action that was not measured nothing is known then.
         bound = self.bound_by_reading(math.inf)
         return self._stand(halt, bound, found, why | {"policy": policy}, halt)
@@ -327,7 +327,7 @@ class Round:
         # An action that rests on a guess may be outside, and is not held unseen.
         guessed = bound > 0 and run.estimate(loop.state) is not None
         how: How = "retreated" if policy == "retreat" or guessed else "held"
-        halt = loop.halt or Halt(how, "no measurement", self.t)
+        halt = loop.halt or Halt(how, "no measurement", self.t, run.pace)
         lost = f"round {self.t}: {'nothing was measured' if is_missing else 'halted'}"
         why: PlainTable = {"policy": policy if is_missing else "halted"}
         return self._stand(halt, bound, self._shifted_anchor(), why, loop.halt, lost)
@@ -485,7 +485,7 @@ def _spot(run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt:
     """
     drift = run.errors.drift
     bound, drift = (math.inf, 0.0) if run.in_contexts else (bound, drift)
-    return Spot(t, x, bound, anchor, drift, halt.reason, run.convex or run.in_contexts)
+    return Spot(t, x, bound, anchor, drift, halt.reason, run.has_ways or run.in_contexts)
 
 
 def announce(run: Run, loop: LoopState, context: Context) -> Decision:
@@ -525,11 +525,10 @@ def obey(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None =
 
 def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
     """Return the state after an order to hold or to retreat."""
-    if halt.speed is not None and not run.convex and not run.in_contexts:
-        raise InvalidValueError(
-            "speed rests on the convexity of g: between here and the anchor nothing is known, "
-            f"got {halt.speed!r} and convex = False"
-        )
+    if halt.speed is not None and not run.has_ways and not run.in_contexts:
+        where = "on a Grid" if run.convex else "where g is not convex"
+        rule = f"None {where}: nothing between here and the anchor may be played"
+        raise checks.invalid("speed", rule, halt.speed)
     state: Any = loop.state
     # Nothing is known where a round was refused.
     spot = _spot(run, loop.round - 1, loop.x, loop.bound(run), loop.anchor, halt)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, get_args
 
+import numpy as np
+
 from surefoot import regions
 from surefoot.algorithms import Breach, Certified, Guarantee, Premise, Tuned, name_of, unpack
 from surefoot.algorithms.certified import CertifiedState
@@ -134,8 +136,19 @@ class Run:
 
     @cached_property
     def convex(self) -> bool:
-        """Whether ways between two actions are feasible; nothing says otherwise without one."""
+        """Whether g is convex; nothing says otherwise without knowledge."""
         return self.knowledge is None or self.knowledge.convex
+
+    @cached_property
+    def has_ways(self) -> bool:
+        """Whether points between two actions may be played: not on a grid."""
+        return self.convex and not isinstance(getattr(self.knowledge, "domain", None), regions.Grid)
+
+    @cached_property
+    def pace(self) -> float | None:
+        """How far a way back may lead in a round: as far as the ramp; None for any distance."""
+        ramp = getattr(self.algorithm, "ramp", None)
+        return None if ramp is None or not self.has_ways else float(np.min(ramp))
 
     @cached_property
     def rows(self) -> int | None:

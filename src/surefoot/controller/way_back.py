@@ -13,7 +13,7 @@ which is at most -c from :math:`\theta = (b+c)/(b+\alpha)` on, for :math:`c \le 
 an x that is not feasible, at any speed, and without any constant. Under drift b and
 :math:`\alpha` age by v per round, each from the round that it was measured in, and nothing is
 proved when :math:`\alpha` is used up. If g is not convex the way back may leave the feasible set:
-where that is known, a itself is played at once, and no speed is accepted.
+where that is known, and on a grid, a itself is played at once, and no speed is accepted.
 """
 
 import math
@@ -114,7 +114,7 @@ class Spot(NamedTuple):
         anchor: the end of the way back, where there is one.
         drift: by which g may rise per round.
         reason: in words.
-        convex: whether g is; if not, nothing is known between here and the anchor.
+        convex: whether g is; if not, or on a grid, nothing between here and the anchor is played.
     """
 
     t: int
