@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from surefoot import Controller, LeaderFollower, replay
-from surefoot.algorithms import Certified, CertifiedOGD, PolicyLeader, Proposals
+from surefoot.algorithms import Certified, CertifiedOGD, Delayed, PolicyLeader, Proposals
 from surefoot.controller import Fleet
 from surefoot.controller.check import check
 from surefoot.controller.serve import Service
@@ -175,6 +175,11 @@ def test_players_without_contexts_refuse_them():
     controller = Controller(player, [0.1, 0.1])
     with pytest.raises(InvalidValueError, match="context must come with knowledge of contexts"):
         controller.announce(context=20.0)
+
+
+def test_wrappers_which_would_not_pass_a_context_on_refuse_one():
+    with pytest.raises(InvalidValueError, match="Delayed must have a base without contexts"):
+        Delayed(base=filtering(), delay=1)
 
 
 def test_a_context_in_which_nothing_is_certified_is_refused(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller, Feedback
-from surefoot.algorithms import RegionFilter
+from surefoot.algorithms import Delayed, RegionFilter
 from surefoot.regions import AverageLimit, Errors, LipschitzHull, Reading
 from surefoot.sets import Box
 
@@ -179,3 +179,48 @@ def test_bad_input_is_one_sentence(told, sentence):
 def test_attacked_for_8_000_rounds_in_all_the_sum_is_at_most_0(errors):
     known = AverageLimit(G_g=1.0, reach=4.0, errors=errors, most=0.4)
     assert attack(np.random.default_rng(29), known, 4_000, d=3)[0] <= 0
+
+
+def test_explain_calls_an_action_proved_that_spends_what_is_left():
+    controller = Controller(RegionFilter(knowledge=AverageLimit(**HULL, most=2.0)), [0.0])
+    for _ in range(3):
+        g, s = height(controller.ask())
+        controller.tell(constraint_value=g, constraint_subgradient=s, proposal=[9.0])
+        assert controller.explain().is_proven
+    # -0.5 and 0.5 were played, and 0 is next.
+    assert controller.ask() == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize(
+    ("own", "sums", "proved"),
+    [
+        (1.2, [-0.5, 0.2, 0.0, 0.0, 0.0, 0.0], [True] * 6),
+        # Half of the start's g in a round: until 0.2 is left to save, nothing is proved.
+        (1.7, [-0.5, 0.7, 0.45, 0.2, 0.0, 0.0], [True, False, False, True, True, True]),
+    ],
+)
+def test_what_somebody_else_spends_counts_and_is_saved_again(own, sums, proved):
+    player = RegionFilter(knowledge=AverageLimit(**HULL, most=2.0))
+    controller = Controller(player, [0.0], on_contradiction="record")
+    found, total = [], 0.0
+    for t in range(6):
+        x = controller.ask()
+        played = np.array([own]) if t == 1 else x
+        g, s = height(played)
+        total += g
+        controller.tell(constraint_value=g, constraint_subgradient=s, proposal=[9.0], action=played)
+        found.append((total, controller.explain().is_proven))
+    np.testing.assert_allclose([one for one, _ in found], sums, atol=1e-12)
+    assert [is_proven for _, is_proven in found] == proved
+    assert total <= 0
+
+
+def test_wrappers_that_would_not_count_every_round_are_refused():
+    base = RegionFilter(knowledge=AverageLimit(**HULL, most=2.0))
+    with pytest.raises(ValueError, match="Delayed must have a base without a limit on the average"):
+        Delayed(base=base, delay=2, copies=False)
+
+
+def test_a_bound_on_the_start_is_refused():
+    with pytest.raises(ValueError, match=r"start_bound must be None .* got -0.1"):
+        AverageLimit(**HULL, most=2.0, start_bound=-0.1)

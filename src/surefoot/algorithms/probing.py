@@ -80,7 +80,6 @@ class Probing(Wrapper):
             isinstance(base, Certified)
             and isinstance(base.proposer, Leader)
             and isinstance(base.knowledge, regions.LipschitzHull)
-            and not isinstance(base.knowledge, regions.AverageLimit)
         ):
             raise InvalidValueError(f"base must be a LeaderFollower, got {base!r}")
         if self.probe >= 0.5:

@@ -2,7 +2,7 @@
 
 from surefoot.algorithms.certified import Certified, Name
 from surefoot.algorithms.toolkit import *
-from surefoot.regions import Errors
+from surefoot.regions import AverageLimit, Errors
 
 
 class Wrapper(Algorithm):
@@ -26,7 +26,14 @@ class Wrapper(Algorithm):
                 f"{type(self).__name__} must have a base without a ramp, which it would not keep, "
                 f"got ramp = {self.base.ramp!r}"
             )
-        if self.rests_on_convexity and self.knowledge is not None and not self.knowledge.convex:
+        known = self.knowledge
+        if isinstance(known, AverageLimit) or (known is not None and known.in_contexts):
+            what = "contexts" if known.in_contexts else "a limit on the average"
+            raise InvalidValueError(
+                f"{type(self).__name__} must have a base without {what}, which it would not keep, "
+                f"got {checks.repr_line(known)}"
+            )
+        if self.rests_on_convexity and known is not None and not known.convex:
             raise InvalidValueError(
                 f"{type(self).__name__} rests on the convexity of g, got knowledge with "
                 "convex = False"

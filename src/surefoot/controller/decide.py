@@ -36,7 +36,7 @@ from surefoot.core.algorithm import locate, rest
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array, Context, Feedback, Info, State
-from surefoot.regions import Anchor, EmptyRegionError, StandingAnchor
+from surefoot.regions import Anchor, AverageLimit, EmptyRegionError, StandingAnchor
 from surefoot.regions.checks import BALL_TOO_SMALL
 
 __all__ = ["Decision", "announce", "at_start", "decide", "obey"]
@@ -83,7 +83,7 @@ def decide(run: Run, loop: LoopState, told: Told) -> Decision:
         PremiseError: without a measurement, if the policy is "raise".
     """
     decided = Round(run, loop, told)
-    is_outside = told.feedback.action is not None and decided.bound_by_reading(0.0) > 0
+    is_outside = told.feedback.action is not None and decided.own_bound > 0
     if not (told.is_missing or loop.halt is not None or is_outside):
         return decided.step()
     refuse_unfinite(told.feedback)
@@ -150,6 +150,12 @@ class Round:
         return float(found.level(self.t, self.drift))
 
     @property
+    def own_bound(self) -> float:
+        """The bound at an action of one's own; at most 0 where it counts for a sum alone."""
+        found = self.bound_by_reading(0.0)
+        return min(found, 0.0) if isinstance(self.run.knowledge, AverageLimit) else found
+
+    @property
     def anchor(self) -> Anchor | None:
         """The anchor with the round added: the first that was measured, or, under drift, better."""
         anchor, played = self.loop.anchor, self.told.feedback.action
@@ -187,7 +193,7 @@ class Round:
             found = [b for b in found if b.constant not in ("G_g", "the bound on g")]
             found.append(Breach(self.t, "constants", sentences[0], "both"))
         if seen.action is not None:
-            found.append(self._deviation(self.bound_by_reading(0.0)))
+            found.append(self._deviation(self.own_bound))
         if found and any(b.affects != "regret" for b in found):
             return self._contradicted(state, info, found)
         return self._stepped(state, info, found, {})
@@ -334,7 +340,7 @@ class Round:
 
     def return_from_outside(self) -> Decision:
         """Return the way back from an action of one's own that is not feasible."""
-        upper = self.bound_by_reading(0.0)
+        upper = self.own_bound
         if self.loop.anchor is None:
             raise InvalidValueError(
                 "the first action must be strictly feasible, or there is no way back, "

@@ -12,6 +12,7 @@ from surefoot.controller.way_back import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
 from surefoot.regions import Errors, Estimate, HullCertificate
+from surefoot.regions.average_limit import AverageCertificate
 
 __all__ = ["Explanation", "explain"]
 
@@ -59,8 +60,10 @@ class Explanation:
 
     @property
     def is_proven(self) -> bool:
-        """Whether the current action is proved to be feasible."""
-        return self.bound is not None and self.bound <= 0
+        """Whether the current action is proved to be feasible; on the average, if that counts."""
+        why = self.certificate
+        limit = why.budget if isinstance(why, AverageCertificate) else 0.0
+        return self.bound is not None and self.bound <= limit
 
     def __repr__(self) -> str:
         return f"<Explanation of {self._headline()}; print it for the reason>"

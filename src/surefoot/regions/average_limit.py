@@ -10,7 +10,8 @@ action.*
 :math:`g(x_1) - B_t < 0`, since :math:`B_t \ge 0`. ∎
 
 A reading that errs counts as the least of :math:`\hat g + \nu` and of what was certified, a round
-that nobody measured as what was certified; every sum is rounded up.
+that nobody measured as what was certified; every sum is rounded up. Where somebody else played an
+action and the sum is above 0, half of the least g is what the next may be, until it is not.
 """
 
 from surefoot.regions.hull import HullCertificate, HullMemory, LipschitzHull
@@ -79,12 +80,21 @@ class AverageLimit(LipschitzHull):
 
     most: float = positive()
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start_bound is not None:  # it would be one on g, and not on g less a budget
+            raise checks.invalid("start_bound", "None for AverageLimit", self.start_bound)
+
     def init(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
         return AverageMemory(0.0, super().init(x1), 0.0)
 
     def budget(self, memory: AverageMemory) -> float:
-        """Return what the rounds so far leave for the next g."""
+        """Return what the next g may be: what the rounds so far leave, or half of the least g."""
+        least = float(min(memory.part.last.value, memory.part.anchor.value, 0.0))
+        return max(self._left(memory), 0.5 * least)
+
+    def _left(self, memory: AverageMemory) -> float:
         return min(self.most, -memory.spent)
 
     def observe(self, memory: Memory, reading: Reading) -> Memory:
@@ -114,8 +124,8 @@ class AverageLimit(LipschitzHull):
         part = super().region(HullMemory(rounds, *shifted), errors)
 
         def certify(hull: HullCertificate) -> AverageCertificate:
-            bound = budget + hull.bound
-            return AverageCertificate(hull.round, budget, bound, hull, hull.cut, errors)
+            numbers = (hull.round, self._left(memory), budget + hull.bound)
+            return AverageCertificate(*numbers, hull, hull.cut, errors)
 
         return Recertified(part, certify)
 
