@@ -18,6 +18,7 @@ from surefoot.regions import (
     LipschitzContext,
     LipschitzHull,
     Reading,
+    ToldDrift,
 )
 from surefoot.sets import Box
 
@@ -116,6 +117,52 @@ def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
     state = player.update(state, Feedback(None, -0.15, np.ones(1), proposal=far))
     with pytest.raises(EmptyRegionError):
         player.update(state, Feedback(None, -0.05, np.ones(1), proposal=far))
+
+
+@pytest.mark.parametrize(
+    "kind", [Additive(), LipschitzContext(1.0), JointContext(1.0), ToldDrift()], ids=repr
+)
+def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
+    grid = Grid(0.25, Box([0.0], [2.0]))
+    player = RegionFilter(knowledge=ContextHull(G_g=1.0, domain=grid, context=kind))
+    state, far, harsher = player.init(np.zeros(1)), np.array([2.0]), (0.0, 0.0, 0.5, 0.0)
+    if not isinstance(kind, ToldDrift):
+        state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
+    added = 0.0
+    for change in harsher:  # g = x - 1 + c
+        c = added + change
+        g = float(state.x[0]) - 1.0 + added
+        assert g <= 0
+        told = change if isinstance(kind, ToldDrift) else c
+        seen = Feedback(None, g, np.ones(1), proposal=far)
+        state = player.update(state, seen._replace(context=player.read_context(state, told)))
+        added = c
+    assert state.x.tolist() == [0.25]
+
+
+def test_in_a_context_no_harsher_an_action_of_the_grid_stays():
+    known = ContextHull(G_g=1.0, domain=Grid(0.25, Box([0.0], [2.0])), context=Additive())
+    player = RegionFilter(knowledge=known)
+    state, far = player.init(np.zeros(1)), np.array([2.0])
+    state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
+    for _ in range(5):  # g = x - 0.75, and 0.75 is a grid point: the margin keeps it from there
+        g = float(state.x[0]) - 0.75
+        seen = Feedback(None, g, np.ones(1), proposal=far, context=player.read_context(state, 0.0))
+        state = player.update(state, seen)
+    seen = Feedback(None, 0.0, np.ones(1), proposal=far, action=np.array([0.75]))
+    state = player.update(state, seen._replace(context=player.read_context(state, 0.0)))
+    assert state.x.tolist() == [0.75]
+
+
+def test_where_nothing_near_is_certified_the_deepest_action_of_the_grid_is():
+    # With G_g far too large the hull is nearly the segment from 0 to (1, 1.5), and half of it is
+    # left once the budget is spent: no grid point is next to its end.
+    known = AverageLimit(G_g=40.0, domain=Grid(0.5, Box([0.0, 0.0], [2.0, 2.0])), most=1.0)
+    player, s = RegionFilter(knowledge=known), np.array([0.6, 0.6])
+    state = player.init(np.zeros(2))
+    state = player.update(state, Feedback(None, -0.75, s, proposal=np.zeros(2)))
+    seen = Feedback(None, 0.75, s, proposal=np.array([2.0, 3.0]), action=np.array([1.0, 1.5]))
+    assert player.update(state, seen).x.tolist() == [0.0, 0.0]
 
 
 def test_a_journal_keeps_the_grid(tmp_path):

@@ -298,8 +298,9 @@ class ContextRegion(Region):
         return -levels / known.G_g - lost
 
     def stays(self, w: Array) -> bool:
-        """Return whether a point is the last action, and this is the context it was read in."""
-        return bool((self.read_place == self.place).all()) and super().stays(w)
+        """Return whether a point is the last action, and the context is no harsher than there."""
+        rise = self.knowledge.context.rise(self.read_place, self.place)
+        return bool(rise <= 0.0) and super().stays(w)
 
     def fall(self, places: Array) -> Array:
         """Return how much larger g may have been in other contexts than in this one."""

@@ -1,6 +1,7 @@
 r"""Actuators with steps: actions on a grid, the nearest of those that are certified.
 
-**Proposition.** *For a fixed g there always is a certified grid point: the one played last. With*
+**Proposition.** *For a fixed g there always is a certified grid point: the one played last, and for
+a limit on the average, or in contexts with a* ``start_bound``\ *, the start. With*
 :math:`G_g`\ *, while* :math:`-g(x_t) \ge G_gh` *but for rounding, h the step, all neighbours of*
 :math:`x_t` *are certified, and the action moves whenever one of them is nearer to the wish.*
 
