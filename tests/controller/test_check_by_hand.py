@@ -327,6 +327,18 @@ def test_nothing_is_certified_of_a_player_that_is_not_known(tmp_path):
     assert found == (True, ["certified: 0 of 1 rounds; the first is the start", said])
 
 
+@pytest.mark.parametrize(("g", "then", "fine"), [(0.0, 9.0, 0), (0.0, 0.5, 1), (-LITTLE, 9.0, 1)])
+def test_from_the_limit_itself_a_slope_of_0_certifies_no_step(tmp_path, g, then, fine):
+    # A concave limit with a plateau at 0: value, slope and curvature are 0 where somebody played.
+    why, s = {"class": "CurvatureCertificate"}, [[1.0, 0.0]]
+    rounds = [
+        head("rows", nu=0.0, noise=0.0, beta=[0.0], rows=1),
+        played(1, -1.0, right(0.25), why, s),
+        played(2, g, right(then), why, [[0.0, 0.0]], played=right(0.5)),
+    ]
+    assert judge(tmp_path / "run", rounds)[0] == bool(fine)
+
+
 def test_a_step_too_long_for_a_relative_curvature_is_refused(tmp_path):
     first, second = relative(-LITTLE)
     first["check"]["L_1"] = 4.0 + LITTLE

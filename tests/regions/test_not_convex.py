@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.regions._corridor import BETA, G_G, REACH, corridor, middle, voltage
 
-from surefoot import Ball, Constants, Controller, Feedback, LeaderFollower
+from surefoot import Ball, Constants, Controller, Feedback, LeaderFollower, kernel
 from surefoot.algorithms import (
     Averaged,
     CertifiedOGD,
@@ -25,6 +25,7 @@ from surefoot.regions import (
     EmptyRegionError,
     Errors,
     LipschitzHull,
+    RelativeCurvature,
     Together,
 )
 
@@ -191,6 +192,27 @@ def test_a_nearly_convex_g_is_told_with_its_distance_and_a_value_error(shift, is
         seen = Feedback(None, g + shift, s, proposal=3 * wish)
         state = player.update(state, seen)
     assert (worst <= 0) == is_safe
+
+
+@pytest.mark.parametrize("engine", ["python", "kernel"])
+@pytest.mark.parametrize(
+    "knowledge",
+    [
+        Curvature(beta=0.0, reach=9.0, convex=False),
+        CurvatureRows(beta=0.0, rows=1, reach=9.0, convex=False),
+        RelativeCurvature(L_0=0.0, L_1=0.125, reach=9.0, convex=False),
+    ],
+    ids=repr,
+)
+def test_on_a_plateau_of_the_limit_nothing_certifies_a_step(knowledge, engine):
+    # min(x, 0) + max(x - 1, 0): concave where it is at most 0, and 0 from 0 to 1. Somebody else
+    # plays 0.5, where value, slope and curvature are 0, and so is every tangent.
+    player = RegionFilter(knowledge=knowledge)
+    with kernel.engine(engine):
+        state = player.init(np.array([-1.0]))
+        state = player.update(state, Feedback(None, -1.0, np.ones(1), proposal=-np.ones(1)))
+        seen = Feedback(None, 0.0, np.zeros(1), proposal=np.array([5.0]), action=np.array([0.5]))
+        assert player.update(state, seen).x.tolist() == [0.5]
 
 
 @pytest.mark.slow

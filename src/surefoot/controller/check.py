@@ -368,7 +368,10 @@ class Checker:
                 if life.L_1**2 * square > 1:
                     raise WrongError("its action is further than 1/L_1 from the last")
             rows = zip(up, slopes, betas, strict=True)
-            found.append([u + dot(s, step) + bent + beta / 2 * square for u, s, beta in rows])
+            rises = [(u, dot(s, step) + bent + beta / 2 * square, s) for u, s, beta in rows]
+            # From the limit itself, and without a slope that leads inwards, nothing is certified.
+            flat = any(u >= 0 and not rise and not any(s) for u, rise, s in rises)
+            found.append([math.inf if flat and any(step) else u + rise for u, rise, _ in rises])
         return min(found, key=max)
 
     def check_length(self, p, c, here):

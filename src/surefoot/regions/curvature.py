@@ -20,7 +20,8 @@ Rounding. With u = 2^-53, n the dimension, M the largest norm of a feasible poin
 
 .. math:: e = 4\delta + 32(n+8)u\,(|g| + \|s\|M + \beta M^2),
 
-points are sought with :math:`U + e \le 0` and returned only if the computed :math:`U + e/2 \le 0`.
+points are sought with :math:`U + e \le 0` and returned only if the computed :math:`U + e/2 \le 0`;
+e is above 0, if by 1e-300 alone, so that an action with g = 0 certifies by :math:`U < 0` only.
 The computed U is off by at most :math:`(2n+18)u(|g| + \|s\|M + \beta M^2)`: p - x is rounded once
 per entry, its products with s and itself n times, the sum of three terms three times. Twice the
 error of an observed g, and 2M times that of s, fit in the rest of e/2 if they are rounding and at
@@ -67,6 +68,8 @@ TRIES = 3
 """A far point loses digits in the first projection; the second starts where they are not lost."""
 LENGTHS = 26
 """How many lengths are tried where the slope errs: then a millionth of the length is left."""
+TINY = 1e-300
+"""Above 0: where value, slope and curvature are 0, nothing but the action is certified."""
 SHORTEST = 1e-12
 """A length relative to the reach, at which the error of the slope is below every margin."""
 
@@ -703,7 +706,7 @@ def curvature_margin(
         True
     """
     e = 32 * (dimension + 8) * UNIT * (abs(g) + size * reach + beta * reach * reach)
-    return e + 4 * error
+    return e + 4 * error + TINY
 
 
 def project_onto_ball(

@@ -62,7 +62,7 @@ static inline void sf_find_curved(sf_region *region, double t, sf_work *work)
         const double steep = sqrt(size), upper = seen.upper[i];
         level[i] = sf_aged(upper, t - seen.numbers[SF_CURVED_READ], rule->drift);
         const double scale = fabs(upper) + steep * reach + beta * reach * reach;
-        margin[i] = 32.0 * (d + 8) * SF_UNIT * scale + 4.0 * rule->evaluation_error;
+        margin[i] = 32.0 * (d + 8) * SF_UNIT * scale + 4.0 * rule->evaluation_error + 1e-300;
         squared[i] = size;
         const double up = level[i] + margin[i];
         const double nu = sqrt(sf_max(size - 2 * beta * up, 0.0));
