@@ -77,6 +77,20 @@ def test_targets_that_turn_are_followed_and_their_variation_bounds_the_steps():
     assert promise.residual_bound(300) == math.inf  # without a least slope
 
 
+def test_costs_that_change_can_fall_by_twice_their_variation_more():
+    # f_1 = a^2 and f_2 = (b - 1)^2 - 1/2 on the triangle of (0, 0), (1, 0) and (0, 1): both fall by
+    # 1 = F, though they differ by at most 1/2. A little room makes the start strictly feasible.
+    A, b = np.array([[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]]), np.array([0.0, 0.0, 1.0]) + 1e-6
+    player = MovingBalls(knowledge=CurvatureRows(beta=0.0, rows=3, reach=2.0), eta=0.5)
+    state, long = player.init(np.array([1.0, 0.0])), []
+    for f in (lambda x: [2 * x[0], 0.0], lambda x: [0.0, 2 * (x[1] - 1)]):
+        x = state.x
+        state = player.update(state, Feedback(np.array(f(x)), A @ x - b, A))
+        long.append(state.x - x)
+    promise = Stationarity(Constants(R=2.0, F=1.00001, beta=0.0, start_slack=1e-6), 2.0)
+    assert 0.9999 < np.mean(np.sum(np.square(long), axis=1)) <= promise.step_bound(2, 0.50001)
+
+
 def test_the_tangent_of_a_concave_limit_certifies_and_its_boundary_is_reached():
     c = Constants(R=4.0, beta=0.0, start_slack=0.02, convex=False)
     player, promise = MovingBalls.default(c, cost_curvature=20.0)

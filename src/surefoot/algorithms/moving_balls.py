@@ -97,16 +97,18 @@ class Stationarity(FromCurvature):
             &\le \Big(L + \frac{\beta F}{\nu_*}\Big)^2\frac{2\Delta}{LT}, \\
         \mu_t|g_t| &\le \frac F{\nu_*}\Big(\|s_t\|\|d_t\| + \tfrac\beta2\|d_t\|^2\Big) .
 
-    For costs that change, :math:`\Delta` grows by
-    :math:`V_T = \sum_{t\ge2}\sup_X|f_t - f_{t-1}|`.
+    For costs that change, :math:`\Delta` grows by :math:`2V_T`,
+    :math:`V_T = \sum_{t\ge2}\sup_X|f_t - f_{t-1}|`. Readings are exact and g is fixed: under errors
+    the first line stands, under drift feasibility alone.
 
     *Proof.* Feasible: :mod:`surefoot.regions.curvature`, where convexity is not used. The set
     :math:`\{U_t \le 0\}` is convex and holds :math:`x_t`, so with :math:`y = x_t - \eta\nabla f`
     the nearest point has :math:`(y-x_{t+1})^\top(x_t-x_{t+1}) \le 0`, which says
     :math:`\nabla f^\top d_t \le -\|d_t\|^2/\eta`. The way from :math:`x_t` to :math:`x_{t+1}` is in
     X, where f curves by at most L: :math:`f(x_{t+1}) \le f(x_t) - (1/\eta - L/2)\|d_t\|^2`. Add up;
-    where costs change, :math:`f_{t+1}(x_{t+1}) - f_t(x_{t+1})` is a part of :math:`V_T`. That is
-    the first line, for every convex region that holds :math:`x_t`. For one constraint
+    where costs change, :math:`f_{t+1}(x_{t+1}) - f_t(x_{t+1})` is a part of :math:`V_T`, and the
+    last cost falls below the first by at most :math:`V_T`. That is the first line, for every convex
+    region that holds :math:`x_t`. For one constraint
     :math:`y - x_{t+1} = \eta\mu_t(s_t + \beta d_t)`, that is
     :math:`\nabla f + \mu_ts_t = -(1/\eta + \mu_t\beta)d_t`. Where :math:`\mu_t > 0`,
     :math:`U_t(x_{t+1}) = 0`: then :math:`|g_t| \le \|s_t\|\|d_t\| + \frac\beta2\|d_t\|^2`, and
@@ -149,10 +151,10 @@ class Stationarity(FromCurvature):
 
         Args:
             t: a number of rounds, or an array of them.
-            variation: by how much the costs change in all these rounds.
+            variation: V, by how much the costs change in all these rounds.
         """
         fall = np.inf if self.constants.F is None else self.constants.F
-        return 2 * (fall + variation) / (self.cost_curvature * as_floats(t))
+        return 2 * (fall + 2 * variation) / (self.cost_curvature * as_floats(t))
 
     def residual_bound(self, t: Number, variation: Number = 0.0) -> Array:
         """Return what the mean squared residual of t rounds does not exceed, as above."""
