@@ -353,6 +353,41 @@ def test_a_restart_in_the_middle_of_a_run_keeps_what_was_proved():
         assert regret < 60
 
 
+def restart(errors, *values):
+    """Play three rounds, of which the second proves more than was used: all begins anew."""
+    known = EstimatedHull(domain=Ball(2.0), restarts=True, errors=errors)
+    player = filter_of(known)
+    state = player.init(np.zeros(1))
+    for g, s in zip(values, (0.5, 30.0, 0.5), strict=True):
+        seen = Feedback(None, g, np.array([s]), proposal=np.array([3.0]))
+        state, info = player.step(state, seen)
+    return player, state, info
+
+
+def test_a_restart_does_not_need_a_second_reading_of_the_start_that_errs_as_little():
+    # g = -0.1 there, and readings err by up to 0.1: the first is enough for ever.
+    player, state, _ = restart(Errors(value=0.1), -0.12, -0.11, -0.03)
+    assert state.memory.part.start.value == pytest.approx(-0.02)
+    assert player.knowledge.region(state.memory, player.errors).contains(np.zeros(1))
+    state = player.update(state, Feedback(proposal=np.array([3.0])))  # nobody measured it
+    assert abs(state.x[0]) < 1e-9
+
+
+def test_a_restart_at_a_start_that_has_changed_is_a_contradiction():
+    _, state, info = restart(Errors(), -1.0, -0.05, 0.3)
+    assert any("rests on no constant" in s for s in info.contradictions)
+    assert (state.memory.outside, state.x.tolist()) == (0, [0.0])
+
+
+def test_a_curvature_cannot_be_what_changes_g_where_nothing_moves():
+    player = filter_of(EstimatedCurvature(domain=Ball(2.0)))
+    state = player.init(np.zeros(1))
+    state = player.update(state, Feedback(None, -1.0, np.zeros(1), proposal=np.zeros(1)))
+    state, info = player.step(state, Feedback(None, 0.1, np.ones(1), proposal=np.zeros(1)))
+    assert any("rests on no constant" in s for s in info.contradictions)
+    assert state.x.tolist() == [0.0]
+
+
 # --- curvature -----------------------------------------------------------------------------------
 
 
@@ -493,6 +528,19 @@ def test_what_contradicts_a_largest_constant_or_convexity():
     state, _ = play(player, HAND, [0.0], [lambda x: [3.0]] * 2)
     _, info = player.step(state, Feedback(None, 0.1, np.ones(1), proposal=np.zeros(1)))
     assert any("rests on no constant" in s for s in info.contradictions)
+
+
+def test_in_another_set_than_a_ball_a_slack_promises_no_number_of_rounds():
+    # A ball of radius 1 would prove G_g >= 1 and leave one round outside; the start's slope proves
+    # 0.001, and both ends of the box are outside.
+    told = {"largest_G_g": 3.9, "start_slack": 1.0}
+    assert LeaderFollower.unknown(Ball(1.0), **told).guarantee.most_outside == 1
+    made = LeaderFollower.unknown(Box([-1.0], [1.0]), **told)
+    limit = Kinked([[0.001], [1.05], [-3.9]], [1.0, 1.04, 1.5])
+    player = filter_of(made.algorithm.knowledge)
+    wishes = [lambda x: [3.0], lambda x: [-3.0], lambda x: [-3.0], lambda x: [-3.0]]
+    state, _ = play(player, limit, [0.0], wishes)
+    assert state.memory.outside == 2 <= made.guarantee.most_outside
 
 
 def test_another_set_than_a_ball_counts_slopes_alone():

@@ -85,7 +85,7 @@ class LeaderFollower(Name):
             largest_violation: what no violation may exceed; needs ``largest_G_g``.
             gradient_bound: G_f, where a regret bound in advance is wanted: the rule then begins
                 anew at the start where G_g is proved to be larger than what was used.
-            start_slack: -g at the first action at least, for bounds in advance.
+            start_slack: -g at the first action at least, for bounds in advance, which need a Ball.
 
         Example:
             >>> from surefoot import Ball
@@ -108,9 +108,9 @@ class LeaderFollower(Name):
             restarts=restarts,
         )
         leader = Leader(domain=domain, gradient_bound=gradient_bound)
-        known = Constants(
-            R=knowledge.reach, G_f=gradient_bound, G_g=largest_G_g, start_slack=start_slack
-        )
+        # Only a ball around the feasible set makes a slack of the start a lower bound on G_g.
+        slack = start_slack if isinstance(domain, Ball) else None
+        known = Constants(R=knowledge.reach, G_f=gradient_bound, G_g=largest_G_g, start_slack=slack)
         promise = Estimated(known, theta, violations, largest_violation, restarts=restarts)
         return Tuned(Certified(proposer=leader, knowledge=knowledge), promise)
 

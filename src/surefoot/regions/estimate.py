@@ -233,7 +233,7 @@ class UnknownConstant(Knowledge):
 
     def init(self, x1: Array) -> EstimatedMemory:
         """Return the memory before the first round."""
-        return EstimatedMemory(0.0, self.with_constant(1.0).init(x1))
+        return EstimatedMemory(0.0, self.with_constant(1.0).init(x1), back=True)
 
     def observe(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
         """Return the memory with a round in which something was read."""
@@ -253,7 +253,7 @@ class UnknownConstant(Knowledge):
         part = memory.part._replace(rounds=memory.part.rounds + 1.0)
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
-        back = is_outside or self._is_frozen(outside)
+        back = is_outside or self._is_frozen(outside) or not part.rounds
         t = memory.rounds + 1.0
         return EstimatedMemory(t, part, first, proved, used, outside, spent, back)
 
@@ -331,7 +331,7 @@ class UnknownConstant(Knowledge):
         """Return what is impossible if the largest constant is right, or for every constant."""
         x, g, _, errors, _ = reading
         t, found = int(memory.rounds) + 1, list(self._check_known(memory, reading))
-        if memory.back and memory.first:
+        if memory.first and (memory.back or bool((x == memory.part.last.x).all())):
             safe = self.find_safe(memory, errors)
             bound = float(safe.certificate(x).bound) if safe.contains(x) else math.inf
             if g - errors.value > bound + 4 * float(safe.noise):
@@ -421,7 +421,8 @@ class EstimatedHull(UnknownConstant):
         """Return the part with a reading; where all begins anew, none."""
         part: HullMemory = super()._remember(memory, reading, used)
         if self.restarts and memory.first and used > memory.used:
-            return self.known.init(part.start.x)._replace(anchor=part.start)
+            start = part.start  # what was read there stands, whatever a next reading errs by
+            return self.known.init(start.x)._replace(last=start, anchor=start, start=start)
         return part
 
     def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
@@ -470,12 +471,6 @@ class EstimatedHull(UnknownConstant):
             return Recertified(start, lambda why: why._replace(round=int(memory.rounds)))
         return MeanRegion.of(self, memory, errors).within(self.domain)
 
-    def region(self, memory: EstimatedMemory, errors: Errors) -> Region:
-        """Return what is certified if G_g is what is used for it; or needs no constant."""
-        if memory.part.rounds:
-            return super().region(memory, errors)
-        return self.find_safe(memory, errors)
-
     def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
         t, before = int(memory.rounds), int(memory.rounds - memory.part.rounds)
         why = why._replace(round=t, anchor_round=why.anchor_round + before)
@@ -515,8 +510,9 @@ class MeanRegion(LogRegion):
         """Return the means; what is used for G_g is used for rounding alone."""
         part: HullMemory = memory.part
         ladder = (Anchor(*rung) for rung in zip(*part.ladder, strict=True))
-        kept = {float(a.round): a for a in (*ladder, part.start, part.anchor, part.last)}
-        actions = [kept[t] for t in sorted(kept) if kept[t].value < math.inf]
+        each = (*ladder, part.start, part.anchor, part.last)
+        kept = {(float(a.round), float(a.value)): a for a in each if a.value < math.inf}
+        actions = [kept[key] for key in sorted(kept)]
         x, value, when = (np.array(each) for each in zip(*actions, strict=True))
         deepest = part.anchor if part.anchor.value < part.last.value else part.last
         # No rounding takes more than a small share of the deepest slack.
@@ -581,8 +577,8 @@ class EstimatedCurvature(UnknownConstant):
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return how far outside an action is, per what the curvature was to add."""
-        length = float(norm(reading.x - memory.part.last.x))
-        return 2 * float(reading.g) / (memory.used * length**2)
+        added = 0.5 * memory.used * float(norm(reading.x - memory.part.last.x)) ** 2
+        return float(reading.g) / added if added > 0 else 0.0  # where nothing moved, g is not fixed
 
     def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
         """Return what g is at most with the largest curvature; infinite where none is known."""
