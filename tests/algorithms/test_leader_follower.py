@@ -377,6 +377,33 @@ def test_a_row_that_was_seen_before_is_stored_once_with_the_lower_offset():
     assert cuts.offsets.tolist() == [0.4]
 
 
+def test_of_two_rows_with_one_normal_the_tighter_is_stored_with_its_own_steepness():
+    cuts, u = empty_cuts(2, 1), [0.6, 0.8]
+    for offset, inverse in ((0.5, 2.0), (0.4, 0.25), (0.7, 1.0)):
+        cuts, _ = remember(cuts, u, offset, 4, inverse=inverse)
+    assert (cuts.offsets.tolist(), cuts.inverses.tolist()) == ([0.4], [0.25])
+
+
+@pytest.mark.parametrize("engine", sf.kernel.engines())
+@pytest.mark.parametrize(("value_error", "slope_error", "end"), [(0.05, 0.0, 0.775), (0, 0.1, 0.8)])
+def test_a_steep_face_behind_a_flat_one_with_the_same_normal_is_reached(
+    engine, value_error, slope_error, end
+):
+    # g = max(x/2 - 1, 4x - 3.2): the steep row is seen first where the flat one was known.
+    player = LeaderFollower(
+        G_g=8.0, domain=Ball(2.0), value_error=value_error, slope_error=slope_error
+    )
+    with sf.kernel.engine(engine):
+        state = player.init(np.zeros(1))
+        for _ in range(120):
+            s, b = (0.5, 1.0) if state.x[0] < 2.2 / 3.5 else (4.0, 3.2)
+            g = s * float(state.x[0]) - b
+            seen = Feedback(-np.ones(1), g + value_error, np.array([s - slope_error]))
+            state = player.update(state, seen)
+            assert g <= 0
+    assert state.x == pytest.approx(end, abs=1e-3)
+
+
 def test_a_full_memory_drops_the_idle_cut_with_most_room_then_merges_the_two_that_do_least():
     cuts = empty_cuts(2, 1)
     for u, o in (([1.0, 0.0], 1.0), ([0.0, 1.0], 5.0), ([-1.0, 0.0], 2.0)):

@@ -99,7 +99,7 @@ def add_cut(
 ) -> tuple[Cuts, int | None]:
     """Return the memory with the half-space of a round, and which cut it is.
 
-    A row that was seen before is not stored twice. Where the memory is full, the idle cut with
+    Of rows with the same normal the tightest is stored. Where the memory is full, the idle cut with
     most room at z is dropped; where none is idle, the two with the smallest multipliers of the
     first leader become one. A subgradient of 0 has no half-space.
 
@@ -128,8 +128,9 @@ def add_cut(
         if offset >= cuts.offsets[same]:
             return cuts, same
         at = np.arange(len(cuts.offsets)) == same
+        offsets, inverses = np.where(at, [[offset], [inverse]], cuts[1:3])
         places = None if cuts.places is None else np.where(at[:, None], place, cuts.places)
-        return cuts._replace(offsets=np.where(at, offset, cuts.offsets), places=places), same
+        return cuts._replace(offsets=offsets, inverses=inverses, places=places), same
     if len(cuts.offsets) >= most:
         cuts = _forget(cuts, z)
     after = Cuts(

@@ -259,8 +259,11 @@ static inline int sf_add_cut(sf_leader *leader, const double *X, double g, const
     sf_scale(u, inverse, s, d);
     const double offset = sf_dot(u, X, d) - (g - noise) * inverse;
     const int seen = sf_find_normal(leader, u, d);
-    if (seen >= 0) { /* it is not stored twice */
-        leader->offsets[seen] = sf_min(offset, leader->offsets[seen]);
+    if (seen >= 0) { /* of two with one normal the tighter is kept */
+        if (offset < leader->offsets[seen]) {
+            leader->offsets[seen] = offset;
+            leader->inverses[seen] = inverse;
+        }
         return seen;
     }
     int at = leader->count;
