@@ -91,6 +91,8 @@ def test_what_a_promise_with_a_probability_is_called():
     name = "Zinkevich 2003, fixed step, with probability "
     exact = Zinkevich(KNOWN, 30, D)
     assert WithProbability(KNOWN, exact).name == name + "0.99"
+    with pytest.raises(ValueError, match="failure must be strictly between 0 and 1, got 5"):
+        WithProbability(KNOWN, exact, 5)
     assert WithProbability(KNOWN, exact, 0.2).name == name + "0.8"
     assert InTurns(KNOWN, exact, 3).name == "Zinkevich 2003, fixed step, 4 copies in turn"
 

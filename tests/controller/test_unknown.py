@@ -58,6 +58,23 @@ def test_a_round_without_a_measurement_goes_back_to_what_was_seen():
     tell(controller, 3)
 
 
+def test_what_an_error_of_a_round_hides_is_said():
+    controller = Controller(LeaderFollower.unknown(Ball(2.0), largest_G_g=9.0), start=[0.0])
+    tell(controller, 1, value_error=0.1)
+    assert "at most 4 more rounds outside by more than 0.2 if G_g <= 9" in str(controller.explain())
+
+
+def test_with_a_number_of_violations_an_unseen_round_is_one_of_them():
+    controller = Controller(LeaderFollower.unknown(Ball(2.0), violations=1), start=[0.0])
+    tell(controller, 1)
+    controller.ask()
+    controller.tell(missing=True)
+    assert "1 round unseen, no more rounds outside" in str(controller.explain())
+    for _ in range(4):
+        assert controller.ask() == pytest.approx([0.0])  # all that was ever seen
+        tell(controller, 1)
+
+
 def test_a_largest_constant_that_is_wrong_is_a_contradiction():
     controller = Controller(LeaderFollower.unknown(Ball(2.0), largest_G_g=3.0), start=[0.0])
     tell(controller, 1)

@@ -210,7 +210,9 @@ def test_after_the_last_violation_the_hull_of_actions_stays():
         [float(x[0]) for x, _, _ in seen], [0, 1, 1 / 1.8, 1 / 1.8, 0.2, 1 / 1.8], atol=1e-9
     )
     assert state.x == pytest.approx(0.0, abs=1e-12)
-    assert "1 round outside so far, no more" in str(knowledge.estimate(state.memory))
+    assert str(knowledge.estimate(state.memory)) == (
+        "G_g unknown: 4 is proved, none is used; 1 round outside so far, no more"
+    )
     # None allowed, and no constant: the start is all that is certain.
     still = filter_of(EstimatedHull(domain=Ball(2.0), violations=0))
     state, _ = play(still, HAND, [0.1], [lambda x: [3.0]] * 3)
@@ -279,6 +281,39 @@ def test_a_round_that_nobody_measured_may_be_outside_and_is_left():
     assert seen[1][1] > 0  # unseen,
     assert seen[2][0] == pytest.approx(0.0, abs=1e-12)  # and back to what was seen
     assert state.memory.outside == 0
+
+
+@pytest.mark.parametrize("largest", [None, 50.0])
+@pytest.mark.parametrize("k", [1, 2])
+def test_rounds_that_nobody_measured_count_where_a_number_is_allowed(k, largest):
+    # Measured where the action is known to be feasible, and else not: nothing is ever learnt.
+    knowledge = EstimatedHull(domain=Ball(2.0), violations=k, largest_G_g=largest)
+    state = (player := filter_of(knowledge)).init(np.zeros(1))
+    outside = 0
+    for _ in range(40):
+        g, s = HAND(state.x)
+        outside += g > 0
+        seen = (g, s) if g < -0.5 else (None, None)
+        state = player.update(state, Feedback(None, *seen, proposal=np.array([3.0])))
+    assert outside <= k
+    estimate = knowledge.estimate(state.memory)
+    assert (estimate.outside, estimate.unseen, estimate.left) == (0, k, 0)
+    assert f"; {k} round{'s'[: k - 1]} unseen, no more rounds outside" in str(estimate)
+
+
+def test_rounds_that_errors_hide_are_not_counted_and_the_sentence_says_so():
+    # g = 1.04 x - 1 is read 0.05 too low: outside by 0.04 in every round but the first.
+    knowledge = EstimatedHull(domain=Ball(2.0), errors=Errors(value=0.05, slope=0.6))
+    state = (player := filter_of(knowledge)).init(np.zeros(1))
+    for _ in range(9):
+        g = 1.04 * float(state.x[0]) - 1.0
+        seen = Feedback(None, g - 0.05, np.array([0.5]), proposal=np.array([3.0]))
+        state = player.update(state, seen)
+    assert 0 < g < 0.1
+    assert str(knowledge.estimate(state.memory)) == (
+        "G_g unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside by more than 0.1 if "
+        "G_g <= 4"
+    )
 
 
 def test_an_action_of_ones_own_is_not_counted():
@@ -501,6 +536,23 @@ def test_bad_starts_are_refused(domain, x1, g, s, told, words):
         player.step(state, Feedback(None, g, np.array(s), proposal=np.zeros(1)))
 
 
+@pytest.mark.parametrize("g", [0.0, 0.5])
+def test_a_start_that_is_not_feasible_is_named_where_beta_is_unknown(g):
+    player = filter_of(EstimatedCurvature(domain=Ball(1.0)))
+    with pytest.raises(ValueError, match="the start must be strictly feasible"):
+        player.step(player.init(np.zeros(1)), Feedback(None, g, np.ones(1)))
+
+
+def test_bounds_in_advance_need_a_start_with_slack_in_a_ball():
+    with pytest.raises(ValueError, match=r"start_slack must be a finite number > 0, got 0\.0"):
+        LeaderFollower.unknown(Ball(1.0), start_slack=0.0)
+    # A box may be smaller than the feasible set: then the slack of the start proves no slope.
+    with pytest.raises(ValueError, match="start_slack must be None unless the domain is a Ball"):
+        LeaderFollower.unknown(Box([-1.0], [1.0]), start_slack=1.0)
+    outside = Constants(R=1.0, G_g=2.0, start_slack=-1.0)  # as a problem's may be
+    assert Estimated(outside).most_outside == math.inf
+
+
 def test_other_refusals():
     with pytest.raises(ValueError, match="gradient_bound is for a rule with as many violations"):
         LeaderFollower.unknown(Ball(1.0), violations=1, gradient_bound=1.0)
@@ -508,6 +560,9 @@ def test_other_refusals():
         EstimatedCurvature(domain=Box([-1.0], [1.0]))
     with pytest.raises(ValueError, match="errors must be those of exact readings"):
         EstimatedCurvature(domain=Ball(1.0), errors=Errors(value=0.1))
+    player = filter_of(EstimatedCurvature(domain=Ball(1.0)))
+    with pytest.raises(ValueError, match=r"value_error must be 0 where beta is unknown, got 0\.1"):
+        player.step(player.init(np.zeros(1)), Feedback(None, -1.0, np.ones(1), value_error=0.1))
     hull = EstimatedHull(domain=Ball(1.0))
     with pytest.raises(ValueError, match="ramp needs a known G_g: the way back"):
         Certified(proposer=Proposals(), knowledge=hull, ramp=0.1)
@@ -532,9 +587,9 @@ def test_what_contradicts_a_largest_constant_or_convexity():
 
 def test_in_another_set_than_a_ball_a_slack_promises_no_number_of_rounds():
     # A ball of radius 1 would prove G_g >= 1 and leave one round outside; the start's slope proves
-    # 0.001, and both ends of the box are outside.
-    told = {"largest_G_g": 3.9, "start_slack": 1.0}
-    assert LeaderFollower.unknown(Ball(1.0), **told).guarantee.most_outside == 1
+    # 0.001, and both ends of the box are outside: there a slack is refused.
+    told = {"largest_G_g": 3.9}
+    assert LeaderFollower.unknown(Ball(1.0), start_slack=1.0, **told).guarantee.most_outside == 1
     made = LeaderFollower.unknown(Box([-1.0], [1.0]), **told)
     limit = Kinked([[0.001], [1.05], [-3.9]], [1.0, 1.04, 1.5])
     player = filter_of(made.algorithm.knowledge)

@@ -339,11 +339,12 @@ def empty_windows(dimension: int, longest: int) -> Windows:
 
 
 class WithProbability(AtWorst, FromBase):
-    r"""Feasible in every round with a probability, from noisy readings of g.
+    r"""Feasible in every round with a probability, from noisy readings or a fleet's constant.
 
-    With probability :math:`1 - \delta`, over the noise of all rounds together, the true g has
-    :math:`g(x_t) \le 0` in every round. No bound is certain, so that none is watched; nor is a
-    regret bound claimed. The proof is in docs/errors.md.
+    With probability :math:`1 - \delta`, over the noise of all rounds together or over the machines
+    of a fleet, the true g has :math:`g(x_t) \le 0` in every round. No bound is certain, so that
+    none is watched; nor is a regret bound claimed. The proofs are in docs/errors.md and beside
+    ``problems.calibration.fleet_constant``.
 
     Args:
         constants: those of the guarantee for exact readings.
@@ -351,7 +352,7 @@ class WithProbability(AtWorst, FromBase):
         failure: :math:`\delta`.
     """
 
-    failure: float = positive(default=0.01)
+    failure: float = share(default=0.01)
 
     @property
     def name(self) -> str:

@@ -94,6 +94,11 @@ class LeaderFollower(Name):
             Theorem U (an unknown constant) for any number of rounds (rounds outside) 1.0
         """
         restarts = gradient_bound is not None
+        if start_slack is not None:
+            checks.positive(start_slack=start_slack)
+            if not isinstance(domain, Ball):  # which makes a slack a lower bound on G_g
+                rule = "None unless the domain is a Ball that holds the feasible set"
+                raise checks.invalid("start_slack", rule, start_slack)
         if restarts and violations is not None:
             raise InvalidValueError(
                 "gradient_bound is for a rule with as many violations as it takes, got violations "
@@ -108,9 +113,9 @@ class LeaderFollower(Name):
             restarts=restarts,
         )
         leader = Leader(domain=domain, gradient_bound=gradient_bound)
-        # Only a ball around the feasible set makes a slack of the start a lower bound on G_g.
-        slack = start_slack if isinstance(domain, Ball) else None
-        known = Constants(R=knowledge.reach, G_f=gradient_bound, G_g=largest_G_g, start_slack=slack)
+        known = Constants(
+            R=knowledge.reach, G_f=gradient_bound, G_g=largest_G_g, start_slack=start_slack
+        )
         promise = Estimated(known, theta, violations, largest_violation, restarts=restarts)
         return Tuned(Certified(proposer=leader, knowledge=knowledge), promise)
 

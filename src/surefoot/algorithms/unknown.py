@@ -74,10 +74,10 @@ class Estimated(Guarantee):
     def ratio(self) -> float:
         """The largest that the constant can be of its first lower bound; inf where not known."""
         c = self.constants
-        top = c.G_g if self.constant == "G_g" else c.beta
-        if top is None or c.start_slack is None:
+        top, slack = c.G_g if self.constant == "G_g" else c.beta, c.start_slack or 0.0
+        if top is None or not slack > 0:
             return math.inf
-        first = c.start_slack / c.R if self.constant == "G_g" else 2 * c.start_slack / c.reach**2
+        first = slack / c.R if self.constant == "G_g" else 2 * slack / c.reach**2
         return max(top / first, 1.0)
 
     @property

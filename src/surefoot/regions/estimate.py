@@ -36,8 +36,10 @@ It is tight: :math:`g = M\|x - x_1\| - \alpha` with the slope 0 at the start use
 one round. :math:`(g(y) + \sigma)/\|y - v\|` is used for m beside :math:`\|s\|`: then the theorem
 needs no slopes, and stands under errors. A value that errs by at most :math:`\nu` counts as
 :math:`\hat g + \nu` where something is certified, as :math:`\hat g - \nu` where m is, and a round
-is called outside where :math:`\hat g - \nu > 0`: rounds with :math:`g \le 2\nu` may be missed. A
-round that nobody measured may be outside unseen; the next action is then a mean of actions seen.
+is called outside where :math:`\hat g - \nu > 0`: rounds with :math:`g \le 2\nu` may be missed, any
+number of them, and the theorems count the others. A round that nobody measured may be outside
+unseen; the next action is then a mean of actions seen, and where k rounds may be outside it counts
+as one of them.
 
 **Theorem V (a number of violations).** *With k violations allowed and no more known, rule U is
 played, and after the k-th round outside only means as above: at most k rounds are outside, whatever
@@ -104,6 +106,8 @@ class Estimate(NamedTuple):
         left: at most so many more will be ...
         limit: ... if the constant is at most this; infinite where that is so for every g.
         spent: the left side of the theorem's budget.
+        unseen: how many rounds that nobody measured count as outside, where a number is allowed.
+        hidden: rounds that are outside by no more than this may be missed, and do not count.
     """
 
     constant: str
@@ -113,15 +117,19 @@ class Estimate(NamedTuple):
     left: int
     limit: float
     spent: float
+    unseen: int = 0
+    hidden: float = 0.0
 
     def __str__(self) -> str:
-        plural = "" if self.outside == 1 else "s"
-        before = f"{self.outside} round{plural} outside so far, " if self.outside else ""
+        counts = ((self.outside, "outside so far"), (self.unseen, "unseen"))
+        before = "".join(f"{n} round{'s'[: n - 1]} {what}, " for n, what in counts if n)
         more = f"at most {self.left} more" if self.left else "no more"
         more += "" if self.outside else f" round{'' if self.left == 1 else 's'} outside"
+        more += f" by more than {self.hidden:.3g}" if self.hidden else ""
         until = f" if {self.constant} <= {self.limit:.3g}" if self.limit < math.inf else ""
+        used = f"{self.used:.3g}" if self.left or until else "none"
         return (
-            f"{self.constant} unknown: {self.proved:.3g} is proved, {self.used:.3g} is used; "
+            f"{self.constant} unknown: {self.proved:.3g} is proved, {used} is used; "
             f"{before}{more}{until}"
         )
 
@@ -160,9 +168,11 @@ class EstimatedMemory(NamedTuple):
         first: the first lower bound on the constant; 0 before the first reading.
         proved: the largest so far.
         used: what takes the place of the constant.
-        outside: how many rounds were outside.
+        outside: how many rounds were outside, or count as such.
         spent: the left side of the theorem's budget.
         back: whether the next action must be one that needs no constant.
+        unseen: how many of the rounds outside nobody has measured.
+        error: the largest error of a value.
     """
 
     rounds: float
@@ -173,6 +183,8 @@ class EstimatedMemory(NamedTuple):
     outside: int = 0
     spent: float = 0.0
     back: bool = False
+    unseen: int = 0
+    error: float = 0.0
 
 
 class UnknownConstant(Knowledge):
@@ -240,9 +252,11 @@ class UnknownConstant(Knowledge):
         if reading.age:
             raise checks.invalid("age", f"0 where {self.constant} is unknown", reading.age)
         x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
+        t, error = memory.rounds + 1.0, max(memory.error, float(reading.errors.value))
         proved = max(memory.proved, self.prove(memory, reading))
         is_outside = bool(first) and float(reading.g - reading.errors.value) > 0
         if not first:
+            check_start(reading.g, reading.g + reading.errors.value, 0.0)
             self._check_first(proved)
             first = proved
         elif is_outside and not memory.back and self.region(memory, reading.errors).contains(x):
@@ -254,8 +268,8 @@ class UnknownConstant(Knowledge):
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
         back = is_outside or self._is_frozen(outside) or not part.rounds
-        t = memory.rounds + 1.0
-        return EstimatedMemory(t, part, first, proved, used, outside, spent, back)
+        counts = (outside, spent, back, memory.unseen, error)
+        return EstimatedMemory(t, part, first, proved, used, *counts)
 
     def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Memory:
         """Return the part with a reading: what was certified by a guess is no bound."""
@@ -293,6 +307,11 @@ class UnknownConstant(Knowledge):
     def age(self, memory: EstimatedMemory) -> EstimatedMemory:
         """Return the memory with a round in which nothing was read: it may have been outside."""
         part = self.with_constant(1.0).age(memory.part)
+        guessed = memory.first and memory.used != self.largest and not memory.back
+        if self.violations is not None and guessed:
+            outside, unseen = memory.outside + 1, memory.unseen + 1
+            used = self.choose(memory, memory.first, memory.proved, outside)
+            memory = memory._replace(used=used, outside=outside, unseen=unseen)
         return memory._replace(rounds=memory.rounds + 1.0, part=part, back=True)
 
     def region(self, memory: EstimatedMemory, errors: Errors) -> Region:
@@ -305,8 +324,7 @@ class UnknownConstant(Knowledge):
     def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
         estimate, bound = self.estimate(memory), self.bound_any(memory, why)
         assert estimate is not None
-        t = int(memory.rounds)
-        return EstimatedCertificate(t, estimate, why, bound, why.cut, why.errors)
+        return EstimatedCertificate(int(memory.rounds), estimate, why, bound, why.cut, why.errors)
 
     @abstractmethod
     def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
@@ -319,13 +337,12 @@ class UnknownConstant(Knowledge):
         used, largest, k, theta = memory.used, self.largest, self.violations, self.theta
         limit = used * theta**AHEAD if largest is None else largest
         # The j-th round outside from now on has theta^(j-1) used < the constant.
-        left = max(math.ceil(math.log(limit / used) / math.log(theta) - 1e-9), 0)
+        left = max(math.ceil(math.log(limit / used) / math.log(theta) - 1e-9), int(used < limit))
         if k is not None:
             left = 0 if used == largest else max(k - memory.outside, 0)
             limit = math.inf if largest is None else largest
-        return Estimate(
-            self.constant, memory.proved, used, memory.outside, left, limit, memory.spent
-        )
+        numbers = (memory.proved, used, memory.outside - memory.unseen, left, limit, memory.spent)
+        return Estimate(self.constant, *numbers, memory.unseen, 2 * memory.error)
 
     def contradictions(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return what is impossible if the largest constant is right, or for every constant."""
@@ -485,8 +502,7 @@ class EstimatedHull(UnknownConstant):
         """Return what contradicts the largest constant; without one, the ball and convexity."""
         found = super()._check_known(memory, reading)
         if self.largest is None and memory.part.rounds:
-            hull = self.with_constant(memory.used)
-            found += hull.check_subgradient(memory.part, reading)
+            found += self.with_constant(memory.used).check_subgradient(memory.part, reading)
         return found
 
     def noise(self, d: int) -> float:
@@ -565,8 +581,10 @@ class EstimatedCurvature(UnknownConstant):
 
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return the largest of what the last two readings show and what the ball does."""
-        x, g, s, *_ = reading
+        x, g, s, errors, _ = reading
         found = 0.0
+        if errors.value:
+            raise checks.invalid("value_error", "0 where beta is unknown", errors.value)
         if memory.first:
             found = float(self._remember(memory, reading, memory.used).curvature_seen)
         if g < 0:
