@@ -23,6 +23,7 @@ from surefoot.regions import (
     EstimatedHull,
     LipschitzHull,
     LogCertificate,
+    Reading,
     Together,
 )
 from surefoot.sets import Box
@@ -328,6 +329,209 @@ def test_an_action_of_ones_own_is_not_counted():
     assert HAND(state.x)[0] <= 0
 
 
+# --- what is proved, used and said, by hand -------------------------------------------------------
+
+
+def see(known, memory, x, g, s=None):
+    """Return the memory with one reading in one dimension."""
+    s = None if s is None else np.array([float(s)])
+    return known.observe(memory, Reading(np.array([float(x)]), g, s, known.errors))
+
+
+def test_values_alone_prove_what_a_round_outside_shows():
+    # No slope is told. Round 1 proves 1/2 and uses 1; at x = 1, with the slack 1 of the start,
+    # g = 0.8 says that the slope on the way was at least (0.8 + 1)/1.
+    known = EstimatedHull(domain=Ball(2.0))
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0)
+    assert (memory.first, memory.used) == (pytest.approx(0.5), pytest.approx(1.0))
+    memory = see(known, memory, 0.99, 0.8)
+    assert memory.proved == pytest.approx(1.8, rel=1e-12)
+    assert memory.used == pytest.approx(3.6, rel=1e-12)
+    assert memory.spent == pytest.approx(math.log(2) + math.log(1.8), rel=1e-12)
+
+
+def test_g_of_0_is_not_outside():
+    known = EstimatedHull(domain=Ball(2.0))
+    memory = see(known, see(known, known.init(np.zeros(1)), 0.0, -1.0), 0.9, 0.0)
+    assert not memory.back
+    assert memory.outside == 0
+
+
+def test_after_the_last_violation_the_way_to_it_is_still_known():
+    # 1/1.8 of the way to where g was 0.8, also after a round elsewhere; the rounds keep their
+    # numbers.
+    player = filter_of(EstimatedHull(domain=Ball(2.0), violations=1))
+    wishes = [lambda x: [3.0], lambda x: [0.2], lambda x: [0.2], lambda x: [3.0]]
+    state, seen = play(player, HAND, [0.0], wishes)
+    assert [float(x[0]) for x, _, _ in seen] == pytest.approx([0.0, 1.0, 0.2, 0.2], abs=1e-12)
+    assert state.x == pytest.approx(1 / 1.8, abs=1e-12)
+    assert seen[-1][2].certificate.points == (1, 2)
+    assert seen[-1][2].certificate.weights == pytest.approx((0.8 / 1.8, 1 / 1.8))
+
+
+@pytest.mark.parametrize(
+    ("largest", "used"),
+    # 1/2 is proved first. 0.5 (largest/0.5)^(j/2) after j rounds outside, but never less than what
+    # is proved: 4, by the slope at 1.
+    [(800.0, (0.5, 20.0)), (8.0, (0.5, 4.0)), (0.5, (0.5,))],
+)
+def test_a_number_of_violations_and_a_largest_constant_take_roots(largest, used):
+    known = EstimatedHull(domain=Ball(2.0), violations=2, largest_G_g=largest)
+    memory, found = known.init(np.zeros(1)), []
+    for x, (g, s) in ((0.0, (-1.0, 0.5)), (1.0, (0.8, 4.0)))[: len(used)]:
+        memory = see(known, memory, x, g, s)
+        found.append(memory.used)
+    assert found == pytest.approx(used)
+    if largest == 800.0:
+        memory = see(known, memory, 0.0, -1.0, 0.5)  # back,
+        memory = see(known, memory, 0.04, 0.1, 4.0)  # and outside for the second time
+        assert (memory.outside, memory.used) == (2, 800.0)
+
+
+def test_what_an_estimate_says_by_hand():
+    def after(known, *readings):
+        memory = known.init(np.zeros(1))
+        for reading in readings:
+            memory = see(known, memory, *reading)
+        return known.estimate(memory)
+
+    start, outside = (0.0, -1.0, 0.5), (0.9, 0.8, 4.0)
+    assert after(EstimatedHull(domain=Ball(2.0))) is None
+    # Two rounds more triple what is used twice: 3/2, 9/2, 27/2.
+    said = after(EstimatedHull(domain=Ball(2.0), theta=3.0), start)
+    assert said[1:7] == (0.5, 1.5, 0, 2, 13.5, 0.0)
+    # Up to 8 it is 1, 2, 4: three rounds.
+    said = after(EstimatedHull(domain=Ball(2.0), largest_G_g=8.0), start)
+    assert (said.used, said.left, said.limit) == (1.0, 3, 8.0)
+    said = after(EstimatedHull(domain=Ball(2.0), largest_G_g=0.75), start)
+    assert (said.used, said.left, said.limit) == (0.75, 0, 0.75)
+    # As many as are allowed; none at the largest constant.
+    counted = {"domain": Ball(2.0), "violations": 3}
+    assert after(EstimatedHull(**counted), start, outside)[3:6] == (1, 2, math.inf)
+    sure = EstimatedHull(**counted, largest_G_g=100.0)
+    assert after(sure, start, outside)[3:6] == (1, 2, 100.0)
+    sure = EstimatedHull(**counted, largest_G_g=4.0)
+    assert after(sure, start, outside)[2:6] == (4.0, 1, 0, 4.0)
+
+
+def test_a_start_may_prove_all_of_the_largest_constant():
+    known = EstimatedHull(domain=Ball(2.0), largest_G_g=0.5)
+    assert see(known, known.init(np.zeros(1)), 0.0, -0.1, 0.5).used == 0.5
+
+
+def test_a_contradiction_may_disprove_the_largest_constant_alone():
+    assert EstimatedHull(domain=Ball(2.0)).constants == {}
+    assert EstimatedHull(domain=Ball(2.0), largest_G_g=3.0).constants == {"largest_G_g": 3.0}
+    curved = EstimatedCurvature(domain=Ball(2.0), largest_beta=5.0)
+    assert curved.constants == {"largest_beta": 5.0}
+
+
+def test_only_what_is_read_among_the_means_can_contradict_convexity():
+    known = EstimatedHull(domain=Ball(2.0))
+    memory = see(known, see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5), 0.9, 0.8, 4.0)
+    assert memory.back  # and 0 to 0.5 are the means of at most 0
+
+    def contradictions(x, g):
+        return known.contradictions(memory, Reading(np.array([x]), g, None, known.errors))
+
+    assert contradictions(0.25, -0.51) == contradictions(0.7, 0.5) == ()
+    (said,) = contradictions(0.25, -0.49)  # 0.25 is 5/18 of the way from -1 to 0.8
+    assert said.startswith("round 3: g = -0.49 is above its bound -0.5, which rests on no constant")
+
+
+def test_a_round_that_nobody_measured_counts_as_a_round():
+    known = EstimatedHull(domain=Ball(2.0))
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5)
+    aged = known.age(memory)
+    assert (aged.rounds, aged.part.rounds, aged.back) == (2.0, 2.0, True)
+    memory = see(known, aged, 0.4, -0.6, 0.5)
+    assert (memory.rounds, memory.part.last.round, memory.back) == (3.0, 3.0, False)
+    why = known.region(known.age(memory), known.errors).certificate(np.array([0.1]))
+    assert (why.round, why.points, why.weights) == (4, (1, 3), pytest.approx((0.75, 0.25)))
+    curved = EstimatedCurvature(domain=Ball(2.0))
+    aged = curved.age(see(curved, curved.init(np.zeros(1)), 0.0, -1.0, 0.0))
+    assert (aged.rounds, aged.part.rounds, aged.back) == (2.0, 2.0, True)
+
+
+def test_a_feasible_action_outside_of_the_ball_contradicts_it():
+    known = EstimatedHull(domain=Ball(2.0), errors=Errors(value=0.1))
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0)
+    for g, is_wrong in ((-0.2, True), (-0.05, False)):  # at most -0.1, and 0.05
+        far = Reading(np.array([3.0]), g, None, known.errors)
+        said = known.contradictions(memory, far)
+        assert [line[:22] for line in said] == ["round 2: |x| = 3 and g"] * is_wrong
+
+
+def test_how_much_g_rises_is_known_by_the_largest_constant_alone():
+    hull, curved = EstimatedHull(domain=Ball(2.0)), EstimatedCurvature(domain=Ball(2.0))
+    assert hull.rise(np.ones(1), 0.5) == curved.rise(np.ones(1), 0.5) == math.inf
+    assert hull.noise(3) == 0.0
+    hull = EstimatedHull(domain=Ball(2.0), largest_G_g=3.0)
+    assert hull.rise(np.ones(1), 0.5) == 1.5
+    assert hull.noise(3) == LipschitzHull(G_g=3.0, domain=Ball(2.0)).noise(3) > 0
+    curved = EstimatedCurvature(domain=Ball(2.0), largest_beta=2.0)
+    assert curved.rise(np.ones(1), 0.5) == (1.0 + 2.0 * 4.5) * 0.5
+
+
+def test_the_size_of_a_violation_by_hand():
+    # 1 is used. With slopes of 4, 1.5/4 from -1 is at most 1/2.
+    told = {"largest_G_g": 4.0, "largest_violation": 0.5}
+    known = EstimatedHull(domain=Ball(2.0), **told)
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5)
+    region = known.region(memory, known.errors)
+    x = region.nearest(np.array([2.0]))
+    assert x == pytest.approx(0.375, abs=1e-12)
+    assert region.certificate(x).bound == pytest.approx(0.5, abs=1e-12)
+    assert region.certificate(np.array([0.25])).bound == pytest.approx(0.0, abs=1e-12)
+    assert region.certificate(np.zeros(1)).bound == pytest.approx(-1.0, abs=1e-12)
+    # The smaller of both: at -1/16 the radius is 1/16, of (1/2 + 1/16)/4.
+    hull = known.with_constant(1.0)
+    assert (hull.radius(-1.0, 0.0), hull.radius(-0.0625, 0.0)) == (0.375, 0.0625)
+    assert hull.radius(-1.0, 0.125) == 0.25  # less what the margin takes
+    # Without a largest slope nothing is known but at actions that were seen.
+    known = EstimatedHull(domain=Ball(2.0))
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5)
+    region = known.region(memory, known.errors)
+    assert region.certificate(np.array([0.25])).bound == math.inf
+    assert region.certificate(np.zeros(1)).bound == pytest.approx(-1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("reading", "errors", "proved"),
+    [
+        ((0.5, -1.0, None), Errors(), 1 / 1.5),  # the ball around 1 has 1.5 left
+        ((0.5, -1.0, 0.9), Errors(), 0.9),
+        ((0.5, -1.0, 0.9), Errors(slope=0.125), 0.775),
+        ((0.5, -1.0, 0.9), Errors(slope=0.3), 1 / 1.5),
+        ((0.5, -1.0, 0.9), Errors(slope=math.inf), 1 / 1.5),
+        ((0.5, -1.0, None), Errors(value=0.25), 0.75 / 1.5),
+        ((1.5, -1.0, None), Errors(), 1 / 1.5),
+    ],
+)
+def test_what_a_reading_proves_by_hand(reading, errors, proved):
+    known = EstimatedHull(domain=Ball(2.0, [1.0]), errors=errors)
+    memory = see(known, known.init(np.array(reading[:1])), *reading)
+    assert memory.proved == pytest.approx(proved, rel=1e-12)
+    assert Fraction(memory.proved) <= Fraction(proved)
+
+
+def test_the_slack_of_a_mean_is_what_a_round_outside_is_compared_with():
+    # B(0, 1) and B((1, 0), 0.4): the ball nearest to (0.8, 0.4) is at the share 0.8 - 0.6/0.8 * 0.4
+    # of the second, where the slack is 0.7.
+    known, y = EstimatedHull(domain=Ball(2.0)), np.array([0.8, 0.4])
+    memory = known.init(np.zeros(2))
+    for x, g in (([0.0, 0.0], -1.0), ([1.0, 0.0], -0.4), (y, 0.35)):
+        memory = known.observe(memory, Reading(np.array(x), g, np.zeros(2), known.errors))
+    assert memory.spent == pytest.approx(math.log(2.0) + math.log(1.5), rel=1e-12)
+    assert memory.proved == pytest.approx(1.5, rel=1e-12)
+    # By values that err by 0.05, as they are at least and at most.
+    known = EstimatedHull(domain=Ball(2.0), errors=Errors(value=0.05))
+    memory = known.init(np.zeros(2))
+    for x, g in (([0.0, 0.0], -1.05), ([1.0, 0.0], -0.45), (y, 0.4)):
+        memory = known.observe(memory, Reading(np.array(x), g, np.zeros(2), known.errors))
+    assert memory.spent == pytest.approx(math.log(2.0) + math.log(1.5), rel=1e-12)
+
+
 # --- bounds on the regret ------------------------------------------------------------------------
 
 
@@ -482,6 +686,36 @@ def test_descent_with_an_unknown_curvature_gets_to_the_edge():
         state, seen = play(filter_of(made.algorithm.knowledge), bowl, [0.0], [lambda x: [3.0]] * 9)
         assert sum(g > 0 for _, g, _ in seen) == 1
         assert bool(abs(state.x[0]) > 0.3) is moves
+
+
+def test_what_a_curved_reading_proves_by_hand():
+    # D = 2.5 from 0.5, 2(1 + 2.5)/2.5^2 = 1.12; twice that is used.
+    known = EstimatedCurvature(domain=Ball(2.0))
+    memory = see(known, known.init(np.array([0.5])), 0.5, -1.0, 1.0)
+    assert (memory.proved, memory.used) == pytest.approx((1.12, 2.24), rel=1e-12)
+    # 0.5 further by 0.4: U = -1 + 0.4 + 1.12 * 0.16. A g of 0.1 there curves by at least
+    # 2(1.1 - 0.4)/0.16, and is 2 * 0.1/(2.24 * 0.16) more than what was used.
+    after = see(known, memory, 0.9, 0.1, 1.0)
+    assert after.outside == 1
+    assert after.proved == pytest.approx(8.75, rel=1e-9)
+    share = 0.2 / (2.24 * 0.16)
+    assert after.spent == pytest.approx(math.log(2) + math.log(1 + share), rel=1e-9)
+    assert known.region(after, known.errors).nearest(np.array([2.0])).tolist() == [0.5]
+    assert known.region(after, known.errors).certificate(np.array([0.5])).bound == -1.0
+
+
+def test_what_g_is_at_most_with_the_largest_curvature_by_hand():
+    # 1.12 is proved and 2.24 used; 4.24 is the largest: 0.16 more at 0.4.
+    known = EstimatedCurvature(domain=Ball(2.0), largest_beta=4.24)
+    memory = see(known, known.init(np.array([0.5])), 0.5, -1.0, 1.0)
+    region = known.region(memory, known.errors)
+    bound = region.certificate(np.array([0.9])).bound
+    assert bound == pytest.approx(-0.6 + 1.12 * 0.16 + 0.16, abs=1e-9)
+    assert region.certificate(np.array([0.5])).bound == -1.0
+    unknown = EstimatedCurvature(domain=Ball(2.0))
+    region = unknown.region(memory, unknown.errors)
+    assert region.certificate(np.array([0.9])).bound == math.inf
+    assert region.certificate(np.array([0.5])).bound == -1.0
 
 
 # --- what is promised, and what is refused -------------------------------------------------------

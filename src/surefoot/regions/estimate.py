@@ -245,7 +245,7 @@ class UnknownConstant(Knowledge):
 
     def init(self, x1: Array) -> EstimatedMemory:
         """Return the memory before the first round."""
-        return EstimatedMemory(0.0, self.with_constant(1.0).init(x1), back=True)
+        return EstimatedMemory(0.0, self.known.init(x1), back=True)
 
     def observe(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
         """Return the memory with a round in which something was read."""
@@ -254,7 +254,7 @@ class UnknownConstant(Knowledge):
         x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
         t, error = memory.rounds + 1.0, max(memory.error, float(reading.errors.value))
         proved = max(memory.proved, self.prove(memory, reading))
-        is_outside = bool(first) and float(reading.g - reading.errors.value) > 0
+        is_outside = float(reading.g - reading.errors.value) > 0
         if not first:
             check_start(reading.g, reading.g + reading.errors.value, 0.0)
             self._check_first(proved)
@@ -306,7 +306,7 @@ class UnknownConstant(Knowledge):
 
     def age(self, memory: EstimatedMemory) -> EstimatedMemory:
         """Return the memory with a round in which nothing was read: it may have been outside."""
-        part = self.with_constant(1.0).age(memory.part)
+        part = self.known.age(memory.part)
         guessed = memory.first and memory.used != self.largest and not memory.back
         if self.violations is not None and guessed:
             outside, unseen = memory.outside + 1, memory.unseen + 1
@@ -339,7 +339,7 @@ class UnknownConstant(Knowledge):
         # The j-th round outside from now on has theta^(j-1) used < the constant.
         left = max(math.ceil(math.log(limit / used) / math.log(theta) - 1e-9), int(used < limit))
         if k is not None:
-            left = 0 if used == largest else max(k - memory.outside, 0)
+            left = 0 if used == largest else k - memory.outside
             limit = math.inf if largest is None else largest
         numbers = (memory.proved, used, memory.outside - memory.unseen, left, limit, memory.spent)
         return Estimate(self.constant, *numbers, memory.unseen, 2 * memory.error)
@@ -360,7 +360,7 @@ class UnknownConstant(Knowledge):
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return what contradicts the largest constant; without one, the known ball."""
-        if self.largest is not None and memory.first:
+        if self.largest is not None:
             known = self.with_constant(self.largest)
             return tuple(known.contradictions(memory.part, reading))
         x, upper = reading.x, float(reading.g + reading.errors.value)
