@@ -78,11 +78,11 @@ class Box(ConvexSet, kw_only=False):
         size = float(np.linalg.norm(middle)) + far
         return Ball(far + 8 * UNIT * size, middle)
 
-    def _nearest(self, x: Array, inside: Array) -> Array:
-        """Clip each entry; exact."""
-        xp = namespace(x)
-        raised = xp.maximum(x, convert_like(self.lower, x))
-        return xp.minimum(raised, convert_like(self.upper, x))
+    def project(self, x: Array) -> Array:
+        """Return the nearest point, entry by entry: exact, and itself for a point of the box."""
+        x = clean(x, self.dimension)
+        xp = namespace(x)  # whose `clip` takes three times as long for NumPy
+        return xp.minimum(xp.maximum(x, convert_like(self.lower, x)), convert_like(self.upper, x))
 
     def contains(self, x: Array) -> Array:
         """Return whether every entry is within its limits."""
