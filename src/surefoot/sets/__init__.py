@@ -1,7 +1,5 @@
 """Closed convex sets: ``project``, ``contains``, ``minimize_linear``, and oracles about them."""
 
-# ruff: noqa: F403 ("*" exports what a file names in its __all__)
-
 from surefoot.sets.ball import *
 from surefoot.sets.box import *
 from surefoot.sets.ellipsoid import *

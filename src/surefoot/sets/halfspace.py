@@ -1,16 +1,8 @@
 """Half-spaces: the projection behind the Polyak feasibility step, and the set."""
 
-import math
 from typing import NoReturn
 
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import convert_like, dot, maximum, to_numpy, where
-from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.parameters import number, vector
-from surefoot.core.points import ConvexSet, check_length
-from surefoot.core.types import Array, Number
+from surefoot.core.toolkit import *
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
 

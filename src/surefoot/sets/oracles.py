@@ -22,31 +22,13 @@ Without the ball each has a closed form. With it: :math:`x(\nu) = P(\alpha y/(\a
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from abc import ABC
+from typing import Protocol, runtime_checkable
 
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import (
-    convert_like,
-    dot,
-    find_largest,
-    namespace,
-    norm,
-    rows_dot,
-    sqrt,
-    take_rows,
-    where,
-)
 from surefoot.core.checks import to_python_number
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.parameters import Declared, function, matrix, positive, symmetric, vector
-from surefoot.core.points import subtract_centre
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.toolkit import *
+from surefoot.core.types import Region
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.ellipsoid import Ellipsoid, solve_secular
