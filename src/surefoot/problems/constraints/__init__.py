@@ -1,7 +1,5 @@
 """Convex constraints, ``g(x) <= 0`` feasible: a value, a subgradient, and their constants."""
 
-# ruff: noqa: F403 ("*" exports what a file names in its __all__)
-
 from surefoot.problems.constraints.affine import *
 from surefoot.problems.constraints.base import *
 from surefoot.problems.constraints.combine import *

@@ -1,12 +1,6 @@
 """Conditional value at risk of a linear loss over scenarios."""
 
-import numpy as np
-
-from surefoot.core.arrays import convert_like, dot, namespace
-from surefoot.core.parameters import Declared, matrix, number, share
-from surefoot.core.types import Array, Number
-from surefoot.problems.constraints.base import Constraint, bound_above, gamma, point, some_entry
-from surefoot.sets import Ball
+from surefoot.problems.constraints.toolkit import *
 
 __all__ = ["CVaR"]
 

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self, final
+from typing import final
 
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import freeze
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, instance_of, replace_unchecked, vector
-from surefoot.core.points import dimension_of
-from surefoot.core.types import Array, Index, Number
 from surefoot.problems.constraints.affine import Affine
-from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.combine import Shifted, shift
-from surefoot.sets import Ball
+from surefoot.problems.constraints.toolkit import *
 
 __all__ = ["AffineStream", "ConstraintStream", "Drifting"]
 

@@ -1,7 +1,5 @@
 """Convex costs, one for each round."""
 
-# ruff: noqa: F403 ("*" exports what a file names in its __all__)
-
 from surefoot.problems.costs.arrays import *
 from surefoot.problems.costs.functions import *
 
