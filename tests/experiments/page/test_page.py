@@ -214,7 +214,7 @@ def test_a_drawing_is_shortened_and_its_words_are_not():
         b"'A', 'B'; text-anchor: middle\">0.125 &lt; 1</text></g></svg>"
     )
     assert compact_svg(data) == (
-        '<svg width="2.3pt"><g><path d="M1.2 2l1.8 2.4 -3.5 -.4z"/>'
+        '<svg width="2.3pt"><g><path d="M 1.2 2 L 3 4.4 L -0.5 4 z "/>'
         '<text style="font-size: 7px; text-anchor: middle">0.125 &lt; 1</text></g></svg>'
     )
 
