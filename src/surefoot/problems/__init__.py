@@ -1,7 +1,5 @@
 """Problems: costs, a constraint, its constants, a strictly feasible start."""
 
-# ruff: noqa: F403 ("*" exports what a file names in its __all__)
-
 from surefoot.problems.equalities import *
 from surefoot.problems.least_regret import *
 from surefoot.problems.paper_toy import *

@@ -1,13 +1,7 @@
 """Equalities that are known: balances, budgets that are spent, loads that must be met."""
 
-from typing import NamedTuple
-
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.points import UNIT
-from surefoot.core.types import Array, ArrayLike
+from surefoot.core.toolkit import *
+from surefoot.core.types import ArrayLike
 
 __all__ = ["Plane", "without_equalities"]
 

@@ -5,17 +5,12 @@ from that seed alone, each run's from its own generator: other costs on the same
 or fewer runs are the first of more.
 """
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
 
-import numpy as np
 from numpy.random import Generator
 
-from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Index
+from surefoot.core.toolkit import *
+from surefoot.core.types import Index
 from surefoot.problems.constraints import (
     Affine,
     AffineStream,

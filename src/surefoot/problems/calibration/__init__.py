@@ -1,7 +1,5 @@
 """Which guarantees apply before a run: constants with their origins, and what they buy."""
 
-# ruff: noqa: F403 ("*" exports what a file names in its __all__)
-
 from surefoot.problems.calibration.from_log import *
 from surefoot.problems.calibration.from_problem import *
 from surefoot.problems.calibration.log_file import *

@@ -1,15 +1,10 @@
 """A log in a file: which columns are actions, values of g, slopes and contexts."""
 
 import csv
-import math
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.toolkit import *
 
 __all__ = ["Log", "read_log"]
 

@@ -1,15 +1,7 @@
 """Slopes that nobody measures: from differences of values, and through a sensitivity matrix."""
 
-import math
-from collections.abc import Callable
-from typing import NamedTuple
-
-import numpy as np
-
-from surefoot.core import checks
-from surefoot.core.arrays import freeze
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Region
+from surefoot.core.toolkit import *
+from surefoot.core.types import Region
 
 __all__ = ["Slope", "finite_differences", "through_sensitivity"]
 
