@@ -140,7 +140,7 @@ def best_action(
     brackets = [
         level_bundle(_total(stream), g, domain, interior, tolerance=tolerance)
         for t in rounds
-        for stream in _runs_of(costs.rounds(0, int(t)))
+        for stream in map(costs.rounds(0, int(t)).run, range(costs.runs or 1))
     ]
     shape = (len(rounds),) if costs.runs is None else (len(rounds), costs.runs)
     return Comparator(
@@ -149,11 +149,6 @@ def best_action(
         np.array([b.value for b in brackets]).reshape(shape),
         np.array([b.lower for b in brackets]).reshape(shape),
     )
-
-
-def _runs_of(costs: CostStream) -> list[CostStream]:
-    """Return the stream of each run."""
-    return [costs] if costs.runs is None else [costs.run(r) for r in range(costs.runs)]
 
 
 def _read_rounds(rounds: Array, horizon: int) -> Array:

@@ -203,7 +203,7 @@ def _read_case(
 
 def _stream_gradients(costs: CostStream) -> Callable[[Array], list[Array]]:
     """Return the gradients of some rounds at a point, of one run if there are several."""
-    one = costs if costs.runs is None else costs.run(0)
+    one = costs.run(0)
     rounds = np.unique(np.linspace(0, costs.horizon - 1, _ROUNDS).astype(int)).tolist()
     return lambda x: [one.gradient(t, x) for t in rounds]
 

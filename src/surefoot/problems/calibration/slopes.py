@@ -5,8 +5,6 @@ from surefoot.core.types import Region
 
 __all__ = ["Slope", "finite_differences", "through_sensitivity"]
 
-_UNIT = 2.0**-53
-
 
 class Slope(NamedTuple):
     """A slope with a bound on its error; unpack it as ``slope, slope_error``.
@@ -85,14 +83,14 @@ def finite_differences(
         sides = _sides(point, i, step, within, both=beta is None)
         found = [(t, (_value(g, y) - here) / t) for t, y in sides]
         size = abs(here) + max(abs(t * v) for t, v in found)
-        noise = (2 * value_error + 4 * _UNIT * size) / min(abs(t) for t, _ in found)
+        noise = (2 * value_error + 4 * UNIT * size) / min(abs(t) for t, _ in found)
         if beta is None:
             (_, ahead), (_, behind) = found
             slope[i], half[i] = 0.5 * (ahead + behind), abs(ahead - behind) / 2 + noise
         else:
             ((t, rise),) = found
             slope[i], half[i] = rise - beta * t / 4, beta * abs(t) / 4 + noise
-    return Slope(slope, math.nextafter(float(np.linalg.norm(half)) * (1 + d * _UNIT), math.inf))
+    return Slope(slope, math.nextafter(float(np.linalg.norm(half)) * (1 + d * UNIT), math.inf))
 
 
 def _sides(
