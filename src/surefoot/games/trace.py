@@ -250,10 +250,8 @@ class Trace:
     def _cost_until(self, t: int) -> Array:
         if t == 0:
             return 0.0 * self.total_cost
-        if t == self.horizon:
-            return self.total_cost
-        at = int(np.searchsorted(self.rounds, t))
-        if at >= len(self.rounds) or self.rounds[at] != t:
+        at = int(np.searchsorted(self.rounds, t))  # the last round is always kept
+        if self.rounds[at] != t:
             raise InvalidValueError(f"the ends of an interval must be kept rounds, got {t}")
         return self.cost_sum[at]
 
