@@ -70,8 +70,10 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
 
     def contains(self, x: Array) -> Array:
         """Return whether the norm of the computed singular values is at most the radius."""
-        x = check_length(x, self.dimension)
-        return sum_entries(_singular_values(x, self.shape)[..., : self.counted]) <= self.radius
+        x = nan_where_invalid(check_length(x, self.dimension))
+        values = namespace(x).linalg.svdvals(to_matrices(x, self.shape))
+        lost = sum_entries(0.0 * x)  # 0, or NaN where the point is, which LAPACK does not see
+        return sum_entries(values[..., : self.counted]) + lost <= self.radius
 
 
 class SpectralBall(_MatrixBall, kw_only=False):
@@ -132,13 +134,6 @@ def _inner(shape: tuple[int, int]) -> float:
 def _svd(x: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
     U, sigma, V = namespace(x).linalg.svd(to_matrices(x, shape), full_matrices=False)
     return U, sigma, V
-
-
-def _singular_values(x: Array, shape: tuple[int, int]) -> Array:
-    xp = namespace(x)
-    x = nan_where_invalid(x)
-    values = xp.linalg.svdvals(to_matrices(x, shape))
-    return xp.where(xp.isnan(x[..., :1]), xp.nan, values)
 
 
 def to_matrices(x: Array, shape: tuple[int, int]) -> Array:

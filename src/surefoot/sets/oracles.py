@@ -584,12 +584,10 @@ def smooth_of(region: object) -> SmoothSet:
         return SmoothQuadratic(centre=region.centre, depth=R * R, curvature=2.0, reach=R)
     if isinstance(region, Ellipsoid):
         # Both rounded up, by more than eigenvalues err by.
-        least, largest = region.curvatures[0], region.curvatures[-1]
-        told = {
-            "curvature": 2 * largest * (1 + 1e-12),
-            "reach": (1 + 1e-12) / sqrt(least),
-        }
-        return SmoothQuadratic(P=region.P, centre=region.centre, depth=1.0, **told)
+        curvature = 2 * region.curvatures[-1] * (1 + 1e-12)
+        reach = (1 + 1e-12) / sqrt(region.curvatures[0])
+        known = {"depth": 1.0, "curvature": curvature, "reach": reach}
+        return SmoothQuadratic(P=region.P, centre=region.centre, **known)
     if isinstance(region, SmoothSet):
         return region
     rule = "a Ball, an Ellipsoid or a smooth set of your own"
