@@ -26,6 +26,10 @@ LEFT: dict[str, set[str]] = {
     "regions": set(),
     "algorithms": set(),
     "problems": set(),
+    "games": set(),
+    "experiments": {"damaged", "related"},
+    "cli": set(),
+    "adapters": set(),
 }
 
 

@@ -200,7 +200,7 @@ def test_an_export_that_fails_leaves_the_old_file(results, tmp_path, monkeypatch
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export, "_shown", full)
+    monkeypatch.setattr(export, "_disarm", full)
     with pytest.raises(OSError, match="No space left"):
         export.write(results, old)
     assert old.read_text(encoding="utf-8") == "old"

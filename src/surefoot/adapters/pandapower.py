@@ -132,7 +132,7 @@ class Limits:
         voltage, current, unit = net.res_bus.vm_pu, net.res_line, self.voltage_unit
         high = (voltage - net.bus.max_vm_pu).loc[self.over] if self.over else []
         low = (net.bus.min_vm_pu - voltage).loc[self.under] if self.under else []
-        shares = [current.loc[self.lines, f"i_{end}_ka"] / self._rated(net) for end in ENDS]
+        shares = [current.loc[self.lines, f"i_{end}_ka"] / self._ratings(net) for end in ENDS]
         squares = [0.5 * (np.square(share) - 1) for share in shares]
         found = np.concatenate([np.divide(high, unit), np.divide(low, unit), *squares])
         if not np.isfinite(found).all():
@@ -146,11 +146,11 @@ class Limits:
         """Return the slope of each limit at what the last power flow found."""
         sizes, currents = self._move(net)
         bus, unit = net._pd2ppc_lookups["bus"], self.voltage_unit
-        squared = np.square(self._rated(net))[:, None]
+        squared = np.square(self._ratings(net))[:, None]
         high, low = sizes[bus[self.over]] / unit, -sizes[bus[self.under]] / unit
         return np.concatenate([high, low, *(part / squared for part in currents)])
 
-    def _rated(self, net: Net) -> Array:
+    def _ratings(self, net: Net) -> Array:
         """Return the largest current of each line in kA."""
         line = net.line.loc[self.lines]
         rated = line.max_i_ka * line.df * line.parallel * line.get("max_loading_percent", 100) / 100

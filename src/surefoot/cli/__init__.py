@@ -26,14 +26,14 @@ def main() -> None:
 
         app(prog_name="surefoot")
     except MissingExtraError as error:
-        raise SystemExit(_said(str(error))) from None
+        raise SystemExit(_complain(str(error))) from None
     except OSError as error:  # what prints the help cannot write it
         with contextlib.suppress(OSError):
             # Python would try to write what is left once more at its end, and complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(_said(f"standard output: {error.strerror}")) from None
+        raise SystemExit(_complain(f"standard output: {error.strerror}")) from None
 
 
-def _said(sentence: str) -> int:
+def _complain(sentence: str) -> int:
     print(f"surefoot: {sentence}", file=sys.stderr)
     return 1

@@ -84,7 +84,7 @@ def calibrate(
         return
     if any((g, *columns.values())):
         raise UsageError("--actions, --g, --slopes and --context need --log")
-    found = _found(problem, settings, horizon, numbers)
+    found = _find_offers(problem, settings, horizon, numbers)
     show(json, _as_data(found), [str(found)])
 
 
@@ -106,7 +106,7 @@ def _calibrate_log(
     show(json, data, [f"{log}: {rounds.columns}", str(found), "round n is line n + 1 of the file"])
 
 
-def _found(
+def _find_offers(
     problem: str | None, settings: list[str] | None, horizon: int, numbers: dict[str, Any]
 ) -> Calibration:
     from surefoot import calibrate as calibrate_problem

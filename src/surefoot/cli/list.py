@@ -72,7 +72,7 @@ def list_(
 def _algorithms() -> list[Facts]:
     from surefoot.algorithms import feedback_words
     from surefoot.core.types import needs_of
-    from surefoot.experiments.build import ALGORITHMS_BY_NAME, loaded
+    from surefoot.experiments.build import ALGORITHMS_BY_NAME, list_plugins
 
     found = [
         {
@@ -87,7 +87,7 @@ def _algorithms() -> list[Facts]:
         }
         for entry in _theorems()
     ]
-    for plugin in loaded():
+    for plugin in list_plugins():
         for name in plugin.algorithms:
             needs = needs_of(ALGORITHMS_BY_NAME[f"{plugin.name}:{name}"])
             own = {"name": name, "algorithm": name, "tuning": "", "promise": ""}

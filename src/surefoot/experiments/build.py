@@ -365,7 +365,7 @@ def _build_player(
         tuned = call_constructor(make, constants, horizon, place)
         parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)
         # What the file gave is the file's; the theorem's name stands for the rest.
-        return tuned, parameters | _given(algorithm, horizon)
+        return tuned, parameters | _list_options(algorithm, horizon)
     given = plain_values(algorithm.get("parameters") or {}, plain_parameters_of(rule), horizon)
     origins = {"rows": "problem"} | dict.fromkeys(given, "specification")
     known: dict[str, object] = {"domain": place, "rows": problem.constraint.rows}
@@ -406,13 +406,13 @@ def plain_values(
     return {name: read(name, value) for name, value in given.items()}
 
 
-def _given(algorithm: PlayerTable, horizon: int) -> Parameters:
+def _list_options(algorithm: PlayerTable, horizon: int) -> Parameters:
     """Return the options of a tuned row and of its base."""
     options = algorithm.get("options") or {}
     mine = {n: Sourced(_number(amount_at(v, horizon)), "specification") for n, v in options.items()}
     if "base" not in algorithm:
         return mine
-    return mine | {f"base.{n}": v for n, v in _given(algorithm["base"], horizon).items()}
+    return mine | {f"base.{n}": v for n, v in _list_options(algorithm["base"], horizon).items()}
 
 
 def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
@@ -467,7 +467,7 @@ class Plugin(NamedTuple):
 _LOADED: dict[str, Plugin] = {}
 
 
-def loaded() -> tuple[Plugin, ...]:
+def list_plugins() -> tuple[Plugin, ...]:
     """Return the plugins of this process, in the order in which they were loaded."""
     return tuple(_LOADED.values())
 

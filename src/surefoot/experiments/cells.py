@@ -319,7 +319,9 @@ def play_for(
 
 def fingerprint() -> dict[str, str | None]:
     """Return what the bits of a result depend on beside its specification: code and libraries."""
-    return versions() | {f"plugin {plugin.name}": plugin.digest[:16] for plugin in build.loaded()}
+    return versions() | {
+        f"plugin {plugin.name}": plugin.digest[:16] for plugin in build.list_plugins()
+    }
 
 
 @cache

@@ -180,7 +180,7 @@ def compare(
         >>> [row.outside for row in found.rows]
         [0.0, 0.0]
     """
-    source = _Source(_labelled(players), problem, trials, seed)
+    source = _Source(_label_players(players), problem, trials, seed)
     horizons = _horizons(horizon, problem)
     checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
     if every is not None:
@@ -351,7 +351,7 @@ def _horizons(horizon: Any, problem: Any) -> list[int]:
     return sorted({checks.check_horizon(h) for h in wanted})
 
 
-def _labelled(players: Any) -> dict[str, Player]:
+def _label_players(players: Any) -> dict[str, Player]:
     """Return players by label; those of one name are told apart by numbers."""
     if not isinstance(players, Mapping):
         several = isinstance(players, (list, tuple)) and not isinstance(players, Tuned)

@@ -89,8 +89,8 @@ def columns_to_csv(columns: Mapping[str, Sequence[Value]], path: PathLike) -> No
         draft.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow(map(_shown, columns))
-        writer.writerows(map(_shown, row) for row in zip(*columns.values(), strict=True))
+        writer.writerow(map(_disarm, columns))
+        writer.writerows(map(_disarm, row) for row in zip(*columns.values(), strict=True))
 
 
 def columns_to_parquet(columns: Mapping[str, Sequence[Value]], path: PathLike) -> None:
@@ -142,7 +142,7 @@ def _as_one_type(values: list[Value]) -> list[Value]:
     return [v if v is None or len(kinds) < 2 else kind(v) for v in values]
 
 
-def _shown(value: Value) -> Value:
+def _disarm(value: Value) -> Value:
     """Return a value for the CSV module, which writes floats by ``repr`` and None as nothing."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 

@@ -79,7 +79,7 @@ class SpecError(SurefootError, ValueError):
 
     def _sentence(self, mistake: Mistake) -> str:
         where = self.name if mistake.line is None else f"{self.name}:{mistake.line}"
-        return ": ".join(part for part in (where, written(mistake.path), mistake.message) if part)
+        return ": ".join(part for part in (where, path_text(mistake.path), mistake.message) if part)
 
     def __reduce__(self) -> tuple[object, ...]:
         return SpecError, (self.name, self.mistakes)
@@ -112,11 +112,11 @@ class Mistakes(list[Mistake]):
         return values
 
 
-def written(path: KeyPath) -> str:
+def path_text(path: KeyPath) -> str:
     """Return a path as one writes it.
 
     Example:
-        >>> written(("algorithms", 0, "tuning"))
+        >>> path_text(("algorithms", 0, "tuning"))
         'algorithms[0].tuning'
     """
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{key_text(step)}" for step in path)

@@ -132,7 +132,7 @@ class Results:
         self._rows("PRAGMA synchronous = FULL")
         ((told,),) = self._rows("PRAGMA quick_check(1)")
         if told != "ok":
-            raise self._damaged(told)
+            raise self._damage(told)
 
     def __enter__(self) -> Self:
         return self
@@ -172,7 +172,7 @@ class Results:
             planned = self._documents("plan").get("places", ())
             return list(record.from_plain(tuple[record.Place, ...], planned, "its plan.places"))
         except InvalidValueError as error:
-            raise self._damaged(error) from error
+            raise self._damage(error) from error
 
     # --- cells ------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class Results:
 
     def have(self) -> dict[str, record.Status]:
         """Return the status of every cell by address; whether it is whole is not looked at."""
-        return {address: status for address, status in self._listed() if status in _STATUSES}
+        return {address: status for address, status in self._list_cells() if status in _STATUSES}
 
     def get(self, address: str) -> record.CellResult | None:
         """Return a cell as it was written; None if it is not in the file.
@@ -210,7 +210,7 @@ class Results:
         Playing these cells again mends the file.
         """
         found = {}
-        for address, _ in self._listed():
+        for address, _ in self._list_cells():
             try:
                 self.get(address)
             except DamagedCellError as error:
@@ -225,7 +225,7 @@ class Results:
                 if cell is not None:
                     yield place, cell
 
-    def _listed(self) -> list[tuple[str, record.Status]]:
+    def _list_cells(self) -> list[tuple[str, record.Status]]:
         return self._rows("SELECT address, status FROM cells ORDER BY rowid")
 
     # --- the file ---------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class Results:
     def _name(self) -> str:
         return f"results '{self.path}'"
 
-    def _damaged(self, why: object) -> DamagedError:
+    def _damage(self, why: object) -> DamagedError:
         return DamagedError(f"{self._name} is damaged: {why}")
 
     def _check_kind(self) -> None:
@@ -252,7 +252,7 @@ class Results:
                 f"and this one has {_FORMAT}"
             )
         if tables != set(_SCHEMA):
-            raise self._damaged("its tables are not those of results")
+            raise self._damage("its tables are not those of results")
 
     def _take_lock(self) -> None:
         """Keep other drivers out for as long as this one has the file, or its process lives."""
@@ -270,11 +270,11 @@ class Results:
         try:
             yield
         except UnicodeDecodeError as error:  # of a table's own text
-            raise self._damaged("its tables are not those of results") from error
+            raise self._damage("its tables are not those of results") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorname", "")
             if code.startswith("SQLITE_CORRUPT"):
-                raise self._damaged(error) from error
+                raise self._damage(error) from error
             if code == "SQLITE_NOTADB":
                 what, told = "opened", "it is no file of results"
             else:
@@ -290,13 +290,13 @@ class Results:
         query = "SELECT key, content, digest FROM documents WHERE kind = ? ORDER BY key"
         for key, text, written in self._rows(query, (kind,)):
             if _digest(kind, key, text) != written:
-                raise self._damaged(
+                raise self._damage(
                     f"its {kind} '{key}' is not what was written; its cells are not concerned"
                 )
             try:
                 found[key] = json.loads(text)
             except (ValueError, RecursionError) as error:
-                raise self._damaged(f"its {kind} '{key}' is not JSON") from error
+                raise self._damage(f"its {kind} '{key}' is not JSON") from error
         return found
 
     def _set_documents(self, kind: str, values: PlainTable) -> None:

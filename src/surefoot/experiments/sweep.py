@@ -29,7 +29,7 @@ from surefoot.core.errors import DamagedError
 from surefoot.core.optional import MissingExtraError, need
 from surefoot.core.types import needs_of
 from surefoot.experiments import record
-from surefoot.experiments.build import ALGORITHMS_BY_NAME, build_problem, loaded
+from surefoot.experiments.build import ALGORITHMS_BY_NAME, build_problem, list_plugins
 from surefoot.experiments.cells import (
     TOLERANCE,
     Job,
@@ -206,7 +206,7 @@ class Sweep:
     def _submit(self, chunk: list[Job]) -> None:
         cells = [(job.address, job.spec) for job in chunk]
         try:
-            future = self._workers.submit(play_for, fingerprint(), loaded(), self.work, cells)
+            future = self._workers.submit(play_for, fingerprint(), list_plugins(), self.work, cells)
         except self._workers.deaths:
             self._alone.extend(chunk)  # it broke a moment ago, before these had begun
             self._mend()
@@ -380,7 +380,7 @@ def run(
             seed=spec.seed,
             specification=dump_spec(spec) if text is None else text,
             data=spec.data,
-            plugins=[plugin.name for plugin in loaded()],
+            plugins=[plugin.name for plugin in list_plugins()],
             versions=versions(),
             created=created,
             updated=now,

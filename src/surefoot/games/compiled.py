@@ -202,7 +202,7 @@ def play_compiled(game: Game) -> Played:
         # C has a row for each run, a block a column.
         columns = [NOTHING if c is None else c.swapaxes(0, 1) for c in block[1:-1]]
         sums = NOTHING if block.row_sums is None else block.row_sums
-        kept = recorder.kept(first, stop)
+        kept = recorder.find_kept(first, stop)
         compiled.play(state, vectors, np.arange(runs), kept, [*columns, sums])
         recorder.add(block)
     return Played(state[:, :d].copy())

@@ -233,7 +233,7 @@ def _trace(
         row_sums=None if recorder.meter.row_sums is None else recorder.meter.row_sums[runs],
         excess=None if watch.excess is None else watch.excess[runs],
         next_action=played.final[runs],
-        observed=Observed(*(o[runs] for o in watch.observed())) if watch.is_on else None,
+        observed=Observed(*(o[runs] for o in watch.extremes())) if watch.is_on else None,
         breaches=tuple(sorted(watch.breaches, key=lambda b: (b.round, b.run))),
         status=status[0] if runs == 0 else status,
         ledger=ledger_of(game.algorithm, recorder.horizon, region, seconds, compiled),

@@ -26,7 +26,7 @@ class Block(NamedTuple):
         start: how many rounds came before.
         cost: ``(rounds, runs)``.
         constraint: values of g, same shape.
-        actions: those of the rounds that :meth:`Recorder.kept` asks for, ``(kept, runs, d)``.
+        actions: those of the rounds that :meth:`Recorder.find_kept` asks for, ``(kept, runs, d)``.
         gradient_norm: norms of the cost gradients, where the watch is on.
         subgradient_norm: norms of the constraint subgradients, likewise.
         row_sums: each constraint summed over the rounds, ``(runs, m)``, where that is wanted.
@@ -225,7 +225,7 @@ class Recorder:
         self.meter: ViolationMeter = ViolationMeter(runs, self.rows)
         self.lost: Array = np.zeros(runs, dtype=np.int64)  # first round with no finite g; 0 if none
 
-    def kept(self, start: int, stop: int) -> Array:
+    def find_kept(self, start: int, stop: int) -> Array:
         """Return which of the rounds after ``start``, up to ``stop``, are kept: offsets from 0."""
         low, high = np.searchsorted(self.rounds, [start + 1, stop + 1])
         return self.rounds[low:high] - start - 1
@@ -247,7 +247,7 @@ class Recorder:
         length = stop - start
         actions = None
         if self.actions is not None:
-            actions = empty(len(self.kept(start, stop)), self.actions.shape[2])
+            actions = empty(len(self.find_kept(start, stop)), self.actions.shape[2])
         gradient, subgradient = (empty(length) if self.watch.is_on else None for _ in range(2))
         sums = np.zeros((self.runs, self.rows)) if self.rows else None
         return Block(start, empty(length), empty(length), actions, gradient, subgradient, sums)
@@ -264,7 +264,7 @@ class Recorder:
         # change a total, not even its last bit.
         before, sums = self.total, np.cumsum(cost, axis=0)
         self.total = before + sums[-1]
-        kept = self.kept(start, start + len(cost))
+        kept = self.find_kept(start, start + len(cost))
         low = int(np.searchsorted(self.rounds, start + 1))
         at = slice(low, low + len(kept))
         self.cost[at] = cost[kept]
@@ -388,7 +388,7 @@ class BlockWatch:
             if self.mode == "warn":
                 warn_caller(str(breach), PremiseWarning)
 
-    def observed(self) -> Observed:
+    def extremes(self) -> Observed:
         """Return the extremes so far."""
         return Observed(self._gradient.copy(), self._subgradient.copy())
 

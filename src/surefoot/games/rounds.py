@@ -45,7 +45,7 @@ def _play(game: Game, size: int, *, alone: bool) -> Played:
         for g in groups
     ]
     for first, stop, costs in game.blocks(block_length(recorder.runs, d)):
-        block, kept = recorder.block(first, stop), recorder.kept(first, stop).tolist()
+        block, kept = recorder.block(first, stop), recorder.find_kept(first, stop).tolist()
         for i, group in enumerate(groups):
             oracle = game.oracle(costs, first, stop, group.start if alone else group)
             if first == 0 == i:

@@ -210,6 +210,6 @@ def _hand_over(recorder: Recorder, first: int, stop: int, out: Output) -> None:
     arrays = [None if o is None else np.asarray(o)[: stop - first] for o in out]
     actions, values = arrays.pop(2), arrays.pop()
     cost, g, gradient, subgradient = (None if o is None else o[:, :, 0] for o in arrays)
-    kept = None if actions is None else actions[recorder.kept(first, stop)]
+    kept = None if actions is None else actions[recorder.find_kept(first, stop)]
     sums = None if values is None else values.sum(axis=0)
     recorder.add(Block(first, cost, g, kept, gradient, subgradient, sums))

@@ -214,12 +214,12 @@ def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
     """Draw with the settings of a two-column paper and leave the caller's as they are."""
 
     @functools.wraps(draw)
-    def styled(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def draw_in_style(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         matplotlib = need("matplotlib", "plot", "a figure")
         with matplotlib.rc_context(fname=Path(__file__).with_name("paper.mplstyle")):
             return draw(*args, **kwargs)
 
-    return styled
+    return draw_in_style
 
 
 def figure(
@@ -240,7 +240,7 @@ def figure(
 
     def decorate(draw: Callable[[Selection, Width], Figure]) -> Callable[..., Figure]:
         @in_style
-        def drawn(
+        def draw_selected(
             rows: Sequence[Row],
             problem: str | None = None,
             algorithms: Sequence[str] | None = None,
@@ -252,8 +252,8 @@ def figure(
             limit = MOST if most is None else most[width]
             return draw(select(rows, problem, algorithms, usable, what, limit), width)
 
-        drawn.__name__, drawn.__doc__ = draw.__name__, draw.__doc__
-        return drawn
+        draw_selected.__name__, draw_selected.__doc__ = draw.__name__, draw.__doc__
+        return draw_selected
 
     return decorate
 
