@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.cli._exit import OK, RUNTIME, MistakesError, UsageError, same_command
-from surefoot.cli._output import (
-    Json,
-    argument,
-    duration,
-    option,
-    progress,
-    show,
-    stage,
-    table,
-)
+from surefoot.cli._output import Json, argument, duration, option, progress, show, stage, table
 from surefoot.cli._results import finish
 from surefoot.cli.options import Force, Plugins, Workers, load_plugins
 

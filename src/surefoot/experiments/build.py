@@ -43,13 +43,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, suggest
 from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
 from surefoot.core.types import Player, needs_of
-from surefoot.experiments.record import (
-    PlayerTable,
-    PluginMark,
-    ProblemTable,
-    Sourced,
-    from_plain,
-)
+from surefoot.experiments.record import PlayerTable, PluginMark, ProblemTable, Sourced, from_plain
 from surefoot.problems import Problem
 
 BLOCK = 30

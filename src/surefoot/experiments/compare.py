@@ -25,13 +25,7 @@ from surefoot.experiments.build import BLOCK, check_problem, numbers_of
 from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed, time_now
 from surefoot.experiments.executors import InProcess
 from surefoot.experiments.export import write
-from surefoot.experiments.record import (
-    FILE_NAME,
-    CellResult,
-    CellSpec,
-    Place,
-    ProblemTable,
-)
+from surefoot.experiments.record import FILE_NAME, CellResult, CellSpec, Place, ProblemTable
 from surefoot.experiments.rows import Fit, Row, fit_rates, gather, notes_of
 from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import Event, Outcome, Stop, Sweep, missing_extras

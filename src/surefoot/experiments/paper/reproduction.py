@@ -23,12 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import (
-    AdaptiveGauge,
-    CertifiedDualAveraging,
-    CertifiedOGD,
-    LeaderFollower,
-)
+from surefoot.algorithms import AdaptiveGauge, CertifiedDualAveraging, CertifiedOGD, LeaderFollower
 from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
