@@ -93,7 +93,8 @@ def made(algorithm, means, number=0, **arrays):
 
 
 def test_the_first_64_algorithms_all_look_different():
-    assert len({(*look_of(n)[:2], str(look_of(n).line)) for n in range(64)}) == 64
+    looks = map(look_of, range(64))
+    assert len({(x["color"], x["marker"], str(x["ls"])) for x in looks}) == 64
 
 
 # What an eye without one of its three cones sees of linear RGB: each row sums to one, so that grey
@@ -132,9 +133,9 @@ def test_an_algorithm_keeps_its_colour_whatever_else_is_drawn(rows):
         regret_figure(rows, "sparse budget", ["OGD"]),
     ):
         for label, (*_, colour) in curves(drawn.axes[0]).items():
-            assert colour == look_of(labels.index(label)).colour
+            assert colour == look_of(labels.index(label))["color"]
     bars = cost_figure(rows, algorithms=["OGD"]).axes[0].patches
-    assert to_hex(bars[0].get_facecolor()).upper() == look_of(labels.index("OGD")).colour
+    assert to_hex(bars[0].get_facecolor()).upper() == look_of(labels.index("OGD"))["color"]
 
 
 def test_style_is_for_a_column_or_the_page_and_nothing_else(rows):
@@ -170,7 +171,7 @@ def test_a_bound_is_dashed_and_one_that_claims_nothing_dotted(rows):
     assert broken._unscaled_dash_pattern[1][0] == 1
     bounds = [r.guarantee.regret_bound for r in group_of(rows, "PFS as plotted")]
     np.testing.assert_array_equal(broken.get_data(), [HORIZONS, bounds])
-    assert to_hex(broken.get_color()).upper() == look_of(2).colour
+    assert to_hex(broken.get_color()).upper() == look_of(2)["color"]
     assert {"bound of the theorem", "no claim: a premise broke"} <= set(texts(figure))
 
 
@@ -338,7 +339,7 @@ def test_the_papers_panels_have_published_points_hollow(rows):
     (points,) = lines(first, "_published")
     np.testing.assert_array_equal(points.get_data(), [[2_000, 20_000], [45.0, 142.0]])
     assert points.get_markerfacecolor() == "none"
-    assert to_hex(points.get_color()).upper() == look_of(1).colour
+    assert to_hex(points.get_color()).upper() == look_of(1)["color"]
     assert len(lines(second, "_published")) == 1
     mean = [mean_std(r, "soft")[0] for r in group_of(rows, "DPP", "sparse budget")]
     np.testing.assert_array_equal(curves(second)["DPP"][1], mean)

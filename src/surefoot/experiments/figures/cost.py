@@ -32,7 +32,7 @@ def cost_figure(choice: Selection, width: Width) -> Figure:
     picked = list(sheet.pick_longest(choice.groups).values())
     figure, ((ax,),) = sheet.new_sheet(width, height=0.65 + 0.18 * len(picked))
     times = [_microseconds(row) for row in picked]
-    colours = [look_of(row.number).colour for row in picked]
+    colours = [look_of(row.number)["color"] for row in picked]
     ax.barh(range(len(picked)), times, height=0.62, color=colours)
     for y, (time, row) in enumerate(zip(times, picked, strict=True)):
         # How many runs share a round's work differs with the engine: times of two do not compare.

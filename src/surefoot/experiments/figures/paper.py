@@ -83,9 +83,9 @@ def paper_figure(rows: Sequence[Row], panels: Panels, names: Mapping[str, str]) 
 
 def _draw_published(ax: Axes, values: Mapping[int, float], row: Row) -> Handle:
     look = look_of(row.number)
-    hollow: Options = {"ms": 2 * look.size, "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
+    hollow: Options = {"ms": 2 * look["ms"], "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
     T, read = list(values), list(values.values())
-    ax.plot(T, read, label="_published", **look.options | hollow)
+    ax.plot(T, read, label="_published", **look | hollow)
     return sheet.new_key("none", "hollow: published", marker="o", ms=6, mfc="none", mew=0.8)
 
 

@@ -125,7 +125,7 @@ def paper_actions(
     for ax in axes.flat:
         handles = {}
         for label, row in picked.items():
-            style = look_of(row.number).options | {"ls": "none"}
+            style = look_of(row.number) | {"ls": "none"}
             label_shown = sheet.text_of(names[label])
             (handles[label],) = ax.plot(*paths[label].actions.T, **style, label=label_shown)
         handles |= _draw_set(ax, next(iter(picked.values())))
@@ -175,7 +175,7 @@ def _draw_balls(ax: Axes, row: Row, path: Path) -> dict[str, Handle]:
     g = row.arrays["constraint"][:, 0]
     # Evenly in the logarithm of the round: most of the way is made early.
     at = np.unique(np.geomspace(1, len(g), BALLS).round().astype(int) - 1)
-    colour = look_of(row.number).colour
+    colour = look_of(row.number)["color"]
     for i in at[g[at] < 0]:
         ax.add_patch(Circle(path.actions[i], -g[i] / G_g, fill=False, ec=colour, lw=0.6, zorder=2))
     ring = {"marker": "o", "mfc": "none", "mec": INK, "mew": 0.6, "ms": 7}

@@ -54,7 +54,7 @@ def path_figure(choice: Selection, width: Width) -> Figure:
     for i, row in enumerate(picked.values()):
         handles.append(sheet.draw_band(ax, row, row.arrays["regret_path"], i / len(picked)))
         if row.claims and "bound_path" in row.arrays:
-            at, colour = sheet.thin(len(row.arrays["rounds"])), look_of(row.number).colour
+            at, colour = sheet.thin(len(row.arrays["rounds"])), look_of(row.number)["color"]
             limit = row.arrays["bound_path"][at]
             ax.plot(row.arrays["rounds"][at], limit, color=colour, ls=BOUND, lw=0.9, label="_bound")
             limits.append(float(limit[-1]))

@@ -37,42 +37,21 @@ INK, GRID, FILL = "#444444", "#E2E2E2", "#F2EFE6"
 
 # Dashes and dots alone mean bounds, so a curve's own line is never one of these.
 _LINES: tuple[Line, ...] = ("-", "-.", (0, (9, 2)), (0, (9, 2, 1.5, 2, 1.5, 2)))
+# Slim markers are drawn larger.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _SIZES = (3.2, 3.0, 3.6, 3.0, 3.6, 4.2, 4.0, 5.2)
 
 
-class Look(NamedTuple):
-    """How an algorithm is drawn.
+def look_of(number: int) -> Options:
+    """Return how the algorithm at a place of the plan, from 0, is drawn; the first 64 differ.
 
-    Attributes:
-        colour: as ``#RRGGBB``.
-        marker: Matplotlib's name of the marker.
-        size: of the marker in points: slim ones are drawn larger.
-        line: Matplotlib's line style.
-    """
-
-    colour: str
-    marker: str
-    size: float
-    line: Line
-
-    @property
-    def options(self) -> Options:
-        """All of it, as Matplotlib takes it."""
-        colour, marker, size, line = self
-        return {"color": colour, "marker": marker, "ms": size, "mew": 0.0, "ls": line}
-
-
-def look_of(number: int) -> Look:
-    """Return the look of the algorithm at a place of the plan, from 0; the first 64 differ.
-
-    >>> look_of(1).colour, look_of(9).colour, look_of(9).line
+    >>> look_of(1)["color"], look_of(9)["color"], look_of(9)["ls"]
     ('#D55E00', '#D55E00', '-.')
     """
-    n, turn = len(COLOURS), number // len(COLOURS)
+    turn, place = divmod(number, len(COLOURS))
     marker = (number + turn) % len(_MARKERS)
-    line = _LINES[turn % len(_LINES)]
-    return Look(COLOURS[number % n], _MARKERS[marker], _SIZES[marker], line)
+    look: Options = {"color": COLOURS[place], "ls": _LINES[turn % len(_LINES)]}
+    return look | {"marker": _MARKERS[marker], "ms": _SIZES[marker], "mew": 0.0}
 
 
 Width: TypeAlias = Literal["column", "page"]
@@ -358,7 +337,7 @@ def draw_curve(ax: Axes, rows: Sequence[Row], name: str, **options: Any) -> Hand
     """Draw an array of trials against the horizon, with bars of one standard deviation."""
     pairs = np.array([mean_std(row, name) for row in rows])
     given: Options = {"elinewidth": 0.7, "label": text_of(rows[0].algorithm)}
-    given |= look_of(rows[0].number).options
+    given |= look_of(rows[0].number)
     horizons = [row.horizon for row in rows]
     return ax.errorbar(horizons, pairs[:, 0], yerr=pairs[:, 1], **given | options)
 
@@ -378,7 +357,7 @@ def draw_bounds(
             if own:
                 # One horizon makes no line: a short dash stands for it.
                 single: Options = {"marker": "_", "markersize": 7} if len(own) == 1 else {}
-                colour = look_of(rows[0].number).colour
+                colour = look_of(rows[0].number)["color"]
                 look: Options = {"color": colour, "ls": line, "lw": 0.9, "label": name}
                 ax.plot(*zip(*own, strict=True), **look, **single)
                 keys[words] = new_key(line, words)
@@ -398,11 +377,11 @@ def draw_band(
         mean,
         markevery=(int(place * stride), stride),  # not all in the same round
         label=text_of(row.algorithm),
-        **look.options,
+        **look,
     )
     if values.shape[1] > 1:
         low = np.maximum(mean - std, least)
-        ax.fill_between(rounds, low, mean + std, color=look.colour, alpha=0.2, lw=0)
+        ax.fill_between(rounds, low, mean + std, color=look["color"], alpha=0.2, lw=0)
     return line
 
 

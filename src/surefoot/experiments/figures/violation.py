@@ -87,7 +87,7 @@ def draw_instants(ax: Axes, picked: Mapping[str, Row]) -> list[Handle]:
         at = sheet.thin(len(above))
         peaks = np.maximum(row.arrays.get("peak", above), 0.0).max(axis=1)
         peak = np.maximum.reduceat(peaks, np.append(0, at[:-1] + 1))
-        colour = look_of(row.number).colour
+        colour = look_of(row.number)["color"]
         ax.plot(row.arrays["rounds"][at], peak, color=colour, lw=0.5, alpha=0.8, label="_peak")
         top = max(top, float(np.nanmax(peak, initial=0.0)))
     sheet.label_rounds(ax.xaxis, "round $t$")
