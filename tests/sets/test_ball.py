@@ -23,6 +23,20 @@ def test_a_point_inside_comes_back_itself():
     assert Ball(2.0, centre=[1.0, 0.0]).project(x) is x
 
 
+@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize("name", ["project", "contains", "minimize_linear"])
+def test_a_point_of_another_length_than_the_centre_is_refused(name, length):
+    ball = Ball(2.0, centre=[1.0, -1.0])
+    with pytest.raises(ValueError, match="must have 2 entries, got shape"):
+        getattr(ball, name)(np.zeros(length))  # one entry would fit every centre
+
+
+def test_a_list_is_a_point():
+    ball = Ball(2.0, centre=[1.0, -1.0])
+    assert ball.contains([1.0, 0.5]) is True
+    assert ball.minimize_linear([0.0, 5.0]) == pytest.approx([1.0, -3.0], rel=HAIR)
+
+
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.parametrize("centre", [None, [1.0, -1.0]])
 def test_a_point_too_far_for_its_square_is_refused_and_loses_one_run_of_a_batch(centre):

@@ -35,6 +35,13 @@ def test_a_number_of_any_kind_takes_the_way_of_one_run(excess):
     assert project_halfspace(Y, -excess, S) is Y
 
 
+def test_a_point_may_be_a_list_and_not_of_another_length():
+    below = Halfspace([0.0, 2.0], 1.0)
+    assert below.contains([9.0, 0.5]) is True
+    with pytest.raises(ValueError, match="the point must have 2 entries, got shape"):
+        below.contains(np.zeros(3))
+
+
 def test_a_zero_subgradient_above_the_tightened_level_is_refused_with_the_numbers():
     with pytest.raises(EmptyTighteningError) as error:
         project_halfspace(Y, 0.04, np.zeros(2))

@@ -65,7 +65,7 @@ class Ball(Centred, ConvexSet, kw_only=False):
         A point outside lands a rounding error inside the sphere, so that the result is in the
         ball as computed, and projecting again changes nothing.
         """
-        x = checks.to_floats(x, "the point to project")
+        x = check_length(x, self.dimension, "the point to project")
         z = subtract_centre(x, self.centre)
         squared = dot(z, z)
         inside = squared <= self.radius * self.radius
@@ -94,12 +94,13 @@ class Ball(Centred, ConvexSet, kw_only=False):
 
     def contains(self, x: Array) -> Array:
         """Return whether the computed distance to the centre is at most the radius."""
-        x = checks.to_floats(x, "the point")
+        x = check_length(x, self.dimension)
         z = subtract_centre(x, self.centre)
         return dot(z, z) <= self.radius * self.radius
 
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
+        c = check_length(c, self.dimension, "c")
         n = norm(c)
         _refuse_endless(n, c, "c")
         return add_centre(-self._inner(c) * c / where(n > 0, n, 1.0), self.centre)

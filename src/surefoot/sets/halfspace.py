@@ -122,7 +122,7 @@ class Halfspace(ConvexSet, kw_only=False):
 
     def contains(self, x: Array) -> Array:
         r"""Return whether :math:`a^\top x \le b`, exactly."""
-        return self.excess(x) <= 0
+        return self.excess(check_length(x, self.dimension)) <= 0
 
     def minimize_linear(self, c: Array) -> Array:
         """Raise: over a set without an end a linear function has in general no minimum."""
