@@ -357,21 +357,19 @@ class Checker:
         """Return the quadratic bounds, one per row."""
         found, life = [], self.life
         for r in self.last_read():
-            (x, up), slopes = self.level(r), self.read[r][2]
+            (x, up), slopes, betas = self.level(r), self.read[r][2], life.constants
             step = minus(p, x)
             square = dot(step, step)
             bent = life.tau * root_up(square) if life.tau else 0
-            betas = life.constants
             if life.kind == "relative":
                 steep = root_up(dot(slopes[0], slopes[0])) + life.tau
                 betas = [BENT * (life.constants[0] + life.L_1 * steep)]
                 if life.L_1**2 * square > 1:
                     raise WrongError("its action is further than 1/L_1 from the last")
-            rows = zip(up, slopes, betas, strict=True)
-            rises = [(u, dot(s, step) + bent + beta / 2 * square, s) for u, s, beta in rows]
-            # From the limit itself, and without a slope that leads inwards, nothing is certified.
-            flat = any(u >= 0 and not rise and not any(s) for u, rise, s in rises)
-            found.append([math.inf if flat and any(step) else u + rise for u, rise, _ in rises])
+            rows = list(zip(up, slopes, betas, strict=True))
+            found.append([u + dot(s, step) + bent + beta / 2 * square for u, s, beta in rows])
+            if any(step) and any(u >= 0 and not any((*s, bent, beta)) for u, s, beta in rows):
+                found[-1] = [math.inf]  # nothing leads inwards from the limit itself
         return min(found, key=max)
 
     def check_length(self, p, c, here):
@@ -408,8 +406,7 @@ class Checker:
         centre = vector(known_set["centre"] or [0] * self.d, self.d, "centre")
         size, length = number(known_set["radius"], "radius"), distance(q, centre)
         share = size / max(size, length)
-        drawn = [c + share * (a - c) for a, c in zip(q, centre, strict=True)]
-        return drawn, B + size / 2**100  # what a root that is rounded up may lose
+        return [c + share * (a - c) for a, c in zip(q, centre, strict=True)], B + size / 2**100
 
     def check_set(self, known_set, p):
         """Check that an action is in a box or on a grid, or, up to rounding, in a ball."""

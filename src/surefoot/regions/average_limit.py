@@ -92,9 +92,9 @@ class AverageLimit(LipschitzHull):
     def budget(self, memory: AverageMemory) -> float:
         """Return what the next g may be: what the rounds so far leave, or half of the least g."""
         least = float(min(memory.part.last.value, memory.part.anchor.value, 0.0))
-        return max(self._left(memory), 0.5 * least)
+        return max(self._find_rest(memory), 0.5 * least)
 
-    def _left(self, memory: AverageMemory) -> float:
+    def _find_rest(self, memory: AverageMemory) -> float:
         return min(self.most, -memory.spent)
 
     def observe(self, memory: Memory, reading: Reading) -> Memory:
@@ -124,7 +124,7 @@ class AverageLimit(LipschitzHull):
         part = super().region(HullMemory(rounds, *shifted), errors)
 
         def certify(hull: HullCertificate) -> AverageCertificate:
-            numbers = (hull.round, self._left(memory), budget + hull.bound)
+            numbers = (hull.round, self._find_rest(memory), budget + hull.bound)
             return AverageCertificate(*numbers, hull, hull.cut, errors)
 
         return Recertified(part, certify)
