@@ -19,13 +19,7 @@ from surefoot.core.optional import need
 from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
 from surefoot.core.types import Certificate, Number
 
-__all__ = [
-    "JournalNote",
-    "JournalRecord",
-    "JournalRound",
-    "is_journal",
-    "read_journal",
-]
+__all__ = ["JournalNote", "JournalRecord", "JournalRound", "is_journal", "read_journal"]
 
 
 class JournalNote(NamedTuple):

@@ -26,14 +26,7 @@ from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.regions.nearest import EVERYWHERE, HALVINGS, Bounds, KnownSets
 from surefoot.sets import Ball
 
-__all__ = [
-    "Knowledge",
-    "OnePoint",
-    "PointCertificate",
-    "Projection",
-    "Reading",
-    "Region",
-]
+__all__ = ["Knowledge", "OnePoint", "PointCertificate", "Projection", "Reading", "Region"]
 
 
 # What was read or learnt so far: a named tuple of its owner's own kind.

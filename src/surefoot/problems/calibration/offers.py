@@ -278,11 +278,7 @@ class Calibration:
 
 
 # What to begin with: measured, they lead by far; their bounds, which hold for any costs, do not.
-_FIRST = (
-    "CertifiedDualAveraging.default",
-    "CertifiedOGD.default",
-    "LeaderFollower.default",
-)
+_FIRST = ("CertifiedDualAveraging.default", "CertifiedOGD.default", "LeaderFollower.default")
 
 
 def _sort(offers: Iterator[Offer]) -> tuple[Offer, ...]:
