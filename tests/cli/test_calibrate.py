@@ -79,6 +79,8 @@ def test_a_log_bounds_constants_and_the_page_shows_how(desk):
     found = desk.do(f"{command} --json").data
     assert found["rounds"]["G_g"] == [4, 7]
     assert found["disagreement"] is None
+    spaced = desk.do("calibrate --log cable.csv --actions 'pump, heater' --g level --json").data
+    assert spaced == found
 
 
 @pytest.mark.parametrize(

@@ -99,9 +99,10 @@ def _calibrate_log(
     known = ("value_error", "slope_error", "G_c")
     if strangers := sorted(set(numbers) - set(known)):
         raise UsageError(f"--constant must be one of {', '.join(known)}, got {strangers[0]}")
-    named = {what: names.split(",") for what, names in columns.items() if names}
+    named = {what: names.replace(", ", ",").split(",") for what, names in columns.items() if names}
     rounds = read_log(log, g=g, **named)
-    found = from_log(rounds.x, rounds.g, rounds.s, context=rounds.context, **numbers)
+    errors = rounds.errors | numbers
+    found = from_log(rounds.x, rounds.g, rounds.s, context=rounds.context, **errors)
     data = {"log": log, "columns": rounds.columns, **dataclasses.asdict(found)}
     show(json, data, [f"{log}: {rounds.columns}", str(found), "round n is line n + 1 of the file"])
 

@@ -33,6 +33,7 @@ class LogBounds:
         rounds: by constant, the rounds that prove it, counted from 1.
         value_error: what the values may err by: as told, or more where actions that were logged
             twice prove more.
+        slope_error: what the slopes may err by, as told.
         noise: standard deviation of the values, by such actions; None where there are none.
         start: the action with the smallest g.
         value: g there, as it was logged.
@@ -51,6 +52,7 @@ class LogBounds:
     G_c: float | None
     rounds: dict[str, tuple[int, ...]]
     value_error: float
+    slope_error: float
     noise: float | None
     start: np.ndarray
     value: float
@@ -107,8 +109,9 @@ class LogBounds:
                 proof = " and ".join(map(str, self.rounds[name]))
                 s = "s"[: len(self.rounds[name]) - 1]
                 yield f"  {name:<12} at least {bound:.6g}, by round{s} {proof}"
-        if self.value_error:
-            yield f"  value_error  {self.value_error:.3g} is allowed for"
+        for name, error in (("value_error", self.value_error), ("slope_error", self.slope_error)):
+            if error:
+                yield f"  {name:<12} {error:.3g} is allowed for"
         if self.noise is not None:
             yield f"  noise        {self.noise:.3g}, the deviation of actions that were repeated"
         yield f"  R            at least {self.radius:.6g}"
@@ -123,7 +126,7 @@ class LogBounds:
     def _unknown(self) -> Iterator[str]:
         yield "upper bounds, as g may be steeper between the rounds"
         if "G_g" not in self.rounds:
-            yield "G_g"
+            yield "G_g" + ("" if self.G_c is None else ", unless G_c is told")
         if self.beta is None:
             yield "beta, without slopes"
         if self.noise is None:
@@ -218,6 +221,7 @@ def from_log(
         G_c=None if context is None else found.change.value,
         rounds={name: tuple(map(int, proof)) for name, proof in rounds.items()},
         value_error=error,
+        slope_error=slope_error,
         noise=noise,
         start=points[deepest],
         value=float(values[deepest]),
@@ -312,25 +316,27 @@ class Pairs:
         largest = self.rise if self.s is None else self.fall
         if not largest.rows:
             return None
-        i, j = sorted(largest.rows)
-        far, up = float(np.linalg.norm(self.x[j] - self.x[i])), abs(float(self.g[j] - self.g[i]))
-        kink = ""
+        i, j = largest.rows
+        way, up, kink = self.x[j] - self.x[i], float(self.g[j] - self.g[i]), ""
+        far, here, there = float(np.linalg.norm(way)), chosen[i] + 1, chosen[j] + 1
         if self.s is None:
             slope = self._fit_slope(i, j)
             if slope is None or 3 * slope > largest.value:
                 return None
-            most = up - 2 * self.value_error - slope * far
+            most = abs(up) - 2 * self.value_error - slope * far
             kink = f" (or it has a kink there, and G_g is at least {largest.value:.3g})"
+            what = f"g differs by {abs(up):.3g} in rounds {here} and {there}"
         else:
             near = max(int(self.rates.argmax()) - 3, 0)
             beyond = self.rates[:near].max(initial=-np.inf)
             if beyond == -np.inf or 30 * beyond > largest.value:
                 return None
             most = float(self.falls[near:].max())
+            what = f"g of round {there} is {self.s[i] @ way - up:.3g} below the tangent of {here}"
         return (
-            f"g differs by {up:.3g} in rounds {chosen[i] + 1} and {chosen[j] + 1}, whose actions "
-            f"are {far:.3g} apart: it depends on something that is not in the log{kink}; name its "
-            f"column as context, or tell a value_error of {self.value_error + most / 2:.3g} or more"
+            f"{what}, whose actions are {far:.3g} apart: it depends on something that is not in "
+            f"the log{kink}; name its column as context, or tell a value_error of "
+            f"{self.value_error + most / 2:.3g} or more"
         )
 
     def _fit_slope(self, i: int, j: int) -> float | None:

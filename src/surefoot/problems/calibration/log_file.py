@@ -2,15 +2,17 @@
 
 import csv
 import re
+from decimal import Decimal
 from pathlib import Path
 
 from surefoot.core.toolkit import *
 
 __all__ = ["Log", "read_log"]
 
-# What a header may call them; an action and its slope have the same end: x1 and s1.
+# What a header may call them; an action and its slope have the same end: x1 and s1 [K/kW].
+_UNIT = r"\s*(?:[\[(](?!\d+[\])])[^\[(]*[\])])?"
 _PATTERNS = {
-    what: re.compile(rf"(?:{words})([\W_]*\d*\W*)", re.IGNORECASE)
+    what: re.compile(rf"(?:{words})\s*([\W_]*?\d*\W*?){_UNIT}", re.IGNORECASE)
     for what, words in {
         "actions": "x|u|action|setpoint",
         "g": "g|constraint|constraint_value",
@@ -18,6 +20,7 @@ _PATTERNS = {
         "context": "c|context",
     }.items()
 }
+_DECIMAL_COMMA = re.compile(r"^([+-]?\d+),(\d+(?:e[+-]?\d+)?)$", re.IGNORECASE)
 
 
 class Log(NamedTuple):
@@ -29,6 +32,8 @@ class Log(NamedTuple):
         s: the slope of each; None where there are none.
         context: the context of each; None where there is none.
         columns: which columns were taken, in a sentence.
+        errors: what rounding to the last digit written makes the values and the slopes err by at
+            most, as ``value_error`` and ``slope_error``; 0 of whole numbers.
     """
 
     x: np.ndarray
@@ -36,6 +41,7 @@ class Log(NamedTuple):
     s: np.ndarray | None
     context: np.ndarray | None
     columns: str
+    errors: dict[str, float]
 
 
 def read_log(
@@ -46,11 +52,12 @@ def read_log(
     slopes: Sequence[str] = (),
     context: Sequence[str] = (),
 ) -> Log:
-    """Read a log from a CSV file, for ``from_log(log.x, log.g, log.s, context=log.context)``.
+    """Read a log from a CSV file, for ``from_log(log.x, log.g, log.s, **log.errors)``.
 
     Columns that are not named are found by the header: ``x1``, ``x_2``, ``action``, ``u[0]`` are
     actions, ``g`` or ``constraint_value`` the value, ``s1`` or ``slope_1`` slopes, ``c`` or
-    ``context_1`` contexts. Other columns are not used. Commas, semicolons or tabs may divide them.
+    ``context_1`` contexts, each perhaps with a unit, ``g [K]``. Other columns are not used. Commas,
+    semicolons or tabs may divide them; with semicolons a number may have a decimal comma.
 
     Args:
         path: of a file in UTF-8 whose first line names the columns.
@@ -72,7 +79,9 @@ def read_log(
     said = [f"{what} {', '.join(names) or 'none'}" for what, names in used.items()]
     said += [f"not used {', '.join(rest)}"] if rest else []
     s, contexts = found.get("slopes"), found.get("context")
-    return Log(found["actions"], found["g"][:, 0], s, contexts, "; ".join(said))
+    halves = [_find_rounding(columns[name]) for name in (*used["g"], *used["slopes"])]
+    errors = {"value_error": halves[0], "slope_error": math.hypot(*halves[1:])}
+    return Log(found["actions"], found["g"][:, 0], s, contexts, "; ".join(said), errors)
 
 
 def _choose_columns(
@@ -83,6 +92,8 @@ def _choose_columns(
     taken = [name for names in used.values() for name in names]
     if strangers := [name for name in taken if name not in head]:
         raise InvalidValueError(f"'{path}' has no column {strangers[0]!r}: it has {has}")
+    if twice := [name for name in taken if taken.count(name) > 1]:
+        raise InvalidValueError(f"'{path}': a column must be named once, got {twice[0]!r} twice")
     for what, pattern in _PATTERNS.items():
         free = [name for name in head if name not in taken and pattern.fullmatch(name)]
         used[what] = used[what] or free
@@ -122,6 +133,8 @@ def _read_cells(path: Path) -> list[list[str]]:
     reader = csv.reader(lines, delimiter=divider)
     try:
         cells = [[cell.strip() for cell in row] for row in reader]
+        if divider == ";":
+            cells[1:] = [[_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in row] for row in cells[1:]]
     except csv.Error as error:
         raise InvalidValueError(f"'{path}', line {reader.line_num}: {error}") from None
     for t, row in enumerate(cells, 1):
@@ -143,6 +156,18 @@ def _to_float(cell: str) -> float:
         return float(cell)
     except ValueError:
         return math.nan
+
+
+def _find_rounding(cells: Sequence[str]) -> float:
+    """Return half a unit of the last digit of numbers; 0 of whole ones, and of 16 digits or more.
+
+    The largest is rounded to as many digits as any: zeros at its end may have been left out.
+    """
+    numbers = [Decimal(cell) for cell in cells]
+    digits = max(len(number.as_tuple().digits) for number in numbers)
+    if digits > 15 or all(number == number.to_integral_value() for number in numbers):
+        return 0.0
+    return 0.5 * 10.0 ** (max(number.adjusted() for number in numbers) + 1 - digits)
 
 
 def _read_numbers(path: str | Path, name: str, cells: Sequence[str]) -> np.ndarray:
