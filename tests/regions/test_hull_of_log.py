@@ -51,6 +51,23 @@ def test_weights_of_a_certificate_are_a_mean_of_the_log():
         assert ((corners - x) @ (wish - x)).max() <= 1e-9
 
 
+@pytest.mark.parametrize("apart", [1e-12, 1e-10, 1e-8])
+def test_a_certificate_is_that_of_the_action_where_logged_points_are_nearly_the_same(apart):
+    rng = np.random.default_rng(1)
+    points = rng.uniform(-1, 1, size=(25, 3))
+    points = np.vstack([points, points + apart * rng.normal(size=points.shape)])
+    values = 0.8 * (points**2).sum(axis=1) - 0.6
+    log = HullOfLog(points=points, values=values, G_g=1e3)
+    for wish in 2 * rng.normal(size=(60, 3)):
+        region = region_of(log, points[values.argmin()])
+        x = region.nearest(wish)
+        why = region.certificate(x)
+        weights = np.array(why.weights)
+        assert np.linalg.norm(x - weights @ points[list(why.points)]) <= log.rounding
+        assert weights @ values[list(why.points)] <= 0
+        assert region.contains(x)
+
+
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (2, 5), (40, 2), (200, 6)])
 def test_the_nearest_mean_is_a_mean_and_the_nearest(n, d):
     rng = np.random.default_rng(n)

@@ -207,6 +207,7 @@ class LogRegion(Region):
         self.knowledge, self.errors = knowledge, errors
         self.round, self.x, self.upper = memory
         self.noise, self.reach = knowledge.noise(0), knowledge.reach
+        self.found: tuple[Array, Array] | None = None
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is in K, but for half of the rounding."""
@@ -219,10 +220,16 @@ class LogRegion(Region):
         return w if norm(w - mean) <= 0.5 * self.knowledge.rounding else mean
 
     def _mean(self, w: Array) -> tuple[Array, Array]:
-        """Return the nearest mean of the points drawn together: their weights, and the point."""
-        centres, levels = self.knowledge.centres, self.knowledge.levels
-        weights = find_mean_ball(w, centres, 0.0 * levels, -levels)
-        return weights, weights @ centres
+        """Return the nearest mean of the points drawn together: their weights, and the point.
+
+        Of a mean that was found before they are known: where points are nearly the same, a second
+        search may end with others, and a little beside it.
+        """
+        if self.found is None or not np.array_equal(w, self.found[1]):
+            centres, levels = self.knowledge.centres, self.knowledge.levels
+            weights = find_mean_ball(w, centres, 0.0 * levels, -levels)
+            self.found = weights, weights @ centres
+        return self.found
 
     def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
         """Return the weights of the log's points in an action, and what g is at most there."""
