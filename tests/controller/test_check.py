@@ -532,3 +532,22 @@ def test_thousands_of_rounds_are_certified(name, tmp_path):
 
 def test_nothing_of_the_library_is_in_the_module():
     assert not any(hasattr(module, name) for name in ("numpy", "surefoot", "Controller"))
+
+
+def test_what_somebody_else_played_outside_of_the_domain_certifies_nothing_and_is_no_forgery(
+    tmp_path,
+):
+    path = tmp_path / "run.jsonl"
+    hull = LipschitzHull(G_g=1.0, domain=Box([0.0, 0.0], [1.0, 1.0]))
+    player = RegionFilter(knowledge=hull)
+    controller = Controller(player, [0.1, 0.1], journal=path, on_contradiction="record")
+    slope = np.array([0.6, 0.8])
+    for t in range(12):
+        x = controller.ask()
+        played = np.array([-0.2, 0.1]) if t in (4, 5, 6, 8) else x
+        told = {"constraint_value": float(slope @ played) - 0.7, "constraint_subgradient": slope}
+        controller.tell(**told, proposal=[1.0, 1.0], action=played)
+    controller.close()
+    good, said = check(str(path))
+    assert good, said
+    assert said[0] == "certified: 7 of 12 rounds; the first is the start"

@@ -15,7 +15,7 @@ import pytest
 
 from surefoot import Controller, LeaderFollower, replay
 from surefoot.algorithms import Certified, CertifiedOGD, Delayed, PolicyLeader, Proposals
-from surefoot.controller import Fleet
+from surefoot.controller import Fleet, PremiseError
 from surefoot.controller.check import check
 from surefoot.controller.serve import Service
 from surefoot.core.errors import InvalidValueError
@@ -200,6 +200,38 @@ def test_a_context_in_which_nothing_is_certified_is_refused(tmp_path):
     assert replay(path).is_same
 
 
+@pytest.mark.parametrize("forecast", [None, 22.0])
+def test_a_retreat_leads_to_the_start_where_nothing_is_certified(tmp_path, forecast):
+    path = tmp_path / "run.jsonl"
+    controller = Controller(filtering(start_bound=None), [0.1, 0.1], context=20.0, journal=path)
+    controller.tell(**measure(controller.ask(), 1), context=forecast)
+    with pytest.raises(EmptyRegionError):
+        controller.announce(context=90.0)
+    controller.retreat("too hot")
+    assert not controller.explain().is_proven  # what is certified at 22 degrees says nothing of it
+    controller.announce(context=90.0)
+    assert controller.ask().tolist() == [0.1, 0.1]
+    assert not controller.explain().is_proven
+    assert controller.state.memory.context.place.tolist() == [90.0]
+    controller.close()
+    assert replay(path).is_same
+    good, said = check(str(path))
+    assert good
+    assert said[1:] == ["not checked: round 2: a choice of this player is not judged"]
+
+
+def test_after_a_contradiction_a_retreat_is_proved_by_a_bound_on_the_start_alone():
+    for bound in (None, -0.1):
+        controller = Controller(filtering(start_bound=bound), [0.1, 0.1], context=20.0)
+        controller.tell(**measure(controller.ask(), 1), context=20.0)
+        wrong = measure(controller.ask(), 1) | {"constraint_value": 0.3}
+        with pytest.raises(PremiseError, match=r"is wrong \(by (round 1|the start)\)"):
+            controller.tell(**wrong, context=21.0)
+        controller.retreat("a look")
+        assert controller.ask().tolist() == [0.1, 0.1]
+        assert controller.explain().is_proven == (bound is not None)
+
+
 def test_missing_rounds_holds_and_retreats_know_the_context(tmp_path):
     path = tmp_path / "run.jsonl"
     controller = Controller(filtering(), [0.0, 0.0], context=degrees(1), journal=path)
@@ -251,6 +283,19 @@ def test_told_drift_is_a_context():
         )
     with pytest.raises(InvalidValueError, match="drift must be told to this player"):
         controller.announce(context=0.1)
+
+
+def test_the_checker_knows_what_a_new_player_of_told_drift_begins_with(tmp_path):
+    path = tmp_path / "run.jsonl"
+    controller = Controller(filtering(ToldDrift()), [0.0, 0.0], journal=path)
+    for t in range(8):
+        if t == 4:
+            controller.resume(filtering(ToldDrift(), G_g=1.9), reason="it is less steep")
+        controller.tell(**measure(controller.ask(), 1), drift=0.01)
+    controller.close()
+    said = check(str(path))[1]
+    assert said[0] == "certified: 6 of 8 rounds; the first is the start"
+    assert said[1:] == ["not checked: round 5: a WayBack of this player is not judged"]
 
 
 @pytest.mark.slow

@@ -294,7 +294,7 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
     memory = known.announce(memory, at(1.0))
     (said,) = known.contradictions(memory, Reading(np.zeros(1), -0.1, None, known.errors))
     assert "above its certified bound -0.3: " in said
-    assert "is wrong (by rounds 1 and 2)" in said
+    assert "is wrong (by round 1 and round 2)" in said
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,20 @@ def test_bad_input_is_one_sentence(ramp, knowledge, sentence):
         Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
 
 
+def test_a_set_that_is_announced_holds_the_way_back_too():
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.05)
+    state = player.init(np.zeros(1))
+    for _ in range(6):
+        g, s = limit(state.x, 0.4)
+        state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0])))
+    g, s = limit(state.x, 0.4)
+    seen = Feedback(None, g, s, proposal=np.array([2.0]), within=Box([0.0], [0.1]))
+    with pytest.raises(EmptyRegionError, match=r"no certified action is in Box"):
+        player.update(state, seen)
+    near = Box([0.0], [float(state.x[0])])
+    assert near.contains(player.update(state, seen._replace(within=near)).x)
+
+
 @pytest.mark.parametrize("ramp", [0.05, (0.03, 0.06)])
 @pytest.mark.parametrize("policy", ["on_missing", "on_contradiction"])
 def test_a_policy_that_goes_back_keeps_the_ramp(ramp, policy):

@@ -165,16 +165,20 @@ class Checker:
         actions: those that were played, by round.
         bounds: the least that is proved of g in a round at its action; one number per row.
         read: by round: action, the reading with its errors as upper bounds, slopes, lower bounds.
+        places: the contexts of the rounds.
     """
 
     def __init__(self, header):
         self.d, self.t = len(header["start"]), 1
         self.start = self.action = vector(header["start"], self.d, "start")
-        self.actions, self.bounds, self.read = {}, {}, {}
-        self.certified, self.unjudged, self.life = 0, {}, Life(header)
-        self.places = {}  # the contexts of the rounds
+        self.actions, self.read, self.certified, self.unjudged = {}, {}, 0, {}
+        self.begin(header)
+
+    def begin(self, record):
+        """Take a player, and the context it begins in; what was proved by another is not by it."""
+        self.life, self.bounds, self.places = Life(record), {}, {}
         if self.life.kind == "context":
-            self.take_context(header["loop"]["state"]["memory"]["context"], 1)
+            self.take_context(record["loop"]["state"]["memory"]["context"], self.t)
 
     def take_context(self, context, t):
         """Keep the context of a round; where it is not told yet, nothing is certified."""
@@ -194,8 +198,8 @@ class Checker:
             self.take_context(record["context"], self.t)
             self.judge(record, self.action, None)
         elif kind in ("hold", "retreat", "resume"):
-            if record.get("fresh"):  # what was proved by other constants is proved no more
-                self.life, self.bounds, self.places = Life(record), {}, {}
+            if record.get("fresh"):
+                self.begin(record)
             self.judge(record, self.action, self.bounds.pop(self.t, None))
 
     def take_round(self, record):
@@ -257,15 +261,15 @@ class Checker:
             aged: the bounds on g at x in the current round; None where there are none.
         """
         p, c = vector(record["next"], self.d, "next"), record["certificate"] or {}
-        self.action, is_context = p, self.life.kind == "context"
+        self.action, kind, is_context = p, c.get("class", "choice"), self.life.kind == "context"
         try:
             bounds = aged if p == x and self.life.kind != "other" else None
             limit = self.life.limit()
             if bounds is None or max(bounds) > limit:
-                other = is_context != (c.get("class") == "ContextCertificate")
-                if self.life.kind == "other" or other or c.get("class") not in CERTIFY:
-                    raise UnjudgedError(f"a {c.get('class')} of this player is not judged")
-                bounds = CERTIFY[c["class"]](self, p, c, (x, aged))
+                other = is_context != (kind == "ContextCertificate")
+                if self.life.kind == "other" or other or kind not in CERTIFY:
+                    raise UnjudgedError(f"a {kind} of this player is not judged")
+                bounds = CERTIFY[kind](self, p, c, (x, aged))
             if max(bounds) > limit:
                 raise WrongError(f"its action is not certified: g may be {float(max(bounds)):.3g}")
             self.bounds[self.t] = bounds
@@ -273,7 +277,7 @@ class Checker:
             self.unjudged[self.t] = str(why)
         for known_set in filter(None, (self.life.domain, record.get("within"))):
             self.check_set(known_set, p)
-        if self.life.ramp is not None and record["kind"] == "round" and c.get("class") in RAMPED:
+        if self.life.ramp is not None and record["kind"] == "round" and kind in RAMPED:
             self.check_ramp(minus(p, x))
 
     def level(self, i):
@@ -285,12 +289,16 @@ class Checker:
         return x, [min(up + (self.t - i) * life.v, always) for up in self.bounds.get(i, raw)]
 
     def last_read(self):
-        """Return which readings the last step may rest on: the latest of the copy that took it."""
+        """Return which readings the last step may rest on: the latest of the copy that took it.
+
+        A round that is missing may hide one, and what somebody else played need not be used.
+        """
         r, turns = self.t - 1 - self.life.delay, self.life.turns
         found = [i for i in range(r, r - 100 * turns, -turns) if i in self.read]
         if not found or (self.life.kind != "hull" and self.read[found[0]][2] is None):
             raise UnjudgedError("what it rests on was read too long ago, or without a slope")
-        return found[: 3 if self.life.delay else 1]  # a round that is missing may hide one
+        own = [k for k, i in enumerate(found, start=1) if i not in self.unjudged]
+        return found[: max(own[0] if own else len(found), 3 if self.life.delay else 1)]
 
     def hull(self, p, share, anchor, here):
         """Return the bound by the hull of two balls."""
@@ -344,7 +352,7 @@ class Checker:
         """Return the bound on a controller's way back: at its anchor, or on the way there."""
         if c["anchor_round"] not in self.read:
             raise UnjudgedError("its way back leads to an action that was not read")
-        anchor, is_curved = self.level(c["anchor_round"]), self.life.kind in CURVED
+        anchor, is_curved = self.level(c["anchor_round"]), self.life.kind in ("rows", "relative")
         if anchor[0] == p:
             return anchor[1]
         if is_curved and max(bounds := self.check_curved(p, c, here)) <= 0:
@@ -428,16 +436,14 @@ class Checker:
         """Check that a step is no longer than the ramp, up to rounding."""
         ramp, most = self.life.ramp, 1 + Fraction(1, 2**38)
         if isinstance(ramp, list):
-            fits = all(
-                abs(a) <= b * most for a, b in zip(step, vector(ramp, self.d, "ramp"), strict=True)
-            )
+            rows = zip(step, vector(ramp, self.d, "ramp"), strict=True)
+            fits = all(abs(a) <= b * most for a, b in rows)
         else:
             fits = dot(step, step) <= (number(ramp, "ramp") * most) ** 2
         if not fits:
             raise WrongError("its action is further from the last than the ramp")
 
 
-CURVED = ("rows", "relative")
 CERTIFY = {
     "HullCertificate": Checker.check_hull,
     "AverageCertificate": lambda self, p, c, here: self.check_hull(p, c["hull"], here),

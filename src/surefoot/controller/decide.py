@@ -480,7 +480,7 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     memory = run.algorithm.knowledge.announce(state.memory, context)
     start = loop.x if loop.anchor is None else loop.anchor.x
     state = state._replace(x=start, memory=memory)
-    return loop._replace(state=state, info=None, proof=None, cut=False)
+    return loop._replace(state=state, info=None, proof=None, cut=False, refused=())
 
 
 def _spot(run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt: Halt) -> Spot:
@@ -500,8 +500,10 @@ def announce(run: Run, loop: LoopState, context: Context) -> Decision:
         return Decision(_in_context(run, loop, context))
     except EmptyRegionError as error:
         found = Breach(loop.round - 1, "context", str(error), "feasibility")
-        words = f"{error}; the action at hand is not proved: retreat, or announce another context"
-        alarm = Alarm.of(loop.round, "refused", words)
+        words = "not proved: announce another context, or retreat and announce this one again"
+        alarm = Alarm.of(loop.round, "refused", f"{error}; the action at hand is {words}")
+        if loop.halt is not None and loop.halt.how == "retreated":
+            return Decision(at_start(run, loop, context), alarms=(alarm,))
         return Decision(loop._replace(refused=(found,)), alarms=(alarm,), error=error)
 
 
@@ -548,6 +550,8 @@ def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
     after = loop._replace(state=state._replace(plan=state.plan._replace(wish=x)))
     if halt.how == "held" or state.memory.context is None:
         return after
+    if loop.refused and not isinstance(loop.anchor, StandingAnchor):
+        return at_start(run, after, state.memory.context)  # a region would rest on what was refused
     try:
         return _in_context(run, after, state.memory.context)
     except EmptyRegionError:

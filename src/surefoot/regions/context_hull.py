@@ -96,7 +96,7 @@ class ContextCertificate(NamedTuple):
 
     def __str__(self) -> str:
         each = zip(self.weights, self.rounds, strict=True)
-        mean = " + ".join(f"{w:.3g} of {f'round {i}' if i else 'the start'}" for w, i in each)
+        mean = " + ".join(f"{w:.3g} of {_name(i)}" for w, i in each)
         place = ", ".join(f"{part:.4g}" for part in self.place)
         return (
             f"round {self.round}: in the context {place} g is at most {self.level:.3g} at {mean}"
@@ -104,6 +104,10 @@ class ContextCertificate(NamedTuple):
             f"length: {self.room:.3g} is certified, {self.distance:.3g} was taken; "
             f"the next g is at most {self.bound:.3g}"
         )
+
+
+def _name(i: int) -> str:
+    return f"round {i}" if i else "the start"
 
 
 class Seen(NamedTuple):
@@ -242,8 +246,8 @@ class ContextHull(LipschitzHull):
         if not memory.rounds:
             return found
         region = ContextRegion(self, memory, reading.errors)
-        limit, rests = region.bound(x), " and ".join(map(str, region.certificate(x).rounds))
-        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by rounds {rests})"
+        limit, rests = region.bound(x), " and ".join(map(_name, region.certificate(x).rounds))
+        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {rests})"
         return found + check_bound(t, reading, limit, 4 * noise, words)
 
 

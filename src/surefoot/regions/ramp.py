@@ -180,8 +180,9 @@ class Ramped(Around):
         return reached.nearest(w)
 
     def within(self, *sets: Set | None) -> Region:
-        """Return the part that is in further sets; the way back is not cut."""
-        return Ramped(self.part.within(*sets), self.back, self.point, self.ramps)
+        """Return the part that is in further sets, and the way back if it is."""
+        parts = (self.part.within(*sets), self.back.within(*sets))
+        return Ramped(*parts, self.point, self.ramps)
 
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return why a point is feasible."""
