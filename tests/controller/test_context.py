@@ -149,7 +149,7 @@ def test_an_announcement_asks_for_the_action_again():
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"context": [20.0, 1.0]}, "context must have 1 numbers"),
+        ({"context": [20.0, 1.0]}, "context must be one number, got 2"),
         ({"context": float("nan")}, "context"),
         ({"context": "warm"}, "context must be a number"),
         ({"drift": 0.1}, "a context must be told to this player, got drift=0.1"),
@@ -166,6 +166,43 @@ def test_bad_contexts_change_nothing(told, words):
         with pytest.raises(InvalidValueError, match=words):
             controller.announce(**told)
     assert controller.round in (1, 2)
+
+
+def test_a_function_of_yours_that_fails_is_one_sentence_and_changes_nothing():
+    fails = []
+
+    def table(c: float) -> float:
+        return warming(c) / (0.0 if fails else 1.0)
+
+    controller = Controller(filtering(Additive(table)), [0.0, 0.0], context=20.0)
+    x = controller.ask()
+    fails.append(True)
+    words = "q and features must return numbers, got ZeroDivisionError: float division by zero"
+    for tell in (
+        lambda: controller.tell(**measure(x, 1), context=21.0),
+        lambda: controller.announce(context=21.0),
+    ):
+        with pytest.raises(InvalidValueError, match=words):
+            tell()
+    fails.clear()
+    controller.tell(**measure(x, 1), context=21.0)
+    assert controller.round == 2
+
+
+def test_features_may_have_another_length_until_the_first_round_is_told():
+    many = [2]
+    policies = PolicyLeader(radius=2.0, features=lambda c: [1.0] * many[0])
+    player = Certified(proposer=policies, knowledge=hull(Additive(warming)))
+    controller = Controller(player, [0.0, 0.0], context=20.0)
+    many[0] = 3
+    controller.announce(context=21.0)
+    g, s = heat(controller.ask(), 21.0)
+    told = {"cost_gradient": [-1.0, -1.0], "constraint_value": g, "constraint_subgradient": s}
+    controller.tell(**told, context=22.0)
+    assert controller.explain().is_proven
+    many[0] = 2
+    with pytest.raises(InvalidValueError, match="features must be 3 numbers, as before, got 2"):
+        controller.announce(context=22.0)
 
 
 def test_players_without_contexts_refuse_them():

@@ -300,11 +300,11 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: LipschitzContext(0.5).read([1.0, 2.0], np.zeros(1)), "must have 1 numbers"),
+        (lambda: LipschitzContext(0.5).read([1.0, 2.0], np.zeros(1)), "must be one number, got 2"),
         (lambda: LipschitzContext(0.5).read(math.nan, None), "context"),
         (lambda: LipschitzContext(0.5).read("warm", None), "context must be"),
         (lambda: Additive(lambda c: math.nan).read(3.0, None), r"q\(context\)"),
-        (lambda: Additive(lambda c: [1.0, 2.0]).read(3.0, None), "must have 1 numbers"),
+        (lambda: Additive(lambda c: [1.0, 2.0]).read(3.0, None), "must be one number, got 2"),
         (lambda: Additive(3.0), "q must be a function"),
         (lambda: LipschitzContext(-1.0), "G_c must be a finite number > 0"),
         (lambda: JointContext(1.0, one_sided=True), "one_sided must be False"),

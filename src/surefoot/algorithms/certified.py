@@ -226,16 +226,20 @@ def ask_learner(
     return state, point, (sentence,)
 
 
-def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Memory]) -> Memory:
-    """Return a learner's answer; refuse one that is no state with a point like its last."""
-    name = f"the {role} {type(learner).__name__}"
+def _call(ask: Callable[[], Any], rule: str) -> Any:
+    """Return what a function of somebody else says, or one sentence with its error."""
     try:
-        state = ask()
+        return ask()
     except SurefootError:
         raise
     except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        raise InvalidValueError(f"{name} must return a state, got {text}") from error
+        raise InvalidValueError(f"{rule}, got {type(error).__name__}: {error}") from error
+
+
+def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Memory]) -> Memory:
+    """Return a learner's answer; refuse one that is no state with a point like its last."""
+    name = f"the {role} {type(learner).__name__}"
+    state = _call(ask, f"{name} must return a state")
     found: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
     if checks.shape_of(found) != point.shape or found.dtype != point.dtype:
         wanted = f"a named tuple whose x is an array of shape {point.shape} of float64"
@@ -366,8 +370,12 @@ class Certified(Algorithm):
         """
         before: Context | None = state.memory.before if current else state.memory.context
         if not isinstance(context, Context):
-            place = self.knowledge.context.read(context, None if before is None else before.place)
-            context = Context(place, self.proposer.read_features(context, place))
+
+            def read() -> Context:
+                place = self.knowledge.context.read(context, before and before.place)
+                return Context(place, self.proposer.read_features(context, place))
+
+            context = _call(read, "q and features must return numbers")
         sizes = [None if part is None else len(part) for part in before or (None, None)]
         place, features = context
         if features is not None:

@@ -126,7 +126,7 @@ class PolicyLeader(Proposer):
         start, before, leader = learner
         phi = context.features
         assert phi is not None
-        if not len(before):
+        if len(before) != len(phi):  # none was learnt from
             leader = self.leader.init(np.zeros(len(start) * len(phi)))
         point = start + leader.Z.reshape(len(start), len(phi)) @ phi
         return PolicyState(start, phi, leader), point

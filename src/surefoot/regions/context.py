@@ -29,7 +29,8 @@ def read_numbers(value: Any, name: str, length: int | None = None) -> Array:
     numbers = np.atleast_1d(checks.to_numbers(value, name, "a number, or a vector of numbers"))
     found: Array = checks.to_vector(numbers, name)
     if length is not None and len(found) != length:
-        raise InvalidValueError(f"{name} must have {length} numbers, as before, got {len(found)}")
+        rule = "one number" if length == 1 else f"{length} numbers, as before"
+        raise InvalidValueError(f"{name} must be {rule}, got {len(found)}")
     return found
 
 

@@ -61,6 +61,8 @@ class Together(Knowledge):
         rows = given if isinstance(given, (tuple, list)) else ()
         if not rows or not all(isinstance(row, Knowledge) and row.row_count == 1 for row in rows):
             raise InvalidValueError(f"rows must be one knowledge per constraint, got {self.rows!r}")
+        if any(row.in_contexts for row in rows):
+            raise InvalidValueError(f"rows must be without contexts, got {checks.repr_line(rows)}")
         if guesses := [row for row in rows if isinstance(row, UnknownConstant)]:
             raise InvalidValueError(
                 f"rows must have a known {guesses[0].constant} each, got {guesses[0]!r}: let one "
