@@ -295,6 +295,24 @@ def test_missing_rounds_holds_and_retreats_know_the_context(tmp_path):
     again.close()
 
 
+@pytest.mark.parametrize("knowledge", ["hull", "curvature"])
+def test_the_start_measured_in_a_harsher_context_contradicts_nothing(knowledge):
+    known = {
+        "hull": hull(start_bound=None),
+        "curvature": ContextCurvature(beta=1.6, domain=BOX, context=Additive(warming)),
+    }[knowledge]
+    player = Certified(proposer=Proposals(), knowledge=known)
+    controller = Controller(player, [0.0, 0.0], context=15.0, on_contradiction="hold")
+    for now, then in ((15.0, 18.0), (18.0, 25.0), (25.0, 28.0), (28.0, 29.0)):
+        if now == 25.0:
+            controller.retreat("a look")
+        g, s = heat(controller.ask(), now)
+        told = {"constraint_value": g, "constraint_subgradient": s, "proposal": [0.1, 0.1]}
+        controller.tell(**told, context=then)
+        assert controller.explain().is_proven
+    assert controller.explain().broken == ()
+
+
 def test_a_new_player_begins_in_a_context_that_is_told_anew():
     controller = Controller(filtering(start_bound=None), [0.0, 0.0], context=degrees(1))
     play(controller, 5)
@@ -410,6 +428,35 @@ def test_a_member_without_a_certified_action_does_not_stop_the_others():
     fleet.tell(proposal=np.ones((2, 2)), **told, context=[21.0, 90.0])
     assert fleet.ask()[1].tolist() == [0.1, 0.1]
     assert [fleet.explain(i).is_proven for i in range(2)] == [True, False]
+
+
+def test_a_fleet_is_told_how_far_each_member_drifts(tmp_path):
+    player, drifts = filtering(ToldDrift()), ([0.01, 0.05], [0.0, 0.02], [0.03, 0.01])
+    fleet = Fleet(player, np.zeros((2, 2)), journal=tmp_path / "fleet")
+    alone = [Controller(player, [0.0, 0.0]) for _ in range(2)]
+    for t, each in enumerate(drifts, start=1):
+        told = [measure(one, 1) for one in fleet.ask()]
+        values = {name: [part[name] for part in told] for name in told[0]}
+        if t == 2:
+            fleet.tell(**values)
+            fleet.announce(drift=each)
+        else:
+            fleet.tell(**values, drift=each)
+        for controller, drift in zip(alone, each, strict=True):
+            controller.tell(**measure(controller.ask(), 1), drift=drift)
+    assert fleet.ask().tolist() == [controller.ask().tolist() for controller in alone]
+    for wrong, words in (
+        ({"drift": [0.1]}, "drift must be a list of 2"),
+        ({"context": [0.1, 0.1]}, "drift must be told to this player, got context=0.1"),
+        ({"drift": [0.1, 0.1], "context": [0.1, 0.1]}, "drift must be told instead of a context"),
+        ({}, "context must be told for each member"),
+    ):
+        with pytest.raises(InvalidValueError, match=words):
+            fleet.announce(**wrong)
+    fleet.close()
+    again = Fleet.open(tmp_path / "fleet")
+    assert again.ask().tolist() == fleet.ask().tolist()
+    again.close()
 
 
 def test_contexts_go_through_a_service():

@@ -398,6 +398,8 @@ class Round:
         t, errors, anchor, read = self.t, self.run.errors, self.loop.anchor, self.read
         if anchor is None or read.constraint_value is None or not (read.action == anchor.x).all():
             return []
+        if self.run.in_contexts and not isinstance(anchor, StandingAnchor):
+            return []  # g is another one in each context
         slack = 0.0 - float(np.max(read.constraint_value))
         error = errors.value if read.value_error is None else read.value_error
         least = -anchor.level(t - read.age, errors.drift) - error - errors.evaluation

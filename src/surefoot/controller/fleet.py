@@ -122,7 +122,7 @@ class Fleet(Live):
                 f"a fleet must have one constraint and gradients of costs, got {what}"
             )
         self._set_up(run, _first_state(run, first), on_alarm)
-        places = None if context is None else self._read_contexts(context, current=True)
+        places = None if context is None else self._read_contexts(context, None, current=True)
         if journal is not None:
             folder = Path(os.fspath(journal))
             folder.mkdir(parents=True, exist_ok=True)
@@ -186,6 +186,7 @@ class Fleet(Live):
         constraint_subgradient: ArrayLike | None = None,
         proposal: ArrayLike | None = None,
         context: Sequence[Any] | None = None,
+        drift: Sequence[float] | None = None,
     ) -> None:
         """Report what was observed at the current actions, and advance all members to the next.
 
@@ -195,18 +196,19 @@ class Fleet(Live):
             constraint_subgradient: one subgradient each, (n, d).
             proposal: the next actions that somebody wants, for filters, instead of the cost.
             context: that of the next round for each member, for knowledge of contexts.
+            drift: how far g of each may rise until then, for knowledge that is told so.
 
         Raises:
             InvalidValueError: for a wrong call; nothing has changed then.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
         told = locals()
-        del told["self"]
+        del told["self"], told["drift"]
         with self._lock:
             run, state, at = self._now
             self._check_asked()
-            if context is not None:
-                told["context"] = self._read_contexts(context)
+            if context is not None or drift is not None:
+                told["context"] = self._read_contexts(context, drift)
             seen = _read(run, state, told)
             after, alarms = _decide(run, state, seen)
             if at is not None:
@@ -215,24 +217,29 @@ class Fleet(Live):
             self._now = (run, after, at)
         sound(alarms, self.on_alarm)
 
-    def announce(self, *, context: Sequence[Any]) -> None:
+    def announce(
+        self, *, context: Sequence[Any] | None = None, drift: Sequence[float] | None = None
+    ) -> None:
         """Tell the contexts of the current round, as :meth:`Controller.announce`: ask (again).
 
         Args:
             context: one for each member.
+            drift: likewise.
         """
         with self._lock:
-            self._order("announce", context=self._read_contexts(context, current=True))
+            self._order("announce", context=self._read_contexts(context, drift, current=True))
 
-    def _read_contexts(self, contexts: Any, *, current: bool = False) -> list[Any]:
+    def _read_contexts(self, contexts: Any, drifts: Any, *, current: bool = False) -> list[Any]:
         """Return contexts in numbers, as plain data, one for each member."""
         run, state, _ = self._now
-        n = len(state.actions)
-        if not isinstance(contexts, Sequence | np.ndarray) or len(contexts) != n:
-            raise checks.invalid("context", f"a list of {n}, one for each member", contexts)
+        n, told = len(state.actions), {"context": contexts, "drift": drifts}
+        told = {name: [None] * n if part is None else part for name, part in told.items()}
+        for name, part in told.items():
+            if not isinstance(part, Sequence | np.ndarray) or len(part) != n:
+                raise checks.invalid(name, f"a list of {n}, one for each member", part)
         places = [
-            read_context(run, _loop(run, state, i).state, context, current=current)
-            for i, context in enumerate(contexts)
+            read_context(run, _loop(run, state, i).state, *pair, current=current)
+            for i, pair in enumerate(zip(*told.values(), strict=True))
         ]
         if None in places:
             raise InvalidValueError("context must be told for each member or for none, got None")
