@@ -340,6 +340,18 @@ def test_told_drift_is_a_context():
         controller.announce(context=0.1)
 
 
+def test_a_set_announced_before_the_context_is_that_of_the_action_after_it(tmp_path):
+    path = tmp_path / "run.jsonl"
+    controller = Controller(filtering(), [0.0, 0.0], context=20.0, journal=path)
+    play(controller, 4)
+    near = Box([0.0, 0.0], [0.1, 0.1])
+    controller.tell(**measure(controller.ask(), 5), within=near)
+    controller.announce(context=degrees(6))
+    assert near.contains(controller.ask())
+    controller.close()
+    assert check(str(path)) == (True, ["certified: 4 of 5 rounds; the first is the start"])
+
+
 def test_the_checker_knows_what_a_new_player_of_told_drift_begins_with(tmp_path):
     path = tmp_path / "run.jsonl"
     controller = Controller(filtering(ToldDrift()), [0.0, 0.0], journal=path)

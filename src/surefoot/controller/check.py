@@ -275,7 +275,8 @@ class Checker:
             self.bounds[self.t] = bounds
         except UnjudgedError as why:
             self.unjudged[self.t] = str(why)
-        for known_set in filter(None, (self.life.domain, record.get("within"))):
+        # Without a certificate there is no action yet, before its context.
+        for known_set in filter(None, (self.life.domain, c and record.get("within"))):
             self.check_set(known_set, p)
         if self.life.ramp is not None and record["kind"] == "round" and kind in RAMPED:
             self.check_ramp(minus(p, x))
