@@ -484,9 +484,9 @@ def test_the_size_of_a_violation_by_hand():
     assert region.certificate(x).bound == pytest.approx(0.5, abs=1e-12)
     assert region.certificate(np.array([0.25])).bound == pytest.approx(0.0, abs=1e-12)
     assert region.certificate(np.zeros(1)).bound == pytest.approx(-1.0, abs=1e-12)
-    # The smaller of both: at -1/16 the radius is 1/16, of (1/2 + 1/16)/4.
-    hull = known.with_constant(1.0)
-    assert (hull.radius(-1.0, 0.0), hull.radius(-0.0625, 0.0)) == (0.375, 0.0625)
+    # The smaller of both: with 2 the radius at -1/16 is 1/32, and not (1/2 + 1/16)/4.
+    hull = known.with_constant(2.0)
+    assert (hull.radius(-1.0, 0.0), hull.radius(-0.0625, 0.0)) == (0.375, 0.03125)
     assert hull.radius(-1.0, 0.125) == 0.25  # less what the margin takes
     # Without a largest slope nothing is known but at actions that were seen.
     known = EstimatedHull(domain=Ball(2.0))
@@ -516,20 +516,107 @@ def test_what_a_reading_proves_by_hand(reading, errors, proved):
 
 
 def test_the_slack_of_a_mean_is_what_a_round_outside_is_compared_with():
-    # B(0, 1) and B((1, 0), 0.4): the ball nearest to (0.8, 0.4) is at the share 0.8 - 0.6/0.8 * 0.4
-    # of the second, where the slack is 0.7.
-    known, y = EstimatedHull(domain=Ball(2.0)), np.array([0.8, 0.4])
-    memory = known.init(np.zeros(2))
-    for x, g in (([0.0, 0.0], -1.0), ([1.0, 0.0], -0.4), (y, 0.35)):
-        memory = known.observe(memory, Reading(np.array(x), g, np.zeros(2), known.errors))
+    # 2 is used: B(0, 1) and B((1, 0), 0.4). The ball nearest to (0.8, 0.4) is at the share
+    # 0.8 - 0.6/0.8 * 0.4 of the second, where the slack is 1.4; the distance from there is 0.5.
+    def read(known, *readings):
+        memory = known.init(np.zeros(2))
+        for x, g in readings:
+            memory = known.observe(memory, Reading(np.array(x), g, np.zeros(2), known.errors))
+        return memory
+
+    one, two, y = (0.0, 0.0), (1.0, 0.0), (0.8, 0.4)
+    known = EstimatedHull(domain=Ball(2.0))
+    memory = read(known, (one, -2.0), (two, -0.8), (y, 0.7))
     assert memory.spent == pytest.approx(math.log(2.0) + math.log(1.5), rel=1e-12)
-    assert memory.proved == pytest.approx(1.5, rel=1e-12)
+    assert memory.proved == pytest.approx(3.0, rel=1e-12)
     # By values that err by 0.05, as they are at least and at most.
     known = EstimatedHull(domain=Ball(2.0), errors=Errors(value=0.05))
-    memory = known.init(np.zeros(2))
-    for x, g in (([0.0, 0.0], -1.05), ([1.0, 0.0], -0.45), (y, 0.4)):
-        memory = known.observe(memory, Reading(np.array(x), g, np.zeros(2), known.errors))
+    memory = read(known, (one, -2.05), (two, -0.85), (y, 0.75))
     assert memory.spent == pytest.approx(math.log(2.0) + math.log(1.5), rel=1e-12)
+    # With slopes of at most 5, g at y is at most 5/2 - 1.4, and that is rounded up.
+    known = EstimatedHull(domain=Ball(2.0), largest_G_g=5.0)
+    memory = read(known, (one, -2.0), (two, -0.8))
+    why = known.region(memory, known.errors).certificate(np.array(y))
+    share, deep, last, far = (
+        Fraction(part)
+        for part in (why.part.share, why.part.anchor_value, why.part.value, why.part.distance)
+    )
+    assert (1 - share) * deep + share * last + 5 * far < Fraction(why.bound)
+    assert why.bound == pytest.approx(1.1, abs=1e-12)
+
+
+def test_with_restarts_what_is_used_stays_until_it_is_disproved():
+    # 1/2 is proved first, and 1 is used.
+    rule, anew = EstimatedHull(domain=Ball(2.0)), EstimatedHull(domain=Ball(2.0), restarts=True)
+    for slope, used, rounds in ((0.75, 1.0, 2.0), (1.0, 1.0, 2.0), (1.25, 2.5, 0.0)):
+        for known in (rule, anew):
+            memory = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5)
+            memory = see(known, memory, 0.5, -0.6, slope)
+            assert memory.used == (used if known is anew else 2 * slope)
+            assert memory.part.rounds == (rounds if known is anew else 2.0)
+    # Anew: back to the start, whose value is known, then on with what is used now.
+    region = anew.region(memory, anew.errors)
+    assert region.nearest(np.ones(1)).tolist() == [0.0]
+    why = region.certificate(np.zeros(1))
+    assert (why.round, why.bound) == (2, -1.0)
+    assert anew.age(memory).part == memory.part
+    memory = see(anew, memory, 0.0, -1.0, 0.5)
+    region = anew.region(memory, anew.errors)
+    x = region.nearest(np.ones(1))
+    assert x == pytest.approx(0.4)
+    assert (region.certificate(x).round, region.certificate(x).part.anchor_round) == (3, 3)
+    assert anew.region(anew.age(memory), anew.errors).certificate(x).points == (3,)
+
+
+def test_no_more_than_the_true_constant_is_proved_near_the_sphere():
+    # g = 3(|x - c| - R): slack and room are one, but for rounding.
+    rng, d = np.random.default_rng(8), 20
+    for _ in range(200):
+        c, R = 50.0 * rng.normal(size=d), 10.0 ** rng.uniform(-1, 2)
+        way = rng.normal(size=d)
+        x = c + (1 - 10.0 ** rng.uniform(-6, -1)) * R / np.linalg.norm(way) * way
+        square = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x, c, strict=True))
+        far = Fraction(math.isqrt(int(square * 4**120)), 2**120)
+        g = float(3 * (far - Fraction(R)))
+        known = EstimatedHull(domain=Ball(R, c))
+        memory = known.init(c)._replace(first=1.0)
+        assert 2.9 <= known.prove(memory, Reading(x, g, None, known.errors)) <= 3.0
+
+
+def test_an_action_on_the_sphere_is_no_start_and_proves_nothing():
+    known = EstimatedHull(domain=Ball(2.0))
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0)
+    assert see(known, memory, 2.0, 0.0).proved == memory.proved
+
+
+def test_a_slope_that_contradicts_convexity_is_said_once():
+    # At 0.5 a slope of -2 says that g at 0 was at least -0.5 + 1.
+    for told in ({}, {"largest_G_g": 9.0}):
+        known = EstimatedHull(domain=Ball(2.0), **told)
+        first = known.init(np.zeros(1))
+        memory = see(known, first, 0.0, -1.0, 0.5)
+        wrong = Reading(np.array([0.5]), -0.5, np.array([-2.0]), known.errors)
+        (said,) = known.contradictions(memory, wrong)
+        assert "the subgradient says that g in round 1 was at least 1.5 above" in said
+        assert known.contradictions(first, wrong) == ()
+
+
+def test_a_return_keeps_what_rounding_takes_whatever_was_proved():
+    # 8 is used, M = 1: the mean of the values is below -2 G_g e, e = 16(1 + 8)2^-53.
+    known = EstimatedHull(domain=Ball(2.0))
+    start = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5)
+    memory = see(known, start, 0.9, 0.8, 4.0)
+    region = known.region(memory, known.errors)
+    assert (region.steepness, region.depth) == (8.0, 0.125)
+    why = region.certificate(region.nearest(np.array([3.0])))
+    one, other = (Fraction(w) for w in why.weights)
+    mean = (other * Fraction(0.8) - one) / (one + other)
+    assert -1e-9 < mean < -2 * 8 * Fraction(16 * 9, 2**53) * Fraction(9, 10)
+    assert "of round 2, and g is convex" in str(why)
+    # A slope with which rounding would take all of the slack: less is taken.
+    memory = see(known, start, 0.9, 0.8, 1e15)
+    x = known.region(memory, known.errors).nearest(np.array([3.0]))
+    assert 0.1 < x[0] < 0.5
 
 
 # --- bounds on the regret ------------------------------------------------------------------------
@@ -716,6 +803,19 @@ def test_what_g_is_at_most_with_the_largest_curvature_by_hand():
     region = unknown.region(memory, unknown.errors)
     assert region.certificate(np.array([0.9])).bound == math.inf
     assert region.certificate(np.array([0.5])).bound == -1.0
+
+
+def test_only_a_feasible_reading_proves_a_curvature_by_the_ball():
+    # Two values show 2(0.5 + 1)/1^2. A slope outside of the set says nothing of it.
+    known = EstimatedCurvature(domain=Ball(2.0))
+    memory = known.init(np.zeros(2))
+    steep = np.array([0.0, 100.0])
+    for x, g, s in ((0.0, -1.0, 0.0 * steep), (1.0, 0.5, steep)):
+        memory = known.observe(memory, Reading(np.array([x, 0.0]), g, s, known.errors))
+    assert memory.proved == pytest.approx(3.0, rel=1e-9)
+    # Two feasible ones show 2 * 0.9/0.5^2; the ball, only 2(0.1 + 2.5 * 3.6)/2.5^2.
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.0)
+    assert see(known, memory, 0.5, -0.1, 3.6).proved == pytest.approx(7.2, rel=1e-9)
 
 
 # --- what is promised, and what is refused -------------------------------------------------------

@@ -451,9 +451,9 @@ class EstimatedHull(UnknownConstant):
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         r"""Return the largest of the slope and :math:`-g/(R - \|x-c\|)`."""
         x, g, s, errors, _ = reading
-        found = 0.0 if s is None or not errors.slope < math.inf else norm(s) - errors.slope
+        found = 0.0 if s is None else norm(s) - errors.slope
         slack = -float(g + errors.value)
-        if isinstance(self.domain, Ball) and slack > 0:
+        if isinstance(self.domain, Ball):
             # What rounding does to g and to the room is in the sum: no more than G_g comes of it.
             rounding = 16 * (len(x) + 8) * UNIT * self.reach
             room = 2 * float(self.domain.radius) - float(self.domain.reach(x))
