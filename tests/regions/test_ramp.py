@@ -19,16 +19,24 @@ from surefoot.algorithms import (
     ValuesFollower,
 )
 from surefoot.regions import (
+    Additive,
     Anchor,
     AverageLimit,
+    ContextHull,
     Curvature,
     EmptyRegionError,
     Errors,
     HullMemory,
     LipschitzHull,
+    OnePoint,
+    Ramped,
+    Reading,
+    check_ramp,
+    keep_anchor,
     limit_steps,
 )
 from surefoot.regions.hull import Ladder
+from surefoot.regions.nearest import KnownSets
 from surefoot.sets import Ball, Box
 
 V, SLACK = 0.02, 0.1
@@ -162,6 +170,134 @@ def test_the_way_back_is_taken_where_the_ramp_reaches_nothing_else():
     np.testing.assert_allclose((found.share, found.bound), (0.9, -0.0009), rtol=1e-6)
 
 
+def test_an_anchor_that_ages_is_measured_again_and_left_again_by_hand():
+    # As above from 0.3, for two turns: at 0.3 in round 10, g is known anew.
+    player = Certified(proposer=Proposals(), knowledge=drifting(start_bound=None), ramp=0.06)
+    state, far = player.init(np.array([0.3])), []
+    for _ in range(18):
+        g, s = limit(state.x - 0.3, 0.4)
+        state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0])))
+        far.append(float(state.x[0] - 0.3))
+    there_and_back = [1, 2, 3, 4, 4, 3, 2, 1, 0]
+    np.testing.assert_allclose(far, np.array(2 * there_and_back) * 0.06, atol=1e-8)
+
+
+def test_where_a_bound_stands_or_nothing_drifts_the_first_action_stays_as_it_was():
+    # Each time a little further away, the bound at the start would be that of another point.
+    def stays(known, memory):
+        return keep_anchor(known, memory, 0.1) is memory
+
+    start, near = Anchor(np.array([0.5]), -0.2, 1.0), Anchor(np.array([0.5 + 1e-9]), -0.3, 3.0)
+    memory = HullMemory(3.0, near, start, start, Ladder.empty(1))
+    assert stays(drifting(), memory)
+    assert stays(drifting(start_bound=None, errors=Errors()), memory)
+    assert stays(Curvature(beta=1.0, reach=1.0), None)
+    ages = drifting(start_bound=None)
+    assert keep_anchor(ages, memory, 0.1) == memory._replace(start=near)
+    assert stays(ages, memory._replace(last=Anchor(np.array([0.6]), -0.3, 3.0)))
+
+
+def way_back(known, last, x, certain, d=1):
+    """Return what a ramp of 0.05 reaches from x in round 4, with an anchor far away."""
+    last, anchor, start = (
+        Anchor(np.array([at, 0.0])[:d], value, when)
+        for at, value, when in (last, (-2.0, -0.48, 3.0), (0.0, -0.3, 1.0))
+    )
+    memory = HullMemory(3.0, last, anchor, start, Ladder.empty(d))
+    region = known.region(memory, known.errors)
+    return limit_steps(known, memory, region, np.array([x, 0.0])[:d], 0.05, certain)
+
+
+def test_the_way_back_to_an_action_that_ages_by_hand():
+    # -0.3 in round 1 is -0.24 in round 4, -0.001 in round 3 is 0.019: at 0.1 of the way
+    # 0.9 * 0.019 - 0.1 * 0.24.
+    region = way_back(drifting(start_bound=None), (0.5, -0.001, 3.0), 0.5, True)
+    x = region.nearest(np.array([9.0]))
+    found = region.certificate(x)
+    assert x == pytest.approx(0.45)
+    assert (found.anchor_value, found.value) == pytest.approx((-0.24, 0.019))
+    assert found.bound < 0
+
+
+def test_a_certified_action_that_nobody_measured_has_a_way_back():
+    # It was at most 0, so 0.02 now: 0.9 * 0.02 - 0.1 * 0.2. So was one that was read as 0.01.
+    known = drifting(start_bound=-0.2)
+    for last in ((0.3, 0.01, 3.0), (0.5, 0.01, 3.0)):
+        region = way_back(known, last, 0.5, True)
+        x = region.nearest(np.array([9.0]))
+        found = region.certificate(x)
+        assert x == pytest.approx(0.45)
+        assert (found.value, found.bound) == pytest.approx((0.02, -0.002))
+        with pytest.raises(EmptyRegionError):
+            way_back(known, last, 0.5, False).nearest(np.array([9.0]))
+
+
+@pytest.mark.parametrize("reach", [4.0, 1e6])
+def test_from_as_far_as_an_action_may_go_the_way_back_is_certified(reach):
+    # Whatever rounding takes of it, also in a large set.
+    known = drifting(G_g=2.0, reach=reach)
+    player, wish = Certified(proposer=Proposals(), knowledge=known, ramp=0.06), np.array([9.0])
+    state = player.init(np.zeros(1))
+    for _ in range(12):
+        state = player.update(state, Feedback(None, -5.0, np.zeros(1), proposal=wish))
+    x, start = state.x, Anchor(np.zeros(1), -0.1, 1.0)
+    assert x == pytest.approx(0.36, rel=1e-4)
+    memory = HullMemory(3.0, Anchor(x, 0.0, 3.0), start, start, Ladder.empty(1))
+    region = limit_steps(known, memory, known.region(memory, known.errors), x, 0.06, True)
+    y = region.nearest(wish)
+    assert y == pytest.approx(x - 0.06)
+    assert region.contains(y)
+    assert region.certificate(y).bound < 0
+
+
+def test_what_a_ramp_reaches_and_the_way_back_are_certified_and_nothing_else():
+    # 0.9 * 0.02 - 0.1 * 0.2 at 0.45, the way back from an action that was at most 0; what is
+    # certified beyond is not reached.
+    region = way_back(drifting(start_bound=-0.2), (0.5, 0.0, 3.0), 0.5, True, d=2)
+    point = region.nearest(np.array([9.0, 0.0]))
+    assert point == pytest.approx([0.45, 0.0])
+    assert region.contains(point)
+    assert not region.contains(np.array([0.2, 0.0]))
+    assert region.back.contains(np.array([0.2, 0.0]))
+    # 0.9 * 0.02 - 0.1 * 0.1 is above 0.
+    region = way_back(drifting(start_bound=-0.1), (0.5, 0.0, 3.0), 0.5, True)
+    assert not region.contains(np.array([0.45]))
+    with pytest.raises(EmptyRegionError):
+        region.nearest(np.array([9.0]))
+    # Deep enough for all that is reached.
+    region = way_back(drifting(start_bound=-0.2), (0.5, -0.4, 3.0), 0.5, True)
+    assert [region.contains(np.array([x])) for x in (0.44, 0.46, 0.54, 0.56)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_the_way_back_ends_at_the_anchor():
+    for x, end in ((0.03, 0.0), (0.05, 0.0), (0.07, 0.02)):
+        region = way_back(drifting(start_bound=-0.2), (x, 0.0, 3.0), x, True)
+        assert region.point == pytest.approx(end, abs=1e-12)
+
+
+def test_a_nearest_point_that_the_ramp_does_not_reach_is_drawn_to_the_way_back():
+    # The unit ball, and what the ramp reaches: a strip. The point of the ball nearest to (0.9, 2)
+    # is left of it; on the way there from (0.7, 0) the strip ends at 0.5.
+    known = LipschitzHull(G_g=1.0, reach=4.0)
+    memory = known.observe(known.init(np.zeros(2)), Reading(np.zeros(2), -1.0, None, known.errors))
+    ball, strip = known.region(memory, known.errors), Box([0.5, -2.0], [0.9, 2.0])
+    point = np.array([0.7, 0.0])
+    back = OnePoint(1.0, point, -0.25, known.errors, "back")
+    region = Ramped(ball.within(strip), back, point, KnownSets(strip))
+    near = np.array([0.9, 2.0]) / math.hypot(0.9, 2.0)
+    share = 0.2 / (0.7 - near[0])
+    assert region.nearest(np.array([3.0, 3.0])) == pytest.approx([0.5, share * near[1]], abs=1e-6)
+    assert region.nearest(np.array([0.6, 0.1])).tolist() == [0.6, 0.1]
+    assert region.certificate(point).distance == pytest.approx(0.7)
+    with pytest.raises(ValueError, match="the wanted action"):
+        region.nearest(np.array([math.nan, 0.0]))
+
+
 @pytest.mark.slow
 def test_without_the_theorem_a_ramp_under_drift_runs_into_the_limit():
     # The same hull, its ramp announced round by round, staying where nothing is certified.
@@ -214,10 +350,10 @@ def test_where_the_ramp_alone_binds_the_action_is_as_far_as_it_reaches(ramp):
 
 def test_an_action_of_somebody_else_that_nobody_measured_has_no_way_back():
     player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.01)
-    state = player.init(np.zeros(1))
-    seen = Feedback(None, -0.2, np.array([0.5]), proposal=np.zeros(1))
+    state = player.init(np.zeros(2))
+    seen = Feedback(None, -0.2, np.array([0.5, 0.0]), proposal=np.zeros(2))
     state = player.update(state, seen)
-    far = np.array([3.0])
+    far = np.array([3.0, 0.0])
     with pytest.raises(EmptyRegionError):
         player.update(state, Feedback(None, None, None, proposal=far, action=far))
 
@@ -286,11 +422,17 @@ def test_a_journal_keeps_the_ramp(tmp_path):
             Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
             "ramp must be that of a LipschitzHull where g drifts",
         ),
+        (
+            0.1,
+            ContextHull(G_g=1.0, reach=1.0, context=Additive()),
+            "ramp must be None in contexts",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(ramp, knowledge, sentence):
     with pytest.raises(ValueError, match=sentence):
         Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
+    assert check_ramp(0.1, Curvature(beta=1.0, reach=1.0)) == 0.1
 
 
 def test_a_set_that_is_announced_holds_the_way_back_too():

@@ -67,14 +67,13 @@ def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
     return Box(x - width, x + width)
 
 
-def keep_anchor(knowledge: Knowledge, memory: Any, ramp: Any) -> Any:
+def keep_anchor(knowledge: Any, memory: Any, ramp: Any) -> Any:
     """Return a memory whose start is as it was measured last, where it is what a ramp leads to.
 
     A deeper action does not take its place: where the limit comes in, nothing says that it stays
     the deeper one, and every such change could halve the slack, until nothing is left of it.
     """
-    ages = isinstance(knowledge, LipschitzHull) and knowledge.start_bound is None
-    if not ages or not knowledge.errors.drifts or not memory.rounds:
+    if not knowledge.errors.drifts or knowledge.start_bound is not None:
         return memory
     is_there = _count_ramps(memory.last.x - memory.start.x, ramp) <= 1e-6
     return memory._replace(start=memory.last) if is_there else memory
@@ -122,8 +121,8 @@ def _choose_anchor(
         return standing, both / (drift + 2 * lost + 1e-11 * both)
     off = memory.start
     level, ramps = float(off.level(t, drift)), _count_ramps(off.x - x, ramp) - 1.0
-    soon, late = math.floor(-(level - 0.5 * off.value) / drift), math.floor(-level / drift)
-    return off, max(soon, min(ramps, late), 1e-9)  # no set has no extent
+    soon = math.floor(-(level - 0.5 * off.value) / drift)
+    return off, max(soon, ramps, 1e-9)  # no set has no extent
 
 
 def _count_ramps(way: Array, ramp: Any) -> float:
