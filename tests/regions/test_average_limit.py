@@ -118,6 +118,34 @@ def test_the_hull_learns_from_what_is_read_within_reach_alone():
     assert outside.spent == pytest.approx(-0.15)
 
 
+def test_what_is_left_and_what_is_certified_with_it_by_hand():
+    # -0.5 leaves 0.5, of which no single g may have more than 0.25: up to 0.75 from 0.
+    known = AverageLimit(G_g=1.0, reach=4.0, most=0.25)
+    memory = known.observe(known.init(np.zeros(1)), Reading(np.zeros(1), -0.5, None, known.errors))
+    assert (memory.spent, known.budget(memory)) == (pytest.approx(-0.5), 0.25)
+    region = known.region(memory, known.errors)
+    assert region.nearest(np.array([3.0])) == pytest.approx(0.75)
+    why = region.certificate(np.array([0.2]))
+    assert (why.budget, why.bound) == (0.25, pytest.approx(-0.3))
+
+
+def test_a_level_less_the_budget_is_never_below_the_exact_one():
+    rng = np.random.default_rng(12)
+    for low, most in zip(-rng.uniform(0.1, 3.0, 50), rng.uniform(0.01, 0.1, 50), strict=True):
+        known = AverageLimit(G_g=1.0, reach=4.0, most=most)
+        seen = Reading(np.zeros(1), low, None, known.errors)
+        memory = known.observe(known.init(np.zeros(1)), seen)
+        why = known.region(memory, known.errors).certificate(np.zeros(1))
+        assert 0 <= Fraction(why.hull.value) - Fraction(low) + Fraction(most) <= 2.0**-49
+
+
+def test_a_first_action_outside_of_the_domain_is_refused():
+    player = RegionFilter(knowledge=AverageLimit(**HULL, most=1.0))
+    far = np.array([4.0])
+    with pytest.raises(ValueError, match=r"the first action must be in the domain, got array"):
+        player.step(player.init(np.zeros(1)), Feedback(None, -1.0, None, proposal=far, action=far))
+
+
 def test_without_the_budget_the_attack_finds_a_violation(monkeypatch):
     monkeypatch.setattr(AverageLimit, "budget", lambda self, memory: 0.4)
     known = AverageLimit(G_g=1.0, reach=4.0, most=0.4)

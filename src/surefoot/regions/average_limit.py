@@ -101,7 +101,9 @@ class AverageLimit(LipschitzHull):
         """Return the memory with a round in which something was read."""
         error, part = reading.errors.value, memory.part
         upper = round_up(float(reading.g + error)) if error else float(reading.g)
-        inside = not memory.rounds or super().holds(reading.x)
+        inside = super().holds(reading.x)
+        if not memory.rounds and not inside:
+            raise InvalidValueError(f"the first action must be in the domain, got {reading.x!r}")
         part = super().observe(part, reading) if inside else super().age(part)
         if memory.rounds and self.region(memory, reading.errors).contains(reading.x):
             upper = min(upper, self.budget(memory))
