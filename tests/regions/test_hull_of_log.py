@@ -1,5 +1,7 @@
 """The hull of a log: certified without a constant, and nothing more can be."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,82 @@ def test_the_nearest_mean_is_a_mean_and_the_nearest(n, d):
         assert (weights >= 0).all()
         np.testing.assert_allclose(weights.sum(), 1.0, rtol=1e-14)
         assert ((points - x) @ (w - x)).max() <= 1e-9 * (1 + w @ w)
+
+
+def test_the_margin_and_what_is_certified_with_it_by_hand():
+    # Evaluations err by 0.01: means are kept below -0.02, by 0.02/2 of the way to the deepest.
+    exact = Errors(evaluation=0.01)
+    log = HullOfLog(points=[[1.0], [5.0]], values=[-2.0, 2.0], G_g=1.0, errors=exact)
+    region = region_of(log, [1.0])
+    x = region.nearest(np.array([9.0]))
+    assert x == pytest.approx(1 + 2 * 0.99)
+    found = region.certificate(x)
+    assert found.weights == pytest.approx((0.505, 0.495))
+    assert found.bound == pytest.approx(0.0, abs=1e-12)
+    found = region.certificate(np.array([2.0]))  # a quarter of the way
+    assert (found.points, found.weights) == ((0, 1), pytest.approx((0.75, 0.25)))
+    assert found.bound == pytest.approx(-1.0 + 0.02)
+    assert region.certificate(np.array([1.0])).points == (0,)
+    # Values that err by 1/2 count as -1.5 and 2.5.
+    log = HullOfLog(points=[[1.0], [5.0]], values=[-2.0, 2.0], errors=Errors(value=0.5))
+    assert region_of(log, [1.0]).nearest(np.array([9.0])) == pytest.approx(1 + 4 * 1.5 / 4)
+    with pytest.raises(ValueError, match="below 0 by more than its error, got -0.01"):
+        HullOfLog(points=[[1.0], [5.0]], values=[-0.01, 2.0], G_g=1.0, errors=exact)
+
+
+def test_rounding_is_allowed_for_by_the_module_s_formula():
+    # e = 16(n + 8)uM and m = 2 delta + G_g e; the largest norm is 5, and not that of a column.
+    points = [[3.0, 4.0], [3.0, -3.0], [0.0, 0.0]]
+    log = HullOfLog(points=points, values=[-1.0, -0.5, 0.5], G_g=1e10)
+    e = 16 * 10 * 2.0**-53 * 5.0
+    assert (log.reach, log.rounding) == (5.0, pytest.approx(e, rel=1e-12))
+    assert log.noise(2) == pytest.approx(1e10 * e, rel=1e-12)
+    region = region_of(log, points[0])
+    for wish in np.random.default_rng(3).normal(scale=9.0, size=(20, 2)):
+        found = region.certificate(region.nearest(wish))
+        weights = [Fraction(w) for w in found.weights]
+        values = [Fraction([-1.0, -0.5, 0.5][i]) for i in found.points]
+        mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+        assert mean <= -3 * Fraction(10**10) * Fraction(e)
+    free = HullOfLog(points=points, values=[-1.0, -0.5, 0.5], errors=Errors(evaluation=0.25))
+    assert (free.noise(2), free.margin) == (0.25, 0.5)
+    assert free.rise(np.ones(2), 0.5) == np.inf
+    assert log.rise(np.ones(2), 0.5) == 5e9
+
+
+def test_what_is_remembered_and_what_contradicts_by_hand():
+    # Half of the way from -1 to 1 is at most 0; outside of the hull nothing is said.
+    log = HullOfLog(points=[[0.0], [4.0]], values=[-1.0, 1.0], G_g=1.0, errors=Errors(value=0.125))
+    memory = log.init(np.zeros(1))
+    seen = Reading(np.array([1.0]), -0.75, None, log.errors)
+    assert log.observe(memory, seen) == (1.0, np.array([1.0]), -0.625)
+    region = log.region(log.observe(memory, seen), log.errors)
+    assert (region.round, region.upper) == (1.0, -0.625)
+
+    def contradicts(x, g):
+        return bool(log.contradictions(memory, Reading(np.array([x]), g, None, log.errors)))
+
+    # -0.875 and 1.125 at most: -0.375 at 1, and readings may be 0.125 above that.
+    assert [contradicts(1.0, -0.25 + more) for more in (-1e-10, 1e-10)] == [False, True]
+    assert not contradicts(3.0, 9.0)
+    with pytest.raises(ValueError, match="constraint_value must be finite"):
+        log.observe(memory, seen._replace(g=np.nan))
+    (said,) = log.contradictions(memory._replace(rounds=4.0), seen._replace(g=0.5))
+    assert said.startswith("round 5: ")
+
+
+def test_half_of_the_rounding_beyond_the_hull_is_certified_and_no_more():
+    far = 2.0**20
+    log = HullOfLog(points=[[0.0], [far]], values=[-1.0, -1.0])
+    region, e = region_of(log, [0.0]), 16 * 9 * 2.0**-53 * far
+    for beyond, is_in in ((0.25, True), (0.75, False)):
+        w = np.array([far + beyond * e])
+        assert region.contains(w) is is_in
+        assert region.nearest(w)[0] == (w[0] if is_in else far)
+    with pytest.raises(ValueError, match="the wanted action"):
+        region.nearest(np.array([np.nan]))
+    with pytest.raises(ValueError, match="x1 must be in the domain"):
+        HullOfLog(points=log.points, values=log.values, domain=Ball(1.0)).init(np.array([2.0]))
 
 
 def test_descent_in_the_hull_has_the_regret_of_a_known_set():
