@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import Ball, Controller, Feedback
 from surefoot.algorithms import Delayed, RegionFilter
-from surefoot.regions import AverageLimit, Errors, LipschitzHull, Reading
+from surefoot.regions import AverageLimit, Errors, LipschitzHull, Reading, Together
 from surefoot.sets import Box
 
 HULL = {"G_g": 1.0, "domain": Ball(3.0)}
@@ -252,3 +252,9 @@ def test_wrappers_that_would_not_count_every_round_are_refused():
 def test_a_bound_on_the_start_is_refused():
     with pytest.raises(ValueError, match=r"start_bound must be None .* got -0.1"):
         AverageLimit(**HULL, most=2.0, start_bound=-0.1)
+
+
+def test_other_rows_are_refused():
+    rows = (AverageLimit(**HULL, most=2.0), LipschitzHull(G_g=1.0, reach=3.0))
+    with pytest.raises(ValueError, match="rows must keep g <= 0 by known constants each, got Av"):
+        Together(rows=rows)

@@ -900,7 +900,7 @@ def test_other_refusals():
     hull = EstimatedHull(domain=Ball(1.0))
     with pytest.raises(ValueError, match="ramp needs a known G_g: the way back"):
         Certified(proposer=Proposals(), knowledge=hull, ramp=0.1)
-    with pytest.raises(ValueError, match="rows must have a known G_g each"):
+    with pytest.raises(ValueError, match="rows must keep g <= 0 by known constants each"):
         Together(rows=(hull, hull))
     player = filter_of(EstimatedHull(domain=Ball(2.0)))
     state = player.update(player.init(np.zeros(1)), Feedback(None, -1.0, np.ones(1)))

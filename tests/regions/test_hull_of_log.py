@@ -100,7 +100,7 @@ def test_the_margin_and_what_is_certified_with_it_by_hand():
     # Values that err by 1/2 count as -1.5 and 2.5.
     log = HullOfLog(points=[[1.0], [5.0]], values=[-2.0, 2.0], errors=Errors(value=0.5))
     assert region_of(log, [1.0]).nearest(np.array([9.0])) == pytest.approx(1 + 4 * 1.5 / 4)
-    with pytest.raises(ValueError, match="below 0 by more than its error, got -0.01"):
+    with pytest.raises(ValueError, match=r"below 0 by more than its error, got -0\.01"):
         HullOfLog(points=[[1.0], [5.0]], values=[-0.01, 2.0], G_g=1.0, errors=exact)
 
 

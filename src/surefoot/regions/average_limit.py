@@ -11,7 +11,11 @@ action.*
 
 A reading that errs counts as the least of :math:`\hat g + \nu` and of what was certified, a round
 that nobody measured as what was certified; every sum is rounded up. Where somebody else played an
-action and the sum is above 0, half of the least g is what the next may be, until it is not.
+action and the sum is above 0, half of the least g is what the next may be, until it is not. The sum
+is that of the values read; those of the true g may be larger by the error of each evaluation.
+
+Wrappers are refused: rounds that are played before a late reading comes would spend the same
+budget. So are ramps: the last action may be more than what is left for the next.
 """
 
 from surefoot.regions.hull import HullCertificate, HullMemory, LipschitzHull

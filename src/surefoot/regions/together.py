@@ -8,6 +8,7 @@ such point is found by cuts and checked by every region and by K
 
 import operator
 
+from surefoot.regions.average_limit import AverageLimit
 from surefoot.regions.estimate import UnknownConstant
 from surefoot.regions.rows import read_rows
 from surefoot.regions.toolkit import *
@@ -63,9 +64,9 @@ class Together(Knowledge):
             raise InvalidValueError(f"rows must be one knowledge per constraint, got {self.rows!r}")
         if any(row.in_contexts for row in rows):
             raise InvalidValueError(f"rows must be without contexts, got {checks.repr_line(rows)}")
-        if guesses := [row for row in rows if isinstance(row, UnknownConstant)]:
+        if others := [row for row in rows if isinstance(row, (AverageLimit, UnknownConstant))]:
             raise InvalidValueError(
-                f"rows must have a known {guesses[0].constant} each, got {guesses[0]!r}: let one "
+                f"rows must keep g <= 0 by known constants each, got {others[0]!r}: let one "
                 "knowledge see the largest constraint"
             )
         largest = Errors.largest_of([row.errors for row in rows])
