@@ -669,3 +669,11 @@ def test_an_action_on_the_limit_is_followed_by_what_follows_one_just_inside(seed
                 state = player.update(state, told)
         ends.append(state.x)
     np.testing.assert_allclose(*ends, atol=1e-11)
+
+
+def test_no_regret_bound_is_observed_where_slopes_are_guesses():
+    # A wrong slope cuts off the best point: the bound would be 2.7 where the regret is 20.5.
+    known = {"G_g": 1.0, "domain": Ball(1.0)}
+    assert LeaderFollower(**known).observer() is not None
+    assert LeaderFollower(**known, slope_error=0.5).observer() is not None
+    assert LeaderFollower(**known, slope_error=math.inf).observer() is None

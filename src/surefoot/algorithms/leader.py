@@ -461,11 +461,12 @@ class Leader(Proposer):
     def observer(self, knowledge: regions.Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds.
 
-        None for your own leader, under drift, and where everything may be learnt anew.
+        None for your own leader, under drift, where everything may be learnt anew, and where slopes
+        are guesses, so that cuts may be wrong.
         """
         restarts = isinstance(knowledge, regions.EstimatedHull) and knowledge.restarts
-        has_bound = self.leader is None and not knowledge.errors.drift and not restarts
-        return LeaderRegret.first(self.multiples) if has_bound else None
+        wrong = restarts or knowledge.errors.drift or not knowledge.errors.slope < math.inf
+        return None if self.leader is not None or wrong else LeaderRegret.first(self.multiples)
 
 
 def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: float) -> float:
