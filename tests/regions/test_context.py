@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surefoot.algorithms import RegionFilter
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Context
+from surefoot.core.types import Array, Context, Feedback
 from surefoot.regions import (
     Additive,
     ContextCurvature,
@@ -335,3 +336,26 @@ def test_a_round_without_its_context_and_an_infeasible_start_are_refused():
         known.observe(memory, Reading(np.zeros(1), 0.1, None, known.errors))
     with pytest.raises(InvalidValueError, match="contexts know no delay"):
         known.observe(memory, Reading(np.zeros(1), -0.3, None, known.errors, age=1))
+
+
+def test_a_first_reading_above_a_start_bound_is_a_contradiction() -> None:
+    known = ContextHull(G_g=1.0, reach=1.0, start_bound=-0.5, context=Additive())
+    memory = known.announce(known.init(np.zeros(1)), at(0.0))
+    right, wrong = (Reading(np.zeros(1), g, None, known.errors) for g in (-0.51, -0.49))
+    assert known.contradictions(memory, right) == ()
+    (sentence,) = known.contradictions(memory, wrong)
+    assert "start_bound = -0.5 is too small" in sentence
+
+
+def test_a_drift_after_one_that_was_not_told_is_refused() -> None:
+    # A sum that began anew would call the limit milder than it was.
+    player = RegionFilter(knowledge=ContextHull(G_g=1.0, reach=4.0, context=ToldDrift()))
+    state = player.init(np.zeros(1))
+    for drift in (0.3, None):
+        told = None if drift is None else player.read_context(state, drift)
+        seen = Feedback(None, -1.0, np.ones(1), proposal=np.zeros(1), context=told)
+        state = player.update(state, seen)
+    with pytest.raises(InvalidValueError, match="context must be that of the current round first"):
+        player.read_context(state, 0.1)
+    told = player.read_context(state, 0.1, current=True)
+    assert told.place[0] == pytest.approx(0.4)

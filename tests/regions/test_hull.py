@@ -393,3 +393,12 @@ def test_a_feasible_action_beyond_the_reach_is_named(reach):
         reach < 0.9
     )
     assert known.holds(np.array([0.9, 0.0])) == (reach >= 0.9)
+
+
+def test_a_first_reading_above_a_start_bound_is_a_contradiction():
+    known = LipschitzHull(G_g=1.0, reach=1.0, start_bound=-0.5, errors=Errors(value=0.1, drift=0.1))
+    memory, x = known.init(np.zeros(1)), np.zeros(1)
+    right, wrong = (Reading(x, g, None, known.errors) for g in (-0.41, -0.39))
+    assert known.contradictions(memory, right) == ()
+    (sentence,) = known.contradictions(memory, wrong)
+    assert "start_bound = -0.5 is too small" in sentence

@@ -370,6 +370,9 @@ class Certified(Algorithm):
         """
         before: Context | None = state.memory.before if current else state.memory.context
         if not isinstance(context, Context):
+            if before is None and state.memory.before is not None:
+                rule = "that of the current round first, which is not known"
+                raise checks.invalid("context", rule, context)
 
             def read() -> Context:
                 place = self.knowledge.context.read(context, before and before.place)

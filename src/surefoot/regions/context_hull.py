@@ -244,7 +244,7 @@ class ContextHull(LipschitzHull):
         x, t, noise = reading.x, int(memory.rounds) + 1, self.noise(len(reading.x))
         found = check_rise(t, reading, self.G_g, noise, float(self.reach))
         if not memory.rounds:
-            return found
+            return found + self.check_start_bound(t, reading, 4 * noise)
         region = ContextRegion(self, memory, reading.errors)
         limit, rests = region.bound(x), " and ".join(map(_name, region.certificate(x).rounds))
         words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {rests})"

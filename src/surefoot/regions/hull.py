@@ -215,11 +215,16 @@ class LipschitzHull(Knowledge):
         t, noise = int(memory.rounds) + 1, self.noise(len(reading.x))
         found = check_rise(t, reading, self.G_g, noise, float(self.reach))
         if memory.start.value == math.inf:
-            return found
+            return found + self.check_start_bound(t, reading, 4 * noise)
         limit = self._hull(memory, t - reading.age, reading.errors).bound(reading.x)
         words = f"G_g = {self.G_g:.6g} is too small"
         found += check_bound(t, reading, limit, 4 * noise, words)
         return found + self.check_subgradient(memory, reading)
+
+    def check_start_bound(self, t: int, reading: Reading, noise: float) -> tuple[str, ...]:
+        """Return whether the first reading is above the bound that holds there in every round."""
+        limit, words = self.start_bound, f"start_bound = {self.start_bound} is too small"
+        return () if limit is None else check_bound(t, reading, limit, noise, words)
 
     def check_subgradient(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
         """Return whether a slope contradicts what was seen at the anchor: G_g is for rounding."""
