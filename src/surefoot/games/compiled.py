@@ -181,11 +181,9 @@ def _or_nothing(vector: Array | None) -> Array:
     return NOTHING if vector is None else vector
 
 
-def play_compiled(game: Game) -> Played:
+def play_compiled(game: Game, described: Description) -> Played:
     """Play all runs in C, a block of rounds at a time."""
     recorder, d, runs = game.recorder, game.problem.costs.dimension, game.recorder.runs
-    described = describe(game.algorithm, game.problem, game.start)
-    assert described is not None
     codes, numbers, arrays, player, rule = described
     first_state = game.algorithm.init(game.start)
     leaves = (

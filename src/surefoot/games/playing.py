@@ -127,18 +127,16 @@ def _run(game: Game, engine: str) -> Played:
         )
     if engine == "kernel":
         each_row = game.recorder.rows > 0
-        if describe(game.algorithm, game.problem, game.start, each_row=each_row) is None:
+        described = describe(game.algorithm, game.problem, game.start, each_row=each_row)
+        if described is None:
             raise InvalidValueError(
                 f"{kernel.sentence()}; it must have rule, costs and constraint of the game, got "
                 f"{name}, {type(game.problem.costs).__name__} and "
                 f"{type(game.problem.constraint).__name__}: play it with engine='auto'"
             )
-    engines = {
-        "loop": play_loop,
-        "batch": play_batch,
-        "kernel": play_compiled,
-        "scan": play_scan,
-    }
+        with _quiet():
+            return play_compiled(game, described)
+    engines = {"loop": play_loop, "batch": play_batch, "scan": play_scan}
     with _quiet():
         return engines[engine](game)
 
