@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from surefoot.algorithms import Tuned, domain_of, name_of, unpack
 from surefoot.core import checks
@@ -176,7 +176,7 @@ def compare(
     """
     source = _Source(_label_players(players), problem, trials, seed)
     horizons = _horizons(horizon, problem)
-    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
+    checks.one_of(get_args(Engine), engine=engine)
     if every is not None:
         checks.positive_int(every, "every")
     jobs = list(source.jobs(horizons, engine, every))

@@ -284,7 +284,7 @@ class Fit(NamedTuple):
     reason: str
 
 
-def fit_rates(rows: Sequence[Row], name: str = "regret") -> list[Fit]:
+def fit_rates(rows: Sequence[Row]) -> list[Fit]:
     """Return the exponent of the regret in the horizon for each problem and algorithm.
 
     Trials are fitted one by one where every regret is positive, which gives the interval of the
@@ -293,25 +293,25 @@ def fit_rates(rows: Sequence[Row], name: str = "regret") -> list[Fit]:
     """
     grouped: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if row.played and name in row.arrays:
+        if row.played and "regret" in row.arrays:
             grouped.setdefault((row.problem, row.algorithm), []).append(row)
-    return [_fit(*key, group, name) for key, group in grouped.items()]
+    return [_fit(*key, group) for key, group in grouped.items()]
 
 
-def _fit(problem: str, algorithm: str, rows: list[Row], name: str) -> Fit:
+def _fit(problem: str, algorithm: str, rows: list[Row]) -> Fit:
     rows = sorted(rows, key=lambda row: row.horizon)
     horizons, rate = tuple(row.horizon for row in rows), None
     # Trial i of every horizon meets the same stream, so trials can be followed across horizons.
     common = min(row.trials for row in rows)
-    trials = np.array([row.arrays[name][:common] for row in rows], dtype=np.float64)
-    means = np.array([mean_std(row, name)[0] for row in rows])
+    trials = np.array([row.arrays["regret"][:common] for row in rows], dtype=np.float64)
+    means = np.array([mean_std(row, "regret")[0] for row in rows])
     if len(set(horizons)) < 3:
         reason = f"a rate needs three horizons, there are {len(set(horizons))}"
     elif (trials > 0).all():
         rate, reason = fit_rate(horizons, trials), f"{common} trials"
     elif (means > 0).all():
-        reason = f"mean of the trials: the smallest {name} of a trial is {trials.min():.3g}"
+        reason = f"mean of the trials: the smallest regret of a trial is {trials.min():.3g}"
         rate = fit_rate(horizons, means)
     else:
-        reason = f"no logarithm: the smallest mean {name} is {means.min():.3g}"
+        reason = f"no logarithm: the smallest mean regret is {means.min():.3g}"
     return Fit(problem, algorithm, horizons, rate, reason)

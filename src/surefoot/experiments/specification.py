@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
 from surefoot.core.algorithm import constructors_of, find_constructor
 from surefoot.core.checks import invalid
@@ -41,6 +41,7 @@ from surefoot.experiments.build import (
     unknown,
 )
 from surefoot.experiments.record import PlayerTable, ProblemTable, RecordingTable
+from surefoot.games import Engine
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 
@@ -329,7 +330,7 @@ class Spec(Declared):
     seed: int = count(0, default=0)
     trials: int = count(default=30)
     horizons: list[int] = _horizons()
-    engine: str = choice("auto", "loop", "batch", "kernel", "scan", default="auto")
+    engine: str = choice(*get_args(Engine), default="auto")
     recording: Recording = anything("a table", default=Recording())
     problems: Sequence[ProblemRow] = anything("a list of tables")
     algorithms: Sequence[AlgorithmRow] = anything("a list of tables")

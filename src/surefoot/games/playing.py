@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def play(
         largest g = -0.0437; (regret was not computed: call final_regret())
     """
     _check_problem(problem, player)
-    checks.one_of(("auto", "loop", "batch", "kernel", "scan"), engine=engine)
+    checks.one_of(get_args(Engine), engine=engine)
     checks.one_of(("off", "record", "warn", "raise"), watch=watch)
     if every is not None:
         checks.positive_int(every, "every", "a whole number >= 1 or None")
