@@ -286,9 +286,9 @@ def refuse_others(x: Array, owner: str) -> None:
 def project_each(region: Any, x: Array, owner: str) -> Array:
     """Return the nearest point of each run; one that is lost stays so."""
     refuse_others(x, owner)
-    x = clean(x, region.dimension)
     if x.ndim == 1:
         return region.nearest(x).point
+    x = clean(x, region.dimension)
     return np.array([row if np.isnan(row[0]) else region.nearest(row).point for row in x])
 
 
