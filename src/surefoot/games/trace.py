@@ -26,7 +26,7 @@ from surefoot.games.regret import (
 from surefoot.games.verdict import judge
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
-from surefoot.problems.hindsight import Comparator, has_closed_form
+from surefoot.problems.hindsight import has_closed_form
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -171,14 +171,17 @@ class Trace:
             rounds: which of the kept rounds; all of them where the best action has a closed
                 form, else the last one, since each takes a bundle of its own.
         """
+        problem, costs = self.problem, self.costs()
         if rounds is None:
-            closed = has_closed_form(self.costs(), self.problem.benchmark.region)
+            closed = has_closed_form(costs, problem.benchmark.region)
             rounds = self.rounds if closed else self.rounds[-1:]
         rounds = np.atleast_1d(rounds)
         at = np.searchsorted(self.rounds, rounds)
         if (at >= len(self.rounds)).any() or (self.rounds[at] != rounds).any():
             raise InvalidValueError(f"rounds must be among those kept, got {rounds!r}")
-        return regret_of(self.cost_sum[at], self._comparator(rounds))
+        once = costs is problem.costs and len(rounds) == 1  # of every such trace
+        best = problem.best(int(rounds[0])) if once else problem.best_after(rounds, costs)
+        return regret_of(self.cost_sum[at], best)
 
     def final_regret(self) -> Array:
         """Return the regret over all rounds, of each run; the upper end where it is an interval."""
@@ -254,12 +257,6 @@ class Trace:
         if self.rounds[at] != t:
             raise InvalidValueError(f"the ends of an interval must be kept rounds, got {t}")
         return self.cost_sum[at]
-
-    def _comparator(self, rounds: Array) -> Comparator:
-        problem, costs = self.problem, self.costs()
-        if costs is problem.costs and len(rounds) == 1:
-            return problem.best(int(rounds[0]))
-        return problem.best_after(rounds, costs)
 
     def costs(self) -> CostStream:
         """Return the costs that were played; an adversary's as they turned out."""
