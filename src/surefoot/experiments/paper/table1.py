@@ -13,12 +13,12 @@ from surefoot.core.plain import PlainTable
 from surefoot.core.types import needs_of
 from surefoot.experiments import Spec, build_spec
 from surefoot.experiments.build import ALGORITHMS_BY_NAME
+from surefoot.experiments.paper import read_data
 
 HORIZONS = (1_000, 3_162, 10_000, 31_623, 100_000)
 SOLVER_HORIZON, SOLVER_TRIALS = 10_000, 5
 
-_PLANE = ["paper toy", "binding toy"]
-_POLYTOPE = "random polytope"
+_PLANE, _POLYTOPE = ["paper toy", "binding toy"], ["random polytope"]
 
 
 def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
@@ -33,24 +33,14 @@ def specification(horizons: Sequence[int] = HORIZONS, trials: int = 30) -> Spec:
         >>> [row.title for row in spec.algorithms][:2]
         ['PFS.anytime', 'PFS.eventually']
     """
-    return build_spec(
-        {
-            "name": "table1",
-            "trials": trials,
-            "horizons": list(horizons),
-            "problems": [
-                {"name": "paper_toy", "label": _PLANE[0]},
-                {"name": "binding_toy", "label": _PLANE[1]},
-                {"name": "random_polytope", "label": _POLYTOPE},
-            ],
-            "algorithms": [
-                row
-                for rule in ALGORITHMS_BY_NAME.values()
-                for tuning in rule.tunings
-                for row in _rows(rule, tuning, horizons, trials)
-            ],
-        }
-    )
+    data = read_data("table1") | {"trials": trials, "horizons": list(horizons)}
+    data["algorithms"] = [
+        row
+        for rule in ALGORITHMS_BY_NAME.values()
+        for tuning in rule.tunings
+        for row in _rows(rule, tuning, horizons, trials)
+    ]
+    return build_spec(data)
 
 
 def _rows(rule: type[Any], tuning: str, horizons: Sequence[int], trials: int) -> list[PlainTable]:
@@ -63,5 +53,5 @@ def _rows(rule: type[Any], tuning: str, horizons: Sequence[int], trials: int) ->
         return [row | short]
     if not (needs.projections or needs.linear_minimisations):
         return [row]
-    solver = {"label": f"{rule.__name__}.{tuning}, a solver a round", "only": [_POLYTOPE]}
+    solver = {"label": f"{rule.__name__}.{tuning}, a solver a round", "only": _POLYTOPE}
     return [row | {"only": _PLANE}, row | solver | short]
