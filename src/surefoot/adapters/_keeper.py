@@ -282,11 +282,7 @@ def grow_state(state: Array, like: Array) -> Array:
     """
 
     def grow(part: Array, longer: Array) -> Array:
-        if (
-            not isinstance(part, np.ndarray)
-            or part.shape == np.shape(longer)
-            or not np.ndim(longer)
-        ):
+        if not isinstance(part, np.ndarray) or not np.ndim(longer):
             return part  # also where the first one had a number, as for multipliers yet to come
         longer = np.array(longer)
         longer[tuple(slice(0, n) for n in part.shape)] = part

@@ -139,13 +139,9 @@ def _line(rule: str, pattern: str, default: object = MISSING) -> Declaration:
     """Declare a line of text."""
 
     def read(name: str, value: object) -> str:
-        if (
-            not isinstance(value, str)
-            or not value.isprintable()
-            or not re.fullmatch(pattern, value)
-        ):
-            raise invalid(name, rule, value)
-        return value
+        if isinstance(value, str) and value.isprintable() and re.fullmatch(pattern, value):
+            return value
+        raise invalid(name, rule, value)
 
     return declare("word", rule, read, default)
 
