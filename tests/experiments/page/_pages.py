@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.plain import json_plain
-from surefoot.experiments import CellResult, Facts, Place, Results
+from surefoot.experiments import CellResult, Facts, Place, Results, gather
 from surefoot.experiments.page import write_page, write_report
 from surefoot.experiments.record import from_plain
 
@@ -52,8 +52,8 @@ def made_page(
             store.set_plan([*store.places(), *plan])
     with Results.open(file) as store:
         if drawings is None:
-            return write_report(store, folder)[0]
-        return write_page(store, folder / "report.html", drawings=drawings)
+            return write_report(store, folder, gather(store))[0]
+        return write_page(store, folder / "report.html", gather(store), drawings)
 
 
 def facts_of(data: Any) -> Facts:

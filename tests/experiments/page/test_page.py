@@ -164,7 +164,7 @@ def test_the_same_results_give_the_same_bytes_wherever_they_are(sample, tmp_path
     moved = tmp_path / "moved.sqlite"
     moved.write_bytes((tmp_path / "a" / "results.sqlite").read_bytes())
     with Results.open(moved) as store:
-        second, _ = write_report(store, tmp_path / "b")
+        second, _ = write_report(store, tmp_path / "b", gather(store))
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -527,7 +527,7 @@ def test_control_characters_and_halves_of_characters_cannot_break_a_page(sample,
     with Results.open(file) as store:
         header = {**store.header(), "name": name}
         store.header = lambda: header
-        made = write_page(store, tmp_path / "report.html", drawings={})
+        made = write_page(store, tmp_path / "report.html", gather(store), {})
     raw = made.read_bytes()
     assert b"\x00" not in raw
     assert b"\r" not in raw

@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 from surefoot.core.plain import json_plain
-from surefoot.experiments import Results, StoreError, figures
+from surefoot.experiments import Results, StoreError, figures, gather
 from surefoot.experiments import page as page_module
 from surefoot.experiments.executors import AtOnce
 from surefoot.experiments.figures.paper import Panels
@@ -60,7 +60,8 @@ def test_every_cell_is_read_once_for_figures_panels_and_page(
         return read(self, address)
 
     monkeypatch.setattr(Results, "get", counted)
-    page, drawn = write_report(reproduction, tmp_path / "out", parallel=parallel, pdf=True)
+    rows = gather(reproduction)
+    page, drawn = write_report(reproduction, tmp_path / "out", rows, parallel=parallel, pdf=True)
     assert set(reads.values()) == {1}
     assert len(reads) == len(reproduction.places())
     assert page.stat().st_size > 5e4
@@ -99,6 +100,6 @@ def test_forged_notes_are_one_sentence_and_no_report(sample, tmp_path, notes, wh
     (key,) = notes
     sentence = f"^the {key} of results '.*' is damaged: {why}$"
     with Results.open(path) as results, pytest.raises(StoreError, match=sentence):
-        write_report(results, tmp_path / "out")
+        write_report(results, tmp_path / "out", [])
     assert path.read_bytes() == before
     assert not (tmp_path / "out").exists()

@@ -32,7 +32,7 @@ from surefoot.experiments.page.tables import (
 )
 from surefoot.experiments.paper import read_data
 from surefoot.experiments.record import Provenance, claims_of
-from surefoot.experiments.rows import Row, fit_rates, gather, problems
+from surefoot.experiments.rows import Row, fit_rates, problems
 from surefoot.experiments.store import Results
 
 
@@ -66,24 +66,23 @@ _CAPTIONS = {
 def write_report(
     results: Results,
     folder: Path,
-    rows: Sequence[Row] | None = None,
+    rows: Sequence[Row],
     *,
     parallel: bool = False,
     pdf: bool = False,
 ) -> tuple[Path, list[Path]]:
-    """Write figures and page of saved results, from one reading of the file.
+    """Write figures and page of saved results.
 
     Args:
         results: the open file.
         folder: for ``report.html`` and the folder ``figures``.
-        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
+        rows: what :func:`surefoot.experiments.gather` returned.
         parallel: whether processes of their own draw where there are many problems.
         pdf: whether each figure is also written as PDF.
 
     Returns:
         Where the page is, and where the figures are.
     """
-    rows = gather(results) if rows is None else rows
     claims = claims_of(results)  # nothing is drawn before
     figures, stems = folder / "figures", file_names(problems(rows))
     panels = paper_panels()
@@ -108,12 +107,7 @@ def write_report(
     return write_page(results, folder / "report.html", rows, drawings), drawn
 
 
-def write_page(
-    results: Results,
-    path: str | Path,
-    rows: Sequence[Row] | None = None,
-    drawings: Drawings | None = None,
-) -> Path:
+def write_page(results: Results, path: Path, rows: Sequence[Row], drawings: Drawings) -> Path:
     """Write the report of an experiment: one HTML file without a reference to anything outside.
 
     First what was found, one figure and the verdicts; then claims, figures, tables, every constant
@@ -124,14 +118,13 @@ def write_page(
         results: the open file; nothing is played.
         path: of the page; its folder is created if missing. An existing page is replaced in one
             step, or kept as it is if anything goes wrong.
-        rows: what :func:`surefoot.experiments.gather` returned, if the file has been read already.
-        drawings: the figures, as :func:`write_report` draws them; a page without any unless given.
+        rows: what :func:`surefoot.experiments.gather` returned.
+        drawings: the figures, as :func:`write_report` draws them.
 
     Returns:
         The path.
     """
-    rows = gather(results) if rows is None else rows
-    return write_template(Path(path), "page.html", **_fill(results, rows, drawings or {}))
+    return write_template(path, "page.html", **_fill(results, rows, drawings))
 
 
 def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str, object]:
