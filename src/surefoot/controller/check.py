@@ -192,6 +192,8 @@ class Checker:
         kind = record.get("kind")
         if kind == "round":
             self.take_round(table(record, "round"))
+            if self.life.ramp is not None and (record["certificate"] or {}).get("class") in RAMPED:
+                self.check_ramp(minus(self.action, self.actions[self.t - 1]))
         elif kind == "refused":
             self.bounds.pop(self.t, None)
         elif kind == "announce":
@@ -278,8 +280,6 @@ class Checker:
         # Without a certificate there is no action yet, before its context.
         for known_set in filter(None, (self.life.domain, c and record.get("within"))):
             self.check_set(known_set, p)
-        if self.life.ramp is not None and record["kind"] == "round" and kind in RAMPED:
-            self.check_ramp(minus(p, x))
 
     def level(self, i):
         """Return the action of a reading, and the bounds on g there in the current round."""

@@ -58,17 +58,7 @@ class Together(Knowledge):
     rows: tuple[Any, ...] = anything("one knowledge per constraint")
 
     def __post_init__(self) -> None:
-        given: Any = self.rows
-        rows = given if isinstance(given, (tuple, list)) else ()
-        if not rows or not all(isinstance(row, Knowledge) and row.row_count == 1 for row in rows):
-            raise InvalidValueError(f"rows must be one knowledge per constraint, got {self.rows!r}")
-        if any(row.in_contexts for row in rows):
-            raise InvalidValueError(f"rows must be without contexts, got {checks.repr_line(rows)}")
-        if others := [row for row in rows if isinstance(row, (AverageLimit, UnknownConstant))]:
-            raise InvalidValueError(
-                f"rows must keep g <= 0 by known constants each, got {others[0]!r}: let one "
-                "knowledge see the largest constraint"
-            )
+        rows = self._check_rows(self.rows)
         largest = Errors.largest_of([row.errors for row in rows])
         if self.errors is None:
             object.__setattr__(self, "errors", largest)
@@ -79,6 +69,20 @@ class Together(Knowledge):
             rows = tuple(replace(row, convex=False) for row in rows)
         object.__setattr__(self, "convex", all(row.convex for row in rows))
         object.__setattr__(self, "rows", tuple(rows))
+
+    def _check_rows(self, given: Any) -> Sequence[Knowledge]:
+        rows = given if isinstance(given, (tuple, list)) else ()
+        if not rows or not all(isinstance(row, Knowledge) and row.row_count == 1 for row in rows):
+            raise InvalidValueError(f"rows must be one knowledge per constraint, got {given!r}")
+        for row in rows:
+            if row.in_contexts:
+                raise InvalidValueError(f"rows must be without contexts, got {row!r}")
+            if isinstance(row, (AverageLimit, UnknownConstant)):
+                raise InvalidValueError(
+                    f"rows must keep g <= 0 by known constants each, got {row!r}: let one "
+                    "knowledge see the largest constraint"
+                )
+        return rows
 
     @property
     def row_count(self) -> int:  # type: ignore[override]
