@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.soak_play import Rows, Tally, Waves, play
+from benchmarks.soak_play import GridRows, Rows, Tally, Waves, play
 from surefoot import Feedback
 from surefoot.algorithms import Certified, RegionFilter
 from surefoot.core.types import Array, Context
@@ -22,6 +22,7 @@ from surefoot.regions import (
     ContextHull,
     ContextKind,
     Errors,
+    Grid,
     JointContext,
     LipschitzContext,
     ToldDrift,
@@ -38,10 +39,13 @@ class ContextRows(Rows):
         rng: what draws them.
         kind: what is known of contexts.
         factor: what is told of contexts, in place of all of it, where they are numbers of g.
+        steps: as for :class:`Rows`.
     """
 
-    def __init__(self, rng: np.random.Generator, kind: ContextKind, factor: float) -> None:
-        super().__init__(rng)
+    def __init__(
+        self, rng: np.random.Generator, kind: ContextKind, factor: float, steps: int | None = None
+    ) -> None:
+        super().__init__(rng, steps)
         self.kind, self.factor = kind, factor
         self.most = 0.9 * self.depth
         self.size *= 2.8  # in the mildest of all contexts
@@ -136,6 +140,26 @@ def attack_hull(
     return play(rng, RegionFilter(knowledge=known), world, world.middle)
 
 
+class ContextGridRows(GridRows, ContextRows):
+    """Rows in contexts, and a grid that the actions must be on."""
+
+
+def attack_grid(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack a hull on a grid, in contexts that are added to g."""
+    world = ContextGridRows(rng, Additive(), factor, int(rng.integers(3, 100)))
+    world.grid = Grid(world.step)
+    world.err()
+    known: Any = ContextHull(
+        G_g=world.G_g,
+        reach=world.reach + world.step,
+        context=world.kind,
+        start_bound=-0.09 * world.depth,
+        domain=world.grid,
+        errors=Errors(value=world.nu, evaluation=4 * world.error),
+    )
+    return play(rng, RegionFilter(knowledge=known), world, world.middle)
+
+
 class ContextWaves(Waves):
     """A bowl with waves, and a context that is added to it, which may leave the action outside.
 
@@ -190,5 +214,6 @@ KINDS: dict[str, Callable[[float], ContextKind]] = {
 }
 ATTACKS: dict[str, Callable[[np.random.Generator, float], Tally]] = {
     **{name: partial(attack_hull, make) for name, make in KINDS.items()},
+    "grid in contexts": attack_grid,
     "curvature in contexts": attack_curvature,
 }

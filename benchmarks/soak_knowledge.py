@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import soak_context, soak_unknown
-from benchmarks.soak_play import ROUNDS, UNIT, Rows, Tally, Wishes, World, play
+from benchmarks.soak_play import ROUNDS, UNIT, GridRows, Rows, Tally, Wishes, World, play
 from surefoot import Feedback
 from surefoot.algorithms import MovingBalls, RegionFilter
 from surefoot.core.types import Array
@@ -184,28 +184,10 @@ def attack_moving_balls(rng: np.random.Generator, factor: float) -> Tally:
     return tally
 
 
-class GridRows(Rows):
-    """Rows, and a grid that the actions must be on, to the last bit; or its faces are, too.
-
-    Args:
-        rng: what draws them.
-    """
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        steps = int(rng.integers(3, 100)) if rng.random() < 0.5 else None
-        super().__init__(rng, steps)
-        self.grid = Grid(self.step or self.depth * 10 ** rng.uniform(-2, -0.5))
-
-    def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
-        """Return how many answers are outside, or beside the grid."""
-        lost, worst = super().judge(state, x, points, values)
-        beside = (self.grid.project(points) != points).any(axis=1)
-        return lost + int(beside.sum()), worst
-
-
 def attack_grid(rng: np.random.Generator, factor: float) -> Tally:
-    """Attack a hull on a grid."""
-    world = GridRows(rng)
+    """Attack a hull on a grid; the faces of some limits are on it, too."""
+    world = GridRows(rng, int(rng.integers(3, 100)) if rng.random() < 0.5 else None)
+    world.grid = Grid(world.step or world.depth * 10 ** rng.uniform(-2, -0.5))
     world.err()
     known = LipschitzHull(
         G_g=factor * world.G_g,

@@ -23,7 +23,7 @@ from surefoot import Feedback
 from surefoot.algorithms import Certified
 from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine
-from surefoot.regions import EmptyRegionError
+from surefoot.regions import EmptyRegionError, Grid
 from surefoot.sets import Ball, Box
 
 ROUNDS = 100
@@ -261,6 +261,22 @@ class Rows(World):
         """Return the largest row."""
         row: Array = self.rows[(self.rows @ x - self.offsets).argmax()]
         return row
+
+
+class GridRows(Rows):
+    """Rows, and a grid that the actions must be on, to the last bit.
+
+    Attributes:
+        grid: the grid.
+    """
+
+    grid: Grid
+
+    def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
+        """Return how many answers are outside, or beside the grid."""
+        lost, worst = super().judge(state, x, points, values)
+        beside = (self.grid.project(points) != points).any(axis=1)
+        return lost + int(beside.sum()), worst
 
 
 class Waves(World):

@@ -16,10 +16,11 @@ from surefoot.regions import (
     curvature,
     hull,
     hull_of_log,
+    region,
 )
 from surefoot.regions.grid import OnGrid
 
-ROUNDED = [kind for kind in ATTACKS if kind != "grid" and not kind.startswith("unknown")]
+ROUNDED = [kind for kind in ATTACKS if not kind.startswith(("grid", "unknown"))]
 """Kinds whose answers are as near to the limit as rounding."""
 
 
@@ -89,6 +90,11 @@ def test_an_action_beside_the_grid_is_found(monkeypatch):
     monkeypatch.setattr(Grid, "around", lambda self, p, x: p[None])
     monkeypatch.setattr(OnGrid, "contains", lambda self, w: bool(self.part.contains(w)))
     assert attack("grid", 0).outside
+
+
+def test_an_action_that_stays_in_a_harsher_context_is_found(monkeypatch):
+    monkeypatch.setattr(context_hull.ContextRegion, "stays", region.Region.stays)
+    assert any(attack("grid in contexts", number).outside for number in range(4))
 
 
 def test_an_attack_is_a_pure_function_of_its_number():
