@@ -348,6 +348,16 @@ def test_an_action_of_another_length_is_named(name):
             constraint.query(x)
 
 
+@pytest.mark.parametrize("name", [n for n in CASES if n not in {"own functions", "jax"}])
+def test_an_action_may_be_a_list(name):
+    constraint, _ = CASES[name]
+    x = generic(5, 1)[0]
+    assert constraint.query(x.tolist())[0] == constraint.query(x)[0]
+    (values, slopes), told = constraint.query_all(x.tolist()), constraint.query_all(x)
+    np.testing.assert_array_equal(values, told[0])
+    assert slopes.shape == told[1].shape
+
+
 def boxes(seed, n=300):
     rng = np.random.default_rng(seed)
     for _ in range(n):

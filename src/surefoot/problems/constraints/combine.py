@@ -20,7 +20,7 @@ class Combined(Constraint):
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Return the constraints of all parts, in order, with the rows of each part separate."""
         values, subgradients = zip(*(part.query_all(x) for part in self.parts), strict=True)
-        xp = namespace(x)
+        xp = namespace(values[0])
         slopes = [to_dense(s) for s in subgradients]
         return xp.concat(values, axis=-1), xp.concat(slopes, axis=-2)
 

@@ -180,9 +180,9 @@ class LinfNorm(PolyhedralNorm, kw_only=False):
         """Return the 2d faces, the positive directions first."""
         z = self._offset(x)
         xp = namespace(z)
-        faces = convert_like(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), x)
+        faces = convert_like(np.vstack([np.eye(self.dimension), -np.eye(self.dimension)]), z)
         values = xp.concat([z, -z], axis=-1) - self.radius
-        return values, faces if is_one_run(x) else faces + 0.0 * x[:, None, :]
+        return values, faces if is_one_run(z) else faces + 0.0 * z[:, None, :]
 
     @property
     def rows(self) -> int:
