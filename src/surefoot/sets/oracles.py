@@ -179,7 +179,7 @@ class BisectionGauge(Declared, kw_only=False):
 
     def _value(self, w: Array) -> float:
         """Return the inner end."""
-        size, is_inside = math.sqrt(w @ w), lambda scale: self.contains(w / scale)
+        size, is_inside = norm(w), lambda scale: self.contains(w / scale)
         outer, inner = size / self.outer_radius, size / self.inner_radius
         return _bisect(is_inside, outer, inner, self.tolerance)
 
@@ -313,14 +313,13 @@ class BallProx(_FreeProx, kw_only=False):
 
     def violation(self, x: Array) -> float:
         """Return the distance to the ball."""
-        way = subtract_centre(x, self.ball.centre)
-        return max(math.sqrt(float(way @ way)) - float(self.ball.radius), 0.0)
+        distance = float(norm(subtract_centre(x, self.ball.centre)))
+        return max(distance - float(self.ball.radius), 0.0)
 
     def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
         way = subtract_centre(z, self.ball.centre)
-        size = math.sqrt(float(way @ way))
-        move = min(weight / (2 * alpha), max(size - float(self.ball.radius), 0.0))
-        return z - (move / size if move > 0 else 0.0) * way
+        move = min(weight / (2 * alpha), self.violation(z))
+        return z - (move / norm(way) if move > 0 else 0.0) * way
 
 
 class BoxProx(_FreeProx, kw_only=False):
@@ -397,8 +396,7 @@ class RowsProx(Rows, _FreeProx, kw_only=False):
 
     def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
         """Minimise over x and the violation v >= 0 with Ax - b <= v."""
-        excess = self.A @ z - self.b
-        if excess.max() <= 0:
+        if self.violation(z) == 0.0:
             return z
         solve_qp = need("qpsolvers", "solve", "a proximal step with several rows").solve_qp
         d, m = len(z), len(self.b)
