@@ -1,4 +1,6 @@
-"""The words that rules and regions are written in: their toolkits begin with all that is here.
+"""The words that sets, problems, regions and rules are written in.
+
+The toolkits of constraints, regions and rules begin with all that is here.
 
 They are the modules and types of Python and NumPy that most files need, and those of core:
 operations on arrays, checks, constants, errors, declared parameters, points and feedback.
