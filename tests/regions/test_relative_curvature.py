@@ -1,6 +1,7 @@
 """Curvature relative to the slope: exponentials and polynomials, convex or not."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -46,7 +47,6 @@ def test_no_step_is_longer_than_the_bound_holds():
     np.testing.assert_allclose(region.nearest(np.array([-3.0, 4.0])), [-0.15, 0.2], rtol=1e-7)
 
 
-@pytest.mark.slow
 def test_no_certified_ball_is_larger_than_the_bound_holds():
     known, x, s = RelativeCurvature(L_0=0.0, L_1=4.0, reach=9.0), np.zeros(2), np.array([0.1, 0.0])
     memory = known.observe(known.init(x), Reading(x, -50.0, s, known.errors))
@@ -73,6 +73,106 @@ def test_the_point_is_the_nearest_where_the_bound_ends_too():
         assert abs(lost) <= 1e-9 * (1 + np.linalg.norm(w - x))
         at_edge += np.linalg.norm(p - x) > 0.999999 / L_1
     assert at_edge > 50
+
+
+def one_reading(known, x, g, s):
+    x, s = np.array(x, dtype=float), np.array(s, dtype=float)
+    return known.observe(known.init(x), Reading(x, g, s, known.errors))
+
+
+def test_the_curvature_by_hand_and_never_below_the_exact_one():
+    # beta = 2(e - 2)(1 + 2(1 + 1/2)): the slope may be longer by its error.
+    known = RelativeCurvature(L_0=1.0, L_1=2.0, reach=1.0, errors=Errors(slope=0.5))
+    memory = one_reading(known, [0.0], -1.0, [-1.0])
+    assert known.curvature(memory) == pytest.approx(8 * (math.e - 2), rel=1e-12)
+    rng, e = np.random.default_rng(2), sum(Fraction(1, math.factorial(k)) for k in range(30))
+    for _ in range(50):
+        L_0, L_1 = rng.uniform(0.0, 2.0), rng.uniform(0.1, 9.0)
+        s = rng.normal(size=20)
+        known = RelativeCurvature(L_0=L_0, L_1=L_1, reach=1.0)
+        square = sum(Fraction(part) ** 2 for part in s)
+        steep = Fraction(math.isqrt(int(square * 4**120)), 2**120)
+        exact = 2 * (e - 2) * (Fraction(L_0) + Fraction(L_1) * steep)
+        found = Fraction(known.curvature(one_reading(known, np.zeros(20), -1.0, s)))
+        assert exact * (1 + Fraction(1, 2**52)) < found < exact * (1 + Fraction(1, 10**11))
+
+
+def test_what_contradicts_by_hand():
+    # beta = 2(e - 2)(1 + 1/2): -1 + 1/4 + beta/32 = -0.68266 at 1/4 from x.
+    told = {"L_0": 1.0, "L_1": 0.5, "reach": 2.0}
+    known = RelativeCurvature(**told)
+    memory = one_reading(known, [0.5], -1.0, [1.0])
+
+    def contradictions(x, g):
+        return known.contradictions(memory, Reading(np.array([x]), g, np.ones(1), known.errors))
+
+    assert contradictions(0.75, -0.683) == contradictions(1.9, 5.0) == ()
+    (said,) = contradictions(0.75, -0.6825)
+    assert said.startswith("round 2: g = -0.6825 is above its quadratic bound -0.68266")
+    # Values may be 0.1 and slopes 0.2 off: beta = 2(e - 2)(1 + 0.6), and -0.52817 + 0.1.
+    known = RelativeCurvature(**told, errors=Errors(value=0.1, slope=0.2))
+    memory = one_reading(known, [0.5], -1.0, [1.0])
+    assert contradictions(0.75, -0.4283) == ()
+    assert len(contradictions(0.75, -0.428)) == 1
+    # What is feasible for certain is within reach.
+    assert contradictions(3.0, -0.05) == ()
+    (said,) = contradictions(3.0, -0.2)
+    assert said.startswith("round 2: |x| = 3 and g is at most -0.1")
+    memory = known.init(np.zeros(1))
+    assert contradictions(0.5, -1.0) == ()
+    assert known.rise(np.ones(1), 0.1) == math.inf
+    with pytest.raises(ValueError, match="x1 must be in the domain"):
+        RelativeCurvature(L_0=1.0, L_1=1.0, domain=Box([0.0], [1.0])).init(np.array([2.0]))
+
+
+def test_every_point_is_within_the_length_on_which_the_bound_holds_in_rationals():
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        d, L_1 = int(rng.integers(1, 6)), float(10 ** rng.uniform(-1, 2))
+        known = RelativeCurvature(L_0=0.0, L_1=L_1, reach=10.0)
+        x, s = rng.normal(size=d), 1e-3 * rng.normal(size=d)
+        memory = one_reading(known, x, -50.0, s)
+        p = known.region(memory, known.errors).nearest(x + 99.0 / L_1 * rng.normal(size=d))
+        square = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(p, x, strict=True))
+        assert 0.99 < square * Fraction(L_1) ** 2 < 1
+
+
+def test_the_depth_is_that_of_the_largest_ball_so_far_by_hand():
+    # A ball of radius r has -g = r|s| + beta r^2/2; none is larger than 1/L_1.
+    known = RelativeCurvature(L_0=1.0, L_1=4.0, reach=9.0)
+    beta = 2 * (math.e - 2) * (1 + 4 * 2.0)
+    memory = one_reading(known, [0.0], -50.0, [0.0])
+    region = known.region(memory, known.errors)
+    assert region.radius == region.longest == region.depth == pytest.approx(0.25)
+    assert region.depth < 0.25
+    assert region.nearest(np.array([9.0])) == pytest.approx(0.25)
+    g = -(0.125 * 2.0 + 0.5 * beta * 0.125**2)
+    memory = known.observe(memory, Reading(np.ones(1), g, np.array([2.0]), known.errors))
+    region = known.region(memory, known.errors)
+    assert (region.radius, region.depth) == (pytest.approx(0.125), pytest.approx(0.25))
+    nu = math.sqrt(4.0 - 2 * beta * g)  # half of the radius of the whole ball
+    assert region.longest == pytest.approx(min(0.5 * nu / beta, 0.25))
+
+
+def test_what_is_found_is_certified_where_the_bound_holds_far_beyond_the_set():
+    rng = np.random.default_rng(21)
+    for _ in range(600):
+        d = int(rng.integers(2, 6))
+        known = RelativeCurvature(L_0=0.0, L_1=10 ** rng.uniform(-6, -4), reach=10.0)
+        x, s = rng.normal(size=d), rng.normal(size=d) * 10 ** rng.uniform(-6, 3)
+        memory = one_reading(known, x, -(10 ** rng.uniform(-6, -2)), s)
+        region = known.region(memory, known.errors)
+        assert region.contains(region.nearest(x + rng.normal(size=d) * 10 ** rng.uniform(4, 9)))
+
+
+def test_the_end_of_the_bound_with_an_error_of_the_slope_by_hand():
+    # beta = 2(e - 2) 1.1: at the distance 1 the first coordinate is at most 1.2 - 0.1 - beta/2.
+    known = RelativeCurvature(L_0=0.0, L_1=1.0, reach=9.0, errors=Errors(slope=0.1))
+    memory = one_reading(known, [0.0, 0.0], -1.2, [1.0, 0.0])
+    along = 1.1 - (math.e - 2) * 1.1
+    for y in (5.0, -5.0):
+        p = known.region(memory, known.errors).nearest(np.array([4.0, 2 * y]))
+        assert p == pytest.approx([along, math.copysign(math.sqrt(1 - along**2), y)], rel=1e-9)
 
 
 def attack(rng, known, limit, x1, rounds):

@@ -89,7 +89,7 @@ class RelativeCurvature(QuadraticBounds):
         t, upper = memory.rounds + 1.0, float(g + errors.value)
         found, old = check_reach(int(t), x, upper, float(self.reach)), memory.last
         region = self.find_region(memory, t, errors)
-        if not memory.rounds or not region.contains(x):
+        if not region.contains(x):
             return found
         v, slope_error = x - old.x, float(memory.slope_error or 0.0)
         length, over = float(norm(v)), g - errors.value - old.value - float(memory.s @ v)
@@ -121,7 +121,7 @@ class RelativeRegion(CurvatureRegion):
         super().__init__(knowledge, memory, t, errors)
         self.farthest = (1 - 1e-12 - 8 * (len(self.x) + 8) * UNIT) / knowledge.L_1
         self.radius, self.longest = (min(far, self.farthest) for far in (self.radius, self.longest))
-        self.depth = max(memory.depth, self.radius)
+        self.depth = memory.depth
 
     def contains(self, w: Array) -> bool:
         """Return whether the bound holds at a point, and certifies it."""
