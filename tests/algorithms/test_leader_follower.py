@@ -10,13 +10,27 @@ from hypothesis import strategies as st
 
 import surefoot as sf
 from surefoot import Ball, Feedback
-from surefoot.algorithms import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower, crawl_lower_bound
+from surefoot.algorithms import (
+    OGD,
+    AdaGradOGD,
+    Certified,
+    CertifiedPFS,
+    Leader,
+    LeaderFollower,
+    crawl_lower_bound,
+)
 from surefoot.algorithms.cuts import add_cut, ascend, empty_cuts, push_from_cuts
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import ADVERSARIES, adversarial_cube, crawl, random_polytope, rotated_box
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.problems.costs import Quadratic
-from surefoot.regions import EmptyRegionError
+from surefoot.regions import (
+    Curvature,
+    EmptyRegionError,
+    EstimatedCurvature,
+    HullOfLog,
+    RelativeCurvature,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -363,6 +377,25 @@ def test_other_safe_rules_are_above_the_lower_bound():
     trace = sf.play(player, problem)
     regret = 300 + float(trace.total_cost)
     assert regret > float(crawl_lower_bound(300, G_f=1.0, D=1.0, kappa=20.0))
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "end"),
+    [
+        (Curvature(beta=2.0, domain=Ball(2.0)), 1.0),
+        (RelativeCurvature(L_0=2.0, L_1=0.1, domain=Ball(2.0)), 1.0),
+        (EstimatedCurvature(domain=Ball(2.0)), 1.0),
+        (HullOfLog(points=[[0.0], [0.1], [0.5]], values=[-1.0, -0.99, -0.75]), 0.5),
+    ],
+)
+@pytest.mark.parametrize("start", [0.0, 0.1])
+def test_a_leader_goes_with_any_knowledge_also_from_where_g_is_flat(knowledge, end, start):
+    player = Certified(proposer=Leader(domain=Ball(2.0)), knowledge=knowledge)
+    state = player.init(np.array([start]))
+    for _ in range(40):
+        seen = Feedback(-np.ones(1), float(state.x[0]) ** 2 - 1.0, 2 * state.x)
+        state = player.update(state, seen)
+    assert state.x == pytest.approx(end, abs=1e-6)
 
 
 # --- memory --------------------------------------------------------------------------------------

@@ -366,7 +366,8 @@ class Leader(Proposer):
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
         cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
         way = Z - X
-        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.steepness
+        gap, room = norm(way), max(float(region.radius), 0.0)
+        steep = region.steepness if region.steepness < math.inf else 0.0  # of a log: unknown
         h = _margin(cuts, pulls, X, Z, room, steep)
         h = min(h, 0.97 * max(deepest, 0.0))
         if is_growing:
@@ -388,8 +389,8 @@ class Leader(Proposer):
                 if not region.errors.is_exact:
                     W = _apply_reading(feedback, region, W, X, steep * margin)
                 point = region.nearest(start + W)
-                depth = min(cuts.slack(point - start) / steep, margin)
-                found = _apart(point - start, far) - worth * depth
+                depth = cuts.slack(point - start) / steep if steep > 0.0 else margin
+                found = _apart(point - start, far) - worth * min(depth, margin)
                 if found < least - clearly:
                     best, least = point, found
             here = there - worth * min(room, margin)

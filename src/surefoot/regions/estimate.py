@@ -286,7 +286,7 @@ class UnknownConstant(Knowledge):
         if not 0 < proved < math.inf:
             raise InvalidValueError(
                 f"nothing bounds {self.constant} from below: give a Ball that holds the feasible "
-                "set as the domain, or a start with a slope, got a slope of 0"
+                f"set as the domain, or a start with a slope beyond its error, got {proved:g}"
             )
         if self.largest is not None and proved > self.largest * (1 + 1e-12):
             rule = f"at least what the start proves, {proved:.6g}"
