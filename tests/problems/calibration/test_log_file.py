@@ -58,14 +58,16 @@ def test_with_semicolons_a_number_may_have_a_decimal_comma(written):
     ("values", "error"),
     [
         (("-0.571", "0.25"), 0.0005),
-        (("-12.5", "-0.125"), 0.05),  # three digits: 12.5 may have been 12.46
+        (("-1", "-0.9"), 0.05),  # -1.0 without its zero
+        (("-12.5", "0.125", "-13.8", "0.0251", "14"), 0.05),  # three digits each
         (("2.5e-3", "1e-3"), 0.00005),
-        (("100", "0.0"), 0.0),  # whole numbers
+        (("100", "0"), 0.0),  # whole numbers
         (("0.3333333333333333", "0.5"), 0.0),  # as a computer writes them
     ],
 )
 def test_the_last_digit_says_what_numbers_are_rounded_by(written, values, error):
-    log = read_log(written("x,g,s\n1,{0},{0}\n2,{1},{1}\n".format(*values)))
+    rows = "".join(f"{t},{value},{value}\n" for t, value in enumerate(values))
+    log = read_log(written(f"x,g,s\n{rows}"))
     assert log.errors == pytest.approx({"value_error": error, "slope_error": error})
 
 

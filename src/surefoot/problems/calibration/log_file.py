@@ -161,13 +161,14 @@ def _to_float(cell: str) -> float:
 def _find_rounding(cells: Sequence[str]) -> float:
     """Return half a unit of the last digit of numbers; 0 of whole ones, and of 16 digits or more.
 
-    The largest is rounded to as many digits as any: zeros at its end may have been left out.
+    The larger half of them counts: zeros at an end may have been left out, and where all have as
+    many digits, small ones have more behind the point.
     """
-    numbers = [Decimal(cell) for cell in cells]
-    digits = max(len(number.as_tuple().digits) for number in numbers)
-    if digits > 15 or all(number == number.to_integral_value() for number in numbers):
-        return 0.0
-    return 0.5 * 10.0 ** (max(number.adjusted() for number in numbers) + 1 - digits)
+    numbers = sorted(map(Decimal, set(cells)), key=abs)
+    parts = [number.as_tuple() for number in numbers[(len(numbers) - 1) // 2 :]]
+    behind = max(-int(part.exponent) for part in parts)
+    is_rounded = behind > 0 and max(len(part.digits) for part in parts) < 16
+    return 0.5 * 10.0**-behind if is_rounded else 0.0
 
 
 def _read_numbers(path: str | Path, name: str, cells: Sequence[str]) -> np.ndarray:
