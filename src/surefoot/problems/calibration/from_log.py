@@ -10,6 +10,7 @@ from surefoot.core.types import ArrayLike
 __all__ = ["LogBounds", "fleet_constant", "from_log"]
 
 _BLOCK = 256  # rows whose pairs with all others are compared at a time
+_ROUND = 2.0**-48  # what rounding does to a sum, as a share of its largest terms
 _SCALES = 64  # pairs are sorted by distance: half of the log's extent, a quarter, ...
 
 
@@ -179,7 +180,7 @@ def from_log(
     Example:
         >>> x = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]])
         >>> found = from_log(x, x[:, 0] ** 2 - 1.0, np.stack([2 * x[:, 0], 0 * x[:, 1]], axis=1))
-        >>> found.G_g, found.beta, found.value
+        >>> found.G_g, round(found.beta, 9), found.value
         (1.0, 2.0, -1.0)
         >>> found.rounds
         {'G_g': (2,), 'beta': (1, 2)}
@@ -271,8 +272,12 @@ class Pairs:
         slope_error: float,
         G_c: float = math.inf,
     ) -> None:
-        self.x, self.g, self.s, self.c = x, g, s, c
-        self.value_error, self.slope_error, self.G_c = value_error, slope_error, G_c
+        self.x, self.g, self.s, self.c, self.G_c = x, g, s, c, G_c
+        # Of actions that differ in their last bits the values differ by rounding as well.
+        steep = 0.0 if s is None else float(np.linalg.norm(s, axis=1).max())
+        size = float(np.abs(g).max()) + steep * float(np.linalg.norm(x, axis=1).max())
+        self.value_error = value_error + _ROUND * size
+        self.slope_error = slope_error + _ROUND * steep
         self.extent = float(np.linalg.norm(np.ptp(x, axis=0))) or 1.0
         self.rise = self.bend = self.turn = self.change = self.fall = _Largest()
         # By distance: how far a value is below a tangent at most, and how far per square of it.
