@@ -25,6 +25,13 @@ def test_numbers_alone_are_enough(desk):
     assert "CertifiedPFS.default" in out.split("that apply")[1].split("do not")[0]
 
 
+def test_a_bound_that_is_known_only_as_it_goes_is_not_called_one_without_G_f(desk):
+    for told, said in (("", "no number without G_f"), (" --constant G_f=1", "in advance")):
+        out = desk.do(f"calibrate {MINE} --constant beta=1{told}").out
+        (line,) = re.findall(r"^ *CertifiedDualAveraging\.default .*$", out, re.MULTILINE)
+        assert line.rstrip().endswith(said)
+
+
 def test_json_has_constants_with_their_origins_and_what_is_missing(desk):
     found = desk.do(f"calibrate {MINE} --json").data
     assert found["constants"]["G_g"] == {"value": 1.45, "origin": "given"}

@@ -323,7 +323,7 @@ def test_an_action_that_was_refused_is_certified_no_more(tmp_path):
 
 def test_nothing_is_certified_of_a_player_that_is_not_known(tmp_path):
     found = judge(tmp_path / "run", [head("other"), played(1, -1.0, X1)])
-    said = "not checked: round 2: a choice of this player is not judged"
+    said = "not checked: round 2: the choice of this player is not judged"
     assert found == (True, ["certified: 0 of 1 rounds; the first is the start", said])
 
 

@@ -254,7 +254,7 @@ def test_a_retreat_leads_to_the_start_where_nothing_is_certified(tmp_path, forec
     assert replay(path).is_same
     good, said = check(str(path))
     assert good
-    assert said[1:] == ["not checked: round 2: a choice of this player is not judged"]
+    assert said[1:] == ["not checked: round 2: the choice of this player is not judged"]
 
 
 def test_after_a_contradiction_a_retreat_is_proved_by_a_bound_on_the_start_alone():

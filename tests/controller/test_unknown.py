@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import Ball, Controller, LeaderFollower, Tuned, play
 from surefoot.algorithms import CertifiedOGD, Estimated, PremiseError
-from surefoot.controller import Fleet, replay
+from surefoot.controller import Fleet, read_journal, replay
 from surefoot.controller.check import check
 from surefoot.problems import rotated_box
 
@@ -116,6 +116,7 @@ def test_the_checker_never_calls_such_a_round_certified(tmp_path):
     path = tmp_path / "unknown.jsonl"
     with Controller(LeaderFollower.unknown(Ball(2.0)), start=[0.0], journal=path) as controller:
         tell(controller, 8)
+    assert "0.8, 1 round outside" in str(read_journal(path))
     good, sentences = check(str(path))
     assert good
     assert sentences[0].startswith("certified: 0 of 8 rounds")

@@ -270,7 +270,7 @@ class Checker:
             if bounds is None or max(bounds) > limit:
                 other = is_context != (kind == "ContextCertificate")
                 if self.life.kind == "other" or other or kind not in CERTIFY:
-                    raise UnjudgedError(f"a {kind} of this player is not judged")
+                    raise UnjudgedError(f"the {kind} of this player is not judged")
                 bounds = CERTIFY[kind](self, p, c, (x, aged))
             if max(bounds) > limit:
                 raise WrongError(f"its action is not certified: g may be {float(max(bounds)):.3g}")

@@ -233,7 +233,9 @@ class JournalRecord:
         if self.missing:
             facts["rounds"] += f", {self.missing} not measured"
         if self.worst is not None:
-            facts["worst g"] = f"{self.worst:.6g}, {self.outside} rounds outside"
+            facts["worst g"] = (
+                f"{self.worst:.6g}, {self.outside} round{'s'[self.outside == 1 :]} outside"
+            )
         if self.within_error:
             facts["worst g"] += f", {self.within_error} readings above 0 within the told error"
         if self.margin is not None:

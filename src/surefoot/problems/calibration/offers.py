@@ -295,7 +295,8 @@ def _state_regret(offer: Offer) -> str:
         return f"{offer.regret:.4g}" + (f", {offer.worth}" if offer.worth else "")
     if offer.regret_if < math.inf:
         return f"no number; {offer.regret_if:.4g} if {', '.join(offer.rests_on)} holds"
-    return "no number without G_f"
+    known = offer.tuned is not None and offer.tuned.guarantee.constants.G_f is not None
+    return "no number in advance" if known else "no number without G_f"
 
 
 def _indent(table: Table) -> Iterator[str]:
