@@ -551,3 +551,25 @@ def test_what_somebody_else_played_outside_of_the_domain_certifies_nothing_and_i
     good, said = check(str(path))
     assert good, said
     assert said[0] == "certified: 7 of 12 rounds; the first is the start"
+
+
+@pytest.mark.parametrize("kind", ["hull", "average"])
+def test_readings_of_a_player_that_was_halted_first_are_counted_from_its_own(tmp_path, kind):
+    path, box = tmp_path / "run.jsonl", Box([0.0, 0.0], [1.0, 1.0])
+    hull = LipschitzHull(G_g=1.0, domain=box)
+    known = {"hull": hull, "average": AverageLimit(G_g=1.0, domain=box, most=0.2)}[kind]
+    controller = Controller(RegionFilter(knowledge=known), [0.1, 0.1], journal=path)
+    controller.hold("not yet")
+    slope = np.array([0.6, 0.8])
+    for t in range(12):
+        if t == 3:
+            controller.resume()
+        x = controller.ask()
+        told = {"constraint_value": float(slope @ x) - 0.7, "constraint_subgradient": slope}
+        # A set that is announced to a player which is halted is not heard.
+        far = {"within": Box([0.5, 0.5], [1.0, 1.0])} if t == 1 else {}
+        controller.tell(**told, proposal=[1.0, t % 3 / 3], **far)
+    controller.close()
+    good, said = check(str(path))
+    assert good, said
+    assert said[0] == "certified: 11 of 12 rounds; the first is the start"

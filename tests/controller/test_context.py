@@ -26,6 +26,7 @@ from surefoot.regions import (
     ContextHull,
     EmptyRegionError,
     Errors,
+    Grid,
     JointContext,
     LipschitzContext,
     ToldDrift,
@@ -136,6 +137,24 @@ def test_no_action_before_its_context():
     controller.announce(context=degrees(2))
     assert controller.explain().is_proven
     controller.ask()
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_bound_on_the_start_is_not_one_on_what_somebody_else_played_first(is_held):
+    # At 0.4 it was said to be -0.1 for ever: in the context 0.3 it is +0.2.
+    known = ContextHull(G_g=1.0, reach=2.0, context=Additive(), start_bound=-0.1)
+    player = Certified(proposer=Proposals(), knowledge=known)
+    controller = Controller(player, [0.0], context=0.0)
+    if is_held:
+        controller.hold("a look")
+    controller.ask()
+    read = {"constraint_value": -0.1, "constraint_subgradient": [1.0], "proposal": [0.4]}
+    words = r"action must be the start until that was measured, .* got array\(\[0.4\]\)"
+    with pytest.raises(InvalidValueError, match=words):
+        controller.tell(**read, action=[0.4], context=0.3)
+    assert controller.round == 1
+    controller.tell(missing=True, context=0.3)
+    assert controller.ask().tolist() == [0.0]
 
 
 def test_an_announcement_asks_for_the_action_again():
@@ -257,6 +276,19 @@ def test_a_retreat_leads_to_the_start_where_nothing_is_certified(tmp_path, forec
     assert said[1:] == ["not checked: round 2: the choice of this player is not judged"]
 
 
+def test_what_is_read_where_nothing_was_certified_contradicts_nothing():
+    controller = Controller(filtering(start_bound=None), [0.1, 0.1], context=20.0)
+    controller.tell(**measure(controller.ask(), 1))
+    controller.retreat("too hot")
+    controller.announce(context=90.0)
+    g, s = heat(controller.ask(), 90.0)
+    controller.resume()
+    seen = {"constraint_value": g, "constraint_subgradient": s, "proposal": [0.2, 0.2]}
+    controller.tell(**seen, context=21.0)
+    assert controller.explain().broken == ()
+    assert controller.explain().is_proven
+
+
 def test_after_a_contradiction_a_retreat_is_proved_by_a_bound_on_the_start_alone():
     for bound in (None, -0.1):
         controller = Controller(filtering(start_bound=bound), [0.1, 0.1], context=20.0)
@@ -338,6 +370,20 @@ def test_told_drift_is_a_context():
         )
     with pytest.raises(InvalidValueError, match="drift must be told to this player"):
         controller.announce(context=0.1)
+
+
+def test_before_its_context_there_is_no_action_that_could_be_off_the_grid(tmp_path):
+    path, grid = tmp_path / "run.jsonl", Grid(0.05, BOX)
+    controller = Controller(filtering(domain=grid), [0.0, 0.0], context=20.0, journal=path)
+    play(controller, 6)
+    controller.retreat("slowly", speed=0.03)
+    for t in (7, 8, 9):
+        x = controller.ask()
+        assert grid.contains(x)
+        controller.tell(**measure(x, t))
+        controller.announce(context=degrees(t + 1))
+    controller.close()
+    assert check(str(path)) == (True, ["certified: 8 of 9 rounds; the first is the start"])
 
 
 def test_a_set_announced_before_the_context_is_that_of_the_action_after_it(tmp_path):

@@ -358,6 +358,15 @@ class Certified(Algorithm):
         plan = Plan(x1) if self.knowledge.in_contexts else None
         return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1), plan)
 
+    def locate(self, state: Any, feedback: Feedback) -> Feedback:
+        """Return feedback with its action: the first is the start where a bound there is known."""
+        seen = super().locate(state, feedback)
+        is_bound = vars(self.knowledge).get("start_bound") is not None
+        if is_bound and not state.memory.rounds and not (seen.action == state.x).all():
+            rule = "the start until that was measured, whose start_bound is known"
+            raise checks.invalid("action", rule, seen.action)
+        return seen
+
     def read_context(
         self, state: CertifiedState, context: Any, *, current: bool = False
     ) -> Context:

@@ -242,17 +242,16 @@ class Checker:
             raise WrongError("the start is not strictly feasible")
         if any(a > b + life.slack / 2**30 for a, b in zip(low, before, strict=True)):
             raise WrongError("what was read contradicts what was certified: a constant is wrong")
-        life.first.setdefault((i + life.delay) % life.turns, i)
+        if "how" not in record:  # a player that is halted has seen nothing
+            life.first.setdefault((i + life.delay) % life.turns, i)
         slopes = self.slopes(record.get("constraint_subgradient"))
         self.read[i] = (self.actions.get(i, self.start), raw, slopes, low)
         self.bounds[i] = [min(pair) for pair in zip(raw, before, strict=True)]
 
     def slopes(self, s):
         """Return the subgradients that were read, one per row; None where none was."""
-        if s is None:
-            return None
         rows = s if isinstance(s, list) and s and isinstance(s[0], list) else [s]
-        return [vector(row, self.d, "constraint_subgradient") for row in rows]
+        return None if s is None else [vector(r, self.d, "constraint_subgradient") for r in rows]
 
     def judge(self, record, x, aged):
         """Find why the next action of a record is certified for the current round.
@@ -277,8 +276,8 @@ class Checker:
             self.bounds[self.t] = bounds
         except UnjudgedError as why:
             self.unjudged[self.t] = str(why)
-        # Without a certificate there is no action yet, before its context.
-        for known_set in filter(None, (self.life.domain, c and record.get("within"))):
+        sets = (self.life.domain, None if "how" in record else record.get("within"))
+        for known_set in filter(None, sets if c or not is_context else ()):  # or it is no action
             self.check_set(known_set, p)
 
     def level(self, i):

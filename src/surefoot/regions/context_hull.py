@@ -246,8 +246,9 @@ class ContextHull(LipschitzHull):
         if not memory.rounds:
             return found + self.check_start_bound(t, reading, 4 * noise)
         region = ContextRegion(self, memory, reading.errors)
-        limit, rests = region.bound(x), " and ".join(map(_name, region.certificate(x).rounds))
-        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {rests})"
+        limit = region.bound(x)  # infinite where nothing was certified
+        rests = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
+        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rests)})"
         return found + check_bound(t, reading, limit, 4 * noise, words)
 
 
