@@ -408,7 +408,7 @@ def test_the_checker_knows_what_a_new_player_of_told_drift_begins_with(tmp_path)
     controller.close()
     said = check(str(path))[1]
     assert said[0] == "certified: 6 of 8 rounds; the first is the start"
-    assert said[1:] == ["not checked: round 5: a WayBack of this player is not judged"]
+    assert said[1:] == ["not checked: round 5: the WayBack of this player is not judged"]
 
 
 @pytest.mark.slow
