@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from surefoot import Feedback
+from surefoot.algorithms import RegionFilter
 from surefoot.regions import (
     Additive,
     ContextHull,
@@ -130,3 +132,12 @@ def test_under_drift_a_row_without_any_ball_left_is_named():
     _, region = see(known, memory, y, np.array([-0.05, -0.9]), s)
     with pytest.raises(EmptyRegionError, match="no next action is certified"):
         region.nearest(np.zeros(2))
+
+
+def test_a_bound_on_the_start_of_a_row_is_not_one_on_what_somebody_else_played_first():
+    row = LipschitzHull(G_g=1.0, reach=2.0, start_bound=-0.1, errors=Errors(drift=0.05))
+    player = RegionFilter(knowledge=Together(rows=(row, Curvature(beta=0.0, reach=2.0))))
+    g, s, far = np.array([-0.2, -0.3]), np.ones((2, 1)), np.array([0.4])
+    seen = Feedback(None, g, s, proposal=far, action=far)
+    with pytest.raises(ValueError, match="action must be the start until that was measured"):
+        player.update(player.init(np.zeros(1)), seen)

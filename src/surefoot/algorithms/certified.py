@@ -361,7 +361,9 @@ class Certified(Algorithm):
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
         """Return feedback with its action: the first is the start where a bound there is known."""
         seen = super().locate(state, feedback)
-        is_bound = vars(self.knowledge).get("start_bound") is not None
+        known = self.knowledge
+        rows = known.rows if isinstance(known, regions.Together) else (known,)
+        is_bound = any(vars(row).get("start_bound") is not None for row in rows)
         if is_bound and not state.memory.rounds and not (seen.action == state.x).all():
             rule = "the start until that was measured, whose start_bound is known"
             raise checks.invalid("action", rule, seen.action)
