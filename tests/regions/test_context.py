@@ -165,6 +165,159 @@ def test_rounds_that_another_ball_holds_are_forgotten_first():
     assert memory.seen.round[[0, -1]].tolist() == [1.0, memory.rounds]
 
 
+def test_a_round_that_nobody_read_keeps_its_context_and_counts():
+    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    first = known.init(np.zeros(1))
+    assert (first.place, known.age(known.announce(first, at(0.1))).rounds) == (None, 0.0)
+    memory = see(known, first, np.zeros(1), -0.5, 0.2)
+    assert memory.place == [0.2]  # the last, until the next is told
+    aged = known.age(known.announce(memory, at(0.1)))
+    assert (aged.rounds, aged.before.place, aged.context) == (2.0, [0.1], None)
+    again = known.age(aged)
+    assert (again.rounds, again.before.place, again.place) == (3.0, [0.1], [0.1])
+    assert see(known, again, np.zeros(1), -0.5, 0.2).seen.round.tolist() == [1.0, 4.0]
+
+
+def test_what_a_memory_begins_with():
+    drifts = ContextHull(G_g=1.0, reach=4.0, context=ToldDrift())
+    assert drifts.init(np.zeros(2)).context.place.tolist() == [0.0]  # nothing has drifted
+    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    assert known.init(np.zeros(2)).context is None
+    with pytest.raises(InvalidValueError, match="x1 must be one NumPy vector"):
+        known.init(np.zeros((2, 2)))
+    memory = known.announce(known.init(np.zeros(1)), at(0.0))
+    with pytest.raises(InvalidValueError, match="constraint_value must be finite"):
+        known.observe(memory, Reading(np.zeros(1), math.nan, None, known.errors))
+
+
+def test_what_was_certified_bounds_a_reading_that_errs():
+    # -0.3 + 0.1 at 0, and 0.05 more in the next context: at most 0.1 - 0.15 at 0.1.
+    known = ContextHull(G_g=1.0, reach=4.0, context=Additive(), errors=Errors(value=0.1))
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
+    for x, g, upper in ((0.1, 0.02, -0.05), (0.1, -0.2, -0.1), (0.2, 0.01, 0.11)):
+        value = see(known, memory, np.array([x]), g, 0.05).seen.value[-1]
+        assert value == pytest.approx(upper)
+        assert Fraction(value) >= Fraction(upper)
+
+
+def test_a_start_needs_more_slack_than_rounding_takes_and_later_rounds_need_none():
+    known = ContextHull(G_g=1e3, reach=4.0, context=Additive())
+    memory = known.init(np.zeros(1))
+    with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):
+        see(known, memory, np.zeros(1), -16 * 9 * 2.0**-53 * 4.0 * 1e3, 0.0)
+    memory = see(known, memory, np.zeros(1), -1e-6, 0.0)
+    assert see(known, memory, np.zeros(1), 0.25, 0.5).seen.value.tolist() == [-1e-6, 0.25]
+
+
+def test_the_round_that_another_replaces_best_is_forgotten():
+    # The least of g_i + w(c_i, c_j) + G_g |x_i - x_j| - g_j over all i, of rounds in between.
+    kind, rng = LipschitzContext(0.5, one_sided=True), np.random.default_rng(13)
+    for _ in range(5):
+        known = ContextHull(G_g=2.0, reach=4.0, context=kind)
+        readings = [
+            (rng.normal(size=2), -rng.uniform(0.1, 2.0), rng.uniform(0.0, 4.0, size=2))
+            for _ in range(KEPT + 3)
+        ]
+        memory = known.init(readings[0][0])
+        for x, g, place in readings:
+            memory = see(known, memory, x, g, *place)
+
+        def missed(j, readings=readings):
+            y, below, there = readings[j]
+            return (
+                min(
+                    g
+                    + 0.5 * np.linalg.norm(np.maximum(there - place, 0.0))
+                    + 2 * np.linalg.norm(x - y)
+                    for i, (x, g, place) in enumerate(readings)
+                    if i != j
+                )
+                - below
+            )
+
+        best = min(range(1, KEPT + 2), key=missed)
+        left = set(range(1, KEPT + 4)) - set(memory.seen.round)
+        assert left == {best + 1}
+
+
+def test_a_radius_is_the_slack_per_slope():
+    known = ContextHull(G_g=4.0, reach=4.0, context=Additive())
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.5, 0.0)
+    region = known.region(known.announce(memory, at(-0.1)), known.errors)
+    assert region.nearest(np.ones(1)) == pytest.approx(0.15)
+    found = region.certificate(np.array([0.1]))
+    assert (found.level, found.distance, found.room) == pytest.approx((-0.6, 0.1, 0.15))
+    assert found.bound == pytest.approx(-0.2)
+
+
+def test_what_a_region_says_of_the_last_round():
+    region = two_rounds(LipschitzContext(0.012, one_sided=True))
+    assert (region.x, region.upper, region.read_place) == ([0.2], -0.1, [30.0])
+    assert (region.radius, region.longest) == (pytest.approx(0.1), region.radius)
+    assert region.depth == pytest.approx(0.18)
+    near, deepest = region.insides
+    assert (near, deepest) == ([0.2], [0.5])
+    region = two_rounds(LipschitzContext(0.012))  # -0.1 + 0.12
+    assert (region.radius, region.longest) == (pytest.approx(-0.02), 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_what_was_asked_before_changes_no_nearest_point(kind):
+    rng = np.random.default_rng(16)
+    known = ContextHull(G_g=1.0, reach=4.0, context=kind)
+    memory = known.init(np.zeros(2))
+    for _ in range(8):
+        x, c = 0.3 * rng.normal(size=2), 0.2 * rng.random()
+        memory = see(known, memory, x, -0.2 - 0.1 * rng.random(), c)
+    memory = known.announce(memory, at(0.1))
+    asked = known.region(memory, known.errors)
+    for wish in rng.normal(size=(20, 2)):
+        fresh = known.region(memory, known.errors)
+        assert asked.nearest(wish) == pytest.approx(fresh.nearest(wish), abs=1e-12)
+
+
+def test_nothing_contradicts_a_first_reading():
+    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    memory = known.announce(known.init(np.zeros(1)), at(0.0))
+    assert known.contradictions(memory, Reading(np.zeros(1), -0.3, None, known.errors)) == ()
+    (said,) = known.contradictions(
+        memory, Reading(np.zeros(1), -0.3, np.full(1, 2.0), known.errors)
+    )
+    assert said.startswith("round 1: |s| = 2 exceeds G_g = 1")
+
+
+def test_a_level_in_another_context_is_never_below_the_exact_one():
+    rng = np.random.default_rng(14)
+    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    for low, more in zip(-rng.uniform(1.0, 4.0, 50), rng.uniform(0.0, 1e-2, 50), strict=True):
+        memory = see(known, known.init(np.zeros(1)), np.zeros(1), low, 0.0)
+        region = known.region(known.announce(memory, at(more)), known.errors)
+        (level,) = region.levels(np.eye(1))
+        assert 0 <= Fraction(level) - Fraction(low) - Fraction(more) <= 1e-14
+
+
+@pytest.mark.parametrize("kind", [JointContext(0.5), Additive()], ids=repr)
+def test_contexts_of_any_size_leave_room_for_their_rounding(kind):
+    # Places of 1e8 lose 1e-8 of their differences, and levels of 1e8 as much of their means.
+    rng, c, looked = np.random.default_rng(15), 1e8, 0
+    for _ in range(30):
+        known = ContextHull(G_g=1.0, reach=4.0, context=kind)
+        memory = known.init(np.zeros(2))
+        for _ in range(6):
+            x, more = rng.normal(size=2), 0.1 * rng.random() if kind.is_joint else rng.normal()
+            memory = see(known, memory, x, -0.1 - 0.1 * rng.random(), c * (1 + more))
+        middle = c * (1 + 0.05) if kind.is_joint else c
+        memory = known.announce(memory, at(middle))
+        region = known.region(memory, known.errors)
+        if not region.depth > 0:
+            continue
+        for wish in 4.0 * rng.normal(size=(4, 2)):
+            p = region.nearest(wish)
+            assert exact_left_side(known, memory, region.certificate(p), p) < 0
+            looked += 1
+    assert looked > 60
+
+
 def test_a_constant_context_changes_no_bit():
     for kind in KINDS:
         known = ContextHull(G_g=1.0, reach=4.0, context=kind)
@@ -294,7 +447,7 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
     memory = see(known, memory, np.zeros(1), -0.3, 2.0)
     memory = known.announce(memory, at(1.0))
     (said,) = known.contradictions(memory, Reading(np.zeros(1), -0.1, None, known.errors))
-    assert "above its certified bound -0.3: " in said
+    assert said.startswith("round 3: g = -0.1 is above its certified bound -0.3: ")
     assert "is wrong (by round 1 and round 2)" in said
 
 
