@@ -149,7 +149,9 @@ def test_every_action_fulfils_the_inequality_in_rationals(kind, d):
         assert region.contains(x)
         certificate = region.certificate(x)
         assert certificate.bound <= 0
-        assert exact_left_side(known, memory, certificate, x) < 0
+        left = exact_left_side(known, memory, certificate, x)
+        assert left < 0
+        assert left <= certificate.bound
 
 
 def test_rounds_that_another_ball_holds_are_forgotten_first():
@@ -274,6 +276,22 @@ def test_what_was_asked_before_changes_no_nearest_point(kind):
     for wish in rng.normal(size=(20, 2)):
         fresh = known.region(memory, known.errors)
         assert asked.nearest(wish) == pytest.approx(fresh.nearest(wish), abs=1e-12)
+
+
+def test_nothing_beyond_the_hull_is_certified_and_the_bound_says_by_how_much():
+    region = two_rounds(LipschitzContext(0.012))  # from 0.23 to 0.68, as above
+    inside = [region.contains(np.array([x])) for x in (0.22, 0.24, 0.67, 0.69)]
+    assert inside == [False, True, True, False]
+    assert region.bound(np.array([0.78])) == pytest.approx(0.1)
+    assert region.bound(np.array([0.13])) == pytest.approx(0.1)
+    with pytest.raises(InvalidValueError, match="the wanted action"):
+        region.nearest(np.array([math.nan]))
+    # -0.3 + 0.4: nothing is, and nothing is known.
+    known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
+    memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
+    region = known.region(known.announce(memory, at(0.4)), known.errors)
+    assert not region.contains(np.zeros(1))
+    assert region.bound(np.zeros(1)) == math.inf
 
 
 def test_nothing_contradicts_a_first_reading():

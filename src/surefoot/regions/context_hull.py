@@ -354,7 +354,7 @@ class ContextRegion(Region):
         if not self.depth > 0.0:
             return False
         _, _, far, room = self._ball(w)
-        return bool(room >= 0.0 and far <= room + self.rounding)
+        return bool(far <= room + self.rounding)
 
     @property
     def insides(self) -> tuple[Array, ...]:
