@@ -49,6 +49,18 @@ def test_what_a_journal_says_of_a_context_is_what_is_known():
     assert [kind.facts["G_c"] for kind in KINDS] == [None, 0.5, 0.5, 0.5]
 
 
+def test_what_is_told_is_read_as_a_vector_of_its_own_length():
+    kind = LipschitzContext(0.5)
+    first = kind.read([1.0, 2.0], None)
+    assert first.tolist() == [1.0, 2.0]
+    assert kind.read([3.0, 4.0], first).tolist() == [3.0, 4.0]
+    assert kind.read(3.0, None).tolist() == [3.0]
+    assert Additive(lambda c: 2 * c).read(3.0, None).tolist() == [6.0]
+    assert Additive().read(3.0, None).tolist() == [3.0]
+    assert ToldDrift().read(0.0, None).tolist() == [0.0]
+    assert ToldDrift().read(0.25, np.array([0.5])) == pytest.approx([0.75])
+
+
 @pytest.mark.parametrize("kind", [*KINDS, ToldDrift()])
 def test_a_rise_is_never_below_the_exact_one(kind):
     rng = np.random.default_rng(6)
@@ -66,11 +78,11 @@ def test_a_rise_is_never_below_the_exact_one(kind):
         assert 0 <= rise**2 - square <= square / 10**12
 
 
-def two_rounds(kind: Any) -> Any:
+def two_rounds(kind: Any, scale: float = 1.0) -> Any:
     known = ContextHull(G_g=1.0, reach=4.0, context=kind)
-    memory = see(known, known.init(np.array([0.5])), np.array([0.5]), -0.3, 10.0)
-    memory = see(known, memory, np.array([0.2]), -0.1, 30.0)
-    return known.region(known.announce(memory, at(20.0)), known.errors)
+    memory = see(known, known.init(np.array([0.5])), np.array([0.5]), -0.3, 10.0 * scale)
+    memory = see(known, memory, np.array([0.2]), -0.1, 30.0 * scale)
+    return known.region(known.announce(memory, at(20.0 * scale)), known.errors)
 
 
 def test_two_rounds_around_a_context_by_hand():
@@ -78,6 +90,8 @@ def test_two_rounds_around_a_context_by_hand():
     assert region.centres.ravel().tolist() == pytest.approx([0.5, 0.2, 0.35], abs=1e-12)
     assert region.radii.tolist() == pytest.approx([0.18, -0.02, 0.2], abs=1e-12)
     assert region.nearest(np.array([-2.0])) == pytest.approx(0.15, abs=1e-12)
+    same = two_rounds(JointContext(12.0), scale=1e-3)  # contexts in other units
+    assert same.radii.tolist() == pytest.approx(region.radii.tolist(), abs=1e-12)
     region = two_rounds(LipschitzContext(0.012))
     assert region.radii.tolist() == pytest.approx([0.18, -0.02], abs=1e-12)
     # The share of the second at which the ball is a point: 0.18(1 - l) = 0.02 l.
@@ -453,6 +467,10 @@ def test_told_drift_adds_up():
     known = ContextHull(G_g=1.0, reach=4.0, context=ToldDrift())
     first = known.context.read(0.02, None)
     assert known.context.read(0.03, first)[0] >= 0.05
+    place, total = None, Fraction(0)
+    for drift in np.random.default_rng(17).uniform(0.0, 0.1, size=200):
+        place, total = known.context.read(drift, place), total + Fraction(drift)
+        assert 0 <= Fraction(place[0]) - total <= 1e-12
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     region = known.region(known.announce(memory, at(0.2)), known.errors)
     assert region.nearest(np.ones(1)) == pytest.approx(0.1)

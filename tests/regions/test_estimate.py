@@ -834,6 +834,45 @@ def test_the_promise():
     assert float(sized.bounds(9)["round"]) == 0.5
 
 
+def test_the_promise_by_hand():
+    def promise(told, **more):
+        return Estimated(Constants(R=2.0, **told), **more)
+
+    # m_1 = 1/2, so that 5 is 10 times as much: log2 10 = 3.3; log3 10 = 2.1.
+    told = {"G_g": 5.0, "start_slack": 1.0}
+    assert (promise(told).ratio, promise(told).most_outside) == (10.0, 3)
+    assert promise(told, theta=3.0).most_outside == 2
+    assert promise(told, theta=3.0).constraint_form == "convex"
+    assert promise({"G_g": 0.5, "start_slack": 1.0}).most_outside == 0
+    assert promise({"G_g": 0.25, "start_slack": 1.0}).ratio == 1.0
+    for part in ({"G_g": 5.0}, {"start_slack": 1.0}, {"beta": 5.0, "start_slack": 1.0}):
+        assert promise(part).ratio == math.inf
+    assert promise({"beta": 5.0, "start_slack": 1.0}, constant="beta").ratio == 5.0 / (2 / 16)
+    # No two rounds are adjacent, and the first is feasible.
+    bounds = promise(told).bounds(np.array([1, 2, 3, 4, 9]))
+    assert bounds["rounds outside"].tolist() == [0, 1, 1, 2, 3]
+    assert "round" not in bounds
+    assert promise(told, largest_violation=0.5).bounds(np.ones(2))["round"].tolist() == [0.5, 0.5]
+    assert [p.quantity for p in promise(told).premises] == ["constraint subgradient", "start"]
+
+
+def test_the_regret_promise_by_hand():
+    # kappa = 5 * 4/1, D = 4, N = 4, theta = 2: and never more than what costs differ by.
+    told = {"R": 2.0, "G_g": 5.0, "start_slack": 1.0, "G_f": 3.0}
+    restarts = Estimated(Constants(**told), restarts=True)
+    T = 1e12
+    usual = 31 * math.sqrt(T) / math.sqrt(15 / 16) + (math.log(T) + 22) * 4 / 3
+    by_hand = 4 * 20**2 * 4 * 3 * usual + 2 * 4 * 3 * 4
+    assert float(restarts.regret_bound(T)) == pytest.approx(by_hand, rel=1e-12)
+    assert by_hand < 4 * 3 * T == float(Estimated(Constants(**told)).regret_bound(T))
+    assert float(restarts.regret_bound(100.0)) == 4 * 3 * 100.0
+    assert (restarts.regret_exponent, Estimated(Constants(**told)).regret_exponent) == (0.5, None)
+    assert len(restarts.premises) == 3
+    # A slope below what the start needs is no slope: kappa is at least 1.
+    flat = Estimated(Constants(**told | {"G_g": 0.125}), restarts=True)
+    assert float(flat.regret_bound(T)) == pytest.approx(4 * 4 * 3 * usual, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("told", "words"),
     [
