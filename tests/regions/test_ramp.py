@@ -491,3 +491,24 @@ def test_attacked_by_20_limits_nothing_is_outside():
             else tuple(rng.uniform(0.005, 0.1, size=d))
         )
         attack(rng, 200, ramp, d=d)
+
+
+@pytest.mark.slow
+def test_readings_that_err_and_rounds_unread_leave_an_action_within_a_ramp():
+    # After a round that nobody read, a reading that is too high took back what was certified, and
+    # nothing that was left was within the ramp.
+    rng, worst = np.random.default_rng(0), -math.inf
+    A, b = rng.normal(size=(6, 2)), rng.uniform(0.2, 0.6, 6)
+    A = np.vstack([A / np.linalg.norm(A, axis=1, keepdims=True), np.eye(2), -np.eye(2)])
+    b = np.append(b, np.full(4, 0.7))
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), ramp=0.003, value_error=0.02)
+    state = player.init(np.zeros(2))
+    for t in range(400):
+        g = A @ state.x - b
+        i, worst = int(g.argmax()), max(worst, float(g.max()))
+        pull = 3 * rng.normal(size=2) + np.array([np.sin(t / 9), 1.0])
+        seen = Feedback(pull, float(g[i]) + 0.02 * rng.choice([-1, 1]), A[i])
+        if rng.random() <= 0.2:
+            seen = Feedback(pull)
+        state = player.update(state, seen)
+    assert -0.01 < worst <= 0

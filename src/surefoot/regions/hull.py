@@ -153,11 +153,12 @@ class LipschitzHull(Knowledge):
             return HullMemory(t, here, here, here, memory.ladder)
         if not errors.is_exact:
             # What was certified before the round bounds g there as well as the reading does, but
-            # for its rounding: steps that are too short to change it would add up.
+            # for its rounding: steps that are too short to change it would add up. Under drift only
+            # where no round is between: a checker follows no further.
             before = self._hull(memory, t - age, errors)
             if (x == memory.last.x).all():
                 upper = min(upper, before.level)
-            elif not age and memory.last.round == memory.rounds:  # it was certified by just this
+            elif not age and (memory.last.round == memory.rounds or not errors.drift):
                 bound = before.bound(x)
                 upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
         anchor = self._deepest(memory)

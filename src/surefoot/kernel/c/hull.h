@@ -298,7 +298,7 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
         const sf_hull hull = sf_hulls_of(rule, memory, t - age, 0, &balls, &work);
         if (!sf_differ(x, last, d)) {
             upper = sf_min(upper, hull.level);
-        } else if (age == 0.0 && last[d + 1] == t - 1.0) { /* it was certified by just this */
+        } else if (age == 0.0 && (last[d + 1] == t - 1.0 || rule->drift == 0.0)) {
             const sf_near near = sf_nearest_ball(&hull, x, d, &work);
             const double bound = sf_hull_bound(rule, &hull, &near);
             upper = bound <= 0.0 ? sf_min(upper, bound + sf_hull_noise(rule)) : upper;
