@@ -366,8 +366,7 @@ class Leader(Proposer):
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
         cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
         way = Z - X
-        gap, room = norm(way), max(float(region.radius), 0.0)
-        steep = region.steepness if region.steepness < math.inf else 0.0  # of a log: unknown
+        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.steepness
         h = _margin(cuts, pulls, X, Z, room, steep)
         h = min(h, 0.97 * max(deepest, 0.0))
         if is_growing:
@@ -389,8 +388,8 @@ class Leader(Proposer):
                 if not region.errors.is_exact:
                     W = _apply_reading(feedback, region, W, X, steep * margin)
                 point = region.nearest(start + W)
-                depth = cuts.slack(point - start) / steep if steep > 0.0 else margin
-                found = _apart(point - start, far) - worth * min(depth, margin)
+                depth = _find_depth(cuts, point - start, steep, margin)
+                found = _apart(point - start, far) - worth * depth
                 if found < least - clearly:
                     best, least = point, found
             here = there - worth * min(room, margin)
@@ -478,6 +477,11 @@ def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: fl
     price = steep * float(pulls @ cuts.inverses)
     h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
     return float(min(h, 0.5 * max(L, room)))
+
+
+def _find_depth(cuts: Cuts, z: Array, steep: Number, most: float) -> float:
+    """Return how deep a point is by the cuts; as deep as asked where g is flat."""
+    return min(cuts.slack(z) / steep, most) if steep > 0.0 else most
 
 
 def _apart(x: Array, y: Array) -> float:

@@ -194,7 +194,7 @@ class Region:
         radius: of the certified ball around x; negative where its slack is below the margin.
         depth: of the largest certified ball.
         longest: the longest step from x that :meth:`cut` can certify.
-        steepness: how fast g may rise there.
+        steepness: how fast g may rise there; 0 where nobody knows.
         noise: the part of the margin that rounding takes.
         curvature_seen: the least that explains the last two readings; 0 where none is known.
         reach: the largest norm of a feasible point.
@@ -212,7 +212,7 @@ class Region:
     radius: Number = 0.0
     depth: Number = 0.0
     longest: Number = 0.0
-    steepness: Number = math.inf
+    steepness: Number = 0.0
     noise: Number = 0.0
     curvature_seen: Number = 0.0
     reach: Number = 1.0
