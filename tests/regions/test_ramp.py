@@ -26,6 +26,7 @@ from surefoot.regions import (
     Curvature,
     EmptyRegionError,
     Errors,
+    Grid,
     HullMemory,
     LipschitzHull,
     OnePoint,
@@ -420,7 +421,12 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         (
             0.1,
             Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
-            "ramp must be that of a LipschitzHull where g drifts",
+            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
+        ),
+        (
+            0.1,
+            LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.02), errors=Errors(drift=0.1)),
+            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
         ),
         (
             0.1,

@@ -37,7 +37,8 @@ class Plane(NamedTuple):
             reach: the largest norm of w.
         """
         size = float(np.linalg.norm(self.start)) + reach
-        return 4 * (len(self.start) + 4) * UNIT * size * G_g
+        # An entry of N w errs by at most n units of its row's norm times |w|, and N's is sqrt n.
+        return float(4 * (len(self.start) + 4) ** 1.5 * UNIT * size * G_g)
 
 
 def without_equalities(A: ArrayLike, b: ArrayLike, start: ArrayLike) -> Plane:

@@ -14,8 +14,10 @@ the same, one-sided: a larger c is never better    :math:`G_c\|[c - c']_+\|`; 0 
 :class:`ToldDrift`                                 what was told to have drifted in between
 =================================================  ===============================================
 
-:class:`JointContext` is the second with more: g is convex in x and c together. What a context is in
-numbers, its *place*, is read once, when it is told: behind that nobody calls a function of yours.
+They hold for all contexts, also for those that never come: one-sided, by way of the one that has
+the larger of each two entries. :class:`JointContext` is the second with more: g is convex in x and
+c together. What a context is in numbers, its *place*, is read once, when it is told: behind that
+nobody calls a function of yours.
 """
 
 from surefoot.core.plain import PlainTable

@@ -39,7 +39,7 @@ needs no slopes, and stands under errors. A value that errs by at most :math:`\n
 is called outside where :math:`\hat g - \nu > 0`: rounds with :math:`g \le 2\nu` may be missed, any
 number of them, and the theorems count the others. A round that nobody measured may be outside
 unseen; the next action is then a mean of actions seen, and where k rounds may be outside it counts
-as one of them.
+as one of them. In a set that is no ball :math:`m_1` is the slope of the start alone.
 
 **Theorem V (a number of violations).** *With k violations allowed and no more known, rule U is
 played, and after the k-th round outside only means as above: at most k rounds are outside, whatever
@@ -192,7 +192,7 @@ class UnknownConstant(Knowledge):
 
     Args:
         theta: :math:`\theta > 1`, how many times what is proved is used.
-        violations: k, how many rounds may be outside at most; None for as many as the theorem says.
+        violations: k, how many rounds may be seen outside; None for as many as the theorem says.
     """
 
     theta: float = number(default=2.0)

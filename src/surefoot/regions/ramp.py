@@ -3,9 +3,10 @@ r"""Actuators with ramps: an action may differ from the last by at most r, also 
 For a fixed g the ball :math:`B(x_t, r)` is announced in every round: :math:`x_t` is certified and
 in it, so there is always an action. Under a drift of v the set may come in faster than r.
 
-**Theorem R.** *Let* :math:`g_t` *be convex with* :math:`|g_{t+1} - g_t| \le v`\ *, and a an action
-with* :math:`g_t(a) \le -\alpha_t`\ *: in every round the same* :math:`\alpha > 0` *(a machine that
-is off), or measured once, so that* :math:`\alpha_{t+1} = \alpha_t - v`\ *. Play in round t only
+**Theorem R.** *Let the domain be convex,* :math:`g_t` *convex with* :math:`|g_{t+1} - g_t| \le v`\
+*, and a an action with* :math:`g_t(a) \le -\alpha_t`\ *: in every round the same*
+:math:`\alpha > 0` *(a machine that is off), or measured once, so that*
+:math:`\alpha_{t+1} = \alpha_t - v`\ *. Play in round t only
 certified actions that are within* :math:`d_t` *of a,* :math:`d_t = r(1 + \alpha/v)` *or*
 :math:`r\lfloor\alpha_t/v\rfloor`\ *, and within r of the last, and where there is none the point y
 that is r nearer to a. Then no step is longer than r,* :math:`g_t(x_t) \le 0` *in every round, and
@@ -35,6 +36,7 @@ which leaves :math:`g_{t+1}(y)` below 0 by more than m.
 from surefoot.regions.average_limit import AverageLimit
 from surefoot.regions.context import read_numbers
 from surefoot.regions.estimate import UnknownConstant
+from surefoot.regions.grid import Grid
 from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull
 from surefoot.regions.toolkit import *
 
@@ -54,8 +56,9 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     if knowledge.in_contexts or isinstance(knowledge, AverageLimit):
         where = "in contexts" if knowledge.in_contexts else "for AverageLimit"
         raise InvalidValueError(f"ramp must be None {where}, got {ramp!r}: nothing is proved")
-    if knowledge.errors.drifts and not isinstance(knowledge, LipschitzHull):
-        raise checks.invalid("ramp", "that of a LipschitzHull where g drifts", knowledge)
+    has_way = isinstance(knowledge, LipschitzHull) and not isinstance(knowledge.domain, Grid)
+    if knowledge.errors.drifts and not has_way:
+        raise checks.invalid("ramp", "that of a LipschitzHull on no Grid, if g drifts", knowledge)
     return float(found[0]) if np.ndim(ramp) == 0 else tuple(found.tolist())
 
 
