@@ -33,6 +33,32 @@ def test_one_step_by_hand():
     np.testing.assert_allclose(abs(grad + mu * s), 0.75, rtol=1e-12)
 
 
+def test_the_promise_by_hand():
+    # L = 4, nu = 1/2: mu <= 2/(1/2); 2(3 + 1)/(4 * 100) with costs that change by 1 in all.
+    told = {"R": 1.0, "F": 3.0, "G_f": 2.0, "beta": 2.0, "start_slack": 0.5, "convex": False}
+    promise = Stationarity(Constants(**told), 4.0, 0.5)
+    assert (promise.eta, promise.beta, promise.multiplier_bound) == (0.25, 2.0, 4.0)
+    assert float(promise.step_bound(100)) == pytest.approx(0.015)
+    assert promise.step_bound(np.array([100, 400]), 1.0) == pytest.approx([0.02, 0.005])
+    assert float(promise.residual_bound(100, 1.0)) == pytest.approx((4 + 2 * 4) ** 2 * 0.02)
+    (start,) = promise.premises
+    assert (start.quantity, start.limit) == ("start", 0.5)
+    # A tangent alone needs no multiplier; without F or G_f nothing is bounded.
+    flat = Stationarity(Constants(**told | {"beta": 0.0}), 4.0)
+    assert float(flat.residual_bound(100)) == pytest.approx(4**2 * 0.015)
+    assert flat.multiplier_bound == math.inf
+    assert Stationarity(Constants(**told | {"G_f": None}), 4.0, 0.5).multiplier_bound == math.inf
+    assert float(Stationarity(Constants(**told | {"F": None}), 4.0).step_bound(9)) == math.inf
+
+
+def test_without_a_gradient_nothing_moves():
+    player = MovingBalls(knowledge=Curvature(beta=2.0, reach=1.0, convex=False), eta=0.5)
+    state = player.init(np.array([0.5]))
+    assert player.update(state, Feedback(None, -0.75, np.array([1.0]))).x.tolist() == [0.5]
+    moved = player.update(state, Feedback(np.array([0.5]), -0.75, np.array([1.0])))
+    assert moved.x.tolist() == [0.25]
+
+
 def least_slope(limit, points, beta):
     """Return the smallest sqrt(|s|^2 + 2 beta |g|) at feasible points, 2 % less for the rest."""
     found = [limit(p) for p in points]

@@ -8,7 +8,7 @@ import pytest
 from surefoot.algorithms import Certified, Leader, PolicyLeader
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback
-from surefoot.regions import Additive, ContextHull, LipschitzHull, ToldDrift
+from surefoot.regions import Additive, ContextHull, Errors, LipschitzHull, ToldDrift
 from surefoot.sets import Ball
 
 linprog = pytest.importorskip("scipy.optimize").linprog
@@ -79,6 +79,46 @@ def test_a_constant_feature_is_the_leader_of_actions():
         learner, _, _ = leader.learn(learner, x, seen, info.region)
         assert after.learner.leader.points == pytest.approx(learner.points, abs=1e-12)
         state = after
+
+
+def test_a_policy_is_learnt_as_an_action_of_matrices_by_hand():
+    # The action is (x - x_1) phi'/|phi|^2, gradients and slopes are those of actions times phi'.
+    x1, leader = np.array([0.2, -0.1]), Leader(domain=Ball(2.0))
+    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    player = Certified(proposer=PolicyLeader(radius=2.0), knowledge=known)
+    state, learner = player.init(np.zeros(2)), leader.init(np.zeros(4))
+    state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
+
+    def times(v, phi):
+        return np.array([v[0] * phi[0], v[0] * phi[1], v[1] * phi[0], v[1] * phi[1]])
+
+    contexts = 0.3 * np.sin(np.arange(13))
+    contexts[0] = 0.0
+    for t in range(12):
+        x, phi = (state.x if t else x1), np.array([1.0, contexts[t]])
+        grad, slope = np.array([-1.0, np.sin(t)]), np.array([0.6, 0.8])
+        g = float(slope @ x) - 0.5 + contexts[t]
+        assert g <= 0
+        told = player.read_context(state, contexts[t + 1])
+        seen = Feedback(grad, g, slope, context=told, action=x)
+        state, info = player.step(state, seen)
+        square = float(phi @ phi)
+        lifted = Feedback(times(grad, phi), g, times(slope, phi), context=told)
+        learner, _, _ = leader.learn(learner, times(x - x1, phi) / square, lifted, info.region)
+        assert state.learner.leader.points == pytest.approx(learner.points, abs=1e-12)
+        # What the policy says in the next context.
+        Z, (one, c) = learner.Z, (1.0, contexts[t + 1])
+        says = x1 + np.array([Z[0] * one + Z[1] * c, Z[2] * one + Z[3] * c])
+        assert info.wish == pytest.approx(says, abs=1e-12)
+        assert state.learner.start.tolist() == x1.tolist()
+
+
+def test_the_sums_of_the_regret_are_kept_where_slopes_are_exact():
+    proposer = PolicyLeader(radius=1.0)
+    for slope, is_kept in ((0.0, True), (0.1, False)):
+        errors = Errors(slope=slope)
+        known = ContextHull(G_g=1.0, reach=1.0, context=Additive(), errors=errors)
+        assert (proposer.observer(known) is not None) is is_kept
 
 
 def test_bad_input_is_one_sentence():

@@ -847,7 +847,7 @@ def test_the_promise_by_hand():
     assert promise({"G_g": 0.25, "start_slack": 1.0}).ratio == 1.0
     for part in ({"G_g": 5.0}, {"start_slack": 1.0}, {"beta": 5.0, "start_slack": 1.0}):
         assert promise(part).ratio == math.inf
-    assert promise({"beta": 5.0, "start_slack": 1.0}, constant="beta").ratio == 5.0 / (2 / 16)
+    assert promise({"beta": 5.0, "start_slack": 0.5}, constant="beta").ratio == 5.0 * 16
     # No two rounds are adjacent, and the first is feasible.
     bounds = promise(told).bounds(np.array([1, 2, 3, 4, 9]))
     assert bounds["rounds outside"].tolist() == [0, 1, 1, 2, 3]
@@ -868,6 +868,10 @@ def test_the_regret_promise_by_hand():
     assert float(restarts.regret_bound(100.0)) == 4 * 3 * 100.0
     assert (restarts.regret_exponent, Estimated(Constants(**told)).regret_exponent) == (0.5, None)
     assert len(restarts.premises) == 3
+    # What is not known bounds nothing.
+    for part, worst in (({"G_f": None}, math.inf), ({"start_slack": None}, 4 * 3 * 100.0)):
+        promise = Estimated(Constants(**told | part), restarts=True)
+        assert float(promise.regret_bound(100.0)) == worst
     # A slope below what the start needs is no slope: kappa is at least 1.
     flat = Estimated(Constants(**told | {"G_g": 0.125}), restarts=True)
     assert float(flat.regret_bound(T)) == pytest.approx(4 * 4 * 3 * usual, rel=1e-12)
