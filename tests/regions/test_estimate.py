@@ -857,12 +857,12 @@ def test_the_promise_by_hand():
 
 
 def test_the_regret_promise_by_hand():
-    # kappa = 5 * 4/1, D = 4, N = 4, theta = 2: and never more than what costs differ by.
-    told = {"R": 2.0, "G_g": 5.0, "start_slack": 1.0, "G_f": 3.0}
+    # kappa = 5 * 4/2, D = 4, N = 3, theta = 2: and never more than what costs differ by.
+    told = {"R": 2.0, "G_g": 5.0, "start_slack": 2.0, "G_f": 3.0}
     restarts = Estimated(Constants(**told), restarts=True)
     T = 1e12
     usual = 31 * math.sqrt(T) / math.sqrt(15 / 16) + (math.log(T) + 22) * 4 / 3
-    by_hand = 4 * 20**2 * 4 * 3 * usual + 2 * 4 * 3 * 4
+    by_hand = 4 * 10**2 * 4 * 3 * usual + 2 * 4 * 3 * 3
     assert float(restarts.regret_bound(T)) == pytest.approx(by_hand, rel=1e-12)
     assert by_hand < 4 * 3 * T == float(Estimated(Constants(**told)).regret_bound(T))
     assert float(restarts.regret_bound(100.0)) == 4 * 3 * 100.0

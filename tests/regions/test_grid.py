@@ -42,6 +42,49 @@ def test_one_step_by_hand():
     assert region.nearest(np.array([3.0, 0.1])).tolist() == [0.25, 0.0]
 
 
+def test_the_grid_of_a_box_by_hand():
+    # Multiples of 0.1 from 0.05 to 0.95, of 0.25 from -0.6 to 0.8.
+    grid = Grid([0.1, 0.25], Box([0.05, -0.6], [0.95, 0.8]))
+    assert grid.project(np.array([9.0, 9.0])) == pytest.approx([0.9, 0.75])
+    assert grid.project(np.array([-9.0, -9.0])) == pytest.approx([0.1, -0.5])
+    assert grid.project(np.array([0.33, 0.1])) == pytest.approx([0.3, 0.0])
+    assert grid.minimize_linear(np.array([1.0, -1.0])) == pytest.approx([0.1, 0.75])
+    assert grid.contains(grid.project(np.array([0.7, 0.3])))
+    assert not grid.contains(np.array([0.7, 0.3]))
+    ends = Grid(0.25, Box([-0.5], [0.75]))  # the ends are on it
+    assert ends.project(np.array([-9.0])) == ends.project(np.array([-0.5])) == [-0.5]
+    assert ends.project(np.array([9.0])) == [0.75]
+    dimensions = (Grid(0.1), Grid([0.1, 0.2]), grid, Grid(0.1, Box([0.0] * 3, [1.0] * 3)))
+    assert [each.dimension for each in dimensions] == [None, 2, 2, 3]
+    ball = grid.bounding_ball()
+    assert all(ball.contains(np.array(p)) for p in ([0.1, -0.5], [0.9, 0.75]))
+    with pytest.raises(ValueError, match="reach must be given"):
+        Grid(0.1).minimize_linear(np.ones(2))
+
+
+def test_the_points_that_are_tried_by_hand():
+    grid = Grid([0.5, 0.25], Box([-1.0, -1.0], [1.0, 1.0]))
+    found = grid.around(np.array([0.6, -0.1]), np.array([0.0, 1.0]))
+    corners = {(0.5, -0.25), (0.5, 0.0), (1.0, -0.25), (1.0, 0.0)}
+    neighbours = {(0.5, 1.0), (-0.5, 1.0), (0.0, 0.75), (0.0, 1.0)}  # none beyond the box
+    assert {tuple(p) for p in found.tolist()} == corners | neighbours
+
+
+@pytest.mark.parametrize("d", [1, 8, 9])
+def test_the_furthest_grid_point_of_a_ball_by_hand(d):
+    # A ball of radius 0.72 holds 0.5, and not 0.75; in nine dimensions not all corners are tried.
+    known = LipschitzHull(G_g=1.0, reach=4.0, domain=Grid(0.25))
+    x, far = np.full(d, 1.0), 9.0 * np.eye(d)[0]
+    memory = known.observe(known.init(x), Reading(x, -0.72, None, known.errors))
+    region = known.region(memory, known.errors)
+    for sign in (1.0, -1.0):
+        found = region.nearest(x + sign * far)
+        assert (found - x).tolist() == (sign * 0.5 * np.eye(d)[0]).tolist()
+        assert region.contains(found)
+        assert not region.contains(found + 0.01)
+        assert not region.contains(x + sign * 0.75 * np.eye(d)[0])
+
+
 @pytest.mark.parametrize("step", [0.05, [0.1, 0.03]])
 def test_it_stops_where_the_slack_is_below_the_step_and_not_before(step):
     grid = Grid(step, BOX)
