@@ -463,6 +463,33 @@ def test_a_curvature_certifies_in_an_additive_context_by_hand():
         known.observe(known.init(np.zeros(1)), seen)
 
 
+def test_what_a_curvature_knows_moves_from_context_to_context_in_rationals():
+    rng = np.random.default_rng(18)
+    known = ContextCurvature(beta=1.0, reach=2.0, context=Additive(), errors=Errors(value=0.125))
+    first = known.init(np.zeros(1))
+    assert known.age(known.announce(first, at(0.5))).rounds == 0.0
+    memory = known.announce(first, at(0.0))
+    seen = Reading(np.zeros(1), -0.5, np.array([1.0]), known.errors)
+    memory = known.observe(memory, seen)
+    assert (memory.part.last.value, memory.part.low) == (-0.375, -0.625)
+    anchor = Fraction(memory.part.anchor.value)
+    for t, c in enumerate(rng.normal(size=30).tolist()):
+        memory = known.age(known.announce(memory, at(c)))
+        assert (memory.rounds, memory.before.place, memory.context) == (t + 2.0, [c], None)
+        part, more = memory.part, Fraction(c)
+        assert 0 <= Fraction(part.last.value) - (Fraction(-0.375) + more) <= 1e-13
+        assert 0 <= Fraction(part.anchor.value) - (anchor + more) <= 1e-13
+        assert 0 <= (Fraction(-0.625) + more) - Fraction(part.low) <= 1e-13
+        again = known.age(known.announce(memory, at(c)))
+        assert (again.part.last, again.part.low) == (part.last, part.low)  # to the bit
+        assert known.age(memory).before == memory.before
+    # -0.125 + 0.05 + 0.05^2/2 at 0.05 in another context, and a reading may be 0.125 above that.
+    memory = known.announce(memory, at(0.25))
+    for g, is_wrong in ((0.051, False), (0.0515, True)):
+        read = Reading(np.array([0.05]), g, np.array([1.0]), known.errors)
+        assert bool(known.contradictions(memory, read)) is is_wrong
+
+
 def test_told_drift_adds_up():
     known = ContextHull(G_g=1.0, reach=4.0, context=ToldDrift())
     first = known.context.read(0.02, None)
