@@ -867,7 +867,7 @@ def test_the_regret_promise_by_hand():
     assert by_hand < 4 * 3 * T == float(Estimated(Constants(**told)).regret_bound(T))
     assert float(restarts.regret_bound(100.0)) == 4 * 3 * 100.0
     assert (restarts.regret_exponent, Estimated(Constants(**told)).regret_exponent) == (0.5, None)
-    assert len(restarts.premises) == 3
+    assert [premise.only_regret for premise in restarts.premises] == [True, False, False]
     # What is not known bounds nothing.
     for part, worst in (({"G_f": None}, math.inf), ({"start_slack": None}, 4 * 3 * 100.0)):
         promise = Estimated(Constants(**told | part), restarts=True)
