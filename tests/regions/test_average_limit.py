@@ -243,6 +243,30 @@ def test_what_somebody_else_spends_counts_and_is_saved_again(own, sums, proved):
     assert total <= 0
 
 
+def test_rounds_of_a_loop_that_is_halted_count_too():
+    player = RegionFilter(knowledge=AverageLimit(**HULL, most=2.0))
+    controller = Controller(player, [0.0], on_contradiction="record")
+    total = 0.0
+    for t, own in enumerate([None, None, 1.7, None, None, None, None, None]):
+        if t == 1:
+            controller.hold("a look")
+        if t == 4:
+            controller.resume()
+        x = controller.ask()
+        is_proven = controller.explain().is_proven
+        g, s = height(x if own is None else np.array([own]))
+        total += g
+        assert not (is_proven and own is None and t and total > 0)
+        told = {"constraint_value": g, "constraint_subgradient": s, "proposal": [9.0]}
+        if t == 3:
+            controller.tell(missing=True)
+        else:
+            controller.tell(**told, **({} if own is None else {"action": [own]}))
+        assert controller.state.memory.spent >= total
+    assert -1e-6 < total <= 0
+    assert controller.explain().is_proven
+
+
 def test_wrappers_that_would_not_count_every_round_are_refused():
     base = RegionFilter(knowledge=AverageLimit(**HULL, most=2.0))
     with pytest.raises(ValueError, match="Delayed must have a base without a limit on the average"):

@@ -237,13 +237,13 @@ class Checker:
         error = number(record.get("value_error", float(life.nu)), "value_error", 0) + life.noise
         raw, low = [part + error for part in g], [part - error for part in g]
         before = self.bounds.get(i, raw)
-        life.slack = life.slack or -max(raw)
-        if life.slack <= 0 and life.kind != "log":
-            raise WrongError("the start is not strictly feasible")
+        if "how" not in record:  # a player that is halted has seen nothing
+            life.slack = life.slack or -max(raw)
+            life.first.setdefault((i + life.delay) % life.turns, i)
+            if life.slack <= 0 and life.kind != "log":
+                raise WrongError("the start is not strictly feasible")
         if any(a > b + life.slack / 2**30 for a, b in zip(low, before, strict=True)):
             raise WrongError("what was read contradicts what was certified: a constant is wrong")
-        if "how" not in record:  # a player that is halted has seen nothing
-            life.first.setdefault((i + life.delay) % life.turns, i)
         slopes = self.slopes(record.get("constraint_subgradient"))
         self.read[i] = (self.actions.get(i, self.start), raw, slopes, low)
         self.bounds[i] = [min(pair) for pair in zip(raw, before, strict=True)]
@@ -277,7 +277,7 @@ class Checker:
         except UnjudgedError as why:
             self.unjudged[self.t] = str(why)
         sets = (self.life.domain, None if "how" in record else record.get("within"))
-        for known_set in filter(None, sets if c or not is_context else ()):  # or it is no action
+        for known_set in filter(None, sets if c else ()):  # else it is no action yet
             self.check_set(known_set, p)
 
     def level(self, i):

@@ -33,6 +33,7 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, rest
+from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array, Context, Feedback, Info, State
@@ -372,11 +373,17 @@ class Round:
             halt: why nothing moves until the controller is resumed.
             lost: why the regret bound ends.
         """
-        run, loop, here, seen = self.run, self.loop, self.here, self.told.feedback
+        run, loop, seen = self.run, self.loop, self.told.feedback
+        here: Any = self.here
         anchor, level = self.anchor, risen(bound, self.drift)
         keep = 0.0 if self.told.is_missing else _HALF
         goal, way = _spot(run, self.t, here.x, level, anchor, wanted).follow(wanted, keep)
-        state = rest(run.algorithm, here, goal)
+        state: Any = rest(run.algorithm, here, goal)
+        if isinstance(known_sum := run.knowledge, AverageLimit):  # no region has counted the round
+            memory, read = here.memory, self.measured
+            most = max(known_sum.budget(memory), bound if bound < math.inf else 0.0)
+            spent = round_up(memory.spent + (most if read is None else read.value))
+            state = state._replace(memory=state.memory._replace(spent=spent))
         proof = None if run.in_contexts else way
         known = (None, anchor, halt, loop.breaches, loop.uncovered or lost)
         after = LoopState(self.t + 1, state, None, proof, False, seen.constraint_value, *known)

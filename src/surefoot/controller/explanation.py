@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
-from surefoot.regions import Errors, Estimate, HullCertificate
+from surefoot.regions import AverageLimit, Errors, Estimate, HullCertificate
 from surefoot.regions.average_limit import AverageCertificate
 
 __all__ = ["Explanation", "explain"]
@@ -132,6 +133,9 @@ def explain(run: Run, loop: LoopState) -> Explanation:
     certificate = None if loop.refused else loop.certificate
     bound = loop.bound(run)
     is_way = isinstance(certificate, WayBack)
+    if is_way and isinstance(run.knowledge, AverageLimit):  # what it leaves of the sum counts
+        state: Any = loop.state
+        bound = bound if state.memory.spent + bound <= 0 else math.inf
     return Explanation(
         round=loop.round,
         certificate=certificate,
