@@ -118,6 +118,14 @@ def test_a_pair_by_hand():
     assert from_log(x, [-1.0, -0.75, -1.0], value_error=0.05).G_g == pytest.approx(0.3)
 
 
+def test_an_action_that_never_changes_is_said_unless_slopes_say_what_it_does():
+    x, g = np.array([[0.0, 0.3], [0.5, 0.3], [0.2, 0.3]]), [-1.0, -0.75, -0.9]
+    found = from_log(x, g)
+    assert found.still == (2,)
+    assert "; what action 2 does, which is always the same;" in str(found)
+    assert "always the same" not in str(from_log(x, g, x))
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 1e-3, 0.1]), st.sampled_from([0.0, 1e-3, 0.1]))
 def test_no_bound_is_above_the_truth(seed, value_error, slope_error):

@@ -40,6 +40,7 @@ class LogBounds:
         value: g there, as it was logged.
         worst: the largest g.
         radius: the norm of the longest action: R is at least this.
+        still: which entries of the action, counted from 1, are the same in all rounds.
         disagreement: which near rounds differ by more than the errors, in a sentence: g depends on
             something that is not in the log. Then differences of values prove nothing, and do not
             count. None if none do.
@@ -59,6 +60,7 @@ class LogBounds:
     value: float
     worst: float
     radius: float
+    still: tuple[int, ...]
     disagreement: str | None
     not_convex: str | None
 
@@ -130,6 +132,7 @@ class LogBounds:
             yield "G_g" + ("" if self.G_c is None else ", unless G_c is told")
         if self.beta is None:
             yield "beta, without slopes"
+            yield from (f"what action {i} does, which is always the same" for i in self.still)
         if self.noise is None:
             yield "noise, as no action was repeated"
         if self.G_c is not None and "G_c" not in self.rounds:
@@ -228,6 +231,7 @@ def from_log(
         value=float(values[deepest]),
         worst=float(values.max()),
         radius=float(np.linalg.norm(points, axis=1).max()),
+        still=tuple((np.flatnonzero(np.ptp(points, axis=0) == 0) + 1).tolist()),
         disagreement=disagreement,
         not_convex=None if disagreement is not None else found.find_concave(chosen),
     )
