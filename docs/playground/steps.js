@@ -636,8 +636,9 @@ const Surefoot = (() => {
     estimate({ proved, used, outside }) {
       const rounds = outside === 1 ? "1 round" : `${outside} rounds`;
       const told = outside ? `${rounds} outside so far, at most 2 more` : "at most 2 more rounds outside";
+      const hidden = this.valueError ? ` by more than ${general(2 * this.valueError)}` : "";
       return (
-        `G_g unknown: ${general(proved)} is proved, ${general(used)} is used; ${told} ` +
+        `G_g unknown: ${general(proved)} is proved, ${general(used)} is used; ${told}${hidden} ` +
         `if G_g <= ${general(used * this.theta ** 2)}`
       );
     }
