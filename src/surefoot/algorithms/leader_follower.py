@@ -80,7 +80,7 @@ class LeaderFollower(Name):
             theta: how many times what is proved of G_g is used. Larger is slower, with fewer rounds
                 outside: :math:`\theta\ln^2\theta = c` is best, c the cost of a round outside times
                 :math:`\ln(G_g/m_1)` over the regret of the crawl.
-            violations: how many rounds may be outside at most.
+            violations: how many rounds may be outside at most; one that nobody measured counts.
             largest_G_g: what G_g is at most on the domain, be it far too large.
             largest_violation: what no violation may exceed; needs ``largest_G_g``.
             gradient_bound: G_f, where a regret bound in advance is wanted: the rule then begins

@@ -192,7 +192,8 @@ class UnknownConstant(Knowledge):
 
     Args:
         theta: :math:`\theta > 1`, how many times what is proved is used.
-        violations: k, how many rounds may be seen outside; None for as many as the theorem says.
+        violations: k, how many rounds may be outside at most; one that rests on a guess and that
+            nobody measured counts. None for as many as the theorem says.
     """
 
     theta: float = number(default=2.0)
