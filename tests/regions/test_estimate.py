@@ -975,6 +975,17 @@ def test_in_another_set_than_a_ball_a_slack_promises_no_number_of_rounds():
     assert state.memory.outside == 2 <= made.guarantee.most_outside
 
 
+def test_readings_at_both_ends_of_their_error_contradict_nothing():
+    rng = np.random.default_rng(5)
+    for true, error in zip(-rng.uniform(0.5, 1, 40), rng.uniform(0.05, 0.3, 40), strict=True):
+        knowledge = EstimatedHull(domain=Ball(2.0), violations=0, errors=Errors(value=error))
+        state = (player := filter_of(knowledge)).init(np.zeros(1))
+        for sign in (-1, 1):  # at the start for ever
+            seen = Feedback(None, true + sign * error, np.ones(1), proposal=np.ones(1))
+            state, info = player.step(state, seen)
+            assert info.contradictions == ()
+
+
 def test_another_set_than_a_ball_counts_slopes_alone():
     knowledge = EstimatedHull(domain=Box([-1.0], [1.0]))
     player = Certified(proposer=Leader(domain=knowledge.domain), knowledge=knowledge)

@@ -269,3 +269,12 @@ def test_rounding_contradicts_no_log_that_has_no_bound_on_the_slopes():
     for x in points:  # read again, and summed up in another order
         again = 0.9 * x[1] - 0.5 + 0.6 * x[0]
         assert known.contradictions(known.init(x), Reading(x, again, None, known.errors)) == ()
+
+
+def test_readings_at_both_ends_of_their_error_contradict_no_log_of_one_point():
+    rng = np.random.default_rng(5)
+    for true, error in zip(-rng.uniform(0.5, 1, 40), rng.uniform(0.05, 0.3, 40), strict=True):
+        errors = Errors(value=error)
+        log = HullOfLog(points=[[0.0]], values=[true - error], G_g=1e3, errors=errors)
+        reading = Reading(np.zeros(1), true + error, None, errors)
+        assert log.contradictions(log.init(np.zeros(1)), reading) == ()

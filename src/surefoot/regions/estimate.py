@@ -352,7 +352,8 @@ class UnknownConstant(Knowledge):
         if memory.first and (memory.back or bool((x == memory.part.last.x).all())):
             safe = self.find_safe(memory, errors)
             bound = float(safe.certificate(x).bound) if safe.contains(x) else math.inf
-            if g - errors.value > bound + 4 * float(safe.noise):
+            rounding = 4 * float(safe.noise) + 8 * UNIT * float(abs(g) + errors.value)
+            if g - errors.value > bound + rounding:
                 found.append(
                     f"round {t}: g = {g:.6g} is above its bound {bound:.3g}, which rests on no "
                     "constant: g is not fixed, or not convex"

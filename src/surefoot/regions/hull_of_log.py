@@ -183,7 +183,8 @@ class HullOfLog(Knowledge):
             return ()
         bound = region.certificate(reading.x).bound
         # Without G_g nobody knows what rounding does to g.
-        noise = self.noise(0) if self.G_g else 1e-9 * float(np.abs(self.values).max())
+        size = float(np.abs(self.values).max() + reading.errors.value)
+        noise = self.noise(0) + (8 * UNIT if self.G_g else 1e-9) * size
         words = "a value of the log is wrong"
         return check_bound(int(memory.rounds) + 1, reading, bound, noise, words)
 
