@@ -262,13 +262,12 @@ class Checker:
             aged: the bounds on g at x in the current round; None where there are none.
         """
         p, c = vector(record["next"], self.d, "next"), record["certificate"] or {}
-        self.action, kind, is_context = p, c.get("class", "choice"), self.life.kind == "context"
+        self.action, kind = p, c.get("class", "choice")
         try:
             bounds = aged if p == x and self.life.kind != "other" else None
             limit = self.life.limit()
             if bounds is None or max(bounds) > limit:
-                other = is_context != (kind == "ContextCertificate")
-                if self.life.kind == "other" or other or kind not in CERTIFY:
+                if kind not in ALONE.get(self.life.kind, CERTIFY.keys() - ALONE["context"]):
                     raise UnjudgedError(f"the {kind} of this player is not judged")
                 bounds = CERTIFY[kind](self, p, c, (x, aged))
             if max(bounds) > limit:
@@ -454,6 +453,7 @@ CERTIFY = {
     "StepCertificate": Checker.check_length,
 }
 RAMPED = set(CERTIFY) - {"WayBack"}
+ALONE = {"context": {"ContextCertificate"}, "other": set()}  # what certifies these kinds
 
 
 def read_lines(path):
