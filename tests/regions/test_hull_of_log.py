@@ -159,6 +159,36 @@ def test_half_of_the_rounding_beyond_the_hull_is_certified_and_no_more():
         HullOfLog(points=log.points, values=log.values, domain=Ball(1.0)).init(np.array([2.0]))
 
 
+@pytest.mark.parametrize(
+    ("slack", "w", "weights"),
+    [
+        ((-1.0, 0.5), 0.0, (1 / 3, 2 / 3)),  # the mean slack is 0
+        ((-1.0, 0.5), 0.8, (0.2, 0.8)),
+        ((-1.0, 0.5), 1.2, (0.0, 1.0)),
+        ((-1.0, 0.0), 0.0, (0.0, 1.0)),  # no slack, and no way to the other
+        ((-1.0, 0.0), 1.2, (0.0, 1.0)),
+        ((0.0, 0.0), 0.25, (0.75, 0.25)),
+    ],
+)
+def test_a_mean_of_two_points_by_hand(slack, w, weights):
+    points = np.array([[0.0], [1.0]])
+    found = find_mean_ball(np.array([w]), points, np.zeros(2), np.array(slack))
+    assert found == pytest.approx(weights, abs=1e-12)
+
+
+def test_the_slack_of_a_mean_is_at_least_0_in_rationals():
+    rng, at_zero = np.random.default_rng(19), 0
+    for _ in range(100):
+        n, d = int(rng.integers(4, 12)), int(rng.integers(6, 25))
+        points, slack = rng.normal(size=(n, d)), rng.uniform(-1.0, 0.1, size=n)
+        slack[0] = 0.1
+        found = find_mean_ball(9.0 * rng.normal(size=d), points, np.zeros(n), slack)
+        exact = sum(Fraction(w) * Fraction(s) for w, s in zip(found, slack, strict=True))
+        assert exact >= 0
+        at_zero += exact < 1e-12
+    assert at_zero > 50
+
+
 def test_descent_in_the_hull_has_the_regret_of_a_known_set():
     rng = np.random.default_rng(7)
     angles = rng.uniform(0, 2 * np.pi, size=12)
