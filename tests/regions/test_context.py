@@ -385,6 +385,31 @@ def test_a_mean_ball_is_the_nearest_of_all_means():
         assert found <= gaps.min() + 1e-12
 
 
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_mean_ball_is_the_nearest_where_balls_hold_each_other_too(d):
+    # Radii that differ by more than the centres are apart, and slacks of their own.
+    rng = np.random.default_rng(d)
+    for _ in range(60):
+        centres = rng.choice([0.05, 0.3, 1.0]) * rng.normal(size=(7, d))
+        radii, slack = rng.uniform(0.0, 1.0, size=7), rng.uniform(-1.0, 0.3, size=7)
+        slack[0], w = 0.2, 3.0 * rng.normal(size=d)
+        weights = find_mean_ball(w, centres, radii, slack)
+        assert weights.min() >= 0
+        assert weights @ slack >= 0
+        found = np.linalg.norm(w - weights @ centres) - weights @ radii
+        if found <= 0:  # it holds w
+            continue
+        # No vertex reaches further towards w than the mean ball does: the function is convex.
+        unit = (w - weights @ centres) / np.linalg.norm(w - weights @ centres)
+        reach = centres @ unit + radii
+        i, j = (part.ravel() for part in np.meshgrid(*2 * [np.arange(7)]))
+        i, j = (part[(slack[i] >= 0) & (slack[j] < 0)] for part in (i, j))
+        share = slack[i] / (slack[i] - slack[j])
+        pairs = reach[i] + share * (reach[j] - reach[i])
+        most = max(reach[slack >= 0].max(), pairs.max(initial=-math.inf))
+        assert most <= weights @ reach + 1e-9
+
+
 def test_the_nearest_point_moves_no_further_than_the_wish():
     # Where the mean radius is 0 every move of weight between two balls changes it.
     rng, at_zero = np.random.default_rng(4), 0
