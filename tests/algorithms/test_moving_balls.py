@@ -34,13 +34,13 @@ def test_one_step_by_hand():
 
 
 def test_the_promise_by_hand():
-    # L = 4, nu = 1/2: mu <= 2/(1/2); 2(3 + 1)/(4 * 100) with costs that change by 1 in all.
+    # L = 4, nu = 1/2: mu <= 2/(1/2); 2(3 + 2)/(4 * 100) with costs that change by 1 in all.
     told = {"R": 1.0, "F": 3.0, "G_f": 2.0, "beta": 2.0, "start_slack": 0.5, "convex": False}
     promise = Stationarity(Constants(**told), 4.0, 0.5)
     assert (promise.eta, promise.beta, promise.multiplier_bound) == (0.25, 2.0, 4.0)
     assert float(promise.step_bound(100)) == pytest.approx(0.015)
-    assert promise.step_bound(np.array([100, 400]), 1.0) == pytest.approx([0.02, 0.005])
-    assert float(promise.residual_bound(100, 1.0)) == pytest.approx((4 + 2 * 4) ** 2 * 0.02)
+    assert promise.step_bound(np.array([100, 400]), 1.0) == pytest.approx([0.025, 0.00625])
+    assert float(promise.residual_bound(100, 1.0)) == pytest.approx((4 + 2 * 4) ** 2 * 0.025)
     (start,) = promise.premises
     assert (start.quantity, start.limit) == ("start", 0.5)
     # A tangent alone needs no multiplier; without F or G_f nothing is bounded.

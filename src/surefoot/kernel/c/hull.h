@@ -460,6 +460,11 @@ static inline int sf_nearest_hull(const sf_region *region, double *next, const d
         return status;
     }
     double *inside = sf_take(&work, d), *point = sf_take(&work, d);
+    sf_copy(point, w, d); /* where the domain alone binds, its nearest point is that of both */
+    if (sf_project_domain(rule, point) == SF_OK && sf_in_both(region, point, work)) {
+        sf_copy(next, point, d);
+        return SF_OK;
+    }
     const double *x = region->hull.x;
     const double size = sf_distance(next, x, d) + sf_max(region->depth, 0.0);
     status = sf_nearest_in_hull(region, inside, x, work);
