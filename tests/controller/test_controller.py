@@ -13,6 +13,7 @@ from surefoot.algorithms import (
     CertifiedPFS,
     FrankWolfe,
     LeaderFollower,
+    RegionFilter,
     SafetyFilter,
     ScalarDPP,
 )
@@ -20,7 +21,7 @@ from surefoot.controller import PremiseError, PremiseWarning
 from surefoot.core.checks import PrecisionWarning
 from surefoot.core.errors import SurefootError
 from surefoot.core.types import Info
-from surefoot.regions import CertifiedLength
+from surefoot.regions import CertifiedLength, Curvature
 from surefoot.sets import Box, EmptyTighteningError
 
 from ._live import (
@@ -690,3 +691,13 @@ def test_truth_values_are_no_action(action):
     with pytest.raises(ValueError, match=r"^action must be a vector of numbers, got"):
         controller.tell(**told(action=action))
     assert controller.round == 1
+
+
+def test_where_g_is_not_convex_it_may_be_flat_above_0():
+    known = Curvature(beta=2.0, reach=3.0, convex=False)
+    controller = Controller(RegionFilter(knowledge=known), [0.0, 0.0], on_contradiction="record")
+    for action, g, s in (([0.0, 0.0], -0.5, [1.0, 0.0]), ([0.9, 0.9], 0.2, [0.0, 0.0])):
+        controller.ask()
+        told = {"constraint_value": g, "constraint_subgradient": s, "action": action}
+        controller.tell(**told, proposal=[1.0, 0.0])
+    assert controller.ask().tolist() == [0.0, 0.0]  # back to what was read

@@ -220,7 +220,7 @@ def _read_constraint(
         shape = (m, len(x))
         s = read_array(s, "constraint_subgradient", shape, "one row for each constraint")
         flat = ~s.any(axis=1) & (g > 0)
-        if flat.any():
+        if run.convex and flat.any():
             raise _flat(float(g[flat][0]))
         return g, s, float(g.max())
     if g is None:
@@ -231,7 +231,7 @@ def _read_constraint(
     if s is None and not needs.constraint_subgradients:
         return g, None, g
     s = read_array(s, "constraint_subgradient", x.shape, "that of the action")
-    if g > 0 and not s.any():
+    if run.convex and g > 0 and not s.any():
         raise _flat(g)
     return g, s, g
 
