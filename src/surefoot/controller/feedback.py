@@ -1,6 +1,7 @@
 """Read what a live loop is told: float64 copies of it, or one sentence."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,9 +220,7 @@ def _read_constraint(
         checks.refuse_unfinite(g, "constraint_value")
         shape = (m, len(x))
         s = read_array(s, "constraint_subgradient", shape, "one row for each constraint")
-        flat = ~s.any(axis=1) & (g > 0)
-        if run.convex and flat.any():
-            raise _flat(float(g[flat][0]))
+        _refuse_flat(run, g[~s.any(axis=1) & (g > 0)])
         return g, s, float(g.max())
     if g is None:
         raise InvalidValueError("constraint_value must be one number, got None")
@@ -231,16 +230,18 @@ def _read_constraint(
     if s is None and not needs.constraint_subgradients:
         return g, None, g
     s = read_array(s, "constraint_subgradient", x.shape, "that of the action")
-    if run.convex and g > 0 and not s.any():
-        raise _flat(g)
+    if g > 0 and not s.any():
+        _refuse_flat(run, [g])
     return g, s, g
 
 
-def _flat(g: float) -> InvalidValueError:
-    return InvalidValueError(
-        "constraint_subgradient must not be 0 where constraint_value is positive, got "
-        f"s = 0 with g = {g:g}: x is a minimum of g, so g <= 0 nowhere"
-    )
+def _refuse_flat(run: Run, values: Sequence[float] | Array) -> None:
+    """Refuse values above 0 where the slope is 0; a g that is not convex may have them."""
+    if run.convex and len(values):
+        raise InvalidValueError(
+            "constraint_subgradient must not be 0 where constraint_value is positive, got "
+            f"s = 0 with g = {values[0]:g}: x is a minimum of g, so g <= 0 nowhere"
+        )
 
 
 def read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
