@@ -11,7 +11,7 @@ import pytest
 
 import surefoot.algorithms.toolkit as tk
 from surefoot import OGD, PFS, Ball, Constants
-from surefoot.algorithms import Jenatton
+from surefoot.algorithms import Jenatton, ValuesFollower
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.parameters import Declared, algorithm, parameters_of
 from surefoot.problems.constraints import L2Norm
@@ -175,3 +175,29 @@ def test_a_misspelt_parameter_is_refused_with_the_nearest():
         InvalidTypeError, match=r"^Constants has no parameter 'zzz'; known: R, G_f, "
     ):
         Constants(R=1.0, zzz=1.0)
+
+
+def test_only_parameters_are_suggested_and_listed():
+    with pytest.raises(InvalidTypeError) as caught:
+        PFS(sorce=1)
+    assert str(caught.value) == "PFS has no parameter 'sorce'; known: eta, rho, domain"
+    with pytest.raises(InvalidTypeError, match=r"^PFS has no parameter 'source'"):
+        PFS(source=1)
+
+
+@pytest.mark.parametrize(
+    ("tuning", "wrong", "sentence"),
+    [
+        (PFS.chosen, "roh", "PFS.chosen has no parameter 'roh'; did you mean 'rho'?"),
+        (PFS.tuned, "horizn", "PFS.tuned has no parameter 'horizn'; did you mean 'horizon'?"),
+        (
+            ValuesFollower.default,
+            "ramp",
+            "ValuesFollower.default has no parameter 'ramp'; known: constants, horizon, domain",
+        ),
+    ],
+)
+def test_a_misspelt_parameter_of_a_tuning_is_refused_with_its_own(tuning, wrong, sentence):
+    with pytest.raises(InvalidTypeError) as caught:
+        tuning(Constants(R=1.0, G_g=1.0), **{wrong: 1})
+    assert str(caught.value) == sentence

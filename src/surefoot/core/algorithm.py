@@ -145,6 +145,14 @@ class Algorithm(Declared):
         base = vars(self).get("base")
         return base.engine if isinstance(base, Algorithm) else "python"
 
+    def may_play(self, x: Array) -> bool:
+        """Return whether an action is in the known set that holds every action; True unless said.
+
+        Args:
+            x: the action, of somebody's own.
+        """
+        return True
+
     def observer(self) -> RegretObserver | None:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
         return None
@@ -164,10 +172,11 @@ class Algorithm(Declared):
         action = checks.to_action(feedback.action, "action")
         return feedback._replace(action=checks.check_like_action(action, state.x, "action"))
 
-    def rest(self, state: RuleState, x: Array) -> RuleState:
-        """Return the state after a round in which nothing was read and x is kept for the next.
+    def move_to(self, state: RuleState, x: Array) -> RuleState:
+        """Return the state, of the same round, whose action is x instead of its own.
 
-        For rules that certify; the others cannot start from another action than their own.
+        An order, or somebody else, may replace the action of a rule. Only the rule itself knows
+        what else of its state depends on the action; one that does not say so cannot be moved.
         """
         if (x == state.x).all():
             return state
@@ -175,6 +184,18 @@ class Algorithm(Declared):
             f"action must be the one asked for, because {type(self).__name__} cannot start from "
             f"another, got {x!r}"
         )
+
+    def rest(self, state: RuleState, x: Array) -> RuleState:
+        """Return the state after a round in which nothing was read and x is kept for the next.
+
+        For rules that certify; the others cannot start from another action than their own.
+        """
+        return self.move_to(state, x)
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether a step stands for exactly one round, so that it must be taken in every round."""
+        return False
 
 
 def is_algorithm(value: object) -> bool:
@@ -220,6 +241,18 @@ def locate(algorithm: Any, state: RuleState, feedback: Feedback) -> Feedback:
     return kind.locate(algorithm, state, feedback)
 
 
+def counts_rounds(algorithm: object) -> bool:
+    """Return whether a rule must be stepped in every round; one that is not of the library not."""
+    return isinstance(algorithm, Algorithm) and algorithm.counts_rounds
+
+
+def move_to(algorithm: Any, state: RuleState, x: Array) -> RuleState:
+    """Return the state, of the same round, whose action is x; only a rule moves its own state."""
+    own = getattr(algorithm, "move_to", None)
+    moved: RuleState = Algorithm.move_to(algorithm, state, x) if own is None else own(state, x)
+    return moved
+
+
 def rest(algorithm: Any, state: RuleState, x: Array) -> RuleState:
     """Return the state after a round without a reading, in which x is kept for the next."""
     kind: type[Algorithm] = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
@@ -247,6 +280,10 @@ class OneConstraint(Algorithm, Generic[S]):
         defaults = self.state._field_defaults.values()
         first: S = self.state(x1, *(number_like(x1, value) for value in defaults))
         return first
+
+    def move_to(self, state: Any, x: Array) -> Any:
+        """Return the state with x as the point that the next step starts from."""
+        return state._replace(x=x)
 
     @abstractmethod
     def next_state(self, state: S, /, *seen: Array) -> S:

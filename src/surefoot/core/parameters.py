@@ -340,7 +340,7 @@ class Declared:
 
     def __new__(cls, *arguments: object, **named: object) -> Self:
         """Refuse a keyword that no parameter has, and name the nearest that there is."""
-        names = vars(cls)["__dataclass_fields__"]
+        names = [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
         wrong = next((name for name in named if name not in names), None)
         if wrong is not None:
             meant = suggest(wrong, names)

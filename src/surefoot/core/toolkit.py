@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import *
 from surefoot.core.constants import *
 from surefoot.core.errors import *
+from surefoot.core.forms import *
 from surefoot.core.parameters import *
 from surefoot.core.points import *
 from surefoot.core.types import Array, Certificate, Context, Feedback, Number, Solving

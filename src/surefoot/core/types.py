@@ -17,9 +17,11 @@ apart; the numbers of one JAX or torch run are 0-d arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+
+from surefoot.core.forms import Axes, PerRow, Same
 
 # Any array that follows the array API (NumPy, JAX, torch, array-api-strict). Naming one of them
 # here would make that one a dependency of every rule.
@@ -53,8 +55,8 @@ class Context(NamedTuple):
         features: as a learner of policies has it; None where there is none.
     """
 
-    place: Array
-    features: Array | None = None
+    place: Annotated[Array, Axes(Same("place"))]
+    features: Annotated[Array | None, Axes(Same("features"))] = None
 
 
 class Feedback(NamedTuple):
@@ -85,8 +87,8 @@ class Feedback(NamedTuple):
     """
 
     cost_gradient: Array = None
-    constraint_value: Number = None
-    constraint_subgradient: Array = None
+    constraint_value: Annotated[Number, PerRow] = None
+    constraint_subgradient: Annotated[Array, PerRow] = None
     cost_value: Number = None
     value_error: Number = None
     slope_error: Number = None
@@ -257,8 +259,8 @@ class Info(NamedTuple):
 class RegretObserver(Protocol):
     """Sums over the rounds so far that bound the regret: a named tuple of plain numbers."""
 
-    def after(self, info: Info) -> RegretObserver:
-        """Return the sums with one more round, from what its step knew."""
+    def after(self, info: Info) -> RegretObserver | None:
+        """Return the sums with one more round, from what its step knew; None if that ends them."""
 
     def bound(self, algorithm: Player, state: RuleState) -> float:
         """Return an upper bound on the regret of the rounds so far."""
