@@ -9,14 +9,18 @@ With pytest, one test for each check and backend::
             pytest.skip(why_missing(backend) or f"{check} is not for {backend}")
         check(Mine(eta=0.1), [0.0, 0.2], backend=backend)
 
-And checks of what an algorithm is given: ``check_constraint`` and ``check_costs``.
+And checks of what an algorithm is given: ``check_constraint`` and ``check_costs``; of what
+certifies its actions: ``check_knowledge``.
 """
 
 import importlib
+import json
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -30,7 +34,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import MissingExtraError
-from surefoot.core.plain import Packed, is_record
+from surefoot.core.plain import Packed, decode, encode, is_record
 from surefoot.core.types import Array, CostStream, Feedback, Number, Player, needs_of
 from surefoot.games import play
 from surefoot.games.game import Oracle
@@ -48,6 +52,7 @@ __all__ = [
     "check_algorithm",
     "check_constraint",
     "check_costs",
+    "check_knowledge",
     "why_missing",
 ]
 
@@ -609,3 +614,279 @@ class _Oracle(NamedTuple):
             f"{f}(x) + {self.slope}'(y - x){curved} = {cuts[i, j]:g} by "
             f"{cuts[i, j] - others[j]:g} at x = {X[i].tolist()}, y = {Y[j].tolist()}{self.where}",
         )
+
+
+# ---- knowledge
+
+# Of the start's slack: the error of a value, of a slope, and the drift of a round.
+_WRONG = {"value": 0.1, "slope": 0.5, "drift": 0.01}
+# An error is a little less than it may be, so that rounding does not make it more.
+_NEARLY = 1 - 2.0**-30
+# How many rounds late a reading is at most.
+_LATEST = 3
+# How many contexts are tried in a round before a seed ends.
+_TRIES = 8
+
+
+def check_knowledge(
+    knowledge: regions.Knowledge,
+    query: Callable[..., tuple[Any, Array]],
+    start: Sequence[float] | Array,
+    *,
+    rounds: int = 60,
+    seeds: Sequence[int] = range(20),
+    far: float = 3.0,
+    contexts: Callable[[np.random.Generator], Any] | None = None,
+    on_average: bool = False,
+) -> int:
+    """Attack a kind of knowledge, and return how many actions were judged.
+
+    Proposals of lengths from 1e-6 to 10^far push outwards in directions that stay for some ten
+    rounds. Errors that the kind allows for are as large as they may be, and values are mostly too
+    low; g drifts at its bound in four rounds of five; readings are up to three rounds late where
+    that is allowed; one round in ten is not measured. Every action must be feasible, contained in
+    its region and in the domain, and its certificate at most 0. A state that was pickled, or
+    written as plain data and read again, must lead to the same action. Everything that the kind
+    does not allow for must be refused.
+
+    Args:
+        knowledge: an object of the kind, with constants that are true of g, and exact readings.
+        query: returns g and one subgradient at an action, floats or exact fractions; of several
+            rows all of them. Where there are contexts it is called with the action and the place
+            of the context, in numbers.
+        start: an action that is strictly feasible, in every context that may be drawn.
+        rounds: how many rounds a seed plays.
+        seeds: one game each.
+        far: the exponent of the longest proposal.
+        contexts: draws what is told of the next round, for knowledge of contexts; others are drawn
+            where nothing is certified in one.
+        on_average: whether the sum of g over the rounds must be at most 0, instead of every g.
+
+    Raises:
+        AssertionError: with seed, round and g, for the first action that must not be.
+
+    Example:
+        >>> from surefoot.regions import LipschitzHull
+        >>> known = LipschitzHull(G_g=1.0, domain=Ball(2.0))
+        >>> check_knowledge(known, lambda x: (x[0] - 0.5, np.eye(2)[0]), [0.0, 0.0], seeds=[0])
+        60
+    """
+    if knowledge.in_contexts != (contexts is not None):
+        rule = "a function that draws them" if knowledge.in_contexts else "None without contexts"
+        raise checks.invalid("contexts", f"{rule} for {type(knowledge).__name__}", contexts)
+    world = _World(query, checks.to_vector(start, "start"), contexts, on_average)
+    judged = sum(_Attack(knowledge, world, seed, far).play(rounds) for seed in seeds)
+    _check_refusals(knowledge, world)
+    return judged
+
+
+def _find_allowed(knowledge: regions.Knowledge) -> frozenset[str]:
+    """Return what a kind allows for, and what it is made of as well."""
+    return frozenset[str](knowledge.allows).intersection(*(p.allows for p in knowledge.parts))
+
+
+class _World(NamedTuple):
+    """What is true.
+
+    Attributes:
+        query: from an action, and the place of a context, to g and its slope.
+        start: a strictly feasible action.
+        contexts: draws what is told of the next round; None without contexts.
+        on_average: whether only the sum of g must be at most 0.
+    """
+
+    query: Callable[..., tuple[Any, Array]]
+    start: Array
+    contexts: Callable[[np.random.Generator], Any] | None
+    on_average: bool
+
+    def begin(self, player: Any, rng: np.random.Generator) -> Any:
+        """Return the first state, in a context where there are any."""
+        state = player.init(self.start)
+        if self.contexts is None or state.memory.context is not None:
+            return state
+        return player.announce(state, player.read_context(state, self.contexts(rng)))[0]
+
+    def read(self, state: Any) -> tuple[list[Fraction], Array]:
+        """Return every row of g at the action of a state, exactly, and the slopes."""
+        place = () if self.contexts is None else (state.memory.context.place,)
+        values, slopes = self.query(state.x, *place)
+        rows = [Fraction(value) for value in np.atleast_1d(values).tolist()]
+        return rows, np.asarray(slopes, dtype=np.float64)
+
+    def tell(self, rows: Sequence[Fraction], slopes: Array, **more: Any) -> Feedback:
+        """Return what is told: a number and a vector, or one of each for every row."""
+        values = np.array([float(row) for row in rows])
+        return Feedback(None, values if slopes.ndim > 1 else float(values[0]), slopes, **more)
+
+
+class _Seen(NamedTuple):
+    """A round that was played: its action, the rows of g there, and their slopes."""
+
+    x: Array
+    rows: list[Fraction]
+    slopes: Array
+
+
+class _Attack:
+    """One game against a kind of knowledge.
+
+    Args:
+        knowledge: what is attacked.
+        world: what is true.
+        seed: draws everything.
+        far: the exponent of the longest proposal.
+    """
+
+    def __init__(self, knowledge: regions.Knowledge, world: _World, seed: int, far: float) -> None:
+        self.rng, self.world, self.seed, self.far = np.random.default_rng(seed), world, seed, far
+        allowed = _find_allowed(knowledge)
+        slack = -float(max(world.read(world.begin(_filter_by(knowledge), self.rng))[0]))
+        self.sizes = {
+            name: share * slack
+            for name, share in _WRONG.items()
+            if name in allowed and self.rng.random() < 0.7
+        }
+        self.latest = _LATEST if "late" in allowed and self.rng.random() < 0.5 else 0
+        self.known = replace(knowledge, errors=regions.Errors(**self.sizes))
+        self.player = _filter_by(self.known)
+        self.state: Any = world.begin(self.player, self.rng)
+        self.seen: list[_Seen] = []
+        self.shift = self.sum = Fraction(0)
+        self.way = self.rng.normal(size=len(world.start))
+
+    def play(self, rounds: int) -> int:
+        """Play a game; return how many of its actions were judged."""
+        for t in range(1, rounds + 1):
+            at = f"seed {self.seed}, round {t}"
+            self._look(at)
+            told = self._measure(t)
+            try:
+                after = self._step(told, is_copied=t % 10 == 0, at=at)
+            except regions.CertificateError as error:
+                raise AssertionError(f"{at}: {error}") from error
+            if after is None:
+                return t
+            self.state, info = after
+            self._judge(info.region, at)
+            if self.rng.random() < 0.8:
+                self.shift += Fraction(self.sizes.get("drift", 0.0) * _NEARLY)
+        return rounds
+
+    def _look(self, at: str) -> None:
+        """Note what is true of the action that is played, and raise if it must not be."""
+        rows, slopes = self.world.read(self.state)
+        rows = [row + self.shift for row in rows]
+        self.seen.append(_Seen(self.state.x, rows, slopes))
+        g, what = max(rows), "g"
+        if self.world.on_average:
+            self.sum += g
+            g, what = self.sum, "the sum of g"
+        errors = self.sizes | ({"late": self.latest} if self.latest else {})
+        must(g <= 0, f"{at}: {what} = {float(g):.3g} > 0 at {self.state.x} with errors {errors}")
+
+    def _measure(self, t: int) -> Feedback:
+        """Return what is told of a round: a proposal and, mostly, a reading that errs."""
+        rng, x = self.rng, self.state.x
+        if rng.random() < 0.1:
+            self.way = rng.normal(size=len(x))
+        wish = x + self.way / np.linalg.norm(self.way) * 10.0 ** rng.uniform(-6, self.far)
+        age = int(rng.integers(self.latest + 1))
+        if age >= t or (t > 1 and rng.random() < 0.1):
+            return Feedback(proposal=wish)
+        action, rows, slopes = self.seen[-1 - age]
+        low = Fraction((-1.0 if rng.random() < 0.85 else 1.0) * _NEARLY)
+        rows = [row + low * Fraction(self.sizes.get("value", 0.0)) for row in rows]
+        wrong = rng.normal(size=slopes.shape)
+        wrong *= _NEARLY * self.sizes.get("slope", 0.0) / np.linalg.norm(wrong, axis=-1)[..., None]
+        late = {"action": action, "age": age} if age else {}
+        return self.world.tell(rows, slopes + wrong, proposal=wish, **late)
+
+    def _step(self, told: Feedback, *, is_copied: bool, at: str) -> Any:
+        """Return the next state and what the step knew; None where nothing is certified."""
+        contexts = self.world.contexts
+        for _ in range(1 if contexts is None else _TRIES):
+            if contexts is not None:
+                context = self.player.read_context(self.state, contexts(self.rng))
+                told = told._replace(context=context)
+            try:
+                after = self.player.step_in_python(self.state, told)
+            except regions.EmptyRegionError:
+                continue
+            for how, copy in _copies_of(self.state) if is_copied else ():
+                same = self.player.step_in_python(copy, told)[0].x.tobytes() == after[0].x.tobytes()
+                must(same, f"{at}: {how} has another answer")
+            return after
+        return None
+
+    def _judge(self, region: Any, at: str) -> None:
+        """Raise unless a region certifies the next action, in the domain, by a bound."""
+        if region is None:
+            return
+        x, domain = self.state.x, self.known.domain
+        must(domain is None or bool(domain.contains(x)), f"{at}: {x} is not in the domain")
+        must(bool(region.contains(x)) or region.stays(x), f"{at}: {x} is not in its region")
+        bound = float(region.certificate(x).bound)
+        most = -self.sum if self.world.on_average else Fraction(0)
+        must(
+            bound <= most,
+            f"{at}: the certificate of {x} says that g may be {bound:.3g}"
+            + (f", and {float(most):.3g} is left" if self.world.on_average else ""),
+        )
+
+
+def _filter_by(knowledge: regions.Knowledge) -> algorithms.Certified:
+    return algorithms.Certified(proposer=algorithms.Proposals(), knowledge=knowledge)
+
+
+def _copies_of(state: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a state itself, and as it comes back from a pickle and from a file."""
+    yield "a second call", state
+    yield "a state that was pickled", pickle.loads(pickle.dumps(state))
+    text = json.dumps(encode(state))
+    yield "a state that was read from plain data", decode(json.loads(text), _records_of(state))
+
+
+def _records_of(tree: Any) -> dict[str, type]:
+    """Return the classes of all named tuples of a state, by name."""
+    found = {type(tree).__name__: type(tree)} if is_record(type(tree)) else {}
+    for part in tree if isinstance(tree, tuple) else ():
+        found |= _records_of(part)
+    return found
+
+
+def _check_refusals(knowledge: regions.Knowledge, world: _World) -> None:
+    """Raise unless everything that a kind does not allow for is refused."""
+    rng, allowed = np.random.default_rng(0), _find_allowed(knowledge)
+    player = _filter_by(knowledge)
+    state = world.begin(player, rng)
+    told = world.tell(*world.read(state), proposal=world.start)
+    if world.contexts is not None:
+        told = told._replace(context=player.read_context(state, world.contexts(rng)))
+
+    def build(**changes: Any) -> Callable[[], object]:
+        return lambda: replace(knowledge, **changes)
+
+    def step(**changes: Any) -> Callable[[], object]:
+        return lambda: player.step_in_python(state, told._replace(**changes))
+
+    late = step(age=1, action=world.start)
+    attempts: list[tuple[str, str, Callable[[], object]]] = [
+        ("value", "value_error", build(errors=regions.Errors(value=1e-3))),
+        ("value", "value_error", step(value_error=1e-3)),
+        ("slope", "slope_error", build(errors=regions.Errors(slope=1e-3))),
+        ("slope", "slope_error", step(slope_error=1e-3)),
+        ("drift", "drift", build(errors=regions.Errors(drift=1e-3))),
+        ("late", "age", late),
+        ("nonconvex", "convex", build(convex=False)),
+        ("batch", "x1", lambda: knowledge.init(np.stack([world.start, world.start]))),
+    ]
+    for word, name, attempt in attempts:
+        if word in allowed or (word == "slope" and knowledge.slopes != "certify"):
+            continue
+        try:
+            attempt()
+        except ValueError as error:
+            must(name in str(error), f"{word} was refused without a word about {name}: {error}")
+        else:
+            raise AssertionError(f"{word} is not in allows, and was accepted")

@@ -147,7 +147,7 @@ def test_what_moves_with_a_context_is_rounded_outwards_every_time(scale):
     memory = known.announce(known.init(x), Context(np.zeros(1)))
     memory = known.observe(memory, Reading(x, -0.5, np.ones(1), known.errors))
     for q in scale * rng.random(150):
-        memory = known.age(known.announce(memory, Context(np.array([q]))))
+        memory = known.age(known.announce(memory, Context(np.array([q]))), np.zeros(1))
         g, part = Fraction(-0.5) + Fraction(float(q)), memory.part
         for upper in (part.last.value, part.anchor.value):
             assert 0 <= Fraction(upper) - g <= 1e-12
@@ -174,4 +174,4 @@ def test_the_slack_of_an_anchor_is_rounded_down_as_it_ages():
             left = Fraction(memory.slack) - k * Fraction(float(v))
             slack = Fraction(known.region(memory, errors).slack)
             assert 0 <= left - slack <= 1e-12
-            memory = known.age(memory)
+            memory = known.age(memory, np.zeros(1))

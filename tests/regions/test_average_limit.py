@@ -8,7 +8,14 @@ import pytest
 
 from surefoot import Ball, Controller, Feedback
 from surefoot.algorithms import Delayed, RegionFilter
-from surefoot.regions import AverageLimit, Errors, LipschitzHull, Reading, Together
+from surefoot.regions import (
+    AverageLimit,
+    EmptyRegionError,
+    Errors,
+    LipschitzHull,
+    Reading,
+    Together,
+)
 from surefoot.sets import Box
 
 HULL = {"G_g": 1.0, "domain": Ball(3.0)}
@@ -94,15 +101,22 @@ def test_what_counts_as_spent_is_the_exact_sum_rounded_up(error):
     for t in range(60):
         before, more, what = Fraction(memory.spent), Fraction(known.budget(memory)), t % 5
         if what == 2:
-            memory = known.age(memory)
+            memory = known.age(memory, np.zeros(1))
         else:
             x = far if what == 3 else near  # far away nothing was certified
-            g = -0.9 - 0.2 * rng.random() if what < 2 else 0.5
+            g = -0.9 - 0.2 * rng.random() if what < 2 else 0.5 if what == 3 else 0.29
             memory = known.observe(memory, Reading(x, g, None, known.errors))
             upper = Fraction(g) + Fraction(error)
             more = min(upper, more) if what == 4 else upper
         assert 0 <= Fraction(memory.spent) - before - more <= 2.0**-46
         assert memory.rounds == memory.part.rounds == t + 1
+
+
+def test_what_contradicts_a_certificate_counts_as_it_was_read():
+    known = AverageLimit(G_g=1.0, reach=4.0, errors=Errors(value=0.125), most=0.25)
+    first = known.observe(known.init(np.zeros(1)), Reading(np.zeros(1), -1.0, None, known.errors))
+    after = known.observe(first, Reading(np.zeros(1), 0.5, None, known.errors))
+    assert after.spent == pytest.approx(-0.875 + 0.625)
 
 
 def test_the_hull_learns_from_what_is_read_within_reach_alone():
@@ -282,3 +296,17 @@ def test_other_rows_are_refused():
     rows = (AverageLimit(**HULL, most=2.0), LipschitzHull(G_g=1.0, reach=3.0))
     with pytest.raises(ValueError, match="rows must keep g <= 0 by known constants each, got Av"):
         Together(rows=rows)
+
+
+def test_where_rounding_takes_all_that_is_left_no_context_is_named():
+    known, x = AverageLimit(G_g=1.0, reach=4.0, most=1.0), np.zeros(1)
+    slack = 1.5 * float(known.start_margin(1))
+    memory = known.observe(known.init(x), Reading(x, -slack, None, known.errors))
+    memory = known.observe(memory, Reading(np.array([0.9]), 0.9, None, known.errors))
+    # The sum is above 0, so that half of the slack is to be kept, and the margin is more.
+    with pytest.raises(EmptyRegionError) as found:
+        known.region(memory, known.errors).nearest(np.ones(1))
+    sentence = str(found.value)
+    assert "context" not in sentence
+    assert sentence.startswith("round 2: no next action is certified: the smallest bound on g is -")
+    assert sentence.endswith(", at [0.], which is within rounding")

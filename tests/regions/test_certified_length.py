@@ -167,10 +167,10 @@ def test_the_pull_of_an_old_reading_by_hand(rho):
     known = CertifiedLength(G_g=2.0, domain=Ball(9.0), rho=rho, errors=errors)
     a, x = np.zeros(2), np.array([0.5, 0.0])
     memory = known.observe(known.init(a), Reading(a, -1.0, np.array([2.0, 0.0]), errors))
-    memory = known.age(known.age(memory))
+    memory = known.age(known.age(memory, np.zeros(1)), np.zeros(1))
     memory = known.observe(memory, Reading(x, 0.1, np.array([3.0, 0.0]), errors, 2))
-    # A is rho/2 and what drift adds, at (1/2 + rho/2)/(1 - rho) per rise: that bounds g there.
-    upper = 0.02 * (1 + rho) / (1 - rho)
+    # By G_g it would be 0.02 (1 + rho)/(1 - rho) at most; but G_g holds at feasible points alone.
+    upper = 0.1
     assert memory.upper == pytest.approx(upper)
     assert memory.is_pulled
     # theta = (g + max(rho, kv))/(g + alpha), three rounds after the reading, alpha in its round.
@@ -181,9 +181,68 @@ def test_the_pull_of_an_old_reading_by_hand(rho):
     assert region.nearest(x) == pytest.approx(there, abs=1e-10)
     assert region.certificate(region.nearest(x)).bound == pytest.approx(3 * 0.02 - depth, abs=1e-10)
     for _ in range(8):
-        memory = known.age(memory)
+        memory = known.age(memory, np.zeros(1))
     # Eleven rounds after it, on the way from -depth to -0.98 as far as -0.22.
     further = (0.22 - depth) / (0.98 - depth)
     region = known.region(memory, errors)
     assert region.nearest(x) == pytest.approx((1 - further) * there, abs=1e-10)
     assert not region.contains(there)
+
+
+# Under a drift of v an anchor that was read k rounds ago has its slack less kv. It is the start
+# until another action is known to be deeper, and as old as the last reading made there.
+DRIFT, START, AWAY = 2.0**-7, np.array([0.0, 0.0]), np.array([0.25, 0.0])
+SLOPE = np.array([1.0, 0.0])
+
+
+def read_in_turn(*readings, error=0.0):
+    """Return the memory after readings of a g that drifts, in rounds 1, 2, ..."""
+    errors = Errors(drift=DRIFT, value=error)
+    known = CertifiedLength(G_g=1.0, domain=Ball(2.0), rho=0.1, errors=errors)
+    memory = known.init(START)
+    for x, g in readings:
+        memory = known.observe(memory, Reading(x, g, SLOPE, known.errors))
+    return known, memory
+
+
+def slack_in_next_round(known, memory):
+    return float(known._slack(memory, memory.rounds + 1.0, known.errors))
+
+
+def test_an_anchor_that_is_read_again_is_as_old_as_that_reading():
+    # g has risen as fast as it may: what is known of the start in round 4 is what was read in 3.
+    known, memory = read_in_turn((START, -0.5), (AWAY, -0.25), (START, -0.5 + 2 * DRIFT))
+    assert memory.anchor.tolist() == START.tolist()
+    assert memory.since == 3.0
+    assert slack_in_next_round(known, memory) == pytest.approx(0.5 - 3 * DRIFT, abs=1e-12)
+    # It has risen less: the reading is better than what the first one still says.
+    known, memory = read_in_turn((START, -0.5), (AWAY, -0.25), (START, -0.5))
+    assert memory.since == 3.0
+    assert slack_in_next_round(known, memory) == pytest.approx(0.5 - DRIFT, abs=1e-12)
+
+
+def test_it_is_so_where_the_reading_says_less_than_what_was_known():
+    # The first reading was right; the last is too high by its whole error.
+    e = 2.0**-6
+    readings = ((START, -0.5), (AWAY, -0.25), (START, -0.5 + 2 * DRIFT + e))
+    known, memory = read_in_turn(*readings, error=e)
+    assert memory.anchor.tolist() == START.tolist()
+    assert memory.since == 3.0
+    assert slack_in_next_round(known, memory) == pytest.approx(0.5 - e - 3 * DRIFT, abs=1e-12)
+
+
+def test_a_deeper_action_is_the_next_anchor():
+    known, memory = read_in_turn((START, -0.5), (-AWAY, -0.75))
+    assert memory.anchor.tolist() == (-AWAY).tolist()
+    assert memory.since == 2.0
+    assert slack_in_next_round(known, memory) == pytest.approx(0.75 - DRIFT, abs=1e-12)
+
+
+def test_an_action_that_is_less_deep_than_the_anchor_still_is_leaves_it():
+    # In round 2 the start is known to have 0.5 - v; 0.5 - 2v is less, and 0.5 - v/2 is more.
+    known, memory = read_in_turn((START, -0.5), (AWAY, -0.5 + 2 * DRIFT))
+    assert memory.anchor.tolist() == START.tolist()
+    assert memory.since == 1.0
+    assert slack_in_next_round(known, memory) == pytest.approx(0.5 - 2 * DRIFT, abs=1e-12)
+    _, memory = read_in_turn((START, -0.5), (AWAY, -0.5 + DRIFT / 2))
+    assert memory.anchor.tolist() == AWAY.tolist()

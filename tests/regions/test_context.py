@@ -184,12 +184,15 @@ def test_rounds_that_another_ball_holds_are_forgotten_first():
 def test_a_round_that_nobody_read_keeps_its_context_and_counts():
     known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
     first = known.init(np.zeros(1))
-    assert (first.place, known.age(known.announce(first, at(0.1))).rounds) == (None, 0.0)
+    assert (first.place, known.age(known.announce(first, at(0.1)), np.zeros(1)).rounds) == (
+        None,
+        0.0,
+    )
     memory = see(known, first, np.zeros(1), -0.5, 0.2)
     assert memory.place == [0.2]  # the last, until the next is told
-    aged = known.age(known.announce(memory, at(0.1)))
+    aged = known.age(known.announce(memory, at(0.1)), np.zeros(1))
     assert (aged.rounds, aged.before.place, aged.context) == (2.0, [0.1], None)
-    again = known.age(aged)
+    again = known.age(aged, np.zeros(1))
     assert (again.rounds, again.before.place, again.place) == (3.0, [0.1], [0.1])
     assert see(known, again, np.zeros(1), -0.5, 0.2).seen.round.tolist() == [1.0, 4.0]
 
@@ -492,22 +495,22 @@ def test_what_a_curvature_knows_moves_from_context_to_context_in_rationals():
     rng = np.random.default_rng(18)
     known = ContextCurvature(beta=1.0, reach=2.0, context=Additive(), errors=Errors(value=0.125))
     first = known.init(np.zeros(1))
-    assert known.age(known.announce(first, at(0.5))).rounds == 0.0
+    assert known.age(known.announce(first, at(0.5)), np.zeros(1)).rounds == 0.0
     memory = known.announce(first, at(0.0))
     seen = Reading(np.zeros(1), -0.5, np.array([1.0]), known.errors)
     memory = known.observe(memory, seen)
     assert (memory.part.last.value, memory.part.low) == (-0.375, -0.625)
     anchor = Fraction(memory.part.anchor.value)
     for t, c in enumerate(rng.normal(size=30).tolist()):
-        memory = known.age(known.announce(memory, at(c)))
+        memory = known.age(known.announce(memory, at(c)), np.zeros(1))
         assert (memory.rounds, memory.before.place, memory.context) == (t + 2.0, [c], None)
         part, more = memory.part, Fraction(c)
         assert 0 <= Fraction(part.last.value) - (Fraction(-0.375) + more) <= 1e-13
         assert 0 <= Fraction(part.anchor.value) - (anchor + more) <= 1e-13
         assert 0 <= (Fraction(-0.625) + more) - Fraction(part.low) <= 1e-13
-        again = known.age(known.announce(memory, at(c)))
+        again = known.age(known.announce(memory, at(c)), np.zeros(1))
         assert (again.part.last, again.part.low) == (part.last, part.low)  # to the bit
-        assert known.age(memory).before == memory.before
+        assert known.age(memory, np.zeros(1)).before == memory.before
     # -0.125 + 0.05 + 0.05^2/2 at 0.05 in another context, and a reading may be 0.125 above that.
     memory = known.announce(memory, at(0.25))
     for g, is_wrong in ((0.051, False), (0.0515, True)):

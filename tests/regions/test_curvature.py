@@ -151,7 +151,7 @@ def test_a_reading_is_impossible_beyond_all_errors_and_not_before(slope, edge, s
     # error; and the slope of the second says that the first was at least g - 0.08 - 4 + 0.2 - 1.
     known, x = Curvature(beta=0.5, reach=9.0, errors=WRONG), np.array([1.0, -0.5])
     memory, _ = see(known, known.init(x), x, -5.0, np.array([1.0, 0.0]))
-    memory = known.age(known.age(memory))
+    memory = known.age(known.age(memory, np.zeros(1)), np.zeros(1))
     y, s = x + np.array([2.0, 0.0]), np.array([slope, 0.0])
     assert suspects(known, memory, y, edge - sign * 1e-6, s) == ()
     assert len(suspects(known, memory, y, edge + sign * 1e-6, s)) == 1
@@ -220,7 +220,7 @@ def drawn(seed, runs=4, d=3):
 def test_a_batch_is_each_of_its_runs(errors, domain):
     X, g, S, W = drawn(3)
     known = Curvature(beta=1.5, reach=2.0, domain=domain, errors=Errors(**errors))
-    assert not known.is_one_run
+    assert known.takes_batches
     memory, region = see(known, known.init(X), X, g, S)
     Y = region.nearest(W)
     _, region = see(known, memory, Y, 0.3 * g, -S)
@@ -243,7 +243,7 @@ def test_a_run_of_a_batch_that_cannot_be_refused_is_lost():
 def test_a_known_set_holds_every_answer_and_the_start(domain):
     rng = np.random.default_rng(4)
     known = Curvature(beta=2.0, domain=domain)
-    assert known.is_one_run == isinstance(domain, Box)
+    assert known.takes_batches == (not isinstance(domain, Box))
     x = np.zeros(2)
     memory, far = known.init(x), 0
     for _ in range(40):
@@ -336,7 +336,7 @@ def test_the_error_of_a_slope_stays_with_it():
     known, x, s = Curvature(beta=1.0, reach=1.0), np.zeros(2), np.array([0.0, 1.0])
     memory, region = see(known, known.init(x), x, -0.5, s, slope_error=0.3)
     near = region.nearest(np.array([0.0, 9.0]))
-    memory = known.age(memory)
+    memory = known.age(memory, np.zeros(1))
     later = known.region(memory, known.errors)
     assert later.nearest(np.array([0.0, 9.0])) == pytest.approx(near, abs=1e-12)
     assert later.certificate(near).errors.slope == 0.3

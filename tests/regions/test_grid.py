@@ -3,14 +3,22 @@
 import numpy as np
 import pytest
 
-from surefoot import OGD, Controller, Feedback, LeaderFollower
-from surefoot.algorithms import Certified, Leader, RegionFilter
+from surefoot import OGD, Constants, Controller, Feedback, LeaderFollower
+from surefoot.algorithms import (
+    Certified,
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    Leader,
+    MovingBalls,
+    RegionFilter,
+)
 from surefoot.controller.check import check
 from surefoot.regions import (
     Additive,
     AverageLimit,
     ContextHull,
     Curvature,
+    CurvatureRows,
     EmptyRegionError,
     Errors,
     Grid,
@@ -23,6 +31,7 @@ from surefoot.regions import (
 from surefoot.sets import Box
 
 BOX = Box([-1.0, -1.0], [1.0, 1.0])
+SMOOTH = Constants(R=1.5, beta=1.0, start_slack=0.1)
 
 
 def tilted(x):
@@ -233,6 +242,15 @@ def test_a_journal_keeps_the_grid(tmp_path):
         (lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1)), "reach must be given"),
         (lambda: OGD(eta=0.1, domain=Grid(0.1, BOX)), "domain must be convex"),
         (lambda: LeaderFollower(G_g=1.0, domain=Grid(0.1, BOX)), "domain must be convex"),
+        (lambda: CertifiedOGD.default(SMOOTH, None, Grid(0.1, BOX)), "domain must be convex"),
+        (
+            lambda: CertifiedDualAveraging.default(SMOOTH, None, Grid(0.1, BOX)),
+            "domain must be convex",
+        ),
+        (
+            lambda: MovingBalls.default(SMOOTH, None, Grid(0.1, BOX), cost_curvature=1.0),
+            "domain must be convex",
+        ),
         (
             lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1, BOX)).init(np.array([0.05, 0.0])),
             "x1 must be in the domain",
@@ -242,6 +260,26 @@ def test_a_journal_keeps_the_grid(tmp_path):
 def test_bad_input_is_one_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+@pytest.mark.parametrize("rule", [CertifiedOGD, CertifiedDualAveraging])
+def test_rows_on_a_grid_are_played_and_their_regret_is_below_what_was_observed(rule):
+    # The best feasible action is (0.5, 0.3); of those on the grid it is (0.4, 0.2).
+    known = CurvatureRows(beta=0.0, rows=2, domain=Grid(0.2, BOX))
+    controller = Controller(rule(knowledge=known, radius=1.5), start=[0.0, 0.0])
+    paid = 0.0
+    for _ in range(50):
+        x = controller.ask()
+        assert known.domain.contains(x)
+        assert (x <= [0.5, 0.3]).all()
+        paid -= float(x.sum())
+        controller.tell(
+            cost_gradient=[-1.0, -1.0],
+            constraint_value=x - [0.5, 0.3],
+            constraint_subgradient=np.eye(2),
+        )
+    assert controller.ask() == pytest.approx([0.4, 0.2])
+    assert paid + 50 * 0.8 <= controller.explain().regret_bound < np.inf
 
 
 @pytest.mark.slow
@@ -322,3 +360,26 @@ def test_in_every_context_that_the_start_bears_there_is_a_grid_point(kind):
             controller.tell(**told, context=now)
             assert controller.explain().is_proven
     assert -0.1 < worst <= 0
+
+
+@pytest.mark.parametrize("own", [[-0.01, 0.03], [0.5, 0.249]])
+@pytest.mark.parametrize("order", ["hold", "retreat", "missing", "go on"])
+@pytest.mark.parametrize("drift", [0.0, 0.001])
+def test_after_an_action_of_ones_own_off_the_grid_the_next_is_on_it(drift, order, own):
+    grid = Grid(0.0625, BOX)
+    known = LipschitzHull(G_g=1.0, domain=grid, errors=Errors(drift=drift))
+    live = Controller(RegionFilter(knowledge=known), [0.0, 0.0], on_contradiction="record")
+    for t in range(8):
+        x = live.ask()
+        assert grid.contains(x)
+        if t:
+            assert live.explain().is_proven
+        played = np.array(own) if t in (3, 4) else x
+        if order == "missing" and t > 4:
+            live.tell(missing=True)
+            continue
+        g, s = tilted(played)
+        more = {"action": played} if t in (3, 4) else {}
+        live.tell(proposal=own, constraint_value=g, constraint_subgradient=s, **more)
+        if order in ("hold", "retreat") and t == 2:
+            getattr(live, order)("somebody is at the machine")

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from benchmarks import soak_context, soak_knowledge, soak_play, soak_unknown
+from benchmarks import soak_basic, soak_context, soak_knowledge, soak_play, soak_unknown
 from benchmarks.soak_knowledge import ATTACKS, attack
 from benchmarks.soak_play import Tally
 
-from surefoot.algorithms import RegionFilter
+from surefoot import regions
+from surefoot.algorithms import Certified, RegionFilter
 from surefoot.regions import (
+    CertificateError,
     Errors,
     EstimatedCurvature,
     EstimatedHull,
@@ -18,10 +20,46 @@ from surefoot.regions import (
     hull_of_log,
     region,
 )
+from surefoot.regions.curvature import QuadraticBounds
+from surefoot.regions.estimate import UnknownConstant
 from surefoot.regions.grid import OnGrid
 
-ROUNDED = [kind for kind in ATTACKS if not kind.startswith(("grid", "unknown"))]
-"""Kinds whose answers are as near to the limit as rounding."""
+FAR = ("certified length", "grid", "unknown")
+ROUNDED = [kind for kind in ATTACKS if not kind.startswith(FAR)]
+"""Kinds whose answers are as near to the limit as rounding; certified lengths keep a margin, and
+tests/algorithms/test_soak.py attacks their rounding."""
+
+
+BASES = {regions.Knowledge, QuadraticBounds, UnknownConstant}
+"""What kinds of knowledge are derived from; nobody can play with them."""
+
+
+class BegunError(Exception):
+    """A player was about to begin."""
+
+
+def find_kinds(kind):
+    """Return a knowledge class and all classes of the library below it."""
+    below = [k for k in kind.__subclasses__() if k.__module__.startswith("surefoot.")]
+    return {kind}.union(*map(find_kinds, below))
+
+
+def test_every_kind_of_knowledge_is_attacked(monkeypatch):
+    attacked = set()
+
+    def begin(player, x1):
+        knowledge = player.knowledge
+        attacked.add(type(knowledge))
+        if isinstance(knowledge, UnknownConstant):
+            attacked.add(type(knowledge.known))  # the kind that its estimate is used for
+        raise BegunError
+
+    monkeypatch.setattr(Certified, "init", begin)
+    for kind in ATTACKS:
+        for number in range(20):
+            with pytest.raises(BegunError):
+                attack(kind, number)
+    assert attacked == find_kinds(regions.Knowledge) - BASES
 
 
 @pytest.mark.slow
@@ -49,8 +87,10 @@ def test_one_hundredth_too_little_is_found_out(kind):
 def test_without_the_margin_the_same_attack_finds_rounding(kind, monkeypatch):
     for module in (hull, hull_of_log, context_hull, curvature):
         monkeypatch.setattr(module, "UNIT", 0.0)
-    for module in (soak_knowledge, soak_context):
+    for module in (soak_basic, soak_knowledge, soak_context):
         monkeypatch.setattr(module, "Errors", lambda **told: Errors(**(told | {"evaluation": 0.0})))
+    # The last check before an action is played would stop some of them; here the margin is tested.
+    monkeypatch.setattr(region.Region, "must_certify", lambda self, x, domain: None)
     tally = Tally()
     for number in range(20):
         if not tally.outside:
@@ -89,7 +129,8 @@ def test_a_step_that_is_too_long_is_found(monkeypatch):
 def test_an_action_beside_the_grid_is_found(monkeypatch):
     monkeypatch.setattr(Grid, "around", lambda self, p, x: p[None])
     monkeypatch.setattr(OnGrid, "contains", lambda self, w: bool(self.part.contains(w)))
-    assert attack("grid", 0).outside
+    with pytest.raises(CertificateError, match="OnGrid returned an action that is outside of the"):
+        attack("grid", 0)
 
 
 def test_an_action_that_stays_in_a_harsher_context_is_found(monkeypatch):

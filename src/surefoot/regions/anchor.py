@@ -29,7 +29,7 @@ class Anchor(NamedTuple):
 
     x: Array
     value: Number
-    round: Number
+    round: Moment
 
     def level(self, t: Number, drift: Number) -> Number:
         """Return the bound on g there in round t, rounded up.

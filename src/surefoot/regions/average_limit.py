@@ -54,7 +54,7 @@ class AverageCertificate(NamedTuple):
 class AverageMemory(NamedTuple):
     """How many rounds have passed, what the hull is made of, and a bound on the sum of g."""
 
-    rounds: float
+    rounds: Count
     part: HullMemory
     spent: float
 
@@ -80,7 +80,10 @@ class AverageLimit(LipschitzHull):
         next g is at most -...
     """
 
-    allows_drift: ClassVar[bool] = False
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "margin"})
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        "late": "0 for AverageLimit: the rounds played meanwhile would spend the same budget"
+    }
 
     most: float = positive()
 
@@ -89,9 +92,9 @@ class AverageLimit(LipschitzHull):
         if self.start_bound is not None:  # it would be one on g, and not on g less a budget
             raise checks.invalid("start_bound", "None for AverageLimit", self.start_bound)
 
-    def init(self, x1: Array) -> Memory:
+    def first(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
-        return AverageMemory(0.0, super().init(x1), 0.0)
+        return AverageMemory(0.0, super().first(x1), 0.0)
 
     def budget(self, memory: AverageMemory) -> float:
         """Return what the next g may be: what the rounds so far leave, or half of the least g."""
@@ -101,39 +104,46 @@ class AverageLimit(LipschitzHull):
     def _find_rest(self, memory: AverageMemory) -> float:
         return min(self.most, -memory.spent)
 
-    def observe(self, memory: Memory, reading: Reading) -> Memory:
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
         error, part = reading.errors.value, memory.part
-        upper = round_up(float(reading.g + error)) if error else float(reading.g)
+        upper = round_up(float(reading.upper)) if error else float(reading.g)
         inside = super().holds(reading.x)
         if not memory.rounds and not inside:
             raise InvalidValueError(f"the first action must be in the domain, got {reading.x!r}")
-        part = super().observe(part, reading) if inside else super().age(part)
+        part = super().learn(part, reading) if inside else super().age(part, reading.x)
         if memory.rounds and self.region(memory, reading.errors).contains(reading.x):
-            upper = min(upper, self.budget(memory))
+            budget = self.budget(memory)
+            if not reading.lower > budget:  # else what was read contradicts what was certified
+                upper = min(upper, budget)
         return AverageMemory(memory.rounds + 1.0, part, round_up(memory.spent + upper))
 
-    def age(self, memory: Memory) -> Memory:
+    def age(self, memory: Memory, x: Array) -> Memory:
         """Return the memory with a round in which nothing was read: its action was certified."""
         spent = round_up(memory.spent + self.budget(memory))
-        return AverageMemory(memory.rounds + 1.0, super().age(memory.part), spent)
+        return AverageMemory(memory.rounds + 1.0, super().age(memory.part, x), spent)
 
     def holds(self, x: Array) -> bool:
         """Return True: what is read elsewhere counts for the sum."""
         return True
 
-    def region(self, memory: Memory, errors: Errors) -> Region:
+    def certify(self, memory: Memory, errors: Errors) -> Region:
         """Return what the hull certifies for g less the budget."""
         budget = self.budget(memory)
         rounds, *balls = memory.part
         shifted = (b._replace(value=round_up(b.value - budget)) for b in balls)
-        part = super().region(HullMemory(rounds, *shifted), errors)
+        part = super().certify(HullMemory(rounds, *shifted), errors)
 
         def certify(hull: HullCertificate) -> AverageCertificate:
             numbers = (hull.round, self._find_rest(memory), budget + hull.bound)
             return AverageCertificate(*numbers, hull, hull.cut, errors)
 
         return Recertified(part, certify)
+
+    @property
+    def G_g_holds_to(self) -> float:
+        """The largest g at which no slope is longer than G_g."""
+        return self.most
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what is impossible if the constants are right."""

@@ -56,6 +56,8 @@ action stays where it is, which is feasible.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from surefoot.regions.toolkit import *
 
 __all__ = ["CertifiedLength", "LengthMemory", "LengthRegion", "StepCertificate"]
@@ -84,12 +86,12 @@ class LengthMemory(NamedTuple):
         is_pulled: whether it is, in place of a step.
     """
 
-    rounds: Number
+    rounds: Counts
     anchor: Array
     slack: Number
-    since: Number
+    since: Moment
     x: Array
-    read: Number
+    read: Moment
     upper: Number
     level: Number
     s: Array
@@ -98,7 +100,7 @@ class LengthMemory(NamedTuple):
     left: Number
     distance: Number
     target: Array
-    target_level: Number
+    target_level: Annotated[Number, Extended]
     is_pulled: Array
 
 
@@ -116,8 +118,10 @@ class CertifiedLength(Knowledge):
         errors: how wrong readings may be.
     """
 
-    is_one_run: ClassVar[bool] = False
-    rests_on_convexity: ClassVar[bool] = True
+    allows: ClassVar[frozenset[Capability]] = frozenset(
+        {"value", "slope", "drift", "late", "batch", "margin"}
+    )
+    offers = BALLS
 
     G_g: Number = positive()
     domain: Set = projectable()
@@ -163,21 +167,18 @@ class CertifiedLength(Knowledge):
         """Return delta of the module in a dimension."""
         return self.margins(d)[0]
 
-    def init(self, x1: Array) -> LengthMemory:
+    def first(self, x1: Array) -> LengthMemory:
         """Return the memory before the first round."""
-        x1 = start_in(self.domain, x1)
         zero = number_like(x1, 0.0)
         numbers = (zero, zero, 0.0 * x1, zero, x1, zero, zero, x1, zero, zero < 0)
         return LengthMemory(zero, x1, zero, zero, x1, zero, *numbers)
 
-    def observe(self, memory: LengthMemory, reading: Reading) -> LengthMemory:
+    def learn(self, memory: LengthMemory, reading: Reading) -> LengthMemory:
         """Return the memory with a round in which something was read."""
         x, g, s, errors, age = reading
         noise, error, kappa = self.margins(x.shape[-1])
         t, first = memory.rounds + 1.0, memory.rounds == 0
         when = t - age
-        if is_number(g):
-            check_finite(g, None)
         upper, zero = g + (errors.value + noise), 0.0 * g
         slack = where(first, -upper, self._slack(memory, when, errors))
         before = self.tightening(t, slack)
@@ -188,7 +189,8 @@ class CertifiedLength(Knowledge):
         # A fixed g stays as certain where the action is as it was before it was played.
         may_stay = (g + errors.value <= 0) | (limit <= 2 * noise)
         if not errors.is_exact:
-            upper = minimum(upper, limit)
+            # G_g holds on the way to an action that was certified, not to one that may be outside.
+            upper = where(limit <= 2 * noise, minimum(upper, limit), upper)
         if errors.drifts:
             may_stay = upper == upper
             fresh = first | all_entries(x == anchor) | (-upper > slack)
@@ -304,23 +306,32 @@ class CertifiedLength(Knowledge):
             target=target, target_level=low, is_pulled=pulled, drawn=drawn, left=left
         )
 
-    def region(self, memory: LengthMemory, errors: Errors) -> LengthRegion:
+    def certify(self, memory: LengthMemory, errors: Errors) -> LengthRegion:
         """Return the ball around q, or the point that the action is pulled to."""
         return LengthRegion(self, memory, errors)
+
+    def place(self, region: Region) -> Region:
+        """Return the region, all of whose points are in the domain already."""
+        return region
 
     def contradictions(self, memory: LengthMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading of one run has that is impossible if the constants are right."""
         x, _, s, errors, age = reading
         noise, error, _ = self.margins(x.shape[-1])
         t, steepness, G_g = int(memory.rounds) + 1, norm(s), float(self.G_g)
-        found = check_rise(t, reading, G_g, noise, float(self.reach))
         if not memory.rounds:
-            return found
+            return check_rise(t, reading, G_g, noise, float(self.reach))
         slack = self._slack(memory, t - age, errors)
         rho = self.tightening(t, slack)
         limit = G_g * self._distance(memory, x, t - age, rho, errors) - rho + 2 * noise
-        found += check_bound(t, reading, limit, 0.0, f"G_g = {G_g:.6g} is too small")
-        after = self.observe(memory, reading)
+        # An action that was not certified may be outside of where G_g holds, and so may the way
+        # to it: as that of somebody else, whose reading comes late.
+        certified = limit <= 4 * noise
+        outside = not certified and reading.upper + noise > 0
+        found = check_rise(t, reading, G_g, noise, float(self.reach), may_be_outside=outside)
+        if certified:
+            found += check_bound(t, reading, limit, 0.0, f"G_g = {G_g:.6g} is too small")
+        after = self.learn(memory, reading)
         cut = max(after.level + after.rho - noise, 0.0) / steepness if steepness > 0 else 0.0
         # Computed distances err by the root of the rounding unit relative to themselves.
         if cut > after.distance * (1 + 1e-7) + error and after.upper > -after.rho:
@@ -331,6 +342,9 @@ class CertifiedLength(Knowledge):
                 + (words if errors.is_exact else list_causes(errors, words)),
             )
         return found
+
+
+StepRule: TypeAlias = Literal["slack", "contraction", "pulled", "stayed"]
 
 
 class StepCertificate(NamedTuple):
@@ -353,7 +367,7 @@ class StepCertificate(NamedTuple):
     """
 
     round: int
-    rule: str
+    rule: StepRule
     slack: float
     rho: float
     length: float
@@ -481,7 +495,7 @@ class LengthRegion(Region):
     def certificate(self, x: Array, cut: bool = False) -> StepCertificate:
         r"""Return why a point is feasible: :math:`g \le G_g(\|p - q\| + B + e) - \rho \le 0`."""
         seen = self.memory
-        rule = "slack" if seen.upper <= -seen.rho else "contraction"
+        rule: StepRule = "slack" if seen.upper <= -seen.rho else "contraction"
         taken, bound = 0.0, min(float(self.point_level + self.rise), 0.0)
         if seen.is_pulled or not (self.longest > 0 or all_entries(x == seen.x)):
             rule = "pulled"

@@ -23,6 +23,14 @@ def check_start(g: float, upper: float, margin: float, where: str = "") -> None:
         raise InvalidValueError(f"the start must be {rule}, got g(x_1) = {g:g}{where}")
 
 
+def check_first(reading: Any, margin: Number) -> None:
+    """Raise unless the first reading is strictly feasible, in every row."""
+    upper = np.atleast_1d(np.asarray(reading.g + reading.errors.value))
+    i = int(np.argmax(upper))
+    where = f" in row {i}" if len(upper) > 1 else ""
+    check_start(float(np.atleast_1d(reading.g)[i]), float(upper[i]), float(np.max(margin)), where)
+
+
 def check_wish(w: Array, x: Array) -> None:
     """Raise unless a wanted action has a finite distance from x; one run."""
     if not squared_and_norm(w - x)[0] < math.inf:
@@ -54,28 +62,33 @@ def check_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]
     )
 
 
-def check_finite(g: float, s: Array | None) -> None:
+def check_finite(g: Number, s: Array | None) -> None:
     """Raise unless a reading of one run is finite; the slope may be missing."""
-    if not math.isfinite(g):
+    if np.ndim(g):
+        checks.refuse_unfinite(g, "constraint_value")
+    elif not math.isfinite(g):
         raise InvalidValueError(f"constraint_value must be finite, got {g!r}")
     if s is not None:
         checks.refuse_unfinite(s, "constraint_subgradient")
 
 
-def check_rise(t: int, reading: Any, G_g: float, noise: float, reach: float) -> tuple[str, ...]:
+def check_rise(
+    t: int, reading: Any, G_g: float, noise: float, reach: float, *, may_be_outside: bool = False
+) -> tuple[str, ...]:
     """Return a sentence if an action is out of reach, and one if its slope is longer than G_g.
 
     Args:
         t: the round.
         reading: what was read in it.
-        G_g: the longest slope.
+        G_g: the longest slope at feasible points.
         noise: the error of an evaluation.
         reach: the largest norm of a feasible point.
+        may_be_outside: whether the action may be infeasible, where slopes may be of any length.
     """
     x, g, s, errors, _ = reading
     found = check_reach(t, x, g + errors.value + noise, reach)
     steep = 0.0 if s is None else norm(s)
-    if steep > G_g * (1 + 1e-12) + errors.slope:
+    if not may_be_outside and steep > G_g * (1 + 1e-12) + errors.slope:
         found += (f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}",)
     return found
 

@@ -36,11 +36,16 @@ def read_numbers(value: Any, name: str, length: int | None = None) -> Array:
     return found
 
 
-def check_context(memory: Any, age: int) -> None:
-    """Raise unless a round can be read: its context was told, and it is read at once."""
-    if memory.context is None or age:
-        what = "contexts know no delay" if memory.context else "its context was not told"
-        raise InvalidValueError(f"round {int(memory.rounds) + 1} cannot be read: {what}")
+NO_DELAY: Mapping[Capability, str] = {"late": "0: contexts know no delay"}
+"""Why knowledge of contexts does not allow for late readings."""
+
+
+def check_context(memory: Any) -> None:
+    """Raise unless the context of a round was told before it is read."""
+    if memory.context is None:
+        raise InvalidValueError(
+            f"round {int(memory.rounds) + 1} cannot be read: its context was not told"
+        )
 
 
 class ContextKind(Declared):

@@ -22,7 +22,7 @@ everywhere, the action is pulled to the deepest one, for which g must be convex
 (:mod:`surefoot.regions.anchor`).
 """
 
-from surefoot.regions.context import Additive, check_context
+from surefoot.regions.context import NO_DELAY, Additive, check_context
 from surefoot.regions.curvature import Curvature, CurvatureMemory
 from surefoot.regions.toolkit import *
 
@@ -39,7 +39,7 @@ class MovedMemory(NamedTuple):
         part: the readings.
     """
 
-    rounds: float
+    rounds: Count
     before: Context | None
     context: Context | None
     part: CurvatureMemory
@@ -64,14 +64,14 @@ class ContextCurvature(Curvature):
     """
 
     in_contexts: ClassVar[bool] = True
-    is_one_run: ClassVar[bool] = True
-    allows_drift: ClassVar[bool] = False
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "nonconvex"})
+    refusals = NO_DELAY
 
     context: Any = instance_of(Additive)
 
-    def init(self, x1: Array) -> Memory:
+    def first(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
-        part = super().init(x1)
+        part = super().first(x1)
         return MovedMemory(0.0, None, None, part._replace(anchor=part.last))
 
     def _move(self, memory: MovedMemory) -> CurvatureMemory:
@@ -90,21 +90,21 @@ class ContextCurvature(Curvature):
         low = -round_up(fall - part.low)
         return part._replace(last=move(part.last), anchor=move(part.anchor), low=low)
 
-    def observe(self, memory: Memory, reading: Reading) -> Memory:
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
-        check_context(memory, reading.age)
-        part = super().observe(self._move(memory), reading)
+        check_context(memory)
+        part = super().learn(self._move(memory), reading)
         return MovedMemory(part.rounds, memory.context, None, part)
 
-    def age(self, memory: Memory) -> Memory:
+    def age(self, memory: Memory, x: Array) -> Memory:
         """Return the memory with a round in which nothing was read."""
         part = self._move(memory)
-        part = super().age(part) if part.rounds else part
+        part = super().age(part, x) if part.rounds else part
         return MovedMemory(part.rounds, memory.context or memory.before, None, part)
 
-    def region(self, memory: Memory, errors: Errors) -> Region:
+    def certify(self, memory: Memory, errors: Errors) -> Region:
         """Return the ball in the next context."""
-        return super().region(self._move(memory), errors)
+        return super().certify(self._move(memory), errors)
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading of one run has that is impossible if beta and errors are right."""

@@ -54,7 +54,7 @@ that module left, for the weights of the certificate, whatever way they were fou
 
 from __future__ import annotations
 
-from surefoot.regions.context import ContextKind, ToldDrift, check_context
+from surefoot.regions.context import NO_DELAY, ContextKind, ToldDrift, check_context
 from surefoot.regions.hull import LipschitzHull
 from surefoot.regions.mean_ball import find_mean_ball
 from surefoot.regions.toolkit import *
@@ -84,8 +84,8 @@ class ContextCertificate(NamedTuple):
 
     round: int
     place: tuple[float, ...]
-    rounds: tuple[int, ...]
-    weights: tuple[float, ...]
+    rounds: Annotated[tuple[int, ...], Axes("rounds")]
+    weights: Annotated[tuple[float, ...], Axes("rounds")]
     level: float
     distance: float
     room: float
@@ -120,10 +120,10 @@ class Seen(NamedTuple):
         round: when.
     """
 
-    x: Array
-    value: Array
-    place: Array
-    round: Array
+    x: Annotated[Array, Axes("seen", None)]
+    value: Annotated[Array, Axes("seen")]
+    place: Annotated[Array, Axes("seen", Same("place"))]
+    round: Annotated[Array, Axes("seen"), Span(0, MOST, is_whole=True)]
 
     def add(self, x: Array, value: float, place: Array, t: float) -> Seen:
         """Return these and one more."""
@@ -147,7 +147,7 @@ class ContextMemory(NamedTuple):
         seen: what was read.
     """
 
-    rounds: float
+    rounds: Count
     before: Context | None
     context: Context | None
     seen: Seen
@@ -181,6 +181,11 @@ class ContextHull(LipschitzHull):
         array([0.75])
     """
 
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        **NO_DELAY,
+        "drift": "told beside a context, as ToldDrift() or with the context",
+    }
     in_contexts: ClassVar[bool] = True
 
     context: Any = instance_of(ContextKind)
@@ -190,35 +195,32 @@ class ContextHull(LipschitzHull):
         if self.keep_start:
             rule = "False, and a leader's gradient_bound None, where there are contexts"
             raise checks.invalid("keep_start", rule, True)
-        if self.errors.drifts:
-            rule = "told beside a context, as ToldDrift() or with the context"
-            raise checks.invalid("drift", rule, self.errors.drift)
 
-    def init(self, x1: Array) -> Memory:
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its memory may become."""
+        return {"seen": KEPT + 2}
+
+    def first(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
-        check_one_run(x1, self.domain)
         none = np.zeros(0)
         # Nothing has drifted before the first round.
         first = Context(np.zeros(1)) if isinstance(self.context, ToldDrift) else None
         seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
         return ContextMemory(0.0, None, first, seen)
 
-    def age(self, memory: Memory) -> Memory:
+    def age(self, memory: Memory, x: Array) -> Memory:
         """Return the memory with a round in which nothing was read."""
         before, rounds = memory.context or memory.before, memory.rounds
         rounds = rounds + 1.0 if rounds else rounds  # they are counted from the first reading
         return memory._replace(rounds=rounds, before=before, context=None)
 
-    def observe(self, memory: Memory, reading: Reading) -> Memory:
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory with a round in which something was read."""
-        x, g, s, errors, age = reading
+        x, upper, errors = reading.x, reading.upper, reading.errors
         t, context = memory.rounds + 1.0, memory.context
-        check_context(memory, age)
-        check_finite(g, s)
-        upper = g + errors.value
-        if not memory.rounds:
-            check_start(g, upper, self._lost(len(x)) * self.G_g)
-        elif errors.value:  # what was certified before bounds g there as well as the reading does
+        check_context(memory)
+        if memory.rounds and errors.value:
+            # What was certified before bounds g there as well as the reading does.
             bound = ContextRegion(self, memory, errors).bound(x)
             upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
         seen = memory.seen.add(x, upper, context.place, t)
@@ -235,9 +237,9 @@ class ContextHull(LipschitzHull):
         np.fill_diagonal(there, math.inf)
         return 1 + int((there.min(axis=0) - value)[1:-1].argmin())
 
-    def region(self, memory: Memory, errors: Errors) -> Region:
+    def certify(self, memory: Memory, errors: Errors) -> Region:
         """Return the hull of the balls, in the known set where there is one."""
-        return ContextRegion(self, memory, errors).within(self.domain)
+        return ContextRegion(self, memory, errors)
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right."""
@@ -383,7 +385,7 @@ class ContextRegion(Region):
         """Return the error for a context in which nothing is certified."""
         best = int(self.radii.argmax())
         point, bound = self.centres[best], self.levels(self.mixes)[best]
-        why = EmptyRegionError.of_drift(self.round, point, bound, 0.0)
+        why = EmptyRegionError.of_context(self.round, point, bound)
         hint = "the start must be feasible in every context: give a bound (start_bound)"
         return EmptyRegionError(f"{why}; {hint}", point)
 

@@ -88,12 +88,12 @@ class CurvatureMemory(NamedTuple):
         curvature_seen: the least that explains the last two readings.
     """
 
-    rounds: Number
+    rounds: Counts
     last: Anchor
     low: Number
     s: Array
-    slope_error: Number | None
-    anchor: Anchor | None
+    slope_error: Annotated[Number | None, Span(0)]
+    anchor: Annotated[Anchor | None, AsFresh]
     depth: Number
     curvature_seen: Number
 
@@ -104,6 +104,11 @@ class QuadraticBounds(Knowledge):
     Attributes:
         each: what is known of each constraint by itself: those of several are as those of a batch.
     """
+
+    allows: ClassVar[frozenset[Capability]] = frozenset(
+        {"value", "slope", "drift", "late", "nonconvex", "margin"}
+    )
+    offers = BALLS
 
     reach: Number = positive(default=None)
 
@@ -124,7 +129,7 @@ class QuadraticBounds(Knowledge):
         """Return the largest of numbers that are one per constraint."""
         return numbers
 
-    def observe(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
+    def learn(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
         """Return the memory with a round in which something was read.
 
         From an action that may be outside nothing is certified: then what was known before is kept.
@@ -178,7 +183,7 @@ class QuadraticBounds(Knowledge):
     def check_round(
         self, memory: CurvatureMemory, reading: Reading, made: CurvatureMemory, worst: Number
     ) -> CurvatureMemory:
-        """Refuse a reading that is not finite, and a start that is not feasible.
+        """Refuse a slope without a finite square, and a start that is not feasible.
 
         A run of a batch cannot be refused: it becomes NaN, which the game reports.
         """
@@ -186,7 +191,6 @@ class QuadraticBounds(Knowledge):
         if not is_number(g):
             lost = (memory.rounds == 0) & (worst >= 0) | (abs(g) < math.inf) ^ True
             return made._replace(last=made.last._replace(x=where(lost, math.nan, x)))
-        check_finite(g, None)
         if not dot(made.s, made.s) < math.inf:
             checks.refuse_unfinite(to_numpy(reading.s), "constraint_subgradient")
             raise InvalidValueError("constraint_subgradient must have a finite square")
@@ -194,12 +198,19 @@ class QuadraticBounds(Knowledge):
             check_start(g, worst, 0.0)
         return made
 
-    def region(self, memory: CurvatureMemory, errors: Errors) -> Region:
+    def certify(self, memory: CurvatureMemory, errors: Errors) -> Region:
         """Return what is certified in the next round, in the known set where there is one."""
-        region = self.find_region(memory, memory.rounds + 1.0, errors)
+        return self.find_region(memory, memory.rounds + 1.0, errors)
+
+    def place(self, region: Region) -> Region:
+        """Return the part of the region in the known set; for batches too where it is a ball."""
         if isinstance(self.domain, Ball) and region.base.each is region:
             return WithinBall(region, self.domain)
         return region.within(self.domain)
+
+    def holds(self, x: Array) -> bool:
+        """Return True: the bound holds where g is at most 0, and nothing is learnt elsewhere."""
+        return True
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading of one run has that is impossible if beta and errors are right."""
@@ -253,15 +264,15 @@ class Curvature(QuadraticBounds):
 
     beta: Number = nonnegative()
 
-    @property
-    def is_one_run(self) -> bool:  # type: ignore[override]
-        """Whether a memory is that of one NumPy run: with a known set that is no ball."""
-        return self.domain is not None and not isinstance(self.domain, Ball)
+    allows = QuadraticBounds.allows | {"batch"}
 
-    def init(self, x1: Array) -> CurvatureMemory:
+    @property
+    def takes_batches(self) -> bool:
+        """Whether a memory may be that of several runs: without a known set, or in a ball."""
+        return super().takes_batches and (self.domain is None or isinstance(self.domain, Ball))
+
+    def first(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round."""
-        if self.domain is not None:
-            start_in(self.domain, x1)
         zero = number_like(x1, 0.0)
         here, errors = Anchor(x1, zero, zero), self.errors
         slope_error = zero if not is_zero(errors.slope) else None
@@ -367,7 +378,7 @@ class CurvatureCertificate(NamedTuple):
 
     def __str__(self) -> str:
         name = "g" if self.row is None else f"g[{self.row}]"
-        seen, bent = f"{name} = {self.value:.3g}", 0.5 * self.beta * self.length**2
+        seen, bent = f"{name} = {self.value:.3g}", 0.5 * self.beta * (self.length * self.length)
         if not self.errors.is_exact:
             seen = f"the next {name} here is at most {self.value:.3g}{describe_errors(self.errors)}"
             bent += self.errors.slope * self.length
@@ -602,7 +613,10 @@ class CurvatureRegion(Region):
             return super().explain_empty()
         here, deepest = np.max(self.bound(self.x)), np.max(self.anchor_level)
         point = self.x if here <= deepest else self.anchor.x
-        return EmptyRegionError.of_drift(self.round, point, min(here, deepest), self.errors.drift)
+        least, drift = min(here, deepest), self.errors.drift
+        if not drift:  # an anchor is kept for drift and for contexts alone
+            return EmptyRegionError.of_context(self.round, point, least)
+        return EmptyRegionError.of_drift(self.round, point, least, drift)
 
     def excess_over(self, old: CurvatureRegion) -> tuple[Number, Number]:
         """Return how far two readings are apart, and by how much one exceeds the other's slope.

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from surefoot.core.toolkit import *
 
-__all__ = ["EmptyRegionError", "Errors", "describe_errors", "is_zero", "list_causes"]
+__all__ = [
+    "CertificateError",
+    "EmptyRegionError",
+    "Errors",
+    "describe_errors",
+    "is_zero",
+    "list_causes",
+]
 
 
 class Errors(Declared):
@@ -129,6 +136,23 @@ def list_causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
     return f"{constant}, a reading errs by more than {value:g}, {shape}{moved}"
 
 
+class CertificateError(SurefootError, ValueError):
+    """A region returned an action that it does not certify: its class has a defect.
+
+    Attributes:
+        region: the region.
+        point: the action, which is not played.
+    """
+
+    def __init__(self, region: Any, point: Array, is_inside: bool) -> None:
+        fault = "that it does not certify" if is_inside else "that is outside of the domain"
+        super().__init__(
+            f"{type(region).__name__} returned an action {fault}: "
+            f"{np.array2string(point, separator=', ')} is not played"
+        )
+        self.region, self.point = region, point
+
+
 class EmptyRegionError(SurefootError, ValueError):
     """No certified action was found: none in the announced sets, or none at all under drift.
 
@@ -152,10 +176,24 @@ class EmptyRegionError(SurefootError, ValueError):
 
     @classmethod
     def of_drift(cls, t: Number, point: Array, bound: Number, drift: Number) -> EmptyRegionError:
-        """Return the error for a round after which nothing that was seen is certified any more."""
-        why = f"with a drift of {float(drift):g} per round" if drift else "in the next context"
+        """Return the error for a round after which nothing that was seen is certified any more.
+
+        Without drift no more than a slack within the margin for rounding is left.
+        """
+        why = f"with a drift of {float(drift):g} per round " if drift else ""
+        return cls._of_bound(t, point, bound, why)
+
+    @classmethod
+    def of_context(cls, t: Number, point: Array, bound: Number) -> EmptyRegionError:
+        """Return the error for a context in which nothing that was seen is certified."""
+        return cls._of_bound(t, point, bound, "in the next context ")
+
+    @classmethod
+    def _of_bound(cls, t: Number, point: Array, bound: Number, why: str) -> EmptyRegionError:
+        bound = float(np.max(bound))  # of several rows
+        after = "" if bound > 0 else ", which is within rounding"
         return cls(
-            f"round {int(t)}: no next action is certified: {why} the smallest bound on g is "
-            f"{float(bound):.3g}, at {np.array2string(point, separator=', ')}",
+            f"round {int(t)}: no next action is certified: {why}the smallest bound on g is "
+            f"{bound:.3g}, at {np.array2string(point, separator=', ')}{after}",
             point,
         )

@@ -175,16 +175,16 @@ class EstimatedMemory(NamedTuple):
         error: the largest error of a value.
     """
 
-    rounds: float
+    rounds: Count
     part: Memory
-    first: float = 0.0
-    proved: float = 0.0
-    used: float = 0.0
-    outside: int = 0
-    spent: float = 0.0
+    first: NonNegative = 0.0
+    proved: NonNegative = 0.0
+    used: NonNegative = 0.0
+    outside: Annotated[int, Span(0)] = 0
+    spent: NonNegative = 0.0
     back: bool = False
-    unseen: int = 0
-    error: float = 0.0
+    unseen: Annotated[int, Span(0)] = 0
+    error: NonNegative = 0.0
 
 
 class UnknownConstant(Knowledge):
@@ -200,7 +200,8 @@ class UnknownConstant(Knowledge):
     violations: int | None = count(0, default=None)
 
     constant: ClassVar[str]
-    allows_drift: ClassVar[bool] = False
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
+    offers = BALLS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -244,20 +245,22 @@ class UnknownConstant(Knowledge):
     def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
         """Return actions that need no constant."""
 
-    def init(self, x1: Array) -> EstimatedMemory:
-        """Return the memory before the first round."""
-        return EstimatedMemory(0.0, self.known.init(x1), back=True)
+    @property
+    def parts(self) -> tuple[Knowledge, ...]:
+        """What is known if the constant is 1; it gets bounds, as exact readings."""
+        return (self.known,)
 
-    def observe(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
+    def first(self, x1: Array) -> EstimatedMemory:
+        """Return the memory before the first round."""
+        return EstimatedMemory(0.0, self.known.first(x1), back=True)
+
+    def learn(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
         """Return the memory with a round in which something was read."""
-        if reading.age:
-            raise checks.invalid("age", f"0 where {self.constant} is unknown", reading.age)
         x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
         t, error = memory.rounds + 1.0, max(memory.error, float(reading.errors.value))
         proved = max(memory.proved, self.prove(memory, reading))
         is_outside = float(reading.g - reading.errors.value) > 0
         if not first:
-            check_start(reading.g, reading.g + reading.errors.value, 0.0)
             self._check_first(proved)
             first = proved
         elif is_outside and not memory.back and self.region(memory, reading.errors).contains(x):
@@ -276,7 +279,7 @@ class UnknownConstant(Knowledge):
         """Return the part with a reading: what was certified by a guess is no bound."""
         x, g, s, errors, _ = reading
         told = Reading(x, g + errors.value, s, self._exact)
-        return self.with_constant(used).observe(memory.part, told)
+        return self.with_constant(used).learn(memory.part, told)
 
     @cached_property
     def _exact(self) -> Errors:
@@ -305,9 +308,9 @@ class UnknownConstant(Knowledge):
         """Return whether only what needs no constant is left: no violation is, nor a constant."""
         return self.violations is not None and self.largest is None and outside >= self.violations
 
-    def age(self, memory: EstimatedMemory) -> EstimatedMemory:
+    def age(self, memory: EstimatedMemory, x: Array) -> EstimatedMemory:
         """Return the memory with a round in which nothing was read: it may have been outside."""
-        part = self.known.age(memory.part)
+        part = self.known.age(memory.part, x)
         guessed = memory.first and memory.used != self.largest and not memory.back
         if self.violations is not None and guessed:
             outside, unseen = memory.outside + 1, memory.unseen + 1
@@ -315,11 +318,11 @@ class UnknownConstant(Knowledge):
             memory = memory._replace(used=used, outside=outside, unseen=unseen)
         return memory._replace(rounds=memory.rounds + 1.0, part=part, back=True)
 
-    def region(self, memory: EstimatedMemory, errors: Errors) -> Region:
+    def certify(self, memory: EstimatedMemory, errors: Errors) -> Region:
         """Return what is certified if the constant is what is used for it; or needs none."""
         if memory.back:
             return self.find_safe(memory, errors)
-        part: Region = self.with_constant(memory.used).region(memory.part, errors)
+        part: Region = self.with_constant(memory.used).certify(memory.part, errors)
         return Recertified(part, lambda why: self._certify(memory, why))
 
     def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
@@ -338,7 +341,8 @@ class UnknownConstant(Knowledge):
         used, largest, k, theta = memory.used, self.largest, self.violations, self.theta
         limit = used * theta**AHEAD if largest is None else largest
         # The j-th round outside from now on has theta^(j-1) used < the constant.
-        left = max(math.ceil(math.log(limit / used) / math.log(theta) - 1e-9), int(used < limit))
+        steps = math.log(limit / used) / math.log(theta) if used < limit else 0.0
+        left = max(math.ceil(steps - 1e-9), int(used < limit))
         if k is not None:
             left = 0 if used == largest else k - memory.outside
             limit = math.inf if largest is None else largest
@@ -375,7 +379,16 @@ class UnknownConstant(Knowledge):
         return self.with_constant(self.largest).rise(s, length, ahead=ahead)
 
 
-class CappedHull(LipschitzHull):
+class HullOnDomain(LipschitzHull):
+    """A hull whose G_g bounds the slopes on all of the domain, not at feasible points alone."""
+
+    @property
+    def G_g_holds_to(self) -> float:
+        """The largest g at which no slope is longer than G_g."""
+        return math.inf
+
+
+class CappedHull(HullOnDomain):
     """A hull whose radii keep g at most at a level even if the slopes are the largest."""
 
     largest_G_g: float = positive()
@@ -410,8 +423,11 @@ class EstimatedHull(UnknownConstant):
         array([1.])
     """
 
-    uses_slopes: ClassVar[bool] = False
-    rests_on_convexity: ClassVar[bool] = True
+    slopes = "steer"
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        "late": "0 where G_g is unknown",
+        "margin": "whose G_g is unknown",
+    }
     constant: ClassVar[str] = "G_g"
 
     largest_G_g: float | None = positive(default=None)
@@ -432,7 +448,7 @@ class EstimatedHull(UnknownConstant):
         told: dict[str, Any] = {"domain": self.domain, "errors": self.errors}
         told |= {"G_g": 1.0, "keep_start": self.restarts}
         if self.largest_violation is None:
-            return LipschitzHull(**told)
+            return HullOnDomain(**told)
         told |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
         return CappedHull(**told)
 
@@ -441,7 +457,7 @@ class EstimatedHull(UnknownConstant):
         part: HullMemory = super()._remember(memory, reading, used)
         if self.restarts and memory.first and used > memory.used:
             start = part.start  # what was read there stands, whatever a next reading errs by
-            return self.known.init(start.x)._replace(last=start, anchor=start, start=start)
+            return self.known.first(start.x)._replace(last=start, anchor=start, start=start)
         return part
 
     def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
@@ -488,16 +504,16 @@ class EstimatedHull(UnknownConstant):
             why = "begins anew at the first action, because G_g is larger than what was used"
             start = OnePoint(0.0, part.start.x, part.anchor.value, errors, why)
             return Recertified(start, lambda why: why._replace(round=int(memory.rounds)))
-        return MeanRegion.of(self, memory, errors).within(self.domain)
+        return MeanRegion.of(self, memory, errors)
 
     def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
         t, before = int(memory.rounds), int(memory.rounds - memory.part.rounds)
         why = why._replace(round=t, anchor_round=why.anchor_round + before)
         return super()._certify(memory, why)
 
-    def age(self, memory: EstimatedMemory) -> EstimatedMemory:
+    def age(self, memory: EstimatedMemory, x: Array) -> EstimatedMemory:
         """Return the memory with a round in which nothing was read."""
-        aged = super().age(memory)
+        aged = super().age(memory, x)
         return aged if memory.part.rounds else aged._replace(part=memory.part)
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
@@ -565,6 +581,13 @@ class EstimatedCurvature(UnknownConstant):
         beta unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside if beta <= 4
     """
 
+    allows: ClassVar[frozenset[Capability]] = frozenset({"nonconvex"})
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        "value": "0 where beta is unknown",
+        "slope": "0 where beta is unknown",
+        "late": "0 where beta is unknown",
+        "margin": "whose beta is unknown",
+    }
     constant: ClassVar[str] = "beta"
 
     largest_beta: float | None = positive(default=None)
@@ -573,8 +596,6 @@ class EstimatedCurvature(UnknownConstant):
         super().__post_init__()
         if not isinstance(self.domain, Ball):
             raise checks.invalid("domain", "a Ball that holds the feasible set", self.domain)
-        if not self.errors.is_exact:
-            raise checks.invalid("errors", "those of exact readings", self.errors)
 
     @cached_property
     def known(self) -> Curvature:
@@ -583,10 +604,8 @@ class EstimatedCurvature(UnknownConstant):
 
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return the largest of what the last two readings show and what the ball does."""
-        x, g, s, errors, _ = reading
+        x, g, s, _, _ = reading
         found = 0.0
-        if errors.value:
-            raise checks.invalid("value_error", "0 where beta is unknown", errors.value)
         if memory.first:
             found = float(self._remember(memory, reading, memory.used).curvature_seen)
         if g < 0:

@@ -82,7 +82,7 @@ class HullMemory(NamedTuple):
         ladder: actions before the last, the most recent of each octave of depth.
     """
 
-    rounds: float
+    rounds: Count
     last: Anchor
     anchor: Anchor
     start: Anchor
@@ -121,8 +121,11 @@ class LipschitzHull(Knowledge):
         0.5 is certified, 0.5 was taken; the next g is at most -...
     """
 
-    uses_slopes: ClassVar[bool] = False
-    rests_on_convexity: ClassVar[bool] = True
+    allows: ClassVar[frozenset[Capability]] = frozenset(
+        {"value", "slope", "drift", "late", "margin"}
+    )
+    slopes = "steer"
+    offers = BALLS
 
     G_g: float = positive()
     reach: Number = positive(default=None)
@@ -135,20 +138,16 @@ class LipschitzHull(Knowledge):
         if self.start_bound is not None and not self.start_bound < 0:
             raise InvalidValueError(f"start_bound must be below 0, got {self.start_bound!r}")
 
-    def init(self, x1: Array) -> HullMemory:
+    def first(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
-        check_one_run(x1, self.domain)
         here = Anchor(x1, math.inf, 0.0)
         return HullMemory(0.0, here, here, here, Ladder.empty(len(x1)))
 
-    def observe(self, memory: HullMemory, reading: Reading) -> HullMemory:
+    def learn(self, memory: HullMemory, reading: Reading) -> HullMemory:
         """Return the memory with a round in which something was read."""
-        x, g, s, errors, age = reading
-        check_finite(g, s)
+        x, upper, errors, age = reading.x, reading.upper, reading.errors, reading.age
         t = memory.rounds + 1.0
-        upper = g + errors.value
         if memory.start.value == math.inf:
-            check_start(g, upper, self._lost(len(x)) * self.G_g)
             here = Anchor(x, upper, t - age)
             return HullMemory(t, here, here, here, memory.ladder)
         if not errors.is_exact:
@@ -193,12 +192,12 @@ class LipschitzHull(Knowledge):
         """
         return -level / self.G_g - lost
 
-    def region(self, memory: HullMemory, errors: Errors) -> Region:
+    def certify(self, memory: HullMemory, errors: Errors) -> Region:
         """Return the hull of both balls; under drift, the anchor alone at times."""
         hull = self._hull(memory, memory.rounds + 1.0, errors)
         if errors.drift:
             hull = hull.to_visit(hull.anchor)
-        return hull.within(self.domain)
+        return hull
 
     def _hull(self, memory: HullMemory, t: float, errors: Errors) -> HullRegion:
         """Return the hulls of the balls as they are in round t."""
@@ -213,14 +212,25 @@ class LipschitzHull(Knowledge):
 
     def contradictions(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if G_g and the errors are right."""
-        t, noise = int(memory.rounds) + 1, self.noise(len(reading.x))
-        found = check_rise(t, reading, self.G_g, noise, float(self.reach))
+        t, noise, reach = int(memory.rounds) + 1, self.noise(len(reading.x)), float(self.reach)
         if memory.start.value == math.inf:
+            found = check_rise(t, reading, self.G_g, noise, reach)
             return found + self.check_start_bound(t, reading, 4 * noise)
         limit = self._hull(memory, t - reading.age, reading.errors).bound(reading.x)
-        words = f"G_g = {self.G_g:.6g} is too small"
-        found += check_bound(t, reading, limit, 4 * noise, words)
+        # An action that was not certified may be outside of where G_g holds, and so may the way
+        # to it: as that of somebody else, whose reading comes late.
+        certified = limit <= self.G_g_holds_to + 4 * noise
+        outside = not certified and reading.upper + noise > self.G_g_holds_to
+        found = check_rise(t, reading, self.G_g, noise, reach, may_be_outside=outside)
+        if certified:
+            words = f"G_g = {self.G_g:.6g} is too small"
+            found += check_bound(t, reading, limit, 4 * noise, words)
         return found + self.check_subgradient(memory, reading)
+
+    @property
+    def G_g_holds_to(self) -> float:
+        """The largest g at which no slope is longer than G_g."""
+        return 0.0
 
     def check_start_bound(self, t: int, reading: Reading, noise: float) -> tuple[str, ...]:
         """Return whether the first reading is above the bound that holds there in every round."""
@@ -246,6 +256,20 @@ class LipschitzHull(Knowledge):
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length."""
         return self.G_g * length
+
+    def start_margin(self, d: int) -> Number:
+        """Return what the margin takes at the start."""
+        return self._lost(d) * self.G_g
+
+    def standing(self, start: Array) -> StandingAnchor | None:
+        """Return the start with the bound that holds there in every round; None without one."""
+        bound = self.start_bound
+        return None if bound is None else StandingAnchor(start, float(bound), 0.0)
+
+    @property
+    def bounds_start(self) -> bool:
+        """Whether a bound on g at the start is known."""
+        return self.start_bound is not None
 
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain; without one, whether it is within reach."""

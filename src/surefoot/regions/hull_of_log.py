@@ -55,8 +55,8 @@ class LogCertificate(NamedTuple):
     """
 
     round: int
-    points: tuple[int, ...]
-    weights: tuple[float, ...]
+    points: Annotated[tuple[int, ...], Axes("points")]
+    weights: Annotated[tuple[float, ...], Axes("points")]
     bound: float
     cut: bool = False
     errors: Errors = Errors()
@@ -74,7 +74,7 @@ class LogCertificate(NamedTuple):
 class LogMemory(NamedTuple):
     """The rounds that have passed, and the last action with the bound on g there."""
 
-    rounds: float
+    rounds: Count
     x: Array
     upper: float
 
@@ -100,10 +100,10 @@ class HullOfLog(Knowledge):
         the next g is at most -0.5
     """
 
-    uses_slopes: ClassVar[bool] = False
-    reads_slopes: ClassVar[bool] = False
-    allows_drift: ClassVar[bool] = False
-    rests_on_convexity: ClassVar[bool] = True
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "late", "known start"})
+    refusals: ClassVar[Mapping[Capability, str]] = {"margin": "which certifies by a log"}
+    slopes = "unused"
+    offers = BALLS
 
     points: Array = matrix()
     values: Array = vector()
@@ -157,9 +157,8 @@ class HullOfLog(Knowledge):
         """The share of the way to the deepest point that keeps the margin."""
         return self.margin / -float(self.levels.min()) * (1 + 8 * UNIT) if self.margin else 0.0
 
-    def init(self, x1: Array) -> LogMemory:
+    def first(self, x1: Array) -> LogMemory:
         """Return the memory before the first round; a start that is not certified is refused."""
-        check_one_run(x1, self.domain)
         if x1.shape != self.points.shape[1:]:
             raise checks.invalid("x1", f"of {self.points.shape[1]} entries, as the log", x1)
         memory = LogMemory(0.0, x1, 0.0)
@@ -167,14 +166,13 @@ class HullOfLog(Knowledge):
             raise checks.invalid("the start", "in the hull of the log", x1)
         return memory
 
-    def observe(self, memory: LogMemory, reading: Reading) -> LogMemory:
+    def learn(self, memory: LogMemory, reading: Reading) -> LogMemory:
         """Return the memory with a round in which something was read: it certifies no more."""
-        check_finite(reading.g, None)
         return LogMemory(memory.rounds + 1.0, reading.x, reading.g + reading.errors.value)
 
-    def region(self, memory: LogMemory, errors: Errors) -> Region:
+    def certify(self, memory: LogMemory, errors: Errors) -> Region:
         """Return K, in the known set where there is one."""
-        return LogRegion(self, memory, errors).within(self.domain)
+        return LogRegion(self, memory, errors)
 
     def contradictions(self, memory: LogMemory, reading: Reading) -> tuple[str, ...]:
         """Return whether a reading is above what the log and convexity allow."""
@@ -202,6 +200,7 @@ class LogRegion(Region):
         errors: what it allows for.
     """
 
+    radius = depth = steepness = 0.0  # no ball is known around an action
     longest = math.inf
 
     def __init__(self, knowledge: HullOfLog, memory: LogMemory, errors: Errors) -> None:

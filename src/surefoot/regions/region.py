@@ -14,23 +14,54 @@ that agrees with what is known and was read::
 All of these are pure. A memory holds bounds, never readings whose error only the present round
 knows. A new kind of knowledge is one file: a subclass of each of the two classes below.
 
-The first action must be strictly feasible, by more than the error of g: it is refused when it is
-first observed.
+**Knowledge is sealed.** A kind writes ``first``, ``learn`` and ``certify``; ``init``, ``observe``
+and ``region`` belong to the base and check what every kind must: the start is in the domain and
+strictly feasible by more than the error of g, readings are finite, they err in no way that the
+kind does not declare in ``allows``, and no certified action is outside of the domain. Nothing is
+allowed until a kind says so. What is played is checked once more against its region
+(:meth:`Region.must_certify`).
 """
 
 from __future__ import annotations
 
+from typing import Literal, final
+
+from surefoot.core.algorithm import start_in
 from surefoot.core.toolkit import *
 from surefoot.regions import nearest
-from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
+from surefoot.regions.anchor import Anchor
+from surefoot.regions.checks import check_finite, check_first, check_one_run
+from surefoot.regions.errors import (
+    CertificateError,
+    EmptyRegionError,
+    Errors,
+    describe_errors,
+    is_zero,
+)
 from surefoot.regions.nearest import EVERYWHERE, HALVINGS, Bounds, KnownSets
 from surefoot.sets import Ball
 
-__all__ = ["Knowledge", "OnePoint", "PointCertificate", "Projection", "Reading", "Region"]
+__all__ = [
+    "BALLS",
+    "Capability",
+    "Knowledge",
+    "OnePoint",
+    "PointCertificate",
+    "Projection",
+    "Reading",
+    "Region",
+]
 
 
 # What was read or learnt so far: a named tuple of its owner's own kind.
 Memory: TypeAlias = Any
+
+Capability: TypeAlias = Literal[
+    "value", "slope", "drift", "late", "batch", "nonconvex", "known start", "margin"
+]
+"""What a kind of knowledge may allow for: errors of values and slopes, drift, readings that are
+late, batches of runs, a g that is not convex, a start whose first reading proves nothing, and
+values that are reported larger than they are, so that actions keep a distance."""
 
 
 class Reading(NamedTuple):
@@ -50,9 +81,33 @@ class Reading(NamedTuple):
     errors: Errors
     age: int = 0
 
+    @property
+    def upper(self) -> Number:
+        """What g is at most where it was read."""
+        return self.g + self.errors.value
+
+    @property
+    def lower(self) -> Number:
+        """What g is at least where it was read."""
+        return self.g - self.errors.value
+
 
 CONSTANTS = ("G_g", "beta", "L_0", "L_1")
 """The names of constants of g, as parameters of knowledge."""
+
+BALLS = frozenset({"radius", "depth", "longest", "steepness", "noise", "upper"})
+"""The numbers of regions that are made of balls around actions, which they all offer."""
+
+SEALED = {"init": "first", "observe": "learn", "region": "certify"}
+"""What belongs to :class:`Knowledge`, and what a kind writes instead."""
+
+ERRORS_OF: Mapping[Capability, str] = {
+    "value": "value_error",
+    "slope": "slope_error",
+    "drift": "drift",
+    "late": "age",
+}
+"""What a round may be wrong by, and its name in sentences."""
 
 
 class Knowledge(Declared):
@@ -62,28 +117,39 @@ class Knowledge(Declared):
         errors: the bounds on errors and drift.
         convex: whether g is known to be convex.
         domain: a known set that holds every action; None where nothing is known.
-        rests_on_convexity: whether certificates do; then they are refused for another g.
+        allows: what certificates allow for beside exact readings of one run of a convex g; nothing
+            else is accepted.
+        refusals: a sentence of its own for something that is not allowed.
+        slopes: whether certificates rest on slopes ("certify"), slopes only show proposers the way
+            ("steer"), or none is read ("unused").
+        offers: the numbers of its regions that proposers may read (:class:`Region`).
+        passes: the errors that it hands on to its ``parts``, which must allow for them.
         row_count: how many constraints are seen, each by itself.
         reach: the largest norm of a feasible point.
-        is_one_run: whether a memory is that of one NumPy run; batches are then played run by run.
-        uses_slopes: whether certificates rest on slopes; if not, their error may be infinite.
-        reads_slopes: whether a round must tell a slope.
         in_contexts: whether the context of every round must be told before it is played; a memory
             then has the ``context`` of the next.
-        allows_drift: whether g may drift.
     """
 
     errors: Errors = anything("the errors of readings", default=Errors())
     convex: bool = flag(default=True)
     domain: Set | None = projectable(default=None, convex=False)
 
-    rests_on_convexity: ClassVar[bool] = False
+    allows: ClassVar[frozenset[Capability]] = frozenset()
+    refusals: ClassVar[Mapping[Capability, str]] = {}
+    slopes: ClassVar[Literal["certify", "steer", "unused"]] = "certify"
+    offers: ClassVar[frozenset[str]] = frozenset()
+    passes: ClassVar[frozenset[Capability]] = frozenset()
     row_count: ClassVar[int] = 1
-    is_one_run: ClassVar[bool] = True
-    uses_slopes: ClassVar[bool] = True
-    reads_slopes: ClassVar[bool] = True
     in_contexts: ClassVar[bool] = False
-    allows_drift: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a kind that writes what the base owns."""
+        for name, instead in SEALED.items():
+            if name in vars(cls):
+                raise TypeError(
+                    f"{cls.__name__} must write {instead}, got {name}, which belongs to Knowledge"
+                )
+        super().__init_subclass__(**options)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,35 +157,135 @@ class Knowledge(Declared):
             raise checks.invalid("errors", "Errors(...)", self.errors)
         if vars(self).get("reach", 0.0) is None:
             object.__setattr__(self, "reach", reach_of(self.domain))
-        if self.uses_slopes and isinstance(self.errors.slope, float):
-            checks.nonnegative(slope_error=self.errors.slope)
-        if self.errors.drifts and not self.allows_drift:
-            raise checks.invalid("drift", f"0 for {type(self).__name__}", self.errors.drift)
-        if self.rests_on_convexity and not self.convex:
+        self._check_errors(self.errors)
+        if not self.convex and "nonconvex" not in self.allows:
             raise InvalidValueError(
                 f"{type(self).__name__} rests on the convexity of g, got convex = False: Curvature "
                 "and CurvatureRows do not"
             )
+        for part in self.parts if self.passes else ():
+            if missing := sorted(self.passes - part.allows):
+                raise InvalidValueError(
+                    f"{type(self).__name__} hands {' and '.join(missing)} errors on, which "
+                    f"{type(part).__name__} does not allow for"
+                )
+
+    def _check_errors(self, errors: Errors, age: Number = 0) -> None:
+        """Refuse errors that certificates do not allow for; an error of unused slopes is none."""
+        if self.slopes == "certify" and isinstance(errors.slope, float):
+            checks.nonnegative(slope_error=errors.slope)  # which is finite, too
+        for word, name in ERRORS_OF.items():
+            bound = age if word == "late" else getattr(errors, word)
+            if is_zero(bound) or word in self.allows:
+                continue
+            if word == "slope" and self.slopes != "certify":
+                continue
+            rule = self.refusals.get(word, f"0 for {type(self).__name__}")
+            raise checks.invalid(name, rule, bound)
+
+    @property
+    def parts(self) -> tuple[Knowledge, ...]:
+        """The knowledge that it is made of; none unless it is made of another kind."""
+        return ()
+
+    @property
+    def obstacle_to_margins(self) -> str:
+        """Why g may not be reported larger than it is; empty where it may.
+
+        Whoever plays near what is certified, and not there, adds what g may rise by (``rise``).
+        """
+        for known in (self, *self.parts):
+            if "margin" not in known.allows:
+                return known.refusals.get("margin", "which does not allow for it")
+            if known.bounds_start:
+                return "which has a start_bound of its own"
+        return ""
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether a memory may be that of several runs; if not, they are played run by run."""
+        return "batch" in self.allows
+
+    # --- what a kind writes ----------------------------------------------------------------------
 
     @abstractmethod
+    def first(self, x1: Array) -> Memory:
+        """Return the memory before the first round, a named tuple with ``rounds``.
+
+        Args:
+            x1: the start, which is in the domain.
+        """
+
+    @abstractmethod
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
+        """Return the memory with a reading, whose numbers were checked."""
+
+    @abstractmethod
+    def certify(self, memory: Memory, errors: Errors) -> Region:
+        """Return the certified next actions, in the domain or not."""
+
+    def start_margin(self, d: int) -> Number:
+        """Return by how much more than its error the first reading must be below 0."""
+        return 0.0
+
+    def place(self, region: Region) -> Region:
+        """Return the part of a region that is in the domain."""
+        return region.within(self.domain)
+
+    # --- what belongs to the base ----------------------------------------------------------------
+
+    @final
     def init(self, x1: Array) -> Memory:
-        """Return the memory before the first round, a named tuple with ``rounds``."""
+        """Return the memory before the first round; refuse a start outside of the domain."""
+        if self.takes_batches:
+            x1 = x1 if self.domain is None else start_in(self.domain, x1)
+        else:
+            check_one_run(x1, self.domain)
+        return self.first(x1)
 
-    @abstractmethod
+    @final
     def observe(self, memory: Memory, reading: Reading) -> Memory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory with a round in which something was read.
 
-    def age(self, memory: Memory) -> Memory:
-        """Return the memory with a round in which nothing was read."""
+        The reading must be finite and err in no way that the kind does not allow for; the first
+        must be strictly feasible. A run of a batch cannot be refused: its kind makes it NaN.
+        """
+        self._check_errors(reading.errors, reading.age)
+        if is_number(reading.g) or self.row_count > 1:
+            check_finite(reading.g, reading.s)
+            if not memory.rounds and "known start" not in self.allows:
+                check_first(reading, self.start_margin(reading.x.shape[-1]))
+        return self.learn(memory, reading)
+
+    @final
+    def region(self, memory: Memory, errors: Errors) -> Region:
+        """Return the certified next actions, all of them in the domain."""
+        return self.place(self.certify(memory, errors))
+
+    def age(self, memory: Memory, x: Array) -> Memory:
+        """Return the memory with a round in which nothing was read.
+
+        Args:
+            memory: before the round.
+            x: the action that was played.
+        """
         return memory._replace(rounds=memory.rounds + 1.0)
+
+    def standing(self, start: Array) -> Anchor | None:
+        """Return what is known of the start in every round, whatever is read; None for nothing.
+
+        It must rest on no constant that a reading can refute but the bound itself.
+        """
+        return None
+
+    @property
+    def bounds_start(self) -> bool:
+        """Whether something is known of the start, so that the first action read must be it."""
+        return False
 
     def announce(self, memory: Memory, context: Context | None) -> Memory:
         """Return the memory with the context of the next round; None while it is not known."""
         return memory._replace(context=context) if self.in_contexts else memory
-
-    @abstractmethod
-    def region(self, memory: Memory, errors: Errors) -> Region:
-        """Return the certified next actions."""
 
     @abstractmethod
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
@@ -153,15 +319,15 @@ class Knowledge(Declared):
 
     def holds(self, x: Array) -> bool:
         """Return whether the constants hold at an action; what is read elsewhere is not used."""
-        return True
+        return self.domain is None or bool(self.domain.contains(x))
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array | None]:
         """Return value and subgradient of a round, each in its form; refuse others.
 
         The subgradient is None where it is not read, or not told to knowledge that needs none.
         """
-        is_told = self.reads_slopes and feedback.constraint_subgradient is not None
-        if self.uses_slopes or is_told:
+        is_told = self.slopes == "steer" and feedback.constraint_subgradient is not None
+        if self.slopes == "certify" or is_told:
             return checks.read_constraint(x, feedback)
         return checks.read_constraint_value(feedback.constraint_value, x), None
 
@@ -184,12 +350,13 @@ class Region:
     """A convex set of next actions, all of them certainly feasible. It belongs to one round.
 
     A region of your own needs ``round``, ``x``, :meth:`nearest`, :meth:`contains` and
-    :meth:`certificate`; the other numbers are for proposers that read them.
+    :meth:`certificate`; the other numbers are for proposers that read them, and its knowledge
+    names those that it fills in ``offers``. ``contains`` must be exact for the float64 point.
 
     Attributes:
         round: the last round of the memory.
         x: the action that was observed last.
-        upper: g there is at most this.
+        upper: g there is at most this; infinite unless it is set.
         errors: what the region allows for.
         radius: of the certified ball around x; negative where its slack is below the margin.
         depth: of the largest certified ball.
@@ -207,7 +374,7 @@ class Region:
 
     round: float
     x: Array
-    upper: Number = 0.0
+    upper: Number = math.inf
     errors: Errors = Errors()
     radius: Number = 0.0
     depth: Number = 0.0
@@ -231,6 +398,18 @@ class Region:
     @abstractmethod
     def contains(self, w: Array) -> Array:
         """Return whether a point is certified."""
+
+    @final
+    def must_certify(self, x: Array, domain: Set | None) -> None:
+        """Raise unless a point is certified and in the domain: the last check before it is played.
+
+        Args:
+            x: the next action, of one NumPy run.
+            domain: the known set that holds every action; None for none.
+        """
+        is_inside = domain is None or bool(domain.contains(x))
+        if not is_inside or not (self.contains(x) or self.stays(x)):
+            raise CertificateError(self, x, is_inside)
 
     def stays(self, w: Array) -> bool:
         """Return whether a point is the last action, and certified for having been played."""

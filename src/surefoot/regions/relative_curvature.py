@@ -63,15 +63,15 @@ class RelativeCurvature(QuadraticBounds):
         array([0.336924])
     """
 
-    allows_drift: ClassVar[bool] = False
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "late", "nonconvex"})
+    refusals: ClassVar[Mapping[Capability, str]] = {"margin": "which bounds no rise over a length"}
 
     L_0: float = nonnegative()
     L_1: float = positive()
 
-    def init(self, x1: Array) -> CurvatureMemory:
+    def first(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round."""
-        check_one_run(x1, self.domain)
-        return Curvature(beta=0.0, reach=self.reach, errors=self.errors).init(x1)
+        return Curvature(beta=0.0, reach=self.reach, errors=self.errors).first(x1)
 
     def curvature(self, memory: CurvatureMemory) -> float:
         r"""Return :math:`\beta_x` of the last action, rounded up."""

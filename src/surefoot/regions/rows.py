@@ -89,9 +89,8 @@ class CurvatureRows(QuadraticBounds):
         """How many constraints there are."""
         return self.rows
 
-    def init(self, x1: Array) -> CurvatureMemory:
-        """Return the memory before the first round; a start outside the known set is refused."""
-        check_one_run(x1, self.domain)
+    def first(self, x1: Array) -> CurvatureMemory:
+        """Return the memory before the first round."""
         none = np.zeros((self.rows, 1))
         here = Anchor(x1, none, 0.0)
         anchor = here if self.errors.drift else None
@@ -112,8 +111,6 @@ class CurvatureRows(QuadraticBounds):
 
     def remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
         """Return the memory of a reading, whatever it says."""
-        checks.refuse_unfinite(reading.g, "constraint_value")
-        checks.refuse_unfinite(reading.s, "constraint_subgradient")
         made = super().remember(memory, reading._replace(g=reading.g[:, None]))
         return made._replace(slope_error=made.slope_error or None)
 
@@ -303,24 +300,26 @@ class RowsRegion(Region):
         """Return the error for a round in which neither x nor the anchor is certified."""
         return self.each.explain_empty()
 
-    def price(self, w: Array, weights: Array) -> float:
+    def price(self, w: Array, weights: Array | float) -> float:
         r"""Return what a cut costs: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
 
         Args:
             w: the end of the step that was cut, v away from x.
-            weights: :math:`\mu`, one multiplier per row.
+            weights: :math:`\mu`, one multiplier per row; 0 where there is none, as on a grid.
         """
+        weights = np.zeros(len(self.own.s)) + weights
         own, off = self.own, weights @ self.own.s
         least = (self.each.low - self.each.noise)[:, 0] - 2 * self.reach * own.tau
         return float(0.5 * dot(off, off) - weights @ (least + own.s @ (w - self.x)))
 
-    def normal_error(self, weights: Array, point: Array) -> tuple[float, float]:
+    def normal_error(self, weights: Array | float, point: Array) -> tuple[float, float]:
         r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem K, and what rounding adds.
 
         Args:
-            weights: the multipliers.
+            weights: the multipliers; 0 where there is none, as on a grid.
             point: that was found.
         """
+        weights = np.zeros(len(self.own.s)) + weights
         bent, loose = self.each.normal_error(weights[:, None], point)
         return float(bent.sum()), float(loose.sum())
 

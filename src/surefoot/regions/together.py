@@ -29,7 +29,7 @@ class TogetherMemory(NamedTuple):
         rows: the memory of each constraint.
     """
 
-    rounds: float
+    rounds: Count
     x: Array
     rows: tuple[Memory, ...]
 
@@ -85,6 +85,40 @@ class Together(Knowledge):
         return rows
 
     @property
+    def allows(self) -> frozenset[Capability]:  # type: ignore[override]
+        """What one of the rows allows for; each refuses what it does not, and a bad start."""
+        return frozenset[Capability]().union(*(row.allows for row in self.rows)) | {"known start"}
+
+    @property
+    def offers(self) -> frozenset[str]:  # type: ignore[override]
+        """The numbers that all rows offer."""
+        return frozenset.intersection(*(row.offers for row in self.rows))
+
+    @property
+    def parts(self) -> tuple[Knowledge, ...]:
+        """The rows; each has its own errors."""
+        return self.rows
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether a memory may be that of several runs: never."""
+        return False
+
+    def standing(self, start: Array) -> StandingAnchor | None:
+        """Return the largest of the bounds that the rows know of the start; None if one has none.
+
+        Each row's bound holds in every round, and g is the largest of the rows.
+        """
+        each = [row.standing(start) for row in self.rows]
+        bounds = [float(known.value) for known in each if known is not None]
+        return StandingAnchor(start, max(bounds), 0.0) if len(bounds) == len(each) else None
+
+    @property
+    def bounds_start(self) -> bool:
+        """Whether a row knows a bound on g at the start."""
+        return any(row.bounds_start for row in self.rows)
+
+    @property
     def row_count(self) -> int:  # type: ignore[override]
         """How many constraints there are."""
         return len(self.rows)
@@ -100,16 +134,15 @@ class Together(Knowledge):
         each = [row.constants for row in self.rows]
         return {n: max(own[n] for own in each if n in own) for row in each for n in row}
 
-    def init(self, x1: Array) -> TogetherMemory:
-        """Return the memory before the first round; a start outside the known set is refused."""
-        check_one_run(x1, self.domain)
+    def first(self, x1: Array) -> TogetherMemory:
+        """Return the memory before the first round."""
         return TogetherMemory(0.0, x1, tuple(row.init(x1) for row in self.rows))
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array]:
         """Return the values and slopes of a round; one row may be told as one number."""
         return read_rows(x, feedback, len(self.rows))
 
-    def observe(self, memory: TogetherMemory, reading: Reading) -> TogetherMemory:
+    def learn(self, memory: TogetherMemory, reading: Reading) -> TogetherMemory:
         """Return the memory with a round in which something was read.
 
         Where one row may be above 0, the constants of the others need not hold: at an action that
@@ -118,23 +151,22 @@ class Together(Knowledge):
         readings, x = self._split(reading), reading.x
         high = memory.rounds and any(read.g + read.errors.value > 0 for read in readings)
         if high and not self.region(memory, reading.errors).contains(x):
-            return self.age(memory)
+            return self.age(memory, x)
         each = zip(self.rows, memory.rows, readings, strict=True)
         rows = tuple(row.observe(part, read) for row, part, read in each)
         return TogetherMemory(memory.rounds + 1.0, reading.x, rows)
 
-    def age(self, memory: TogetherMemory) -> TogetherMemory:
+    def age(self, memory: TogetherMemory, x: Array) -> TogetherMemory:
         """Return the memory with a round in which nothing was read."""
         each = zip(self.rows, memory.rows, strict=True)
-        rows = tuple(row.age(part) for row, part in each)
+        rows = tuple(row.age(part, x) for row, part in each)
         return memory._replace(rounds=memory.rounds + 1.0, rows=rows)
 
-    def region(self, memory: TogetherMemory, errors: Errors) -> Region:
+    def certify(self, memory: TogetherMemory, errors: Errors) -> Region:
         """Return the intersection of the regions, and of the known set."""
         each = zip(self.rows, memory.rows, strict=True)
         rows = tuple(row.region(part, self._errors_of(row, errors)) for row, part in each)
-        region = TogetherRegion(rows, memory.x, memory.rounds, errors)
-        return region.within(self.domain)
+        return TogetherRegion(rows, memory.x, memory.rounds, errors)
 
     def contradictions(self, memory: TogetherMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants of a row are right."""
@@ -175,10 +207,14 @@ class TogetherRegion(Region):
         x: the action that was read last.
         rounds: how many rounds have passed.
         errors: what they allow for.
+
+    Attributes:
+        certified: the rows without the visits that they ask for.
     """
 
     def __init__(self, rows: Sequence[Region], x: Array, rounds: float, errors: Errors) -> None:
         self.rows, self.x, self.round, self.errors = rows, x, rounds, errors
+        self.certified = tuple(row.whole for row in rows)
         self.upper, self.radius = max(r.upper for r in rows), min(r.radius for r in rows)
         self.depth, self.longest = min(r.depth for r in rows), min(r.longest for r in rows)
         self.steepness, self.noise = max(r.steepness for r in rows), max(r.noise for r in rows)
@@ -186,8 +222,8 @@ class TogetherRegion(Region):
         self.reach = max(r.reach for r in rows)
 
     def contains(self, w: Array) -> bool:
-        """Return whether every region certifies a point."""
-        return all(bool(row.contains(w)) for row in self.rows) or self.stays(w)
+        """Return whether every region certifies a point; a visit is asked for, not needed."""
+        return all(bool(row.contains(w)) for row in self.certified) or self.stays(w)
 
     def nearest(self, w: Array) -> Array:
         """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
@@ -196,16 +232,24 @@ class TogetherRegion(Region):
 
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point; several kinds of regions have no multipliers in common."""
-        try:
-            point = nearest.find_certified(self, known, w)
-        except EmptyRegionError:
-            # An anchor that one row wants visited may be nothing for the others.
-            whole = tuple(row.whole for row in self.rows)
-            if all(map(operator.is_, whole, self.rows)):
-                raise
-            region = TogetherRegion(whole, self.x, self.round, self.errors)
+        point = self._find_visit(w, known)
+        if point is None:
+            region = TogetherRegion(self.certified, self.x, self.round, self.errors)
             point = nearest.find_certified(region, known, w)
         return Projection(point, 0.0, norm(point - w))
+
+    def _find_visit(self, w: Array, known: KnownSets) -> Array | None:
+        """Return the point where a row asks for a visit; None if none does, or it cannot be.
+
+        An anchor that one row wants visited may be nothing for the others.
+        """
+        if all(map(operator.is_, self.certified, self.rows)):
+            return None
+        try:
+            visit = TogetherVisit(self.rows, self.x, self.round, self.errors)
+            return nearest.find_certified(visit, known, w)
+        except EmptyRegionError:
+            return None
 
     def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
         """Return a point of all regions and of sets, near the last action."""
@@ -239,4 +283,14 @@ class TogetherRegion(Region):
         if self.stays(x):
             reason = "nothing moves, and what was read stays"
             return PointCertificate(int(self.round), reason, self.upper, cut, self.errors)
-        return max((row.certificate(x, cut) for row in self.rows), key=lambda c: c.bound)
+        is_visit = all(bool(row.contains(x)) for row in self.rows)
+        rows = self.rows if is_visit else self.certified
+        return max((row.certificate(x, cut) for row in rows), key=lambda c: c.bound)
+
+
+class TogetherVisit(TogetherRegion):
+    """The points that every region holds, and asks for."""
+
+    def contains(self, w: Array) -> bool:
+        """Return whether every region holds a point, and asks for it."""
+        return all(bool(row.contains(w)) for row in self.rows) or self.stays(w)
