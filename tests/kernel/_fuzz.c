@@ -1,5 +1,5 @@
-/* Rules, starts and feedback of any kind: a status, never undefined behaviour; built with ASan and
- * UBSan. Blocks are exactly as long as the text says. A refused call changes nothing. And whole games
+/* Rules, starts, states and feedback of any kind: a status, never undefined behaviour; built with
+ * ASan and UBSan. Some states are forged: any of their numbers is another, counts among them. Blocks are exactly as long as the text says. A refused call changes nothing. And whole games
  * of any parts, whose numbers may be any. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +28,18 @@ static double *vector(int n, int wild)
         made[i] = number(wild);
     }
     return made;
+}
+
+/* Let some numbers of a state be others, that of a leader's cuts above all. */
+static void forge(const sf_rule *rule, double *state, size_t size)
+{
+    const size_t count = (size_t)rule->d + sf_memory_size(rule) + SF_COUNT;
+    static const double odd[] = {0.5, -1.0, 2.0, 7.0, 1e9, 4294967298.0, -1e300, 1e308,
+                                 NAN, HUGE_VAL, -HUGE_VAL, 0.0, 1e-320, 3.0};
+    for (unsigned n = 1 + any(3); n > 0; n--) {
+        const int counts = rule->proposer == SF_LEADER && any(3) == 0;
+        state[counts ? count : any((unsigned)size)] = odd[any(14)];
+    }
 }
 
 static void play_a_game(void)
@@ -69,12 +81,12 @@ static void play_a_game(void)
 
 int main(int count, char **words)
 {
-    long rounds = count > 1 ? atol(words[1]) : 20000, played = 0, refused = 0;
+    long rounds = count > 1 ? atol(words[1]) : 20000, played = 0, refused = 0, counted = 0;
     while (played + refused < rounds) {
         sf_rule rule;
         play_a_game();
         memset(&rule, 0, sizeof rule);
-        const int d = rule.d = 1 + (int)any(11), wild = any(3) ? 0 : 8;
+        const int d = rule.d = 1 + (int)any(11), wild = any(3) ? 0 : 8, forges = any(3) == 0;
         rule.cuts = 2 + (int)any(5);
         rule.proposer = (int)any(5) - (any(40) == 0);
         rule.knowledge = (int)any(5);
@@ -85,7 +97,7 @@ int main(int count, char **words)
         rule.G_g = 0.5 + fabs(number(wild)), rule.reach = 1 + fabs(number(wild));
         rule.rho = 0.01 + fabs(number(0)), rule.sigma = any(2) ? 0.0 : fabs(number(wild));
         rule.radius = rule.around = 1.5, rule.inner = 1.5 - 1e-14, rule.diameter = 3.0;
-        rule.scale = 1.0;
+        rule.scale = 1.0, rule.points = any(2) ? 1 : SF_LEADERS;
         rule.strong_convexity = any(3) ? 0.0 : 1.0, rule.gradient_bound = any(3) ? 0.0 : 1e-3;
         rule.eta = any(2) ? 0.0 : 0.1, rule.far = any(2) ? 0.0 : 0.3;
         rule.value_error = any(2) ? 0.0 : 0.01, rule.slope_error = any(4) ? 0.0 : 0.02;
@@ -120,6 +132,9 @@ int main(int count, char **words)
             seen.gradient = any(5) ? grad : NULL, seen.proposal = any(5) ? wish : NULL;
             seen.action = any(5) ? NULL : at, seen.age = any(9) ? 0.0 : any(5);
             seen.value_error = any(5) ? NULL : &error, seen.slope_error = any(9) ? NULL : &error;
+            if (forges && any(4) == 0) {
+                forge(&rule, state, size);
+            }
             memcpy(before, state, size * 8);
             const int found = sf_step(&rule, state, &seen, work, any(9) ? &info : NULL);
             if (found != SF_OK && memcmp(before, state, size * 8) != 0) {
@@ -134,12 +149,12 @@ int main(int count, char **words)
                 printf("an action that is not finite\n");
                 return 1;
             }
-            played += found == SF_OK, refused += found != SF_OK;
+            counted += found == SF_NO_STATE, played += found == SF_OK, refused += found != SF_OK;
             free(g), free(s), free(grad), free(wish), free(at);
         }
         refused += status != SF_OK;
         free(beta), free(lower), free(upper), free(state), free(before), free(work), free(x1);
     }
-    printf("%ld played, %ld refused\n", played, refused);
-    return played < rounds / 10;
+    printf("%ld played, %ld refused, %ld for a count\n", played, refused, counted);
+    return played < rounds / 10 || !counted;
 }

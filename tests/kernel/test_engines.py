@@ -1,5 +1,6 @@
 """One step, two engines: states go from one to the other, and a refused round changes nothing."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 
 from surefoot import Ball, Feedback, LeaderFollower, kernel
 from surefoot.algorithms import CertifiedPFS, Delayed, compiled
+from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.compiled import KernelState, step_in_place
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.plain import encode
+from surefoot.core.types import Info
 from surefoot.sets import Box, Simplex
 from tests.kernel.players import Limit, players
 
@@ -209,3 +212,37 @@ def test_a_kernel_of_another_text_does_not_play(monkeypatch):
     monkeypatch.setattr("surefoot.kernel._step.TEXT", "of another day")
     with pytest.warns(RuntimeWarning, match="of another version, so Python plays: install"):
         assert kernel.load("_step") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["leader, default", "length, sigma", "descent, rows", "filter, hull"]
+)
+def test_states_and_infos_are_of_one_class_whoever_takes_the_step(name):
+    player, x = players(2)[name], np.full(2, 0.01)
+    told = Limit(player, 2).told(1, x)
+    found = {}
+    for engine in ("kernel", "python"):
+        with kernel.engine(engine):
+            found[engine] = player.step(player.init(x), told)
+    (state, info), (in_python, known) = found["kernel"], found["python"]
+    assert isinstance(state, CertifiedState)
+    assert isinstance(state, tuple)
+    assert isinstance(info, Info)
+    assert len(state) == len(in_python) == 4
+    assert len(info) == len(known) == 6
+    at, memory, learner, plan = state
+    assert at.tobytes() == state[0].tobytes() == info[0].tobytes()
+    assert np.allclose(at, in_python.x, rtol=1e-12, atol=1e-12)
+    assert type(memory) is type(in_python.memory)
+    assert type(learner) is type(in_python.learner)
+    assert plan is None
+    action, wish, region, suspects, note, t = info
+    assert np.allclose(action, known.x, rtol=1e-12, atol=1e-12)
+    assert np.allclose(wish, known.wish, rtol=1e-12, atol=1e-12)
+    assert type(region) is type(known.region)
+    assert type(note) is type(known.note)
+    assert [words for suspect in suspects for words in suspect()] == list(known.contradictions)
+    assert t is known.round is None
+    assert list(info._asdict()) == list(Info._fields)
+    assert type(copy.copy(state)) is CertifiedState
+    assert repr(state) == repr(state.unpack())

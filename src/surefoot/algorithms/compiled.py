@@ -7,9 +7,12 @@ the form of what was told, or refuses the round, the caller lets Python play, fr
 so there is one place that makes sentences, and an engine may change in the middle of a run.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +29,8 @@ from surefoot.algorithms.descent import Descent, DescentNote, DescentState
 from surefoot.algorithms.leader import Leader, LeaderNote, LeaderState
 from surefoot.algorithms.observers import CutCost
 from surefoot.algorithms.trust import Trust
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import Packed
 from surefoot.core.points import bounded_diameter
 from surefoot.core.types import Array, ArrayLike, Feedback, Info
@@ -46,6 +51,7 @@ from surefoot.regions import (
     StepCertificate,
 )
 from surefoot.regions.anchor import Anchor
+from surefoot.regions.certified_length import StepRule
 from surefoot.regions.hull import RUNGS, Ladder
 from surefoot.sets import Ball, Box
 
@@ -59,10 +65,12 @@ KNOWLEDGE: dict[type[Any], int] = {
     CurvatureRows: 3,
 }
 """What the kernel has."""
-RULES = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
+RULES: dict[int, StepRule] = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
 """The words of :class:`StepCertificate` for what the kernel calls by numbers."""
 VECTORS = ("centre", "lower", "upper", "middle", "beta")
 PULL = 8
+STATE = 6
+"""What the kernel says of a state whose counts are none."""
 OUT = 25
 """The numbers of an info, before its vectors."""
 LONG = 4_000
@@ -193,6 +201,7 @@ class Rule:
         kinds = (fields["proposer"], fields["knowledge"])
         self.layout = (*kinds, self.d, self.cuts, self.rows, self.leaders)
         self.out = OUT + 3 * self.d + self.rows
+        self.sizes = self._part_sizes()
 
     def __reduce__(self) -> Any:
         return make_rule, (self.player, self.d)
@@ -208,18 +217,46 @@ class Rule:
         return after, KernelInfo(state, after, told, out)
 
     def block_of(self, state: Any) -> Array | None:
-        """Return a state as a block of its own; None where it has what the kernel has not."""
+        """Return a state as a block of its own; None where it has what the kernel has not.
+
+        Raises:
+            InvalidValueError: for parts of other sizes than the kernel has room for.
+        """
         if type(state) is KernelState and (state.rule is self or state.rule.layout == self.layout):
             return self._copy(state.block)
         memory = state.memory
         is_one_row = self.layout[1] == KNOWLEDGE[Curvature]
         if is_one_row and memory.slope_error:
             return None
-        parts = [state.x, *_memory_parts(memory), *self._learner_parts(state.learner)]
-        flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
-        block = _room(self.size)
-        block[: len(flat)], block[len(flat) :] = flat, 0.0
-        return block
+        try:
+            parts = [state.x, *_memory_parts(memory), *self._learner_parts(state.learner)]
+            flat = [np.ravel(np.asarray(part, dtype=np.float64)) for part in parts]
+        except ValueError:  # rows of different lengths, or more cuts than there is room for
+            flat = []
+        if [len(part) for part in flat] != self.sizes:
+            raise InvalidValueError(
+                f"state must have parts of {self.sizes} numbers, as the kernel has them, got "
+                f"{[len(part) for part in flat] or checks.repr_line(state)}"
+            )
+        return np.concatenate(flat, out=_room(self.size))
+
+    def _part_sizes(self) -> list[int]:
+        """Return how many numbers the parts of a block have, in its order."""
+        d, m, n, K = self.d, self.rows, self.leaders, self.cuts
+        memories = {
+            LipschitzHull: [1, *(d, 2) * 3, RUNGS * (d + 2)],
+            CertifiedLength: [6, 5, d, d, d, d, d],
+            Curvature: [6, d, m, m, d, m, m * d],
+            CurvatureRows: [6, d, m, m, d, m, m * d],
+        }
+        learners = {
+            Proposals: [0],
+            Leader: [11, d, d, d, n * d, n, n, n, n, n, K, K, n * K, K * d],
+            Descent: [2],
+            Averaging: [3, d, n * d, n * d, n, n, n, n],
+        }
+        known, learner = type(self.player.knowledge), type(self.player.proposer)
+        return [d, *memories[known], *learners[learner]]
 
     def _copy(self, block: Array) -> Array:
         """Return a copy of a block; of a long one, without the normals that it has no cuts for."""
@@ -247,7 +284,8 @@ class Rule:
         parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
         parts += [learner.outside, trust.weights, trust.logs, trust.squares, trust.rates]
         parts += [np.pad(part, (0, none)) for part in (cuts.offsets, cuts.inverses)]
-        return [*parts, np.pad(cuts.pulls, ((0, 0), (0, none))).ravel(), cuts.normals.ravel()]
+        pulls = np.pad(cuts.pulls, ((0, 0), (0, none)))
+        return [*parts, pulls, np.pad(cuts.normals, ((0, none), (0, 0)))]
 
     def memory_of(self, block: Array) -> Any:
         """Return what was read, from a block."""
@@ -329,7 +367,18 @@ def make_rule(player: Certified, d: int) -> Rule | None:
     return rule
 
 
-class KernelState(Packed):
+class _StateRow(NamedTuple):
+    """What a :class:`KernelState` is made of: four fields, of which x alone is filled, and two."""
+
+    x: Array
+    memory: None
+    learner: None
+    plan: None
+    rule: Rule
+    block: Array
+
+
+class KernelState(CertifiedState, Packed):
     """A :class:`CertifiedState` whose parts are unpacked from a block when they are read.
 
     Args:
@@ -337,15 +386,13 @@ class KernelState(Packed):
         block: the doubles, which nobody writes to any more.
     """
 
-    __slots__ = ("_parts", "block", "rule", "x")
+    rule, block = _StateRow.rule, _StateRow.block
+    _parts: CertifiedState | None = None
 
-    _fields = CertifiedState._fields
-    plan = None  # the kernel knows no contexts
-
-    def __init__(self, rule: Rule, block: Array) -> None:
+    def __new__(cls, rule: Rule, block: Array) -> KernelState:
+        """Return the state; of its fields only x is there from the beginning."""
         block.setflags(write=False)
-        self.rule, self.block, self.x = rule, block, block[: rule.d]
-        self._parts: CertifiedState | None = None
+        return tuple.__new__(cls, (block[: rule.d], None, None, None, rule, block))
 
     def unpack(self) -> CertifiedState:
         """Return the state as a named tuple."""
@@ -364,14 +411,25 @@ class KernelState(Packed):
         """What was learnt."""
         return self.unpack().learner
 
-    def _replace(self, **changes: Any) -> CertifiedState:
+    def _replace(self, **changes: Any) -> CertifiedState:  # type: ignore[override]
         return self.unpack()._replace(**changes)
 
     def _asdict(self) -> dict[str, Any]:
         return self.unpack()._asdict()
 
-    def __iter__(self) -> Any:
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.unpack())
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.unpack()[i]
+
+    def __eq__(self, other: object) -> bool:
+        return self.unpack() == (other.unpack() if isinstance(other, KernelState) else other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return CertifiedState, tuple(self.unpack())
@@ -380,7 +438,24 @@ class KernelState(Packed):
         return repr(self.unpack())
 
 
-class KernelInfo:
+class _InfoRow(NamedTuple):
+    """What a :class:`KernelInfo` is made of: six fields, of which x alone is filled, and more."""
+
+    x: Array
+    wish: None
+    region: None
+    suspects: tuple[()]
+    note: None
+    round: None
+    before: Any
+    after: KernelState
+    told: Feedback
+    out: Array
+    numbers: list[float]
+    rule: Rule
+
+
+class KernelInfo(Info):
     """An :class:`Info` whose numbers the kernel has found; words and regions are made when asked.
 
     Args:
@@ -388,28 +463,23 @@ class KernelInfo:
         after: the state after it.
         told: what was told.
         out: what the extension wrote.
-
-    Attributes:
-        round: None: the region counts the rounds.
     """
 
-    __slots__ = ("_before", "_numbers", "_rule", "_told", "after", "out")
+    __slots__ = ()
 
-    round = None
+    after, out, _numbers = _InfoRow.after, _InfoRow.out, _InfoRow.numbers
+    _before, _told, _rule = _InfoRow.before, _InfoRow.told, _InfoRow.rule
 
-    def __init__(self, before: Any, after: KernelState, told: Feedback, out: Array) -> None:
-        self._before, self.after, self._told, self.out = before, after, told, out
-        self._rule, self._numbers = after.rule, out[:OUT].tolist()
+    def __new__(cls, before: Any, after: KernelState, told: Feedback, out: Array) -> KernelInfo:
+        """Return the info; of its fields only x is there from the beginning."""
+        numbers = out[:OUT].tolist()
+        row = (after.x, None, None, (), None, None, before, after, told, out, numbers, after.rule)
+        return tuple.__new__(cls, row)
 
     @property
     def _at(self) -> Array:
         """The action that was played."""
         return self._before.x if self._told.action is None else self._told.action
-
-    @property
-    def x(self) -> Array:
-        """The next action."""
-        return self.after.x
 
     @property
     def wish(self) -> Array:
@@ -511,9 +581,30 @@ class KernelInfo:
         found: tuple[str, ...] = knowledge.contradictions(self._before.memory, reading)
         return found
 
-    def _replace(self, **changes: Any) -> Info:
-        parts = (self.x, self.wish, self.region, self.suspects, self.note)
-        return Info(*parts)._replace(**changes)
+    def unpack(self) -> Info:
+        """Return what the step knew as a named tuple."""
+        return Info(self.x, self.wish, self.region, self.suspects, self.note)
+
+    def _replace(self, **changes: Any) -> Info:  # type: ignore[override]
+        return self.unpack()._replace(**changes)
+
+    def _asdict(self) -> dict[str, Any]:
+        return self.unpack()._asdict()
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.unpack())
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.unpack()[i]
+
+    def __reduce__(self) -> Any:
+        return Info, tuple(self.unpack())
+
+    def __repr__(self) -> str:
+        return repr(self.unpack())
 
 
 # --- steps ----------------------------------------------------------------------------------------
@@ -546,10 +637,27 @@ class Compiled:
         return rule.step(state, told) if rule is not None and isinstance(told, Feedback) else None
 
 
+KERNEL_READS = (
+    "cost_gradient",
+    "constraint_value",
+    "constraint_subgradient",
+    "value_error",
+    "slope_error",
+    "action",
+    "age",
+    "proposal",
+)
+"""What the kernel is told of a round."""
+NOT_READ = ("cost_value", "direction", "hint")
+"""What no pair that the kernel has reads: costs by value, and what only other rules count on."""
+
+
 def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
     """Step a block in place; return whether the kernel did, and nothing has changed if not."""
     extension, age = kernel.compiled(), told.age
-    if told.within is not None or extension is None or not isinstance(age, int):
+    if told.within is not None or told.context is not None:
+        return False
+    if extension is None or not isinstance(age, int):
         return False
     status: int = extension.step(
         rule.handle,
@@ -564,4 +672,9 @@ def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
         float(age) if age else None,
         out,
     )
+    if status == STATE:
+        raise InvalidValueError(
+            "state must have a number of cuts that is whole and from 0 to "
+            f"{rule.cuts}, got {block[rule.learner + 5]}"
+        )
     return status == 0

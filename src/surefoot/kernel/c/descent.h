@@ -26,10 +26,10 @@ static inline int sf_propose_descent(const sf_region *region, double *learner, c
     const int d = SF_DIM(rule), moves = region->longest > 0;
     const double *grad = seen->gradient;
     const double squared = sf_dot(grad, grad, d), size = sf_norm(grad, d);
-    if (!(squared < HUGE_VAL)) {
+    const double squares = learner[SF_SQUARES] + squared;
+    if (!(squares < HUGE_VAL)) {
         return SF_RANGE;
     }
-    const double squares = learner[SF_SQUARES] + squared;
     double inverse = sqrt(squares) / rule->scale;
     if (rule->eta > 0) {
         inverse = squares > 0 ? 1 / rule->eta : 0.0;
@@ -120,7 +120,7 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
     double losses[SF_LEADERS];
     const double *grad = seen->gradient;
     const double squared = grad ? sf_dot(grad, grad, d) : 0.0;
-    if (!(squared < HUGE_VAL)) {
+    if (!(learner[SF_SQUARES] + squared < HUGE_VAL)) {
         return SF_RANGE;
     }
     for (int i = 0; i < d; i++) {

@@ -517,14 +517,19 @@ static inline unsigned sf_hull_alarms(const sf_rule *rule, const double *before,
     const int d = SF_DIM(rule);
     const double noise = sf_hull_noise(rule), least = g - errors.value;
     const double t = before[0] + 1.0 - age, *anchor = sf_kept(before, SF_ANCHOR, d);
-    unsigned alarms = sf_alarms_alone(rule, x, g + errors.value + noise, s, errors.slope);
+    const double upper = g + errors.value + noise;
     if (sf_kept(before, SF_FIRST, d)[d] == HUGE_VAL) {
-        return alarms;
+        return sf_alarms_alone(rule, x, upper, s, errors.slope);
     }
     sf_balls balls;
     const sf_hull hull = sf_hulls_of(rule, before, t, 0, &balls, &work);
     const sf_near near = sf_nearest_ball(&hull, x, d, &work);
-    if (least > sf_hull_bound(rule, &hull, &near) + 4 * noise) {
+    const double limit = sf_hull_bound(rule, &hull, &near);
+    /* An action that was not certified may be outside of where G_g holds. */
+    const int certified = limit <= 4 * noise;
+    unsigned alarms =
+        sf_alarms_alone(rule, x, upper, certified || upper <= 0 ? s : NULL, errors.slope);
+    if (certified && least > limit + 4 * noise) {
         alarms |= SF_ABOVE;
     }
     if (s && errors.slope < HUGE_VAL) {

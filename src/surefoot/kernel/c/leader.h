@@ -48,6 +48,13 @@ static inline size_t sf_leader_head(const sf_rule *rule)
     return SF_LEADER_NUMBERS + (3 + n) * d + 5 * n + (2 + n) * K;
 }
 
+/* Whether the number of cuts in a block is a whole number from 0 to K; a NaN is none. */
+static inline int sf_counts_cuts(const sf_rule *rule, const double *block)
+{
+    const double count = block[SF_COUNT];
+    return count >= 0.0 && count <= SF_CUTS(rule) && count == (int)count;
+}
+
 /* A learner, by its parts. */
 typedef struct {
     double *numbers, *start, *gradients, *Z, *points;
@@ -724,8 +731,8 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
     const double D = numbers[SF_REACH], before = numbers[SF_ETA_INVERSE];
     double *X = sf_take(&work, d), *at_X = sf_take(&work, K), *at_Z = sf_take(&work, K);
     sf_minus(X, x, leader.start, d);
-    const double squared = grad ? sf_dot(grad, grad, d) : 0.0, size = sqrt(squared);
-    if (!(squared < HUGE_VAL)) {
+    const double squared = grad ? sf_dot(grad, grad, d) : 0.0, size = grad ? sf_norm(grad, d) : 0.0;
+    if (!(numbers[SF_SQUARES_SUM] + squared < HUGE_VAL)) {
         return SF_RANGE;
     }
     info->note[0] = size;
@@ -778,6 +785,9 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         if (numbers[SF_IS_CAREFUL] != 0.0) {
             scale = 9 * kappa * kappa * L * sqrt(t) / D;
         }
+    }
+    if (!(scale < HUGE_VAL)) {
+        return SF_RANGE;
     }
     numbers[SF_ETA_INVERSE] = scale;
     info->note[4] = scale;

@@ -134,7 +134,8 @@ static inline int sf_observe_length(const sf_rule *rule, double *memory, const d
     const double limit = first ? HUGE_VAL : rule->G_g * distance - before + noise;
     int may_stay = g + errors.value <= 0 || limit <= 2 * noise, fresh = first;
     if (!errors.exact) {
-        upper = sf_min(upper, limit);
+        /* G_g holds on the way to an action that was certified, not to one that may be outside. */
+        upper = limit <= 2 * noise ? sf_min(upper, limit) : upper;
     }
     if (drifts) {
         may_stay = upper == upper;
@@ -327,13 +328,17 @@ static inline unsigned sf_length_alarms(const sf_rule *rule, const double *befor
     const int d = SF_DIM(rule);
     const double noise = sf_length_noise(rule), steep = sf_norm(s, d);
     const double t = before[SF_ROUNDS] + 1.0;
-    unsigned alarms = sf_alarms_alone(rule, x, g + errors.value + noise, s, errors.slope);
+    const double upper = g + errors.value + noise;
     if (before[SF_ROUNDS] == 0.0) {
-        return alarms;
+        return sf_alarms_alone(rule, x, upper, s, errors.slope);
     }
     const double rho = sf_tightening(rule, t, sf_slack(rule, before, t - age));
     const double limit = rule->G_g * sf_reached(rule, before, x, t - age, rho) - rho + 2 * noise;
-    if (g - errors.value > limit) {
+    /* An action that was not certified may be outside of where G_g holds. */
+    const int certified = limit <= 4 * noise;
+    unsigned alarms =
+        sf_alarms_alone(rule, x, upper, certified || upper <= 0 ? s : NULL, errors.slope);
+    if (certified && g - errors.value > limit) {
         alarms |= SF_ABOVE;
     }
     const double cut = steep > 0 ? sf_max(after[SF_LEVEL] + after[SF_RHO] - noise, 0.0) / steep : 0.0;

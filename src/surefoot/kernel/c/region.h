@@ -87,7 +87,8 @@ typedef struct {
     const double *level, *margin, *squared;
 } sf_region;
 
-/* What is impossible by itself: a feasible action longer than all feasible points, or a slope. */
+/* What is impossible by itself: a feasible action longer than all feasible points, or a slope;
+   none is given where the action may be infeasible. */
 static inline unsigned sf_alarms_alone(const sf_rule *rule, const double *x, double upper,
                                        const double *s, double slope_error)
 {

@@ -230,15 +230,18 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
     return sf_all_finite(state, d) ? SF_OK : SF_RANGE;
 }
 
-/* Whether all that was told is finite, and enough. */
-static inline int sf_check(const sf_rule *rule, const sf_feedback *seen)
+/* Whether the counts of a state fit, its action and all that was told are finite, and enough. */
+static inline int sf_check(const sf_rule *rule, const double *state, const sf_feedback *seen)
 {
     const int d = SF_DIM(rule);
     const int m = rule->rows;
-    const double *parts[] = {seen->gradient, seen->proposal, seen->action, seen->s, seen->g,
+    if (rule->proposer == SF_LEADER && !sf_counts_cuts(rule, state + d + sf_memory_size(rule))) {
+        return SF_NO_STATE;
+    }
+    const double *parts[] = {state, seen->gradient, seen->proposal, seen->action, seen->s, seen->g,
                              seen->value_error, seen->slope_error, &seen->age};
-    const int sizes[] = {d, d, d, m * d, m, 1, 1, 1};
-    for (int i = 0; i < 8; i++) {
+    const int sizes[] = {d, d, d, d, m * d, m, 1, 1, 1};
+    for (int i = 0; i < 9; i++) {
         if (parts[i] && !sf_all_finite(parts[i], sizes[i])) {
             return SF_NOT_FINITE;
         }
@@ -261,7 +264,7 @@ static inline int sf_step(const sf_rule *rule, double *state, const sf_feedback 
     if (!sf_is_here(rule)) {
         return SF_ELSEWHERE;
     }
-    int status = sf_check(rule, seen);
+    int status = sf_check(rule, state, seen);
     if (status != SF_OK) {
         return status;
     }

@@ -46,7 +46,8 @@ enum {
     SF_START = 2,      /* the start is outside of the domain, or not strictly feasible */
     SF_EMPTY = 3,      /* nothing is certified: s = 0 above the tightened limit, or too much drift */
     SF_RANGE = 4,      /* a number, or its square, leaves the range of a double */
-    SF_ELSEWHERE = 5   /* the rule, or what was told, is not in this text */
+    SF_ELSEWHERE = 5,  /* the rule, or what was told, is not in this text */
+    SF_NO_STATE = 6    /* the state has a count that is no whole number from 0 to its limit */
 };
 
 /* Bits of sf_info.alarms: what was seen is impossible if the constants are right. */

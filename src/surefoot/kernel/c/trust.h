@@ -45,10 +45,13 @@ static inline double sf_log1p(double x)
     return 2.0 * s * sum;
 }
 
-/* ln x for 0 < x <= 1, likewise. */
+/* ln x for 0 < x <= 1, likewise; -inf below, where no state of the text's own leads. */
 static inline double sf_log(double x)
 {
     int doubled = 0;
+    if (!(x > 0.0)) {
+        return -HUGE_VAL;
+    }
     for (; x < 0.75; doubled++) {
         x = 2.0 * x;
     }

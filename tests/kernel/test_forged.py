@@ -1,0 +1,75 @@
+"""States that no run leads to: the kernel refuses them, and touches no other memory."""
+
+import numpy as np
+import pytest
+
+from surefoot import Ball, Feedback, LeaderFollower, kernel
+from surefoot.algorithms.compiled import STATE, step_in_place
+from surefoot.core.errors import InvalidValueError
+
+from .players import Limit, players
+
+pytestmark = pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
+
+TOLD = Feedback(np.array([0.5, -0.2]), -0.3, np.array([0.6, 0.8]))
+
+
+def leader(rounds=3):
+    """A leader after some rounds, as the kernel has it."""
+    player = LeaderFollower(G_g=1.1, domain=Ball(1.5))
+    state = player.init(np.array([0.1, 0.2]))
+    for t in range(rounds):
+        state, _ = player.step(state, Feedback(np.array([0.5, -0.2 * t]), -0.3, TOLD[2]))
+    return player.compiled.rule(player, state.x), state
+
+
+@pytest.mark.parametrize("count", [-1.0, 0.5, 1e9, 2.0**32 + 2, -1e300, np.nan, np.inf, -np.inf])
+def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count):
+    rule, state = leader()
+    block, out = state.block.copy(), np.empty(rule.out)
+    block[rule.learner + 5] = count
+    before = block.copy()
+    assert kernel.compiled().step(rule.handle, block, *TOLD[:3], *[None] * 5, out) == STATE
+    with pytest.raises(InvalidValueError, match="number of cuts that is whole and from 0 to"):
+        step_in_place(rule, block, TOLD, out)
+    assert block.tobytes() == before.tobytes()
+
+
+def test_one_cut_more_than_there_is_room_for_is_refused():
+    rule, state = leader()
+    block, out = state.block.copy(), np.empty(rule.out)
+    block[rule.learner + 5] = rule.cuts + 1
+    with pytest.raises(InvalidValueError, match=f"to {rule.cuts}, got {rule.cuts + 1}"):
+        step_in_place(rule, block, TOLD, out)
+
+
+def test_a_part_of_another_size_is_refused_before_it_shifts_the_block():
+    rule, state = leader()
+    state = state.unpack()
+    longer = state.memory.last._replace(x=np.zeros(3))
+    forged = state._replace(memory=state.memory._replace(last=longer))
+    with pytest.raises(InvalidValueError, match="state must have parts of"):
+        rule.block_of(forged)
+    with pytest.raises(InvalidValueError, match="state must have parts of"):
+        rule.player.step(forged, TOLD)
+
+
+def test_more_cuts_than_there_is_room_for_are_refused():
+    rule, state = leader()
+    state, many = state.unpack(), rule.cuts + 1
+    cuts = state.learner.cuts._replace(
+        normals=np.zeros((many, 2)), offsets=np.zeros(many), inverses=np.zeros(many)
+    )
+    with pytest.raises(InvalidValueError, match="state must have parts of"):
+        rule.block_of(state._replace(learner=state.learner._replace(cuts=cuts)))
+
+
+@pytest.mark.parametrize("name", players(2))
+def test_every_block_is_as_long_as_its_parts(name):
+    player, x = players(2)[name], np.full(2, 0.01)
+    state, limit = player.init(x), Limit(player, 2)
+    rule = player.compiled.rule(player, x)
+    assert sum(rule.sizes) == rule.size
+    for t in range(3):
+        state, _ = player.step(state, limit.told(t, state.x))
+    assert len(rule.block_of(state.unpack())) == rule.size
