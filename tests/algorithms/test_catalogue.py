@@ -1,10 +1,5 @@
 """What the catalogue says of an algorithm, and how one joins it."""
 
-import re
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 
 from surefoot import algorithms, problems
@@ -55,20 +50,3 @@ def test_every_tuning_names_the_class_to_give_for_what_are_no_constants(kind, tu
         "constants must be a surefoot.Constants, such as problem.constants, "
         f"got a {type(given).__name__}"
     )
-
-
-def test_the_rule_that_contributing_adds_is_found_by_the_line_that_imports_it(monkeypatch):
-    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = page[page.index("## Add an algorithm") : page.index("## Add a constraint")]
-    module = ModuleType("contributing")
-    monkeypatch.setitem(sys.modules, "contributing", module)  # a rule is pickled by its module
-    names = vars(module)
-    for block in re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL):
-        exec(compile(block, "CONTRIBUTING.md", "exec"), names)
-    (rule,) = find_algorithms({"Momentum": names["Momentum"]})
-    assert rule.tunings == ("anytime",)
-    toy = problems.binding_toy(1_000, trials=1)
-    entry = try_tuning(rule, "anytime", toy.constants, 1_000, toy.domain)
-    assert entry.name == "Momentum.anytime"
-    assert isinstance(entry.tuned.guarantee, names["ShortSteps"])
-    assert entry.promise == "every round; regret ?"

@@ -506,13 +506,16 @@ class Seen(NamedTuple):
 class Ramp(Knowledge):
     """Knowledge that g rises by at most 1 a unit in every coordinate, all of them together."""
 
-    def init(self, x1):
+    allows = frozenset({"value"})
+    offers = frozenset({"radius", "depth", "longest"})
+
+    def first(self, x1):
         return Seen(0.0, x1, 0.0)
 
-    def observe(self, memory, reading):
+    def learn(self, memory, reading):
         return Seen(memory.rounds + 1.0, reading.x, -reading.g - reading.errors.value)
 
-    def region(self, memory, errors):
+    def certify(self, memory, errors):
         return Cube(memory)
 
     def contradictions(self, memory, reading):

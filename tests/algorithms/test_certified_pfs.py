@@ -527,7 +527,7 @@ def test_gradients_at_the_ends_of_the_floats_are_no_danger(size):
 
 @pytest.mark.parametrize("size", [1e160, 1e300])
 def test_a_gradient_whose_square_is_no_number_is_refused(size):
-    with pytest.raises(InvalidValueError, match="cost_gradient must have a finite square, got inf"):
+    with pytest.raises(InvalidValueError, match="must have a finite square, got a norm"):
         FIXED.update(FIXED.init(X), Feedback(np.full(2, -size), -0.9, STEEP))
 
 
@@ -766,3 +766,16 @@ def test_the_action_drawn_back_and_its_distance_are_as_exact_as_the_margin_count
     computed = Fraction(float(np.linalg.norm(p - seen.drawn)))
     way = [a - b for a, b in zip(exactly(p), exactly(seen.drawn), strict=True)]
     assert squared_length(way) <= (computed + (d + 4) * u * M) ** 2
+
+
+def test_in_a_box_the_first_step_is_as_long_as_half_of_its_diagonal_says():
+    # Sides of 3 and 4: the diagonal is 5, and R = 2.5. A step is sqrt(2) R/|grad| times grad.
+    box = Box([-1.0, -2.0], [2.0, 2.0])
+    player = CertifiedPFS(G_g=1e-3, domain=box, rho=0.1)
+    assert player.proposer.radius == 2.5
+    seen = Feedback(np.array([0.0, -8.0]), -1.0, np.array([0.0, 0.0]))
+    _, info = player.step_in_python(player.init(np.zeros(2)), seen)
+    np.testing.assert_allclose(info.wish, [0.0, math.sqrt(2.0) * 2.5], rtol=1e-15)
+    ball = CertifiedPFS(G_g=1e-3, domain=Ball(2.5), rho=0.1)
+    _, info = ball.step_in_python(ball.init(np.zeros(2)), seen)
+    np.testing.assert_allclose(info.wish, [0.0, math.sqrt(2.0) * 2.5], rtol=1e-15)

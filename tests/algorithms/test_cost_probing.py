@@ -16,7 +16,6 @@ from surefoot.algorithms import (
     CertifiedOGD,
     CertifiedPFS,
     CostProbing,
-    Delayed,
     InPairs,
     LeaderFollower,
     NoClaim,
@@ -74,9 +73,9 @@ def test_the_base_is_told_the_centre_alone_and_g_with_the_rise_of_a_probe():
     told = []
 
     class Recording(LipschitzHull):
-        def observe(self, memory, reading):
+        def learn(self, memory, reading):
             told.append((reading.x.tolist(), reading.g))
-            return super().observe(memory, reading)
+            return super().learn(memory, reading)
 
     base = Certified(
         proposer=OGD(eta=0.2, domain=Ball(2.0)), knowledge=Recording(G_g=2.0, reach=2.0)
@@ -140,7 +139,6 @@ def bases(wall, d, domain=None):
         "rows, descent": CertifiedOGD(knowledge=linear, radius=R),
         "hulls": Certified(proposer=OGD(eta=0.1, domain=Ball(R)), knowledge=hulls),
         "noise": Averaged(base=LeaderFollower(G_g=G_g, domain=ball), sigma=1e-9),
-        "late": Delayed(base=LeaderFollower(G_g=G_g, domain=ball), delay=2, copies=False),
     }
 
 

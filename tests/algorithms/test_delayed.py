@@ -6,13 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surefoot as sf
-from surefoot import PFS, Ball, Feedback
+from surefoot import PFS, Ball, Feedback, kernel
 from surefoot.algorithms import (
+    Averaged,
     CertifiedDualAveraging,
     CertifiedPFS,
     Delayed,
     InTurns,
     LeaderFollower,
+    RegionFilter,
     SafetyFilter,
     ValuesFollower,
 )
@@ -20,7 +22,14 @@ from surefoot.controller import Controller
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems import adversarial_cube, paper_toy
 from surefoot.problems.constraints import Affine, LinfNorm
-from surefoot.regions import Curvature, EmptyRegionError, Errors
+from surefoot.regions import (
+    CertifiedLength,
+    Curvature,
+    EmptyRegionError,
+    Errors,
+    LipschitzHull,
+    Together,
+)
 from surefoot.sets import Box
 
 WALL = Affine([[0.0, 1.0]], [0.5])
@@ -381,3 +390,85 @@ def test_a_guarantee_that_is_not_for_every_round_is_refused():
         Delayed.of(PFS.nearly(toy.constants, 10_000, toy.domain), delay=1)
     with pytest.raises(InvalidValueError, match="player must have a guarantee"):
         Delayed.of(CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.2), delay=1)
+
+
+STEEP_OUTSIDE = {
+    "hull": LipschitzHull(G_g=1.0, domain=Ball(9.0)),
+    "hull, errors": LipschitzHull(G_g=1.0, domain=Ball(9.0), errors=Errors(value=0.05)),
+    "length": CertifiedLength(G_g=1.0, domain=Ball(9.0), rho=0.1),
+    "length, errors": CertifiedLength(
+        G_g=1.0, domain=Ball(9.0), rho=0.1, errors=Errors(value=0.05)
+    ),
+    "rows": Together(rows=2 * (LipschitzHull(G_g=1.0, domain=Ball(9.0)),)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:round .* an action .* away from the one asked for")
+@pytest.mark.parametrize("engine", kernel.engines())
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("name", STEEP_OUTSIDE)
+def test_a_late_reading_outside_contradicts_no_slope_that_holds_inside(name, copies, engine):
+    known, k, rng = STEEP_OUTSIDE[name], 2, np.random.default_rng(7)
+    error = known.errors.value
+    wall = np.array([0.6, 0.8])
+
+    def read(x):  # the slope is 1 where g <= 0, and 30 outside: G_g = 1 is for the former
+        h = float(wall @ x) - 0.5
+        return (h, wall) if h <= 0 else (30 * h, 30 * wall)
+
+    with kernel.engine(engine):
+        player = Delayed(base=RegionFilter(knowledge=known), delay=k, copies=copies, late=True)
+        live, played, outside = Controller(player, [0.0, 0.0]), [], 0
+        for t in range(120):
+            x = live.ask()
+            assert not live.explain().broken or live.explain().broken[0].constant == "action"
+            assert read(x)[0] <= 0
+            own = t > 10 and rng.random() < 0.3
+            far = 0.5 - float(wall @ x) + rng.uniform(-0.1, 0.6)
+            played.append(x + far * wall if own else x)
+            if t < k:
+                live.tell(missing=True)
+                continue
+            g, s = read(played[t - k])
+            outside += g > 0
+            g, s = (g + error * rng.uniform(-1, 1), s)
+            second = float(wall @ played[t - k]) - 2.5
+            seen = ([g, second], [s, wall]) if name == "rows" else (g, s)
+            more = {"action": played[-1]} if own else {}
+            told = {"constraint_value": seen[0], "constraint_subgradient": seen[1]}
+            live.tell(proposal=x + 3 * rng.normal(size=2) + wall, **told, **more)
+        assert outside > 10
+
+
+@pytest.mark.parametrize("engine", kernel.engines())
+@pytest.mark.parametrize("copies", [True, False])
+def test_a_start_bound_is_never_taken_for_one_where_a_loop_was_held(copies, engine):
+    # g(x) = |x| - 0.5, and the second copy is held at 0.3 before its start was read.
+    known = LipschitzHull(G_g=1.0, domain=Ball(9.0), start_bound=-0.45, errors=Errors(value=0.02))
+    player = Delayed(base=RegionFilter(knowledge=known), delay=1, copies=copies, late=True)
+    with kernel.engine(engine):
+        live, played = Controller(player, [0.0], on_contradiction="record"), []
+        for t in range(12):
+            if t == 2:
+                live.hold("lunch")
+            if t == 6:
+                live.resume(reason="back")
+            x = live.ask()
+            assert abs(x[0]) <= 0.5
+            if t:
+                late = played[-1]
+                told = {"constraint_value": abs(late) - 0.5, "constraint_subgradient": [1.0]}
+                live.tell(proposal=[0.3 if t < 8 else 2.0], **told)
+            else:
+                live.tell(missing=True)
+            played.append(float(x[0]))
+            assert not live.explain().broken
+        assert played[2] == pytest.approx(0.3)
+        assert max(played) > 0.45
+
+
+def test_a_start_bound_behind_another_wrapper_is_refused():
+    known = LipschitzHull(G_g=1.0, domain=Ball(9.0), start_bound=-0.45)
+    inner = Averaged(base=RegionFilter(knowledge=known), sigma=0.01)
+    with pytest.raises(InvalidValueError, match="start_bound must be None where a wrapper is betw"):
+        Delayed(base=inner, delay=1)

@@ -132,3 +132,24 @@ def test_bad_input_is_one_sentence():
     drift = ContextHull(G_g=1.0, reach=1.0, context=ToldDrift())
     with pytest.raises(InvalidValueError, match="PolicyLeader"):
         Certified(proposer=PolicyLeader(radius=1.0), knowledge=drift)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_policy_of_one_feature_goes_down_the_first_gradient(d):
+    # Nothing was learnt before: a leader regularised around 0 has -gradient's direction, and in a
+    # context whose feature is twice as large the policy says twice as much.
+    known = ContextHull(G_g=1.0, reach=9.0, context=Additive(), start_bound=-4.0)
+    policy = PolicyLeader(radius=RADIUS, features=lambda c: np.array([1.0 + c]))
+    player = Certified(proposer=policy, knowledge=known)
+    row, gradient = np.eye(d)[0], np.arange(1.0, d + 1.0)
+    wishes = []
+    for c in (0.0, 1.0):
+        state = player.init(np.zeros(d))
+        state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
+        seen = Feedback(gradient, -4.0, row, context=player.read_context(state, c))
+        _, info = player.step(state, seen)
+        wishes.append(info.wish)
+    down = -wishes[0] @ gradient
+    assert 0 < down <= RADIUS * np.linalg.norm(gradient)
+    assert down == pytest.approx(np.linalg.norm(wishes[0]) * np.linalg.norm(gradient), rel=1e-12)
+    np.testing.assert_allclose(wishes[1], 2 * wishes[0], rtol=1e-12)

@@ -43,13 +43,18 @@ def test_every_kind_of_set_tightening_and_adversary_has_its_turn():
 
 
 def test_it_reports_the_rounds_and_the_worst_and_counts_violations(capsys):
-    good = soak.Outcome(7, "box", 500, 0, -1e-3, 2)
-    bad = soak.Outcome(8, "wedge", 600, 3, 1e-9, 0)
-    assert soak.soak(iter([good, good, good]), rounds=1_000) == 0
+    good = soak.Outcome(7, "box", 500, 0, -1e-3, 2, "CertifiedPFS, box")
+    bad = soak.Outcome(8, "wedge", 600, 3, 1e-9, 0, "CertifiedPFS, wedge")
+    assert soak.soak(iter([good, good, good]), rounds=1_000).violations == 0
     said = capsys.readouterr().out
-    assert said.startswith("1,000 rounds in 0 s, 2 attacks; 0 violations; 4 rounds without room")
-    assert said.endswith("worst g/rho = -0.001 in attack 7 (box)\n")
-    assert soak.soak([good, bad], rounds=10**8, every=0.0) == 3
+    assert said.startswith("CertifiedPFS, box: 1,000 rounds, 0 violations\n1,000 rounds in 0 s, 2")
+    assert "2 attacks; 0 violations; 4 rounds without room" in said
+    assert said.endswith("nearest g = -0.001 of the tightening in attack 7 (box)\n")
+    counts = soak.soak([good, bad], rounds=10**8, every=0.0)
+    assert [(row.rule, row.rounds, row.violations) for row in counts.rows.values()] == [
+        ("CertifiedPFS, box", 500, 0),
+        ("CertifiedPFS, wedge", 600, 3),
+    ]
     said = capsys.readouterr().out
     assert "VIOLATED: Outcome(number=8, name='wedge', rounds=600, violations=3" in said
     assert "500 of 100,000,000 rounds" in said
@@ -57,7 +62,7 @@ def test_it_reports_the_rounds_and_the_worst_and_counts_violations(capsys):
 
 @pytest.mark.parametrize(("violations", "status"), [(0, 0), (1, 1)])
 def test_the_exit_status_says_whether_one_was_found(monkeypatch, violations, status):
-    outcome = soak.Outcome(0, "box", 10, violations, -1.0, 0)
+    outcome = soak.Outcome(0, "box", 10, violations, -1.0, 0, "CertifiedPFS, box")
     monkeypatch.setattr(soak, "_attacks", lambda first, workers: iter([outcome]))
     monkeypatch.setattr("sys.argv", ["soak.py", "--rounds", "1e1", "--workers", "1"])
     assert soak.main() == status

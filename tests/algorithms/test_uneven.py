@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot import OGD, Ball, Constants, Feedback, Problem, play
+from surefoot import OGD, Ball, Constants, Feedback, Problem, kernel, play
 from surefoot.algorithms import (
     Certified,
     CertifiedDualAveraging,
@@ -136,9 +136,9 @@ def test_what_is_told_in_x_is_stretched():
     told = []
 
     class Recording(LipschitzHull):
-        def observe(self, memory, reading):
+        def learn(self, memory, reading):
             told.append(reading)
-            return super().observe(memory, reading)
+            return super().learn(memory, reading)
 
     L = np.array([[2.0, 0.0], [0.0, 4.0]])
     base = RegionFilter(knowledge=Recording(G_g=1.0, reach=2.0, errors=Errors(slope=0.1)))
@@ -354,3 +354,31 @@ def test_rows_that_do_not_fit_are_refused_in_a_sentence():
     for g in (np.array([-0.5]), -0.5, np.full(3, -0.5)):
         with pytest.raises(InvalidValueError, match="must have 2 rows"):
             player.step(player.init(np.zeros(2)), Feedback(np.zeros(2), g, np.eye(2)))
+
+
+@pytest.mark.parametrize("engine", kernel.engines())
+def test_the_bound_of_even_rows_is_one_on_each_row_in_its_own_unit(engine, tmp_path):
+    G, limit, path = np.array([0.1, 3.0]), np.array([0.05, 0.9]), tmp_path / "run.jsonl"
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    rng, near = np.random.default_rng(4), 0
+    with (
+        kernel.engine(engine),
+        Controller(EvenRows(base=base, slopes=G), [0.0, 0.0], journal=path) as live,
+    ):
+        for t in range(30):
+            x = live.ask()
+            g = G * x - limit
+            if t:
+                why = live.explain()
+                assert why.is_proven
+                assert g.max() <= why.bound <= 0
+                assert f"so no row of g is above {why.bound:.3g}" in str(why)
+                near += why.bound - g.max() < 1e-3
+            pull = rng.normal(size=2) - 1.0
+            live.tell(cost_gradient=pull, constraint_value=g, constraint_subgradient=np.diag(G))
+        live.retreat("order")
+        assert live.explain().bound == pytest.approx(-0.05)  # as it was read
+    assert near > 10  # so it is no empty bound
+    assert replay(path).is_same
+    with Controller.open(path) as again:
+        assert str(again.explain()) == str(live.explain())

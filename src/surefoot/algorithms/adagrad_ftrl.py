@@ -13,7 +13,7 @@ class AdaGradFTRLState(NamedTuple):
     x: Array
     start: Array
     gradients: Array
-    squares: Array
+    squares: Annotated[Array, Span(0)]
 
 
 class AdaGradFTRL(Projecting[AdaGradFTRLState]):

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import FromBase, Wrapper, action_played, start_one_run
+from surefoot.algorithms.wrapper import (
+    FromBase,
+    Wrapper,
+    action_played,
+    refuse_slope_error,
+    start_one_run,
+)
 
 __all__ = ["Averaged", "WithProbability"]
 
@@ -35,7 +41,7 @@ class AveragedState(NamedTuple):
     high: regions.Anchor
     gradients: Array
     waited: float
-    rounds: float
+    rounds: Count
 
 
 class Averaged(Wrapper):
@@ -74,6 +80,7 @@ class Averaged(Wrapper):
         True
     """
 
+    steps_base = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
 
@@ -145,6 +152,7 @@ class Averaged(Wrapper):
         if feedback.value_error is not None:
             rule = "None: Averaged estimates it from the readings"
             raise checks.invalid("value_error", rule, feedback.value_error)
+        refuse_slope_error(feedback, "averages readings of one noise")
         state = state._replace(rounds=t, base=self._base_at(state, action_played(state, feedback)))
         if seen.cost_gradient is not None:
             gradient = checks.read_gradient(seen.action, seen)
@@ -167,14 +175,24 @@ class Averaged(Wrapper):
         after = state._replace(x=base.x, base=base, gradients=zeros, waited=-1.0)
         return after, info._replace(suspects=suspects, round=int(t))
 
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether the base counts rounds; this one only hands them on."""
+        return counts_rounds(self.base)
+
+    def move_to(self, state: AveragedState, x: Array) -> AveragedState:
+        """Return the state, of the same round, whose action is x, and so the base's."""
+        base = self._base_at(state, x)
+        return state._replace(x=base.x, base=base)
+
     def rest(self, state: AveragedState, x: Array) -> AveragedState:
         """Return the state after a round in which nothing was read and x is kept for the next."""
-        base = self.base.rest(self._base_at(state, state.x), x)
+        base = rest(self.base, self._base_at(state, state.x), x)
         return state._replace(x=base.x, base=base, rounds=state.rounds + 1.0)
 
     def _base_at(self, state: AveragedState, x: Array) -> Any:
         """Return the state of the base at the action that was really played."""
-        return state.base if state.base.x is x else state.base._replace(x=x)
+        return state.base if state.base.x is x else move_to(self.base, state.base, x)
 
     def _read(self, state: AveragedState, seen: Feedback) -> tuple[AveragedState, Feedback]:
         """Return the state with a reading, and what the base is told in its place."""
@@ -221,7 +239,7 @@ class Averaged(Wrapper):
 
     def _stay(self, state: AveragedState) -> AveragedState:
         """Return the state in which the start is played once more."""
-        base = self.base.rest(state.base, state.start)
+        base = rest(self.base, state.base, state.start)
         return state._replace(x=state.start, base=base, waited=state.waited + 1.0)
 
 
@@ -252,7 +270,7 @@ class Windows(NamedTuple):
         latest: the last round that was read.
     """
 
-    readings: float
+    readings: Count
     full: Array
     filling: Array
     scale: float

@@ -8,7 +8,7 @@ nearest to the wish::
     feedback --> knowledge.observe --> region --> region.nearest(wish) --> action, certificate
          \-----> proposer.propose ---> wish -----------/
 
-Safety is the region and one projection, and nothing else: any learner, any optimiser, any person
+Safety is the region and one projection: any learner, any optimiser, any person
 may propose. Every certified rule and every filter of the library is such a pair,
 ``Certified(proposer, knowledge)``. The names that users write, as ``LeaderFollower`` or
 ``RegionFilter``, are constructors: they make a pair, and its theorem where it has one.
@@ -52,8 +52,11 @@ class Proposer(Declared):
         work: its arithmetic in a round, as a product of sizes.
         is_one_run: whether it takes one NumPy run only; batches are then played run by run.
         in_contexts: whether it learns what to do in a context.
+        reads: the numbers of a region that it reads, which the knowledge must offer; ``round``,
+            ``x``, ``errors`` and ``known`` are always there.
     """
 
+    reads: ClassVar[frozenset[str]] = frozenset()
     cost_gradients: ClassVar[int] = 1
     work: ClassVar[str] = "d"
     is_one_run: ClassVar[bool] = False
@@ -214,7 +217,7 @@ def ask_learner(
     """
     if feedback.cost_gradient is None:
         return state, point, ()
-    here = state._replace(x=point)
+    here = move_learner(learner, state, point)
     after = _check_answer(learner, point, role, lambda: learner.step(here, feedback)[0])
     if np.isfinite(after.x).all():
         return after, after.x, ()
@@ -224,6 +227,16 @@ def ask_learner(
         f"got {bad!r}: its last one is followed"
     )
     return state, point, (sentence,)
+
+
+def move_learner(learner: Player, state: Memory, point: Array) -> Memory:
+    """Return the state of a learner at the point that was played.
+
+    A rule of the library moves its own state. Of one of yours the state is a named tuple whose
+    ``x`` is where its next step starts; a ``move_to(state, x)`` of your own comes first.
+    """
+    move = getattr(learner, "move_to", None)
+    return state._replace(x=point) if move is None else move(state, point)
 
 
 def _call(ask: Callable[[], Any], rule: str) -> Any:
@@ -273,7 +286,7 @@ class CertifiedState(NamedTuple):
     x: Array
     memory: Memory
     learner: Memory
-    plan: Plan | None = None
+    plan: Annotated[Plan | None, AsFresh] = None
 
 
 class Certified(Algorithm):
@@ -316,17 +329,22 @@ class Certified(Algorithm):
         if self.proposer.in_contexts and not told:
             rule = f"of contexts for {type(self.proposer).__name__}"
             raise checks.invalid("knowledge", rule, self.knowledge)
+        if missing := sorted(self.proposer.reads - self.knowledge.offers):
+            raise InvalidValueError(
+                f"{type(self.proposer).__name__} reads region.{missing[0]}, which "
+                f"{type(self.knowledge).__name__} does not offer"
+            )
         if self.ramp is not None:
             object.__setattr__(self, "ramp", regions.check_ramp(self.ramp, self.knowledge))
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
         """What a round asks for."""
-        one_run = self.knowledge.is_one_run or self.proposer.is_one_run
+        one_run = not self.knowledge.takes_batches or self.proposer.is_one_run
         apart = self.knowledge.row_count > 1
         return Needs(
             cost_gradients=self.proposer.cost_gradients,
-            constraint_subgradients=int(self.knowledge.reads_slopes),
+            constraint_subgradients=int(self.knowledge.slopes != "unused"),
             proposals=1 - self.proposer.cost_gradients,
             apart=apart,
             work=f"m {self.proposer.work}" if apart else self.proposer.work,
@@ -361,10 +379,8 @@ class Certified(Algorithm):
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
         """Return feedback with its action: the first is the start where a bound there is known."""
         seen = super().locate(state, feedback)
-        known = self.knowledge
-        rows = known.rows if isinstance(known, regions.Together) else (known,)
-        is_bound = any(vars(row).get("start_bound") is not None for row in rows)
-        if is_bound and not state.memory.rounds and not (seen.action == state.x).all():
+        is_first = self.knowledge.bounds_start and not state.memory.rounds
+        if is_first and not (seen.action == state.x).all():
             rule = "the start until that was measured, whose start_bound is known"
             raise checks.invalid("action", rule, seen.action)
         return seen
@@ -408,6 +424,7 @@ class Certified(Algorithm):
             return state._replace(memory=memory, learner=learner), Info(state.x, wish=state.x)
         region = self.knowledge.region(memory, self.errors).within(state.plan.within)
         new = freeze(region.nearest(wish))
+        region.must_certify(new, self.domain)
         return CertifiedState(new, memory, learner, state.plan), Info(new, wish, region)
 
     @cached_property
@@ -446,7 +463,7 @@ class Certified(Algorithm):
             if not np.any(before.rounds):
                 still = state._replace(memory=knowledge.announce(before, feedback.context))
                 return still if knowledge.in_contexts else state, Info(state.x, wish=state.x)
-            memory = knowledge.age(before)
+            memory = knowledge.age(before, x)
         else:
             g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))
             reading = regions.Reading(x, g, s, errors, feedback.age)
@@ -455,15 +472,15 @@ class Certified(Algorithm):
             elif not before.rounds:
                 raise InvalidValueError(f"the first action must be in the domain, got {x!r}")
             else:
-                memory = knowledge.age(before)
+                memory = knowledge.age(before, x)
             suspects = (partial(knowledge.contradictions, before, reading),)
         memory = knowledge.announce(memory, feedback.context)
         if self.ramp is not None:
             memory = regions.keep_anchor(knowledge, memory, self.ramp)
         region = knowledge.region(memory, errors)
         if self.ramp is not None:
-            asked = bool((x == state.x).all())
-            region = regions.limit_steps(knowledge, memory, region, x, self.ramp, asked)
+            certain = feedback.action is None  # a step led there, and no order
+            region = regions.limit_steps(knowledge, memory, region, x, self.ramp, certain)
         region = region.within(feedback.within)
         learner, wish = self.proposer.propose(state.learner, x, feedback, region)
         point = own_point(wish, x)
@@ -474,9 +491,30 @@ class Certified(Algorithm):
         if plan is not None and feedback.context is None:  # nothing is certified before announce
             still = CertifiedState(state.x, memory, learner, plan)
             return still, Info(state.x, wanted, None, suspects, wish.note)
-        new = freeze(region.nearest(point))  # safety is this line
+        new = freeze(region.nearest(point))
+        if isinstance(new, np.ndarray) and new.ndim == 1:
+            region.must_certify(new, knowledge.domain)  # safety is these lines
         after = CertifiedState(new, memory, learner, plan)
         return after, Info(new, wanted, region, suspects, wish.note)
+
+    def move_to(self, state: CertifiedState, x: Array) -> CertifiedState:
+        """Return the state, of the same round, whose action is x; before a reading a new start."""
+        if not np.any(state.memory.rounds) and state.plan is None:
+            return self.init(x)
+        return state._replace(x=freeze(np.array(x)))
+
+    def may_play(self, x: Array) -> bool:
+        """Return whether an action is in the domain."""
+        return self.domain is None or bool(self.domain.contains(x))
+
+    def want(self, state: CertifiedState, x: Array) -> CertifiedState:
+        """Return the state that wants x in a round whose context is still to come, or told anew."""
+        return state if state.plan is None else state._replace(plan=state.plan._replace(wish=x))
+
+    def stand_at(self, state: CertifiedState, x: Array, context: Context) -> CertifiedState:
+        """Return the state that plays x in a context, in which no region is asked."""
+        memory = self.knowledge.announce(state.memory, context)
+        return state._replace(x=freeze(np.array(x)), memory=memory)
 
     def rest(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state after a round in which nothing was read and x is wanted for the next.
@@ -486,7 +524,7 @@ class Certified(Algorithm):
         if not state.memory.rounds and state.plan is None:
             return self.init(x)
         x, plan = freeze(np.array(x)), None if state.plan is None else Plan(x)
-        return state._replace(x=x, memory=self.knowledge.age(state.memory), plan=plan)
+        return state._replace(x=x, memory=self.knowledge.age(state.memory, state.x), plan=plan)
 
     def observer(self) -> Any:
         """Return the proposer's sums of a bound on the regret so far, where it has one."""
@@ -626,7 +664,9 @@ class NameWithKnowledge(Name):
 
     @classmethod
     def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
-        """Return the curvature that the constants of a theorem name, on a known set."""
+        """Return the curvature that the constants of a theorem name, on a known convex set."""
+        if not getattr(domain, "is_convex", True):  # no theorem is about the points of a grid
+            raise checks.invalid("domain", "convex", domain)
         return {"knowledge": regions.curvature_of(theorem.constants, domain)}
 
     @classmethod

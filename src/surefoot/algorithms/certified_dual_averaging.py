@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from surefoot.algorithms.certified import NameWithKnowledge, Parts, Proposer, Wish
 from surefoot.algorithms.certified_ogd import ByCurvature
-from surefoot.algorithms.descent import square
+from surefoot.algorithms.descent import add_square
 from surefoot.algorithms.leader import AT_FIRST
+from surefoot.algorithms.observers import bounds_curved_regret
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
 from surefoot.algorithms.under_errors import CertifiedTuning
@@ -46,7 +47,7 @@ class AveragingState(NamedTuple):
     points: Array
     trust: Trust
     inverse_eta: float
-    squares: float
+    squares: NonNegative
 
 
 class AveragingNote(NamedTuple):
@@ -107,7 +108,7 @@ class Averaging(Proposer):
         grad = np.zeros_like(x)
         if feedback.cost_gradient is not None:
             grad = checks.read_gradient(x, feedback)
-        squares = squares + square(grad)[0]
+        squares, _ = add_square(squares, grad)
         if len(points) > 1:
             trust = reweigh(trust, points @ grad, AT_FIRST, region.round)
         inverse = math.sqrt(squares) / (_ROOT_HALF * self.radius)
@@ -135,8 +136,7 @@ class Averaging(Proposer):
 
     def observer(self, knowledge: regions.Knowledge) -> ObservedAveraging | None:
         """Return Theorem K's sums; None for regions that have no multipliers."""
-        curved = isinstance(knowledge, (regions.Curvature, regions.CurvatureRows))
-        return ObservedAveraging() if curved else None
+        return ObservedAveraging() if bounds_curved_regret(knowledge) else None
 
 
 class CertifiedDualAveraging(NameWithKnowledge):
@@ -207,9 +207,11 @@ class ObservedAveraging(NamedTuple):
     last: float = 0.0
     inverse_eta: float = 0.0
 
-    def after(self, info: Info) -> ObservedAveraging:
-        """Return the sums with one more round, from what its step knew."""
+    def after(self, info: Info) -> ObservedAveraging | None:
+        """Return the sums with one more round, from what its step knew; None without a region."""
         note, region = info.note, info.region
+        if region is None:
+            return None
         inverse, found, R = note.inverse_eta, note.found, float(note.radius)
         if not inverse > 0:
             return self

@@ -3,7 +3,13 @@
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import OfBase, Wrapper, keep_seen, start_one_run
+from surefoot.algorithms.wrapper import (
+    OfBase,
+    Wrapper,
+    keep_seen,
+    refuse_slope_error,
+    start_one_run,
+)
 from surefoot.regions import OnePoint
 from surefoot.sets import Box
 
@@ -31,13 +37,17 @@ class CostProbingState(NamedTuple):
     x: Array
     base: Any
     way: Array
-    turn: int
+    turn: Annotated[int, Span(0, 2)]
     is_probe: bool
     is_next_first: bool
-    first: tuple[Feedback, ...]
-    rho: Number
+    first: Annotated[tuple[Feedback, ...], Axes("pair")]
+    rho: Annotated[Number, PerRow, Span(0)]
     bound: float
-    rounds: float
+    rounds: Count
+
+    def flaw(self) -> str:
+        """Return what fields contradict each other in; empty for nothing."""
+        return "" if len(self.first) == (self.turn == 2) else "with first in turn 2 alone"
 
 
 class CostProbing(Wrapper):
@@ -92,6 +102,11 @@ class CostProbing(Wrapper):
         if self.knowledge is None or not needs_of(self.base).cost_gradients:
             rule = "a certified rule that learns from gradients of the cost"
             raise checks.invalid("base", rule, self.base)
+        if reason := self.knowledge.obstacle_to_margins:
+            raise InvalidValueError(
+                f"base must have knowledge that rests on the told g alone, because CostProbing "
+                f"tells a larger one, got {type(self.knowledge).__name__}, {reason}"
+            )
         _ = self._each
 
     @cached_property
@@ -112,6 +127,10 @@ class CostProbing(Wrapper):
             return base
         raise checks.invalid("the domain of the base", "a Ball or a Box", domain)
 
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its state may become."""
+        return {"pair": 1}
+
     def init(self, x1: Array) -> CostProbingState:
         """Start at x1; its slack comes with the first feedback."""
         base = start_one_run(self._each, x1)
@@ -125,6 +144,7 @@ class CostProbing(Wrapper):
             raise InvalidValueError(
                 f"within must not be announced to a rule that probes costs, got {seen.within!r}"
             )
+        refuse_slope_error(seen, "probes costs with a margin for all slopes")
         if seen.cost_value is not None:
             cost = float(checks.to_number(seen.cost_value, state.x, "cost_value"))
             checks.finite(cost_value=cost)
@@ -150,6 +170,20 @@ class CostProbing(Wrapper):
             return state, Info(base.x, wish=base.x, suspects=suspects, round=int(t))
         state = state._replace(turn=1, bound=float(info.certificate.bound))
         return self._play(state, t, state.is_next_first, info.wish, suspects)
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether the base counts rounds; this one only hands them on."""
+        return counts_rounds(self.base)
+
+    def move_to(self, state: CostProbingState, x: Array) -> CostProbingState:
+        """Return the state, of the same round, whose action is x: the pair is not finished.
+
+        Before g was read x is a new start; after it the base keeps its centre.
+        """
+        x = freeze(np.array(x))
+        base = state.base if np.any(state.rho) else move_to(self._each, state.base, x)
+        return state._replace(x=x, base=base, turn=0, first=())
 
     def rest(self, state: CostProbingState, x: Array) -> CostProbingState:
         """Return the state after a round in which nothing was read and x is kept for the next.

@@ -31,11 +31,11 @@ class Cuts(NamedTuple):
         places: the contexts that they were read in, NaN for a sum of several; None without any.
     """
 
-    normals: Array
-    offsets: Array
-    inverses: Array
-    pulls: Array
-    places: Array | None = None
+    normals: Annotated[Array, Axes("cuts", None)]
+    offsets: Annotated[Array, Axes("cuts")]
+    inverses: Annotated[Array, Axes("cuts")]
+    pulls: Annotated[Array, Axes(None, "cuts")]
+    places: Annotated[Array | None, Axes("cuts", Same("place")), Gaps] = None
 
     def loosen(self, rise: float) -> Cuts:
         """Return the cuts for a g that is so much smaller."""

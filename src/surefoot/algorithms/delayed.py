@@ -1,7 +1,14 @@
 """Any rule with feedback that comes late."""
 
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import NOTHING_AHEAD, FromBase, Wrapper, action_played, keep_seen
+from surefoot.algorithms.wrapper import (
+    NOTHING_AHEAD,
+    FromBase,
+    Wrapper,
+    action_played,
+    find_knowledge,
+    keep_seen,
+)
 
 __all__ = ["Delayed", "InTurns"]
 
@@ -21,8 +28,8 @@ class DelayedState(NamedTuple):
     x: Array
     states: tuple[State, ...]
     actions: tuple[Array, ...]
-    waiting: tuple[Feedback, ...]
-    rounds: float
+    waiting: Annotated[tuple[Feedback, ...], Axes("waiting")]
+    rounds: Count
 
 
 class Delayed(Wrapper):
@@ -73,6 +80,17 @@ class Delayed(Wrapper):
             raise InvalidValueError(
                 f"copies must be True but for a certified rule, got a {type(self.base).__name__}"
             )
+        known = find_knowledge(self.base)
+        if known is not None and known.bounds_start and isinstance(self.base, Wrapper):
+            raise InvalidValueError(
+                "start_bound must be None where a wrapper is between Delayed and its knowledge, "
+                f"got {type(self.base).__name__}"
+            )
+        if not self.copies and known is not None and "late" not in known.allows:
+            raise InvalidValueError(
+                f"copies must be True for {type(known).__name__}, which allows for no late "
+                "readings, got False"
+            )
 
     def inherit(self, each: Guarantee) -> Guarantee:
         """Return the guarantee of copies that play in turn.
@@ -94,6 +112,10 @@ class Delayed(Wrapper):
         if not self.copies or self.errors is None:
             return self.base
         return self.base.allowing(self.errors.every(self.delay + 1))
+
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its state may become."""
+        return {"waiting": self.delay}
 
     def init(self, x1: Array) -> DelayedState:
         """Start at x1, which is played until the first feedback comes."""
@@ -123,26 +145,62 @@ class Delayed(Wrapper):
             ahead = {n: part for n, part in feedback._asdict().items() if n in NOTHING_AHEAD}
             seen, waiting = waiting[0]._replace(**ahead), waiting[1:]
         seen = seen._replace(age=0 if self.copies else self.delay)
+        start = state.states[0].x
+        if self._awaits_start(state.states[0]) and not (seen.action == start).all():
+            seen = seen._replace(action=start, constraint_value=None, constraint_subgradient=None)
+            seen = seen._replace(value_error=None, slope_error=None)
         after, info = self._each.step(state.states[0], seen)
         return self._go_on(state, after, waiting), info._replace(round=t)
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether a step stands for exactly one round: what is late is counted in rounds."""
+        return True
+
+    def _awaits_start(self, state: Any) -> bool:
+        """Return whether a copy has a start_bound, and its start was not read yet.
+
+        It may be held elsewhere before, but nothing that is read there is its first reading: the
+        bound would be taken for one on g at that place.
+        """
+        known = find_knowledge(self._each)
+        return known is not None and known.bounds_start and not state.memory.rounds
+
+    def move_to(self, state: DelayedState, x: Array) -> DelayedState:
+        """Return the state in which the copy whose turn it is plays x."""
+        copy, x = state.states[-1], freeze(np.array(x))
+        moved = copy if self._awaits_start(copy) else move_to(self._each, copy, x)
+        states, actions = (*state.states[:-1], moved), (*state.actions[:-1], x)
+        return state._replace(x=x, states=states, actions=actions)
 
     def rest(self, state: DelayedState, x: Array) -> DelayedState:
         """Return the state after a round in which nothing was read and x is kept for the next.
 
-        Nor is anything learnt of what was held back for this round.
+        Nor is anything learnt of what was held back for this round. The copy that played, perhaps
+        an action of somebody's own, plays x as well in its next turn.
         """
-        waiting = state.waiting
+        waiting, states = state.waiting, state.states
         if not self.late:
             waiting = (*waiting, Feedback(action=state.x))[-self.delay :]
-        return self._go_on(state, rest(self._each, state.states[0], x), waiting)
+        x = freeze(np.array(x))
+        if self.copies and not self._awaits_start(states[-1]):
+            states = (*states[:-1], move_to(self._each, states[-1], x))
+        copy = states[0]
+        rested = copy if self._awaits_start(copy) else rest(self._each, copy, x)
+        return self._go_on(state._replace(states=states), rested, waiting, x)
 
     def _go_on(
-        self, state: DelayedState, after: State, waiting: tuple[Feedback, ...]
+        self,
+        state: DelayedState,
+        after: State,
+        waiting: tuple[Feedback, ...],
+        x: Array | None = None,
     ) -> DelayedState:
-        """Return the state in which a copy plays next."""
-        x, states, actions, _, rounds = state
-        states, actions = (*states[1:], after), (*actions[1:-1], x, after.x)
-        return DelayedState(after.x, states, actions, waiting, rounds + 1.0)
+        """Return the state in which a copy plays next, its own action unless another is given."""
+        played, states, actions, _, rounds = state
+        x = after.x if x is None else x
+        states, actions = (*states[1:], after), (*actions[1:-1], played, x)
+        return DelayedState(x, states, actions, waiting, rounds + 1.0)
 
 
 class InTurns(FromBase):

@@ -10,7 +10,7 @@ step to :math:`y_t` off.
 """
 
 from surefoot.algorithms.certified import Proposer, Wish
-from surefoot.algorithms.observers import CutCost, ObservedRegret
+from surefoot.algorithms.observers import CutCost, ObservedRegret, bounds_curved_regret
 from surefoot.algorithms.toolkit import *
 
 _ROOT_2 = math.sqrt(2.0)
@@ -24,7 +24,7 @@ class DescentState(NamedTuple):
         inverse_eta: 1/eta of the last step.
     """
 
-    squares: Number
+    squares: Annotated[Number, Span(0)]
     inverse_eta: Number
 
 
@@ -60,6 +60,8 @@ class Descent(Proposer):
             each step is limited by itself: as safe, at times better, and without a regret proof.
     """
 
+    reads = frozenset({"longest"})
+
     radius: Number = positive()
     eta: Number | None = positive(default=None)
     ratchet: bool = flag(default=True)
@@ -76,8 +78,7 @@ class Descent(Proposer):
         if feedback.cost_gradient is None:
             return learner, Wish(x)
         grad = checks.read_gradient(x, feedback)
-        squared, size = square(grad)
-        squares = learner.squares + squared
+        squares, size = add_square(learner.squares, grad)
         if self.eta is None:
             inverse = sqrt(squares) / (_ROOT_2 * self.radius)
         else:
@@ -97,14 +98,19 @@ class Descent(Proposer):
     def observer(self, knowledge: regions.Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
         by_length = isinstance(knowledge, regions.CertifiedLength) and knowledge.errors.is_exact
-        has_bound = by_length or isinstance(knowledge, (regions.Curvature, regions.CurvatureRows))
+        has_bound = by_length or bounds_curved_regret(knowledge)
         return ObservedRegret() if self.ratchet and has_bound else None
 
 
-def square(grad: Array) -> tuple[Number, Number]:
-    """Return the squared norm and the norm of a cost gradient; one run refuses infinite ones."""
+def add_square(squares: Number, grad: Array) -> tuple[Number, Number]:
+    """Return a sum with the squared norm of a cost gradient added to it, and the norm.
+
+    One run refuses an infinite sum, after which no step would have a length any more.
+    """
     squared, size = squared_and_norm(grad)
-    if isinstance(squared, float) and not squared < math.inf:
+    total = squares + squared
+    if isinstance(total, float) and not total < math.inf:
         checks.refuse_unfinite(to_numpy(grad), "cost_gradient")
-        raise InvalidValueError("cost_gradient must have a finite square, got inf")
-    return squared, size
+        rule = "have a finite square" if squared == math.inf else "leave the sum of squares finite"
+        raise InvalidValueError(f"cost_gradient must {rule}, got a norm of {size:g}")
+    return total, size

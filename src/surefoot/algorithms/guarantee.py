@@ -18,6 +18,7 @@ from types import MethodType
 from typing import Generic, TypeVar, dataclass_transform
 
 from surefoot.core.algorithm import Algorithm, constructors_of, is_algorithm, is_algorithm_class
+from surefoot.core.errors import InvalidTypeError, suggest
 from surefoot.core.toolkit import *
 from surefoot.sets import Ball
 
@@ -221,7 +222,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
             later = t * 1.05 ** np.arange(1_000)
             useful = later[self.regret_bound(later) < self._at_worst(later)]
             first = min(useful, default=np.inf)
-        elif power is not None and power < 1:
+        elif power is not None and power < 1 and most > 0:
             first = t * (bound / most) ** (1 / (1 - power))
         if first == np.inf:
             return "trivial at any horizon"
@@ -408,6 +409,12 @@ class Tuning:
         **options: Any,
     ) -> Tuned[Algorithm]:
         """Return the rule with the parameters that the theorem chooses, and the theorem."""
+        if strangers := [name for name in options if name not in self.options]:
+            known = list(inspect.signature(self).parameters)[1:]
+            raise InvalidTypeError(
+                f"{rule.__name__}.{self.__name__} has no parameter {strangers[0]!r}"
+                f"{suggest(strangers[0], known)}"
+            )
         theorem, given = self.theorem, self.given | options
         if isinstance(theorem, type) and issubclass(theorem, Guarantee):
             given |= theorem.from_set(constants, domain)

@@ -61,7 +61,7 @@ start to the leader that the hull of their two certified balls allows.
 
 from surefoot.algorithms.certified import Proposer, Wish, ask_learner, start_learner
 from surefoot.algorithms.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
-from surefoot.algorithms.descent import square
+from surefoot.algorithms.descent import add_square
 from surefoot.algorithms.observers import LeaderRegret
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
@@ -70,6 +70,8 @@ MULTIPLES = (0.0, 0.25, 1.0, 4.0)
 """The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
 AT_FIRST = np.array([0.925, 0.025, 0.025, 0.025])
 """How far each is trusted before the first round."""
+MOST_CUTS = 256
+"""How many half-spaces are remembered at most, where nobody says how many."""
 SHALLOW = 50.0
 """A start is shallow where the set reaches this many times further than its certified ball."""
 EXACT = 1e-2
@@ -106,7 +108,7 @@ class LeaderState(NamedTuple):
     """
 
     start: Array
-    reach: float
+    reach: Annotated[float, Span(checks.SMALLEST)]
     start_value: float
     cuts: Cuts
     points: Array
@@ -115,7 +117,7 @@ class LeaderState(NamedTuple):
     Z: Array
     own: Any
     gradients: Array
-    squares: float = 0.0
+    squares: NonNegative = 0.0
     lag: float = 0.0
     worst_lag: float = 0.0
     inverse_eta: float = 0.0
@@ -125,8 +127,8 @@ class LeaderState(NamedTuple):
 
     @property
     def energy(self) -> float:
-        """A."""
-        return self.squares + self.worst_lag**2 / (2 * self.reach**2)
+        """A; infinite where float64 has no such number."""
+        return self.squares + self.worst_lag * self.worst_lag / (2 * (self.reach * self.reach))
 
 
 class LeaderNote(NamedTuple):
@@ -172,6 +174,7 @@ class Leader(Proposer):
     strong_convexity: Number | None = positive(default=None)
     gradient_bound: Number | None = positive(default=None)
 
+    reads = frozenset({"radius", "depth", "steepness", "noise", "upper"})
     work = "K d"
     is_one_run = True
 
@@ -185,7 +188,11 @@ class Leader(Proposer):
         """Return how many half-spaces are remembered."""
         if self.cuts is not None:
             return self.cuts
-        return max(16, min(2 * dimension, 256, 2**18 // dimension))
+        return max(16, min(2 * dimension, MOST_CUTS, 2**18 // dimension))
+
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its state may become."""
+        return {"cuts": self.slots(d)}
 
     def init(self, x1: Array) -> LeaderState:
         """Start at x1."""
@@ -237,13 +244,13 @@ class Leader(Proposer):
         before, grad = learner.inverse_eta, np.zeros_like(X)
         if feedback.cost_gradient is not None:
             grad = checks.read_gradient(X, feedback)
-        squared, size = square(grad)
+        squares, size = add_square(learner.squares, grad)
         t, first = region.round, learner.points[0]
         lags, behind = ((X - learner.points) @ grad).tolist(), norm(X - first)
         lag = learner.lag + lags[0]
         learner = learner._replace(
             gradients=learner.gradients + grad,
-            squares=learner.squares + squared,
+            squares=squares,
             lag=lag,
             worst_lag=max(lag, learner.worst_lag),
             start_value=region.upper if t == 1 else learner.start_value,
@@ -251,6 +258,10 @@ class Leader(Proposer):
         )
         learner, newest = self._remember(learner, X, feedback, region)
         learner, scale = self._scale(learner, region)
+        if not scale < math.inf:  # no later gradient would move the leaders
+            raise InvalidValueError(
+                f"cost_gradient must leave 1/eta = sqrt(2A)/D finite, got a norm of {size:g}"
+            )
         learner = learner._replace(inverse_eta=scale)
         lost: tuple[str, ...] = ()
         # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.

@@ -3,7 +3,7 @@
 from surefoot.algorithms.certified import Certified, Parts, own_point
 from surefoot.algorithms.certified_dual_averaging import UNPRUNED, CertifiedDualAveraging
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import Wrapper, WrapperName, start_one_run
+from surefoot.algorithms.wrapper import Wrapper, WrapperName, refuse_slope_error, start_one_run
 from surefoot.regions.checks import check_bound, check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 
@@ -33,7 +33,7 @@ class MeasuringState(NamedTuple):
 
     x: Array
     learner: Any
-    rounds: float
+    rounds: Count
     start: regions.Anchor
     origin: Array
     slope: Array
@@ -46,6 +46,10 @@ class MeasuringState(NamedTuple):
     differences: Array
     doubts: float
     bound: float
+
+    def flaw(self) -> str:
+        """Return what fields contradict each other in; empty for nothing."""
+        return "" if -1 <= self.probing < len(self.x) else "with probing an entry of x, or -1"
 
 
 class Measuring(Wrapper):
@@ -77,6 +81,7 @@ class Measuring(Wrapper):
             least :math:`10^{-4}` of the largest norm of a feasible point, unless given.
     """
 
+    steps_base = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
     other_needs: ClassVar[dict[str, Any]] = {"constraint_subgradients": 0}
@@ -107,6 +112,7 @@ class Measuring(Wrapper):
     def step(self, state: MeasuringState, feedback: Feedback) -> tuple[MeasuringState, Info]:
         """Return the state after a round and what the step knew: the lines of the docstring."""
         seen, t = self.locate(state, feedback), state.rounds + 1.0
+        refuse_slope_error(seen, "finds slopes by probes")
         is_read, is_new = seen.constraint_value is not None, False
         suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if not (is_read or state.rounds):
@@ -136,6 +142,17 @@ class Measuring(Wrapper):
         new = freeze(region.nearest(aim))
         state = state._replace(x=new, bound=float(region.certificate(new).bound))
         return state, Info(new, wanted, region, suspects, round=int(t))
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether the base counts rounds; this one only hands them on."""
+        return counts_rounds(self.base)
+
+    def move_to(self, state: MeasuringState, x: Array) -> MeasuringState:
+        """Return the state, of the same round, whose action is x, of which no bound is known."""
+        if not state.rounds:
+            return self.init(x)
+        return state._replace(x=freeze(np.array(x)), probing=-1, bound=math.inf)
 
     def rest(self, state: MeasuringState, x: Array) -> MeasuringState:
         """Return the state after a round in which nothing was read and x is kept for the next."""

@@ -2,15 +2,14 @@ r"""Sums over the rounds played, which bound the regret by what was observed."""
 
 from __future__ import annotations
 
+import math
 from operator import add
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from surefoot.core.arrays import dot, norm
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Info
-from surefoot.regions import LengthRegion
+from surefoot.regions import Curvature, CurvatureRows, Knowledge, LengthRegion
 
 __all__ = ["CutCost", "LeaderRegret", "ObservedRegret"]
 
@@ -51,15 +50,20 @@ class ObservedRegret(NamedTuple):
     rho: float = 0.0
     inverse_eta: float = 0.0
 
-    def after(self, info: Info) -> ObservedRegret:
-        """Return the sums with one more round, from what its step knew."""
+    def after(self, info: Info) -> ObservedRegret | None:
+        """Return the sums with one more round, from what its step knew; None without a region."""
         note = info.note
         if note is None:
             return self
         size, inverse, R = float(note.size), float(note.inverse_eta), float(note.radius)
         if not note.moves:
             return self._replace(stayed=self.stayed + size)
-        rho, price = note.cost or _find_cost(note, info.region, info.x, R)
+        cost = note.cost
+        if cost is None:
+            if (region := info.region) is None:
+                return None
+            cost = _find_cost(note, region, info.x, R)
+        rho, price = cost
         tightened = self.tightened + 2 * R * (self.rho - rho) * self.inverse_eta
         if not inverse > 0 or not (size > 0 or self.inverse_eta > 0):
             return self._replace(tightened=tightened, rho=rho)
@@ -81,10 +85,18 @@ class ObservedRegret(NamedTuple):
         """
         R, seen, tightened = float(algorithm.proposer.radius), state.memory, 0.0
         if self.tightened:
-            per_slack = reach_from(algorithm.knowledge.domain, seen.anchor) / seen.slack
-            tightened = per_slack * self.tightened
+            far = reach_from(algorithm.knowledge.domain, seen.anchor)
+            tightened = far / seen.slack * self.tightened if seen.slack > 0 else math.inf
         first = 2 * R**2 * self.inverse_eta
         return float(first + 0.5 * self.steps + self.cuts + tightened + 2 * R * self.stayed)
+
+
+def bounds_curved_regret(knowledge: Knowledge) -> bool:
+    """Return whether the multipliers of its balls bound the regret: Theorems C and K.
+
+    Both rest on the slopes of a convex g.
+    """
+    return isinstance(knowledge, (Curvature, CurvatureRows)) and bool(knowledge.convex)
 
 
 class CutCost(NamedTuple):
@@ -154,10 +166,15 @@ class LeaderRegret(NamedTuple):
         """
         multiples, paid, lags, apart, lazy_steps, steps = self
         size, more, behind, product, before, scale, reach = info.note
-        if size > 0:
+        if size > 0 and scale > 0:
             first = 0.5 * size * size / (before if before > 0 else scale)
             lazy_steps += min(first, 4 * reach * size)
             steps += 0.5 * size * size / scale
+        elif size > 0:
+            # Squares so small are 0 and no leader moves. Comparator and leader are at most 3D
+            # apart, so the round adds at most this to any bound; the least multiple is 1/4.
+            lazy_steps += 4 * reach * size
+            steps += 16 * reach * size
         lags = tuple(map(add, lags, more))
         apart += behind * behind
         return LeaderRegret(multiples, paid + product, lags, apart, lazy_steps, steps)
@@ -176,7 +193,7 @@ class LeaderRegret(NamedTuple):
             return self.steps + self.lags[0] + first
         # The multipliers of the state are eta times those of the dual.
         mu = learnt.cuts.pulls[0] * scale
-        far = float(np.linalg.norm(learnt.gradients + mu @ learnt.cuts.normals))
+        far = float(norm(learnt.gradients + mu @ learnt.cuts.normals))
         bounds = [self.paid + float(mu @ learnt.cuts.offsets) + D * far]
         if not learnt.is_careful:  # then the newest cut comes first: the lag is another
             for multiple, lag in zip(self.multiples, self.lags, strict=True):

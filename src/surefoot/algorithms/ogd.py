@@ -86,7 +86,7 @@ class DecayingOGDState(NamedTuple):
     """The action to play, and how many rounds have been played."""
 
     x: Array
-    rounds: Number = 0.0
+    rounds: Counts = 0.0
 
 
 class DecayingOGD(Projecting[DecayingOGDState]):
@@ -172,7 +172,7 @@ class AdaGradOGDState(NamedTuple):
     """The action to play, and the sum of the squared norms of the gradients."""
 
     x: Array
-    squares: Number = 0.0
+    squares: Annotated[Number, Span(0)] = 0.0
 
 
 class AdaGradOGD(Projecting[AdaGradOGDState]):

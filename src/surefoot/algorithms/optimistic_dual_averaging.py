@@ -22,7 +22,7 @@ class OptimisticState(NamedTuple):
     start: Array
     gradients: Array
     forecast: Array
-    squares: Number
+    squares: Annotated[Number, Span(0)]
 
 
 class OptimisticDualAveraging(Projecting[OptimisticState]):

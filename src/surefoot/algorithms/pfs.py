@@ -56,6 +56,10 @@ class PFS(Algorithm):
         x = freeze(self.domain.project(p))
         return ActionState(x), Info(x, wish=y)
 
+    def move_to(self, state: ActionState, x: Array) -> ActionState:
+        """Return the state with x as the point that the next step starts from."""
+        return ActionState(x)
+
     anytime = Tuning(lambda: Corollary1)
     eventually = Tuning(lambda: Corollary2)
     nearly = Tuning(lambda: Corollary3)

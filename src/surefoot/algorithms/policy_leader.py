@@ -35,7 +35,8 @@ looser ones.
 from __future__ import annotations
 
 from surefoot.algorithms.certified import Proposer, Wish
-from surefoot.algorithms.leader import Leader, LeaderState
+from surefoot.algorithms.cuts import empty_cuts
+from surefoot.algorithms.leader import MOST_CUTS, Leader, LeaderState
 from surefoot.algorithms.observers import LeaderRegret
 from surefoot.algorithms.toolkit import *
 from surefoot.regions.context import read_numbers
@@ -53,8 +54,21 @@ class PolicyState(NamedTuple):
     """
 
     start: Array
-    features: Array
+    features: Annotated[Array, Axes(Same("features"))]
     leader: LeaderState
+
+    def resize_like(self, found: PolicyState) -> PolicyState:
+        """Return the state before the first round, for as many features as another has."""
+        size = len(self.start) * np.size(found.features)
+        zeros, leaders = np.zeros(size), len(self.leader.points)
+        leader = self.leader._replace(
+            start=zeros,
+            cuts=empty_cuts(size, leaders),
+            points=np.zeros((leaders, size)),
+            Z=zeros,
+            gradients=zeros,
+        )
+        return PolicyState(self.start, self.features, leader)
 
 
 class PolicyRegret(NamedTuple):
@@ -101,6 +115,7 @@ class PolicyLeader(Proposer):
     features: Callable[[Any], Array] | None = function(default=None)
     cuts: int | None = count(2, default=None)
 
+    reads = Leader.reads
     work = "K d m"
     is_one_run = True
     in_contexts = True
@@ -110,6 +125,10 @@ class PolicyLeader(Proposer):
     def leader(self) -> Leader:
         """The leaders of matrices."""
         return Leader(domain=Ball(self.radius), cuts=self.cuts)
+
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its state may become, with as many features as there may be."""
+        return {"cuts": MOST_CUTS if self.cuts is None else self.cuts}
 
     def read_features(self, context: Any, place: Array) -> Array:
         """Return the features of a context."""

@@ -5,7 +5,7 @@ from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.under_errors import CertifiedTuning
-from surefoot.algorithms.wrapper import Wrapper, WrapperName
+from surefoot.algorithms.wrapper import Wrapper, WrapperName, refuse_slope_error
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
 
@@ -33,6 +33,10 @@ class ProbingState(NamedTuple):
     value: float
     length: float
     slopes: Array
+
+    def flaw(self) -> str:
+        """Return what fields contradict each other in; empty for nothing."""
+        return "" if -1 <= self.probing < len(self.x) else "with probing an entry of x, or -1"
 
 
 class Probing(Wrapper):
@@ -67,6 +71,7 @@ class Probing(Wrapper):
         near: how close to the boundary probes begin, relative to the deepest action.
     """
 
+    steps_base = "every round"
     other_needs: ClassVar[dict[str, Any]] = {"constraint_subgradients": 0}
 
     probe: Number = positive(default=0.01)
@@ -95,6 +100,7 @@ class Probing(Wrapper):
     def step(self, state: ProbingState, feedback: Feedback) -> tuple[ProbingState, Info]:
         """Return the state after a round and what the step knew: the lines of the docstring."""
         seen, i = self.locate(state, feedback), state.probing
+        refuse_slope_error(seen, "finds slopes by probes")
         if seen.constraint_value is None:
             base, info = self.base.step(state.base, seen)
             return state._replace(x=base.x, base=base, probing=-1), info
@@ -122,6 +128,16 @@ class Probing(Wrapper):
             wanted = state.origin + state.length * np.eye(d)[state.probing]
             new = freeze(region.nearest(wanted))
         return state._replace(x=new), info._replace(x=new)
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether the base counts rounds; this one only hands them on."""
+        return counts_rounds(self.base)
+
+    def move_to(self, state: ProbingState, x: Array) -> ProbingState:
+        """Return the state, of the same round, whose action is x: a probe ends."""
+        base = self.base.move_to(state.base, x)
+        return state._replace(x=base.x, base=base, probing=-1)
 
     def rest(self, state: ProbingState, x: Array) -> ProbingState:
         """Return the state after a round in which nothing was read and x is kept for the next."""

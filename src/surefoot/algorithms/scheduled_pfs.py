@@ -80,9 +80,9 @@ class ScheduledState(NamedTuple):
     """
 
     x: Array
-    rounds: Number = 0.0
+    rounds: Counts = 0.0
     largest: Number = 0.0
-    squares: Number = 0.0
+    squares: Annotated[Number, Span(0)] = 0.0
 
 
 class ScheduledPFS(OneConstraint[ScheduledState]):
@@ -445,8 +445,8 @@ class DoublingState(NamedTuple):
 
     x: Array
     start: Array
-    length: Number
-    played: Number
+    length: Counts
+    played: Counts
 
 
 class DoublingPFS(OneConstraint[DoublingState]):

@@ -1,6 +1,6 @@
 """States that several rules have: what the next round needs, beginning with the action to play."""
 
-from surefoot.core.toolkit import Array, NamedTuple, Number
+from surefoot.core.toolkit import Array, Counts, NamedTuple, Number
 
 
 class ActionState(NamedTuple):
@@ -13,7 +13,7 @@ class RoundState(NamedTuple):
     """The action to play, and the round."""
 
     x: Array
-    t: Number = 1.0
+    t: Counts = 1.0
 
 
 class QueueState(NamedTuple):

@@ -61,6 +61,15 @@ class Tighten(Algorithm):
         tighter = feedback._replace(constraint_value=feedback.constraint_value + self.rho)
         return self.base.step(state, tighter)[0], NOTHING
 
+    def move_to(self, state: Any, x: Array) -> Any:
+        """Return the base's state, of the same round, whose action is x."""
+        return move_to(self.base, state, x)
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether the base counts rounds; this one only hands them on."""
+        return counts_rounds(self.base)
+
     @classmethod
     @tuning(share=share())
     def tuned(

@@ -36,10 +36,10 @@ class Trust(NamedTuple):
         largest: R.
     """
 
-    weights: Array
+    weights: Annotated[Array, Span(0)]
     logs: Array
-    squares: Array
-    rates: Array
+    squares: Annotated[Array, Span(0)]
+    rates: Annotated[Array, Span(0)]
     largest: float
 
     @classmethod

@@ -18,11 +18,17 @@ radius :math:`\min_i -g_i/G_i`, where one :math:`G_g = \max_i G_i` for all leave
 :math:`\min_i -g_i/\max_i G_i`.
 """
 
+from __future__ import annotations
+
+from functools import partial
+
 from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.wrapper import FromBase, Wrapper
+from surefoot.algorithms.wrapper import FromBase, Wrapper, find_knowledge
+from surefoot.core.arrays import round_up
+from surefoot.core.types import Certificate
 from surefoot.regions.region import Recertified
 
-__all__ = ["EvenRows", "InOtherUnits", "Stretched"]
+__all__ = ["EvenCertificate", "EvenRows", "InOtherUnits", "Stretched"]
 
 _MOST = 1e-8
 """Of the share that rounding takes from a point; at a condition of L of about a million."""
@@ -31,12 +37,26 @@ _MOST = 1e-8
 class OtherUnits(Wrapper):
     """A rule whose base, its constants and its knowledge are in other units."""
 
+    steps_base = "every round"
     is_one_run: ClassVar[bool] = True
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether the base counts rounds; this one only hands them on."""
+        return counts_rounds(self.base)
 
     @property
     def knowledge(self) -> None:
         """Nothing; what the base knows is in other units."""
         return None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if counts_rounds(self.base):
+            raise InvalidValueError(
+                f"{type(self).__name__} must have a base that is told of the round at hand, got "
+                f"{checks.repr_line(self.base)}: wrap {type(self).__name__} in it instead"
+            )
 
     def inherit(self, each: Guarantee) -> Guarantee:
         """Return the guarantee of the base, whose constants are those of its units."""
@@ -95,6 +115,9 @@ class Stretched(OtherUnits):
             raise checks.invalid("stretch", rule, self.stretch)
         if self.errors is None:
             raise checks.invalid("base", "a certified rule", self.base)
+        if isinstance(getattr(find_knowledge(self.base), "domain", None), regions.Grid):
+            rule = "a rule without a Grid, whose points would be those of z"
+            raise checks.invalid("base", rule, self.base)
         _ = self._each
 
     @cached_property
@@ -148,10 +171,19 @@ class Stretched(OtherUnits):
         wish = None if wish is None else x if (wish == base.x).all() else back @ wish
         return after, info._replace(x=after.x, wish=wish, region=region)
 
+    def move_to(self, state: StretchedState, x: Array) -> StretchedState:
+        """Return the state, of the same round, whose action is x, and z with it."""
+        x = freeze(np.array(x))
+        return StretchedState(x, move_to(self._each, state.base, self._stretch(state, x)))
+
     def rest(self, state: StretchedState, x: Array) -> StretchedState:
         """Return the state after a round in which nothing was read and x is kept for the next."""
         x = freeze(np.array(x))
         return StretchedState(x, rest(self._each, state.base, self._stretch(state, x)))
+
+    def may_play(self, x: Array) -> bool:
+        """Return whether z of an action is in the known set of the base."""
+        return bool(self.base.may_play(self.stretch @ x))
 
     def _stretch(self, state: StretchedState, x: Array) -> Array:
         """Return z of an action: that of the base, bit by bit, where it is its own."""
@@ -193,6 +225,36 @@ def _with_reach(algorithm: Any, times: float) -> Any:
             f"got {type(known).__name__}"
         )
     return replace(algorithm, knowledge=replace(known, reach=times * known.reach))
+
+
+class EvenCertificate(NamedTuple):
+    r"""Why the next action is feasible for every row, in the units of the rows.
+
+    Attributes:
+        round: the round that was played.
+        even: why, for :math:`\max_i g_i/G_i`.
+        bound: the next g of every row is at most this.
+        cut: whether the region changed the action that was wanted.
+    """
+
+    round: int
+    even: Certificate
+    bound: float
+    cut: bool = False
+
+    @classmethod
+    def of(cls, even: Certificate, slopes: Array) -> EvenCertificate:
+        r"""Return the reason with the bound on :math:`g_i \le G_i b`, whatever the row."""
+        b: Any = even.bound
+        bound = float(round_up(b * (slopes.max() if b > 0 else slopes.min())))
+        return cls(even.round, even, bound, bool(even.cut))
+
+    def __str__(self) -> str:
+        why = str(self.even).partition(": ")[2]
+        return (
+            f"round {self.round}: for the largest g_i/G_i: {why}; so no row of g is above "
+            f"{self.bound:.3g}"
+        )
 
 
 class EvenRows(OtherUnits):
@@ -247,7 +309,10 @@ class EvenRows(OtherUnits):
         if seen.constraint_value is not None:
             seen = self._make_even(seen)
         after, info = self.base.step(state, seen)
-        return after, info
+        if info.region is None:
+            return after, info
+        certify = partial(EvenCertificate.of, slopes=self.slopes)
+        return after, info._replace(region=Recertified(info.region, certify))
 
     def _make_even(self, seen: Feedback) -> Feedback:
         """Return the row with the least way left, as the base is told it."""
@@ -265,6 +330,10 @@ class EvenRows(OtherUnits):
             value_error=value,
             slope_error=slope,
         )
+
+    def move_to(self, state: Any, x: Array) -> Any:
+        """Return the base's state, of the same round, whose action is x."""
+        return move_to(self.base, state, x)
 
     def rest(self, state: Any, x: Array) -> Any:
         """Return the state after a round in which nothing was read and x is kept for the next."""

@@ -1,5 +1,7 @@
 """What rules share that are made of another rule, their base."""
 
+from typing import Literal
+
 from surefoot.algorithms.certified import Certified, Name
 from surefoot.algorithms.toolkit import *
 from surefoot.regions import AverageLimit, Errors
@@ -8,11 +10,18 @@ from surefoot.regions import AverageLimit, Errors
 class Wrapper(Algorithm):
     """A rule that tells its base other feedback than it is told itself, or at other times.
 
+    A wrapper hands ``move_to`` and ``rest`` down to its base.
+
     Args:
         base: the rule.
+
+    Attributes:
+        steps_base: whether the base is stepped, or rests, in every round; one that is not, unless a
+            wrapper says so, must not count rounds.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
+    steps_base: ClassVar[Literal["every round", "some rounds"]] = "some rounds"
     rests_on_convexity: ClassVar[bool] = False
     is_one_run: ClassVar[bool] = False
     other_needs: ClassVar[dict[str, Any]] = {}
@@ -26,7 +35,12 @@ class Wrapper(Algorithm):
                 f"{type(self).__name__} must have a base without a ramp, which it would not keep, "
                 f"got ramp = {self.base.ramp!r}"
             )
-        known = self.knowledge
+        if self.steps_base != "every round" and counts_rounds(self.base):
+            raise InvalidValueError(
+                f"{type(self).__name__} must have a base that counts no rounds, because it does "
+                f"not step it in every round, got {checks.repr_line(self.base)}"
+            )
+        known = find_knowledge(self.base)
         if isinstance(known, AverageLimit) or (known is not None and known.in_contexts):
             what = "contexts" if known.in_contexts else "a limit on the average"
             raise InvalidValueError(
@@ -74,9 +88,30 @@ class Wrapper(Algorithm):
         """What the base knows of g; None where it certifies nothing."""
         return self.base.knowledge if isinstance(self.base, Certified | Wrapper) else None
 
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether a step stands for exactly one round: assumed of a wrapper that does not say."""
+        return True
+
+    def may_play(self, x: Array) -> bool:
+        """Return whether an action is in the known set of the base."""
+        return bool(self.base.may_play(x))
+
     def allowing(self, errors: Errors) -> Self:
         """Return the same rule for other errors."""
         return replace(self, base=self.base.allowing(errors))
+
+
+def find_knowledge(algorithm: object) -> Any:
+    """Return what the innermost rule knows of g, in its own units; None where it certifies nothing.
+
+    >>> from surefoot import OGD, Ball
+    >>> find_knowledge(OGD(eta=0.1, domain=Ball(1.0))) is None
+    True
+    """
+    while isinstance(algorithm, Wrapper):
+        algorithm = algorithm.base
+    return algorithm.knowledge if isinstance(algorithm, Certified) else None
 
 
 class WrapperName(Name):
@@ -158,6 +193,17 @@ def action_played(state: State, feedback: Feedback) -> Array:
     if feedback.action is None or feedback.age:
         return state.x
     return checks.check_like_action(checks.to_action(feedback.action, "action"), state.x, "action")
+
+
+def refuse_slope_error(seen: Feedback, why: str) -> None:
+    """Raise where a round tells an error of its slope that a wrapper would not count with.
+
+    Args:
+        seen: what was told.
+        why: what the wrapper does, which the sentence goes on with.
+    """
+    if seen.slope_error is not None:
+        raise checks.invalid("slope_error", f"None for a rule that {why}", seen.slope_error)
 
 
 def keep_seen(seen: Feedback) -> Feedback:

@@ -38,7 +38,7 @@ class BanditState(NamedTuple):
     start: Array
     direction: Array
     gradients: Array
-    count: Number
+    count: Counts
 
 
 class Exploring(Algorithm):

@@ -12,7 +12,7 @@ class FrankWolfeState(NamedTuple):
     x: Array
     start: Array
     gradients: Array
-    rounds: Number
+    rounds: Counts
 
 
 class FrankWolfe(CostsOnly[FrankWolfeState]):

@@ -28,7 +28,7 @@ class GarberKretzuState(NamedTuple):
     x: Array
     y: Array
     gradients: Array
-    count: Number
+    count: Counts
 
 
 class GarberKretzu(CostsOnly[GarberKretzuState]):

@@ -136,7 +136,7 @@ class GaugeDescentState(NamedTuple):
     w: Array
     gamma: Number
     s: Array
-    t: Number
+    t: Counts
 
 
 class GaugeDescent(Gauged[GaugeDescentState]):
@@ -283,7 +283,7 @@ class AdaptiveGaugeState(NamedTuple):
     s: Array
     points: Array
     weights: Array
-    t: Number
+    t: Counts
 
 
 class AdaptiveGauge(Gauged[AdaptiveGaugeState]):

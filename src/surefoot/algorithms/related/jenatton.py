@@ -16,7 +16,7 @@ class JenattonState(NamedTuple):
 
     x: Array
     multiplier: Number = 0.0
-    t: Number = 1.0
+    t: Counts = 1.0
 
 
 class Jenatton(OneConstraint[JenattonState]):

@@ -13,7 +13,7 @@ class RECOOState(NamedTuple):
 
     x: Array
     queue: Number = 0.0
-    t: Number = 1.0
+    t: Counts = 1.0
 
 
 class RECOO(Proximal[RECOOState]):

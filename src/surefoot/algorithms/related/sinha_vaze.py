@@ -26,7 +26,7 @@ class SinhaVazeState(NamedTuple):
 
     x: Array
     queue: Number = 0.0
-    squares: Number = 0.0
+    squares: Annotated[Number, Span(0)] = 0.0
 
 
 class SinhaVaze(OneConstraint[SinhaVazeState]):
@@ -91,7 +91,7 @@ class StrongState(NamedTuple):
 
     x: Array
     queue: Number = 0.0
-    rounds: Number = 0.0
+    rounds: Counts = 0.0
 
 
 class StrongSinhaVaze(OneConstraint[StrongState]):

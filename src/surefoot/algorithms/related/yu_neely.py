@@ -11,7 +11,7 @@ class YuNeelyState(NamedTuple):
 
     x: Array
     queues: Array
-    t: Number
+    t: Counts
 
 
 class YuNeely(Multiplying[YuNeelyState]):
