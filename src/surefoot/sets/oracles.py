@@ -26,9 +26,9 @@ from abc import ABC
 from typing import Protocol, runtime_checkable
 
 from surefoot.core.checks import to_python_number
-from surefoot.core.optional import need
 from surefoot.core.toolkit import *
 from surefoot.core.types import Region
+from surefoot.sets._active_set import project_halfspaces
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.ellipsoid import Ellipsoid, solve_secular
@@ -383,11 +383,23 @@ class EllipsoidProx(_FreeProx, kw_only=False):
 
 
 class RowsProx(Rows, _FreeProx, kw_only=False):
-    r"""The prox of :math:`[\max_i (a_i^\top x - b_i)]_+`, as a quadratic program (extra ``solve``).
+    r"""The prox of :math:`[\max_i (a_i^\top x - b_i)]_+`, by active sets.
+
+    With :math:`c = w/(2\alpha)` the minimiser is the projection of z onto the rows
+    :math:`a_i^\top x - b_i \le v`, for the smallest :math:`v \ge 0` at which its multipliers add
+    up to at most c. Their sum S(v) falls, in pieces on which the active rows N stay the same and S
+    is affine, :math:`S' = -\mathbf1^\top(NN^\top)^{-1}\mathbf1`: Newton's method ends when it has
+    found the piece, and where S jumps over c, between halves of what is left.
 
     Args:
         A: rows, ``(m, d)``.
         b: limits, ``(m,)``.
+
+    Example:
+        >>> seen = Linearised(np.zeros(2), -0.5, np.zeros(2))
+        >>> corner = RowsProx(np.eye(2), np.array([0.5, 1.5]))
+        >>> corner(np.array([2.0, 2.0]), 2.0, 1.0, 9.0, seen)  # cuts of 1 in all
+        array([1., 2.])
     """
 
     def violation(self, x: Array) -> float:
@@ -395,20 +407,63 @@ class RowsProx(Rows, _FreeProx, kw_only=False):
         return max(float((self.A @ x - self.b).max()), 0.0)
 
     def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
-        """Minimise over x and the violation v >= 0 with Ax - b <= v."""
-        if self.violation(z) == 0.0:
+        worst = self.violation(z)
+        if worst == 0.0 or weight <= 0.0:
             return z
-        solve_qp = need("qpsolvers", "solve", "a proximal step with several rows").solve_qp
-        d, m = len(z), len(self.b)
-        # v >= 0 as large as it pays: a tiny curvature keeps the problem strictly convex.
-        P = np.diag(np.append(np.full(d, 2 * alpha), 1e-12 * alpha))
-        q = np.append(-2 * alpha * z, weight)
-        G = np.block([[self.A, -np.ones((m, 1))], [np.zeros((1, d)), -np.ones((1, 1))]])
-        h = np.append(self.b, 0.0)
-        found = solve_qp(P, q, G, h, solver="piqp", eps_abs=1e-12, eps_rel=0.0)
-        if found is None:
-            raise InvalidValueError("the proximal step must be found, got no answer from PIQP")
-        return np.asarray(found[:d])
+        # In units of the longest row and of the way to the row that is violated most.
+        longest = float(row_norms(self.A).max())
+        unit, excess = worst / longest, (self.A @ z - self.b) / worst
+        c = weight / (2 * alpha) * longest / unit
+        return z + unit * _step_onto_rows(excess, self.A / longest, c)
+
+
+def _step_onto_rows(excess: Array, rows: Array, c: float) -> Array:
+    """Return the step of :class:`RowsProx`; the largest excess is 1, and no row is longer than 1.
+
+    Args:
+        excess: of each row at the point that is moved.
+        rows: ``(m, d)``.
+        c: what the multipliers may add up to.
+    """
+    worst = rows[int(excess.argmax())]
+    low, high, v = -1.0, 1.0, max(1.0 - c * float(worst @ worst), 0.0)  # if no other row is active
+    for turn in range(_MOST_TURNS):
+        q, z = _project_onto_rows(excess - v, rows)
+        total, active = float(z.sum()), rows[z > 0]
+        if total <= c and v == 0.0:
+            return q
+        low, high = (v, high) if total > c else (low, v)
+        middle = max(0.5 * (low + high), 0.0)
+        if turn < _NEWTON_TURNS and len(active):
+            slope = float(np.linalg.lstsq(active @ active.T, np.ones(len(active)))[0].sum())
+            root = max(v + (total - c) / slope, 0.0)
+            if abs(root - v) <= _LAST_BITS:
+                return q
+            middle = root if low < root < high else middle
+        if high - low <= _LAST_BITS:
+            return q
+        v = middle
+    raise _no_prox(f"c = {c:g}")
+
+
+_LAST_BITS = 2.0**-50
+"""Levels of the violation, of which the first is 1, that are the same."""
+_NEWTON_TURNS = 20
+"""Few pieces are passed; halves end where more are."""
+_MOST_TURNS = 100
+
+
+def _project_onto_rows(excess: Array, rows: Array) -> tuple[Array, Array]:
+    """Return the shortest step to the rows, and its multipliers; none is believed unchecked."""
+    for tolerance in (1e-13, 1e-10):  # where rows are nearly parallel, the second
+        found = project_halfspaces(excess, rows, tolerance, math.inf)
+        if found is not None:
+            return found
+    raise _no_prox("rows that no active set satisfies")
+
+
+def _no_prox(what: str) -> InvalidValueError:
+    return InvalidValueError(f"the proximal step must be found by active sets, got {what}")
 
 
 def _cut_level(sizes: Array, least: float, total: float) -> float:
