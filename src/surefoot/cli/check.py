@@ -19,10 +19,11 @@ def check(
 ) -> None:
     """Check that every action was certified before it was played.
 
-    The checker is one file of its own, surefoot/controller/check.py, which imports nothing of the
-    library and computes in exact rationals. It names the first round that was not certified; what
-    it cannot judge is "not checked", with the rounds. Exit codes: 0 every round was certified, 1
-    one was not or the file is no journal, 3 some rounds were not checked.
+    The checker is a folder of its own, surefoot/controller/check, which imports nothing of the
+    library and computes in exact rationals: python path/to/check FILE does the same. It names the
+    first round that was not certified; what it cannot judge is "not checked", with the rounds. It
+    prints the constants that it used and what it took on trust. Exit codes: 0 every round was
+    certified, 1 one was not or the file is no journal, 3 some rounds were not checked.
 
     Examples:
       surefoot check machines.jsonl
@@ -31,12 +32,12 @@ def check(
 
     if not file.is_file():
         raise UsageError(f"'{file}' is not a file: give the journal of a controller")
-    is_right, sentences = find(str(file))
-    lines = sentences[: 1 + _SHOWN]
-    if len(sentences) > len(lines):
-        lines.append(f"and {len(sentences) - len(lines)} rounds more were not checked")
-    show(json, {"journal": file, "is_right": is_right, "sentences": sentences}, lines)
-    if not is_right:
-        raise typer.Exit(1)
-    if len(sentences) > 1:
-        raise typer.Exit(3)
+    report = find(str(file))
+    lines = report.said[: 1 + _SHOWN]
+    if len(report.said) > len(lines):
+        lines.append(f"and {len(report.said) - len(lines)} rounds more were not checked")
+    lines += [*report.constants, *report.events, report.trusted]
+    found = report._asdict()
+    show(json, {"journal": file, "sentences": found.pop("said"), **found}, lines)
+    if report.code:
+        raise typer.Exit(report.code)

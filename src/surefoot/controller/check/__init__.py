@@ -1,0 +1,107 @@
+r"""Check a journal: was every action certified before it was played? It trusts nobody.
+
+Run as ``surefoot check FILE``, or by itself, ``python path/to/check FILE``: this folder needs the
+standard library alone. A journal passes if all of this is so:
+
+1. Every line has the digest that it must have, only keys that are known, and each of them once
+   (``lines``).
+2. Every constant is that of the player in the journal, its one source, and is printed with the
+   round from which it is used; only a resume with another player changes it (``players``).
+3. Every stored state has the action at hand (``following``).
+4. Every action is certified by the inequality of its kind of knowledge, in exact rationals, at the
+   float64 action itself, from what was read; it is in its set and no further from the last than
+   its ramp (``following``). What is known of g at an action is the least of all readings there,
+   with their errors, and of what was certified there, aged by the drift.
+5. The numbers that a certificate states are those of its inequality.
+6. An action off the rule's own steps is on a return path, and an order, a halt or a round without
+   a measurement says why (``way_back``).
+7. No reading is above what was certified before, by more than rounding explains, row by row.
+
+One file per kind of knowledge has its inequality:
+
+=============  =================================================================================
+``hull``       two balls: values, G_g, a convex g
+``average``    the same, for what the rounds so far have left
+``length``     a ball around the action drawn back, and what is left of a distance
+``curvature``  a quadratic bound, for each row; ``relative``: as far as it holds
+``log``        a mean of points of a log
+``context``    a mean of rounds, with what g can rise by between their contexts
+``way_back``   a controller's own: to hold, and to go back to an action that was measured
+=============  =================================================================================
+
+*If it says "certified", the constants are right, readings err by at most what the player says, and
+g at the start is below 0 by more than that, then g <= 0 in every certified round*
+(docs/journal.md); of a limit on the average, the sum of the values read so far. Anchors, shares and
+weights of a certificate are hints: any that fulfil an inequality do. Roots are rounded up. What it
+cannot judge it calls "not checked", with the rounds; what it takes on trust, :data:`TRUSTED` says.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .exact import WrongError
+from .following import Follower
+from .lines import read_lines
+
+__all__ = ["TRUSTED", "Report", "check"]
+
+TRUSTED = (
+    "taken on trust: what was read (values, slopes, contexts and their errors), costs and "
+    "proposals, clocks, notes and reasons, guarantees, what proposes, and of stored states all but "
+    "their round, their action and whether they are halted"
+)
+
+
+class Report(NamedTuple):
+    """What was found in a journal; its ``str`` has a line for each sentence.
+
+    Attributes:
+        is_right: whether nothing is wrong with it.
+        said: the verdict, and then each round that was not checked.
+        constants: each player with the round that it plays from: all constants that were used.
+        events: each order, halt and resume with its round.
+        trusted: what was not checked of any journal.
+    """
+
+    is_right: bool
+    said: list[str]
+    constants: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    trusted: str = TRUSTED
+
+    @property
+    def code(self) -> int:
+        """The exit code: 0 all is certified, 1 something is wrong, 3 some is not checked."""
+        return 1 if not self.is_right else 3 if len(self.said) > 1 else 0
+
+    def __str__(self) -> str:
+        return "\n".join([*self.said, *self.constants, *self.events, self.trusted])
+
+
+def check(path: str) -> Report:
+    """Return what is found in a journal, of all its files."""
+    found = None
+    try:
+        lines = read_lines(path)
+        if "fleet" in (header := next(lines)):
+            what = "not checked: the journal of a fleet, of which no round is checked"
+            return Report(True, ["certified: no round", what])
+        found = Follower(header)
+        for line in lines:
+            found.take(line)
+    except Exception as error:  # whoever writes a file can put anything into it
+        at = "" if found is None else f"round {found.t}: "
+        words = str(error) if isinstance(error, WrongError) else f"it cannot be read: {error!r}"
+        return Report(False, [f"NOT CERTIFIED: {at}{words}"], *_describe(found))
+    said = [f"certified: {found.certified} of {found.t - 1} rounds; the first is the start"]
+    said += [f"not checked: round {t}: {why}" for t, why in sorted(found.unjudged.items())]
+    return Report(True, said, *_describe(found))
+
+
+def _describe(found: Follower | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the players that played, and what was ordered, in sentences."""
+    if found is None:
+        return (), ()
+    players = (f"constants: from round {t}: {player}" for t, player in found.players.items())
+    return tuple(players), tuple(f"order: round {t}: {what}" for t, what in found.events)

@@ -1,0 +1,136 @@
+"""Players as a journal has them: the one source of every constant, and what they are in words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from typing import Any
+
+from .average import Average
+from .context import Contexts
+from .curvature import Curved, CurvedRows
+from .exact import Point, UnjudgedError, WrongError, number, numbers, vector
+from .hull import Hull
+from .kind import Kind, Unknown, refuse_other_keys
+from .length import Length
+from .log import Log
+from .relative import Relative
+
+__all__ = ["Player"]
+
+_KINDS: dict[str, type[Kind]] = {
+    "AverageLimit": Average,
+    "CertifiedLength": Length,
+    "ContextHull": Contexts,
+    "Curvature": Curved,
+    "CurvatureRows": CurvedRows,
+    "HullOfLog": Log,
+    "LipschitzHull": Hull,
+    "RelativeCurvature": Relative,
+}
+_WRAPPERS = {"Delayed": "base delay copies late", "Probing": "base probe doubt near"}
+_SHOWN = 8
+
+
+class Player:
+    """What is played, from the line that says so.
+
+    Args:
+        line: the first line of a journal, or one that resumes with another player.
+
+    Attributes:
+        encoded: the player as it stands there, with its guarantee and its start.
+        start: the first action.
+        start_bound: what g is at most there for ever; None where that is not known.
+        kind: what is known of g, and how it certifies.
+        value: the error of a value that was read.
+        slope: that of a slope; 0 where slopes do not count.
+        drift: what g may rise by per round.
+        errors: all of them, as a certificate states them.
+        ramp: how far an action may be from the last one; None for any distance.
+        delay: after how many rounds a reading is used.
+        turns: how many copies play in turn.
+        is_late: whether what is told is late already.
+    """
+
+    def __init__(self, line: dict[str, Any]) -> None:
+        self.encoded = {name: line[name] for name in ("player", "guarantee", "start")}
+        self.start: Point = vector(line["start"], len(line["start"]), "start")
+        self.start_bound: Fraction | None = None
+        self.kind: Kind = Unknown()
+        self.value = self.slope = self.drift = Fraction(0)
+        self.errors: dict[str, Any] = {}
+        self.delay, self.turns, self.is_late = 0, 1, False
+        self.ramp: list[Fraction] | Fraction | None = None
+        self._read(line["player"])
+
+    def _read(self, player: Any) -> None:
+        """Read the wrappers, and the pair that they are around."""
+        while isinstance(player, dict) and player.get("class") in _WRAPPERS:
+            refuse_other_keys(player, f"class {_WRAPPERS[player['class']]}")
+            if player["class"] == "Delayed":
+                if self.delay:
+                    return  # nobody says whose turn it is
+                self.delay, self.is_late = int(number(player["delay"], "delay", 1)), player["late"]
+                self.turns = self.delay + 1 if player["copies"] else 1
+                if not all(isinstance(player[name], bool) for name in ("late", "copies")):
+                    raise WrongError("late and copies must be true or false")
+            player = player["base"]
+        if not isinstance(player, dict) or player.get("class") != "Certified":
+            return
+        refuse_other_keys(player, "class proposer knowledge ramp")
+        known = player["knowledge"]
+        if known.get("class") in _KINDS:
+            self._read_pair(known, player["ramp"])
+
+    def _read_pair(self, known: dict[str, Any], ramp: Any) -> None:
+        """Read what is known of g; a kind that its own file cannot judge stays unknown."""
+        errors = known["errors"]
+        refuse_other_keys(errors, "class value slope drift evaluation")
+        self.value, self.drift = (number(errors[n], n, 0) for n in ("value", "drift"))
+        # Between two turns of a copy all rounds of the others pass.
+        self.errors = errors | ({"drift": self.turns * errors["drift"]} if self.turns > 1 else {})
+        if errors["slope"] != {"number": "inf"}:  # slopes that do not count may err by anything
+            self.slope = number(errors["slope"], "slope", 0)
+        try:
+            self.kind = _KINDS[known["class"]](known, len(self.start))
+        except UnjudgedError:
+            return
+        if (bound := known.get("start_bound")) is not None:
+            self.start_bound = number(bound, "start_bound")
+        if isinstance(ramp, dict | list) and "number" not in ramp:
+            self.ramp = vector(numbers(ramp, "ramp"), len(self.start), "ramp")
+        elif ramp is not None:
+            self.ramp = number(ramp, "ramp", 0)
+
+    @property
+    def keeps_ramp(self) -> bool:
+        """Whether a return path is no faster than the ramp: where points between may be played."""
+        domain = self.kind.domain
+        is_grid = isinstance(domain, dict) and domain.get("class") == "Grid"
+        return self.kind.convex and not self.kind.in_contexts and not is_grid
+
+    def __str__(self) -> str:
+        found, left = [], self.encoded["player"]
+        while isinstance(left, dict) and "base" in left:
+            found.append(_describe({n: v for n, v in left.items() if n != "base"}))
+            left = left["base"]
+        if isinstance(left, dict):  # what proposes certifies nothing
+            left = {n: v for n, v in left.items() if n != "proposer"}
+        return " of ".join([*found, _describe(left)]) + f", from {_describe(self.encoded['start'])}"
+
+
+def _describe(data: Any) -> str:
+    """Return plain data in the form of constructors; of a long list its length and its digest."""
+    if isinstance(data, dict) and set(data) == {"tuple"}:
+        data = data["tuple"]
+    if isinstance(data, dict):
+        parts = [f"{n}={_describe(v)}" for n, v in data.items() if n != "class"]
+        return f"{data.get('class', '')}({', '.join(parts)})"
+    if isinstance(data, list) and len(data) > _SHOWN:
+        digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()
+        return f"[{len(data)} entries, SHA-256 {digest[:16]}]"
+    if isinstance(data, list):
+        return f"[{', '.join(map(_describe, data))}]"
+    return repr(data)

@@ -1,0 +1,77 @@
+"""Return paths of a controller: to hold, and to go back to an action that was measured.
+
+An action that was measured, or certified, stays so for a fixed g, and ages by the drift; a start
+with a ``start_bound`` does not age. Between such an action a and the last one x, a convex g has
+g(x + theta(a - x)) <= (1 - theta) up_x + theta up_a; what rounding takes p off that way costs G_g
+per unit of length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from .exact import Bounds, Point, UnjudgedError, WrongError, distance, norm, number
+from .hull import bound_of_hull
+from .kind import Certificate, Kind, Run, close
+
+__all__ = ["certify_way", "claims_nothing", "confirm_way"]
+
+
+def claims_nothing(c: Certificate) -> bool:
+    """Return whether a return path says itself that nothing is known of the next g."""
+    bound: Any = c.get("bound")
+    if isinstance(bound, dict):
+        return bool(bound == {"number": "inf"})
+    return isinstance(bound, float) and not (math.isfinite(bound) and bound <= 0)
+
+
+def certify_way(run: Run, kind: Kind, p: Point, c: Certificate) -> Bounds:
+    """Return the bounds on g at a point of a return path that is no end of it."""
+    if kind.in_contexts:
+        raise UnjudgedError("a return path in contexts is not judged unless it is the start")
+    G_g: Fraction | None = getattr(kind, "G_g", None)
+    (x, up), share = run.here, number(c["share"], "share", 0, 1)
+    if not G_g or up is None:
+        raise UnjudgedError("a point of a return path is not judged without G_g and a bound")
+    ends = [bound_of_hull(G_g, p, 1 - share, a, (x, up[0])) for a in _anchors(run, c)]
+    if not ends:
+        raise UnjudgedError("its return path leads to an action that was not read")
+    return [min(ends)]
+
+
+def _anchors(run: Run, c: Certificate) -> Iterator[tuple[Point, Fraction]]:
+    """Yield the action that a return path names, or the start, with what g is at most there."""
+    reading = run.readings.get(int(number(c["anchor_round"], "anchor_round", 0)))
+    if reading is not None:
+        yield reading.x, run.levels(reading)[0][0]
+    if run.start_bound is not None:
+        yield run.start, run.start_bound
+
+
+def confirm_way(run: Run, kind: Kind, p: Point, c: Certificate, known: Bounds) -> None:
+    """Raise unless an action is where its return path says, and no better than is known.
+
+    Args:
+        run: the rounds so far.
+        kind: what is known of g.
+        p: the action.
+        c: its certificate.
+        known: the least bounds on g there.
+    """
+    x, share = run.here[0], number(c["share"], "share", 0, 1)
+    if number(c["drift"], "drift") != run.drift:
+        raise WrongError("its return path has another drift than the player")
+    if not claims_nothing(c):
+        bound, most = number(c["bound"], "bound"), max(known)
+        if bound < most and not close(bound, most, 4 * kind.noise):
+            raise WrongError("its return path claims a lower bound than is known")
+    ends = [x] if not share else [a for a, _ in _anchors(run, c)]
+    for a in ends:
+        there = [i + share * (j - i) for i, j in zip(x, a, strict=True)]
+        if distance(p, there) <= (norm(x) + norm(a)) / 2**48:
+            return
+    if ends:
+        raise WrongError("its action is not where the share of its return path says")
