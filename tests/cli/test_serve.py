@@ -117,6 +117,22 @@ def test_a_journal_of_another_player_is_refused_unless_it_was_resumed_with(desk)
 
 
 @pytest.mark.parametrize(
+    ("change", "policy"),
+    [
+        (("", ""), "retreat"),
+        (("journal", 'on_contradiction = "raise"\njournal'), "raise"),
+        (('"LeaderFollower"', '"OGD"\neta = 0.1\ndomain = {class = "Ball", radius = 1.5}'), "hold"),
+    ],
+    ids=["a certified rule", "another policy", "a rule that cannot start elsewhere"],
+)
+def test_a_service_retreats_after_a_contradiction_unless_told_otherwise(desk, change, policy):
+    (desk.folder / "c.toml").write_text(CONFIG.replace(*change, 1))
+    for _ in range(2):  # and when it goes on
+        assert desk.do("serve c.toml").code == 0
+        assert read_journal(desk.folder / "machines.db").on_contradiction == policy
+
+
+@pytest.mark.parametrize(
     ("change", "line", "words"),
     [
         (("start", "strat"), "serve c.toml", "'c.toml' has 'strat'"),
@@ -198,3 +214,30 @@ def test_a_fleet_is_served_by_the_same_lines(tmp_path):
         assert host.say({"do": "resume", "reason": "back", "members": [0]})["ok"]
         host.process.communicate()
         assert host.process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("G_g = 1.1", "G_g = 4.4"), "player.knowledge.G_g is 1.1 there and 4.4 here"),
+        (("[0.1, 0.1]]", "[0.1, 0.0]]"), "starts[1] is [0.1, 0.1] there and [0.1, 0.0] here"),
+        (
+            ("[0.1, 0.1]]", "[0.1, 0.1], [0.0, 0.0]]"),
+            "starts.shape is (2, 2) there and (3, 2) here",
+        ),
+        (("journal", 'on_contradiction = "record"\njournal'), "there and 'record' here"),
+    ],
+    ids=["a constant", "a start", "a member", "a policy"],
+)
+def test_a_journal_of_another_fleet_is_refused(desk, change, words):
+    (desk.folder / "c.toml").write_text(FLEET)
+    (desk.folder / "edited.toml").write_text(FLEET.replace(*change, 1))
+    assert desk.do("serve --fleet c.toml").code == 0
+    before = (desk.folder / "fleet" / "fleet.jsonl").read_bytes()
+    code, _, err = desk.do("serve --fleet edited.toml")
+    assert code == 2
+    assert "is that of another fleet: " in err
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert (desk.folder / "fleet" / "fleet.jsonl").read_bytes() == before
+    assert desk.do("serve --fleet c.toml").code == 0

@@ -271,7 +271,7 @@ def test_a_retreat_leads_to_the_start_where_nothing_is_certified(tmp_path, forec
     assert controller.state.memory.context.place.tolist() == [90.0]
     controller.close()
     assert replay(path).is_same
-    good, said = check(str(path))
+    good, said = check(str(path))[:2]
     assert good
     assert said[1:] == ["not checked: round 2: the choice of this player is not judged"]
 
@@ -383,7 +383,7 @@ def test_before_its_context_there_is_no_action_that_could_be_off_the_grid(tmp_pa
         controller.tell(**measure(x, t))
         controller.announce(context=degrees(t + 1))
     controller.close()
-    assert check(str(path)) == (True, ["certified: 8 of 9 rounds; the first is the start"])
+    assert check(str(path)).said == ["certified: 8 of 9 rounds; the first is the start"]
 
 
 def test_a_set_announced_before_the_context_is_that_of_the_action_after_it(tmp_path):
@@ -395,7 +395,7 @@ def test_a_set_announced_before_the_context_is_that_of_the_action_after_it(tmp_p
     controller.announce(context=degrees(6))
     assert near.contains(controller.ask())
     controller.close()
-    assert check(str(path)) == (True, ["certified: 4 of 5 rounds; the first is the start"])
+    assert check(str(path)).said == ["certified: 4 of 5 rounds; the first is the start"]
 
 
 def test_the_checker_knows_what_a_new_player_of_told_drift_begins_with(tmp_path):
@@ -406,9 +406,11 @@ def test_the_checker_knows_what_a_new_player_of_told_drift_begins_with(tmp_path)
             controller.resume(filtering(ToldDrift(), G_g=1.9), reason="it is less steep")
         controller.tell(**measure(controller.ask(), 1), drift=0.01)
     controller.close()
-    said = check(str(path))[1]
-    assert said[0] == "certified: 6 of 8 rounds; the first is the start"
-    assert said[1:] == ["not checked: round 5: the WayBack of this player is not judged"]
+    report = check(str(path))
+    assert report.said == ["certified: 7 of 8 rounds; the first is the start"]
+    assert ["G_g=2.0" in report.constants[0], "G_g=1.9" in report.constants[1]] == [True, True]
+    assert report.constants[1].startswith("constants: from round 5: ")
+    assert report.events == ("order: round 5: resumed with another player",)
 
 
 @pytest.mark.slow
@@ -437,7 +439,7 @@ def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
         if player is policies:
             stored["proposer__features"] = policies.proposer.features
         assert replay(path, **stored).is_same
-        good, said = check(str(path))
+        good, said = check(str(path))[:2]
         assert good
         assert ("not checked" in said[-1]) == (player is descent)
 
@@ -555,14 +557,15 @@ def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
         controller.resume()
         play(controller, 12)
     controller.close()
-    good, said = check(str(path))
+    good, said = check(str(path))[:2]
     assert good, said
     rounds = 59 if drifts else 58
     assert said == [f"certified: {rounds - 1} of {rounds} rounds; the first is the start"]
     if not drifts:
         harsh = tmp_path / "harsh.jsonl"
         harsh.write_bytes(path.read_bytes())
-        forge(harsh, lambda found: found[0]["check"]["context"].update(kind="both_sides", G_c=9.0))
+        context = {"class": "LipschitzContext", "G_c": 9.0, "one_sided": False}
+        forge(harsh, lambda found: found[0]["player"]["knowledge"].update(context=context))
         assert not check(str(harsh))[0]
     forge(path, lambda found: found[20]["next"].__setitem__(0, found[20]["next"][0] + 0.02))
     assert not check(str(path))[0]

@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 from surefoot import OGD, PFS, Ball, Controller, Feedback, kernel, play, problems
 from surefoot.algorithms import (
     DPP,
+    CertifiedOGD,
     CertifiedPFS,
     FrankWolfe,
     LeaderFollower,
@@ -19,9 +20,9 @@ from surefoot.algorithms import (
 )
 from surefoot.controller import PremiseError, PremiseWarning
 from surefoot.core.checks import PrecisionWarning
-from surefoot.core.errors import SurefootError
+from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.types import Info
-from surefoot.regions import CertifiedLength, Curvature
+from surefoot.regions import CertifiedLength, Curvature, Errors
 from surefoot.sets import Box, EmptyTighteningError
 
 from ._live import (
@@ -243,10 +244,15 @@ BAD = {
         {"cost_gradient": np.array([np.inf, 1.0]), "constraint_subgradient": np.array([0.0, 1.0])},
         "cost_gradient must be finite, got inf at index 0",
     ),
-    "no g": ({"constraint_value": None}, "constraint_value must be one number, got None"),
+    "no g": (
+        {"constraint_value": None},
+        "constraint_value must be one number, got None: where nothing was measured, missing=True "
+        "says so",
+    ),
     "NaN g": (
         {"constraint_value": math.nan},
-        "constraint_value must be finite, got nan at index ()",
+        "constraint_value must be finite, got nan: where nothing was measured, missing=True "
+        "says so",
     ),
     "g = -inf": (
         {"constraint_value": -math.inf},
@@ -363,7 +369,8 @@ def test_a_certified_rule_refuses_a_start_that_is_not_strictly_feasible(slack):
         ),
         (
             {"constraint_value": np.array([-1.0, np.nan])},
-            "constraint_value must be finite, got nan at index 1",
+            "constraint_value must be finite, got nan: where nothing was measured, missing=True "
+            "says so",
         ),
         (
             {
@@ -701,3 +708,35 @@ def test_where_g_is_not_convex_it_may_be_flat_above_0():
         told = {"constraint_value": g, "constraint_subgradient": s, "action": action}
         controller.tell(**told, proposal=[1.0, 0.0])
     assert controller.ask().tolist() == [0.0, 0.0]  # back to what was read
+
+
+CURVED = Curvature(beta=1.0, reach=1.0, domain=Ball(1.0), errors=Errors(value=0.1))
+NOISY = {
+    "hull": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1),
+    "length": CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.02, value_error=0.1),
+    "curvature": CertifiedOGD(radius=1.0, knowledge=CURVED),
+}
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_a_slope_of_0_is_fine_where_the_error_covers_the_value(name):
+    # g = -0.04 everywhere, read as -0.13 and as 0.05: both are off by 0.09.
+    live = Controller(NOISY[name], [0.0, 0.0])
+    for reading in (-0.13, 0.05, -0.04):
+        live.ask()
+        live.tell(
+            cost_gradient=[-1.0, -0.5], constraint_value=reading, constraint_subgradient=[0.0, 0.0]
+        )
+    assert live.round == 4
+
+
+def test_a_slope_of_0_that_may_err_is_no_minimum():
+    live = Controller(LeaderFollower(G_g=1.0, domain=Ball(1.0)), [0.0, 0.0])
+    usual = {"cost_gradient": [-1.0, 0.0], "constraint_subgradient": [0.0, 0.0]}
+    live.ask()
+    live.tell(**usual, constraint_value=-0.2, value_error=0.15)
+    live.ask()
+    with pytest.raises(InvalidValueError, match="x is a minimum of g, so g <= 0 nowhere"):
+        live.tell(**usual, constraint_value=0.1, value_error=0.05)
+    live.tell(**usual, constraint_value=0.1, value_error=0.2)
+    assert live.round == 3

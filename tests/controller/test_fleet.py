@@ -1,5 +1,6 @@
 """Many controllers told by arrays: each is what it would be by itself, and stops no other."""
 
+import re
 import threading
 import warnings
 
@@ -59,7 +60,8 @@ def test_each_member_is_a_controller_bit_for_bit(name, engine):
     player = PLAYERS[name]
     with kernel.engine(engine):
         fleet = Fleet(player, np.zeros((N, D)))
-        alone = [Controller(player, np.zeros(D), on_contradiction="hold") for _ in range(N)]
+        policy = "hold" if name == "no certificate" else "retreat"
+        alone = [Controller(player, np.zeros(D), on_contradiction=policy) for _ in range(N)]
         for _ in range(40):
             x = fleet.ask()
             assert x.tobytes() == np.array([one.ask() for one in alone]).tobytes()
@@ -79,11 +81,13 @@ def test_each_member_is_a_controller_bit_for_bit(name, engine):
             )
 
 
+@pytest.mark.parametrize("policy", ["hold", "retreat", None])  # which is to retreat
 @pytest.mark.parametrize("engine", kernel.engines())
-def test_a_member_that_is_missing_or_contradicted_stops_no_other(engine):
+def test_a_member_that_is_missing_or_contradicted_stops_no_other(engine, policy):
     with kernel.engine(engine):
-        heard = []
-        fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)), on_alarm=heard.append)
+        heard, starts = [], np.zeros((N, D))
+        policies = {"on_contradiction": policy, "on_alarm": heard.append}
+        fleet = Fleet(PLAYERS["leader"], starts, **policies)
         other = Fleet(PLAYERS["leader"], np.zeros((N, D)))
         drive(fleet, "leader", 5)
         drive(other, "leader", 5)
@@ -95,10 +99,12 @@ def test_a_member_that_is_missing_or_contradicted_stops_no_other(engine):
             s[3] *= 5.0
 
         before = fleet.ask()
+        stands = before[3] if policy == "hold" else starts[3]
         drive(fleet, "leader", 1, constraint_value=gone, constraint_subgradient=steep)
         drive(other, "leader", 1)
         after = fleet.ask()
-        assert after[[1, 3]].tobytes() == before[[1, 3]].tobytes()
+        assert after[1].tobytes() == before[1].tobytes()
+        assert after[3].tobytes() == stands.tobytes()
         rest = [0, 2, 4, 5]
         assert after[rest].tobytes() == other.ask()[rest].tobytes()
         assert [a.sentence.partition(":")[0] for a in heard] == ["member 1", "member 3"]
@@ -107,11 +113,17 @@ def test_a_member_that_is_missing_or_contradicted_stops_no_other(engine):
         assert fleet.explain(1).is_proven
         assert "exceeds G_g" in str(fleet.explain(3))
         drive(fleet, "leader", 3)
-        assert fleet.ask()[3].tobytes() == before[3].tobytes()
+        assert fleet.ask()[3].tobytes() == stands.tobytes()
         assert not np.array_equal(fleet.ask()[1], before[1])  # measured again, it goes on
         fleet.resume("the sensor was changed", [3])
         drive(fleet, "leader", 2)
-        assert not np.array_equal(fleet.ask()[3], before[3])
+        assert not np.array_equal(fleet.ask()[3], stands)
+
+
+def test_a_rule_that_cannot_start_elsewhere_holds_unless_told_otherwise():
+    assert Fleet(PLAYERS["no certificate"], np.zeros((N, D)))._now[0].on_contradiction == "hold"
+    with pytest.raises(ValueError, match="'retreat' needs a rule that can start from another act"):
+        Fleet(PLAYERS["no certificate"], np.zeros((N, D)), on_contradiction="retreat")
 
 
 WRONG = {
@@ -131,15 +143,6 @@ WRONG = {
         "constraint_subgradient.dtype must be float64, got float16",
     ),
     "a proposal": (lambda t: t.update(proposal=np.zeros((N, D))), "must be told cost_gradient"),
-    "infinite": (lambda t: t["constraint_value"].__setitem__(2, np.inf), "finite or NaN, got memb"),
-    "no gradient": (
-        lambda t: t["cost_gradient"].__setitem__((4, 0), np.nan),
-        "cost_gradient must be finite where g was measured, got member 4",
-    ),
-    "flat": (
-        lambda t: (t["constraint_value"].__setitem__(0, 1.0), t["constraint_subgradient"].fill(0)),
-        "must not be 0 where constraint_value is positive, got member 0",
-    ),
 }
 
 
@@ -160,13 +163,79 @@ def test_a_wrong_call_is_one_sentence_and_changes_nothing(what, tmp_path):
         fleet.tell(**seen_at("leader", before[1].actions))
 
 
-def test_a_start_that_is_not_feasible_is_named_with_its_member():
-    fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)))
-    told = seen_at("leader", fleet.ask())
+def put(key, at, number):
+    return lambda told: told[key].__setitem__(at, number)
+
+
+def flatten(told):
     told["constraint_value"][2] = 0.1
-    with pytest.raises(ValueError, match=r"^member 2: the start must be strictly feasible"):
+    told["constraint_subgradient"][2] = 0.0
+
+
+# What one member is told, the sentence, and whether that says that its action is infeasible.
+BAD = {
+    "a gradient of NaN": (put("cost_gradient", (2, 1), np.nan), "cost_gradient must be fin", False),
+    "a gradient of 1e160": (put("cost_gradient", 2, 1e160), "cost_gradient must have a f", False),
+    "a slope of NaN": (put("constraint_subgradient", (2, 0), np.nan), "subgradient must be", False),
+    "a value of infinity": (put("constraint_value", 2, np.inf), "constraint_value must be", True),
+    "a value of -infinity": (put("constraint_value", 2, -np.inf), "constraint_value must", False),
+    "a flat g above 0": (flatten, "constraint_subgradient must not be 0 where", True),
+}
+
+
+@pytest.mark.parametrize("engine", kernel.engines())
+@pytest.mark.parametrize("name", ["leader", "tuned leader"])
+@pytest.mark.parametrize("what", BAD)
+def test_a_member_whose_numbers_cannot_be_used_stops_no_other(what, name, engine, tmp_path):
+    edit, sentence, is_infeasible = BAD[what]
+    heard, others = [], [i for i in range(N) if i != 2]
+    with kernel.engine(engine), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        folder = tmp_path / "fleet"
+        fleet = Fleet(PLAYERS[name], np.zeros((N, D)), journal=folder, on_alarm=heard.append)
+        usual = Fleet(PLAYERS[name], np.zeros((N, D)))
+        for one in (fleet, usual):
+            drive(one, name, 3)
+        before = fleet.ask()
+        told = seen_at(name, before)
+        edit(told)
         fleet.tell(**told)
-    assert fleet.round == 1
+        drive(usual, name, 1)
+        after = fleet.ask()
+        assert after[others].tobytes() == usual.ask()[others].tobytes()
+        assert after[2].tobytes() == (np.zeros(D) if is_infeasible else before[2]).tobytes()
+        assert fleet.explain(2).is_proven
+        assert len(heard) == 1
+        assert re.match(f"member 2: round 4: .*{sentence}", heard[0].sentence)
+        assert heard[0].kind == "refused"
+        fleet.close()
+        with Fleet.open(folder) as again:
+            assert again.ask().tobytes() == after.tobytes()
+            drive(again, name, 3)
+            drive(usual, name, 3)
+            assert again.ask()[others].tobytes() == usual.ask()[others].tobytes()
+            assert (again.ask()[2] != after[2]).any()  # and goes on
+
+
+@pytest.mark.parametrize("engine", kernel.engines())
+def test_a_start_that_is_not_feasible_stops_no_other(engine):
+    with kernel.engine(engine):
+        heard = []
+        fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)), on_alarm=heard.append)
+        for _ in range(4):
+            told = seen_at("leader", fleet.ask())
+            told["constraint_value"][2] += 0.4
+            fleet.tell(**told)
+        words = "member 2: round 1: the start must be strictly feasible"
+        assert heard[0].sentence.startswith(words)
+        assert [a.round for a in heard] == [1, 2, 3, 4]
+        x = fleet.ask()
+        assert not x[2].any()
+        assert x[[0, 1, 3, 4, 5]].any(axis=1).all()
+        assert [fleet.explain(i).is_proven for i in range(N)] == [i != 2 for i in range(N)]
+        drive(fleet, "leader", 2)  # what is feasible now is started from
+        assert fleet.ask()[2].any()
+        assert fleet.explain(2).is_proven
 
 
 @pytest.mark.parametrize("starts", [[0.0, 0.0], np.zeros((0, 2)), [["a"]]])
@@ -205,6 +274,29 @@ def test_a_journal_goes_on_bit_for_bit(name, tmp_path):
         whole.retreat("storm", [4])
     drive(whole, name, 6)
     assert again.ask().tobytes() == whole.ask().tobytes()
+
+
+def test_a_fleet_is_continued_by_its_own_player_starts_and_policies_alone(tmp_path):
+    folder, starts = tmp_path / "fleet", np.zeros((N, D))
+    for t in (1, 4):
+        with Fleet.open_or_create(folder, PLAYERS["leader"], starts, on_missing="retreat") as fleet:
+            assert fleet.round == t
+            drive(fleet, "leader", 3)
+    wider = LeaderFollower(G_g=2.0, domain=Ball(9.0))
+    others = {
+        "player.knowledge.G_g is 1.0 there and 2.0 here": (wider, starts, "retreat"),
+        "on_missing is 'retreat' there and 'hold' here": (PLAYERS["leader"], starts, "hold"),
+        r"starts\[0\] is \[0.0, 0.0\] there and \[0.1, 0.1\] here": (
+            PLAYERS["leader"],
+            starts + 0.1,
+            "retreat",
+        ),
+    }
+    for words, (player, first, policy) in others.items():
+        with pytest.raises(ValueError, match=f"is that of another fleet: {words}; name that fleet"):
+            Fleet.open_or_create(folder, player, first, on_missing=policy)
+    with Fleet.open(folder) as again:  # what is opened by its folder alone is that
+        assert again.ask().tobytes() == fleet.ask().tobytes()
 
 
 def test_snapshots_are_opened_from(tmp_path, monkeypatch):
@@ -295,7 +387,8 @@ def test_a_fleet_is_no_controller(tmp_path):
         with pytest.raises(StoreError, match=r"that of a fleet, which only Fleet\.open reads$"):
             read(tmp_path / "fleet" / "fleet.jsonl")
     found = check(str(tmp_path / "fleet" / "fleet.jsonl"))
-    assert found == (True, ["certified: no round", "not checked: a journal of a fleet"])
+    said = "not checked: the journal of a fleet, of which no round is checked"
+    assert (found.code, found.said) == (3, ["certified: no round", said])
     Controller(PLAYERS["leader"], np.zeros(D), journal=tmp_path / "fleet.jsonl").close()
     with pytest.raises(StoreError, match="is no journal of a fleet"):
         Fleet.open(tmp_path)

@@ -51,7 +51,7 @@ def test_a_hint_reaches_the_leader_and_the_journal(tmp_path):
     rounds = [r for r in map(json.loads, path.read_text().splitlines()) if r["kind"] == "round"]
     assert [r.get("hint") is None for r in rounds] == [False] * 5 + [True]
     assert replay(path).is_same
-    assert check(str(path)) == (True, ["certified: 5 of 6 rounds; the first is the start"])
+    assert check(str(path)).said == ["certified: 5 of 6 rounds; the first is the start"]
     with Controller.open(path) as again:
         assert (again.ask() == actions[-1]).all()
 

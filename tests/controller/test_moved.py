@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot import PFS, Ball, Controller
-from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.algorithms import CertifiedPFS, Delayed, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, replay
+from surefoot.controller.check import check
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Errors, LipschitzHull
+from surefoot.regions import AverageLimit, Errors, LipschitzHull
 
 from ._live import BALL, G_G, LIMITS, MOVABLE, ROWS, START, same_bits, seen_at
 
@@ -66,6 +67,40 @@ def test_an_action_outside_leads_half_the_slack_back():
     assert found.share == pytest.approx(0.75)
     assert found.bound == pytest.approx(-0.25)
     assert controller.explain().is_proven
+
+
+@pytest.mark.parametrize("errors", [Errors(), Errors(drift=0.001), Errors(value=0.01)], ids=repr)
+def test_a_way_back_at_the_pace_of_a_ramp_goes_on_until_it_is_inside(errors, tmp_path):
+    known = LipschitzHull(G_g=1.0, domain=Ball(2.0), errors=errors)
+    player, path = RegionFilter(knowledge=known, ramp=0.125), tmp_path / "run.jsonl"
+    played, proved = [], []
+    with Controller(player, [0.0, 0.0], journal=path, on_contradiction="record") as controller:
+        for t in range(12):
+            x, own = controller.ask(), {}
+            played.append(float(x[1]))
+            proved.append(controller.explain().is_proven)
+            if t == 2:
+                x = np.array([0.0, 1.0])
+                own = {"action": x}
+            controller.tell(proposal=[0.0, 0.25], **line(x), **own)
+    # From 1 back by 0.125 in every round, until g = x[1] - 0.5 is below 0 by what is not known.
+    assert played[3:7] == pytest.approx([0.875, 0.75, 0.625, 0.5], abs=1e-9)
+    assert not any(proved[3:7])
+    assert all(proved[8:])
+    assert played[7:] == pytest.approx([0.375, *[0.25] * 4], abs=1e-9)
+    assert check(str(path)).is_right
+
+
+def test_a_copy_whose_action_was_replaced_outside_does_not_play_it_again():
+    base = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=Ball(2.0)))
+    controller = Controller(Delayed(base=base, delay=2), [0.0, 0.0], on_contradiction="record")
+    outside = np.array([0.0, 1.0])
+    for t in range(12):
+        x, own = controller.ask(), {}
+        assert (x != outside).any()
+        if t == 1:  # the copy has no reading yet
+            x, own = outside, {"action": outside}
+        controller.tell(proposal=[0.0, 0.0], **line(x), **own)
 
 
 def test_an_anchor_that_was_read_outside_is_not_called_proved_by_what_was_read_before():
@@ -126,7 +161,9 @@ def test_an_action_that_is_none_is_one_sentence(action, sentence):
 def test_a_rule_that_cannot_start_from_another_action_says_so():
     controller = Controller(PFS(eta=0.1, rho=0.05, domain=Ball(1.0)), [0.0, 0.0])
     x = controller.ask()
-    with pytest.raises(InvalidValueError, match="PFS cannot start from another, got"):
+    with pytest.raises(
+        InvalidValueError, match="PFS certifies nothing and cannot start from another, got"
+    ):
         controller.tell(cost_gradient=[1.0, 0.0], action=[0.1, 0.0], **line(x))
     assert controller.round == 1
 
@@ -371,3 +408,18 @@ def test_every_point_of_the_way_back_is_feasible_at_any_speed(slope, slack, away
         x = controller.ask()
         assert slope * abs(float(x[0])) - slack <= 0
         controller.tell(**told(x))
+
+
+def test_the_sum_of_an_average_limit_counts_what_was_played_before_the_first_reading():
+    player = RegionFilter(knowledge=AverageLimit(G_g=1.0, reach=4.0, most=0.5))
+    controller = Controller(player, [0.0, 0.0], on_contradiction="record")
+    controller.hold("somebody else plays")
+    for far in (2.0, 2.0, 0.25):  # g = 1.5, 1.5 and -0.25: the sum is 2.75
+        x = np.array([0.0, far])
+        controller.ask()
+        controller.tell(proposal=[0.0, 0.0], action=x, **line(x))
+    assert not controller.explain().is_proven
+    for _ in range(11):
+        x = controller.ask()
+        controller.tell(proposal=[0.0, 0.0], **line(x))
+    assert controller.explain().is_proven  # 2.75 - 11 * 0.25 - 0.25 <= 0

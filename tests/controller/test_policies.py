@@ -10,7 +10,7 @@ from surefoot import PFS, Ball, Constants, Controller
 from surefoot.algorithms import LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Curvature, LipschitzHull
+from surefoot.regions import ContextHull, Curvature, Errors, LipschitzContext, LipschitzHull
 
 from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
 
@@ -130,6 +130,87 @@ def test_a_slack_of_the_anchor_that_fell_is_drift_first():
     with pytest.raises(PremiseError) as error:
         controller.tell(constraint_value=-0.2, **told)
     assert error.value.causes[0] == "g has changed: its slack at the anchor fell by 0.3"
+
+
+def causes_of(player, rounds):
+    """Return the causes of the last of rounds, each of a value and the next context."""
+    in_contexts = getattr(player, "knowledge", None) is not None and player.knowledge.in_contexts
+    live = Controller(player, [0.0], **({"context": [0.0]} if in_contexts else {}))
+    *before, (last, _) = rounds
+    for g, context in before:
+        live.ask()
+        more = {"context": [context]} if in_contexts else {}
+        live.tell(proposal=[0.0], constraint_value=g, constraint_subgradient=[1.0], **more)
+    live.ask()
+    with pytest.raises(PremiseError) as error:
+        live.tell(proposal=[0.0], constraint_value=last, constraint_subgradient=[1.0])
+    return error.value.causes
+
+
+SETTLED = "the plant had not settled when g was read"
+
+
+def test_a_start_slack_that_is_too_large_is_the_first_cause():
+    player = LeaderFollower.default(
+        Constants(R=1.0, G_f=2.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
+    )
+    live = Controller(player, [0.0])
+    live.ask()
+    with pytest.raises(PremiseError) as error:
+        live.tell(cost_gradient=[1.0], constraint_value=-0.3, constraint_subgradient=[1.0])
+    first, second, third = error.value.causes
+    assert first == "start_slack = 0.5 is too large: 0.3 was read"
+    assert second == "a sensor error (value_error) of 0.2 or more"
+    assert third == SETTLED
+
+
+def in_context(start_bound):
+    context = LipschitzContext(0.1)
+    known = ContextHull(G_g=1.0, reach=2.0, context=context, start_bound=start_bound)
+    return RegionFilter(knowledge=known)
+
+
+DRIFTING = RegionFilter(
+    knowledge=LipschitzHull(G_g=1.0, reach=2.0, start_bound=-0.4, errors=Errors(drift=0.01))
+)
+
+
+@pytest.mark.parametrize(
+    ("player", "rounds"),
+    [
+        (DRIFTING, [(-0.3, None)]),
+        (DRIFTING, [(-0.405, None), (-0.396, None)]),  # by less than the drift
+        (in_context(-0.4), [(-0.3, None)]),
+        (in_context(-0.4), [(-0.5, 9.0), (-0.3, None)]),
+    ],
+    ids=["drift, first", "drift, later", "context, first", "context, later"],
+)
+def test_a_start_bound_that_is_too_small_is_the_first_cause(player, rounds):
+    first, noise, settled = causes_of(player, rounds)
+    g = rounds[-1][0]
+    assert first == f"start_bound = -0.4 is too small: {g:g} was read"
+    assert noise == f"a sensor error (value_error) of {g + 0.4:.3g} or more"
+    assert settled == SETTLED
+
+
+def test_a_change_with_the_context_names_the_G_c_that_fits():
+    # At one action, -0.5 and -0.2 in contexts that are 1 apart: G_c is 0.3 at least, and not 0.1.
+    causes = causes_of(in_context(None), [(-0.5, 1.0), (-0.2, None)])
+    assert "G_c = 0.1 is too small: 0.3 fits" in causes
+    assert SETTLED in causes
+
+
+def test_every_constant_that_a_bound_rests_on_is_named():
+    player = in_context(-0.4)
+    live = Controller(player, [0.0], context=[0.0])
+    live.ask()
+    live.tell(proposal=[0.3], constraint_value=-0.5, constraint_subgradient=[1.0], context=[0.0])
+    live.ask()
+    with pytest.raises(PremiseError) as error:
+        live.tell(proposal=[0.0], constraint_value=0.5, constraint_subgradient=[1.0])
+    first = error.value.causes[0]
+    assert first == "G_g, G_c or start_bound is too small, or the start is not what it was"
+    assert SETTLED in error.value.causes
 
 
 @pytest.mark.parametrize(

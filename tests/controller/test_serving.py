@@ -118,7 +118,7 @@ def test_the_page_has_every_command_every_key_and_every_kind_of_error(service):
     kinds = ("request", "invalid", "contradiction", "journal", "internal")
     told = said(service, {"do": "tell", "x": 1})["error"]
     keys = told.removeprefix("tell takes ").partition(", got")[0].split(", ")
-    assert len(keys) == 12
+    assert len(keys) == 13
     explained = said(service, {"do": "explain"}).keys() - {"ok"}
     for word in (*found["commands"], *keys, *kinds, *explained):
         assert f"`{word}`" in page, word
@@ -217,6 +217,15 @@ def test_a_fleet_is_ordered_by_members(members):
     assert (found["ok"], found["kind"]) == (False, "invalid")
     assert said(service, {"do": "hold", "reason": "x", "members": [1]})["ok"]
     assert said(service, {"do": "status"})["halted"] == {"1": "x"}
+
+
+def test_a_null_of_one_member_of_a_fleet_stops_no_other():
+    service = FleetService(Fleet(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1), [[0.0], [0.0]]))
+    said(service, {"do": "ask"})
+    told = {"do": "tell", "proposal": [[None], [1.0]], "constraint_value": [-0.5, -0.5]}
+    found = said(service, told | {"constraint_subgradient": [[1.0], [1.0]]})
+    assert "member 0: round 1: proposal must be finite" in found["alarms"][0]["sentence"]
+    assert said(service, {"do": "ask"})["action"] == [[0.0], [pytest.approx(0.4)]]
 
 
 def test_tell_before_ask_and_twice_is_refused(service):

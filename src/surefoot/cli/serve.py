@@ -39,7 +39,9 @@ def serve(
     "cost_gradient": [...], "constraint_value": -0.2, "constraint_subgradient": [...]}; each is
     answered by one line on standard output. {"do": "hello"} tells the version of the protocol and
     the commands. A request that is refused is answered by one sentence and changes nothing. The end
-    of the input, SIGTERM and Ctrl-C end the service and close the journal. An example of the file:
+    of the input, SIGTERM and Ctrl-C end the service and close the journal. After a round that
+    contradicts a constant the action goes back to the start and stays there until {"do": "resume"},
+    unless the file has another on_contradiction. An example of the file:
 
       start = [0.2, 0.2]
       journal = "machines.jsonl"
@@ -70,12 +72,15 @@ def serve(
 
 def _make(described: Described, fleet: bool) -> Controller | Fleet:
     from surefoot.controller import Controller, Fleet
+    from surefoot.controller.configuring import reaction_of
 
     player, start, journal, policies = described
-    if fleet and journal is not None and (journal / "fleet.jsonl").exists():
-        return Fleet.open(journal)
     if fleet:
-        return Fleet(player, start, journal=journal, **policies)
+        if journal is None:
+            return Fleet(player, start, **policies)
+        return Fleet.open_or_create(journal, player, start, **policies)
+    if journal is None or not os.path.lexists(journal):  # a journal has its policy
+        policies = {"on_contradiction": reaction_of(player), **policies}
     if journal is None:
         return Controller(player, start, **policies)
     return Controller.open_or_create(journal, player, start, **policies)

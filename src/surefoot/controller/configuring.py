@@ -1,4 +1,7 @@
-"""Make a player from plain data: the name of a class of the library, and its numbers."""
+"""Make a player from plain data: the name of a class of the library, and its numbers.
+
+And say what it does after a contradiction where no program of Python looks after it.
+"""
 
 import inspect
 from collections.abc import Mapping
@@ -6,16 +9,22 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.algorithms import Certified
-from surefoot.algorithms.guarantee import unpack
+from surefoot.algorithms.guarantee import Reaction, unpack
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, constructors_of, find_constructor, works_on_ball
+from surefoot.core.algorithm import (
+    Algorithm,
+    constructors_of,
+    errors_of,
+    find_constructor,
+    works_on_ball,
+)
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, first_line, suggest
 from surefoot.core.plain import build, known_classes
 from surefoot.core.types import needs_of
 from surefoot.sets import Ball
 
-__all__ = ["player_from"]
+__all__ = ["player_from", "reaction_of"]
 
 
 def player_from(
@@ -76,6 +85,20 @@ def player_from(
     made = {key: build(value, f"player.{key}") for key, value in options.items()}
     found = _call(make, given, made)
     return found if ramp is None else _limit_pace(found, ramp, name)
+
+
+def reaction_of(player: Any) -> Reaction:
+    """Return what a fleet or a service does after a contradiction, unless it is told otherwise.
+
+    It is to retreat: nobody is there to catch an error, and what stands without the constant that
+    was contradicted is the way back. A rule that cannot start from another action holds.
+
+    Args:
+        player: as for a controller.
+    """
+    algorithm = unpack(player)[0]
+    can_move = errors_of(algorithm) is not None and algorithm.knowledge is not None
+    return "retreat" if can_move else "hold"
 
 
 def _limit_pace(player: Any, ramp: Any, name: str) -> Certified:

@@ -19,7 +19,7 @@ from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.plain import Data, PlainTable, encode
 from surefoot.core.types import Array, ArrayLike, Feedback, Region, State
 
-__all__ = ["Controller", "JournalWarning", "Live"]
+__all__ = ["Controller", "JournalWarning", "Live", "player_difference"]
 
 
 class JournalWarning(UserWarning):
@@ -256,10 +256,10 @@ class Controller(Live):
         mine = None if player is None else unpack(player)
         with Journal.opening(path) as (journal, reader):
             shadow, self = restore(reader, given, at_least), cls.__new__(cls)
-            if mine is not None and (other := _difference(shadow.run, mine)):
+            if mine is not None and (other := player_difference(shadow.run, mine)):
                 # It may be the player that it began with.
                 first = records.run_from(reader, reader.header, given, reader.size)
-                if _difference(first, mine):
+                if player_difference(first, mine):
                     raise InvalidValueError(
                         f"{reader.name} is that of another player: {other}; name that player, or "
                         "another journal"
@@ -376,6 +376,7 @@ class Controller(Live):
         action: ArrayLike | None = None,
         missing: bool = False,
         value_error: float | None = None,
+        slope_error: float | None = None,
         within: Region | None = None,
         hint: ArrayLike | None = None,
         context: Any = None,
@@ -397,6 +398,7 @@ class Controller(Live):
             missing: whether nothing was measured; then nothing else is told.
             value_error: a bound on the error of this round's ``constraint_value``, for rules that
                 allow for one.
+            slope_error: likewise of this round's ``constraint_subgradient``.
             within: a set that was announced for the next round, which holds the next action; for
                 rules that take one.
             hint: a forecast of the next cost's gradient, for rules that count on one, such as
@@ -414,8 +416,21 @@ class Controller(Live):
                 drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
-        read = (cost_gradient, constraint_value, constraint_subgradient, cost_value, value_error)
-        told = Feedback(*read, None, action, 0, proposal, within, None, hint, context)
+        told = Feedback(
+            cost_gradient,
+            constraint_value,
+            constraint_subgradient,
+            cost_value,
+            value_error,
+            slope_error,
+            action,
+            0,
+            proposal,
+            within,
+            None,
+            hint,
+            context,
+        )
         with self._lock:  # of two threads that tell one round, one is refused
             run, loop, at = self._now
             self._check_asked()
@@ -575,7 +590,7 @@ class Controller(Live):
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
 
 
-def _difference(stored: Run, given: tuple[Any, Guarantee | None]) -> str:
+def player_difference(stored: Run, given: tuple[Any, Guarantee | None]) -> str:
     """Return in words how two players, each with its guarantee, differ; empty if they do not.
 
     All that they are made of is compared: the text of a long array is its shape.

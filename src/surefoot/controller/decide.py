@@ -5,18 +5,26 @@ A round is one of four events, each with a method of its own of :class:`Round`:
 =============  ===================================  ============================================
 event          g fixed                              g rises by at most v per round
 =============  ===================================  ============================================
-"stepped"      a step of the rule; where it         the same; a contradiction that is held at is
-               contradicts something, as the        held at while the bound + k v is at most 0,
-               policy says: refuse it, go on,       and then the least way back is taken
+"stepped"      a step of the rule; where it         the same; after a contradiction only a start
+               contradicts something, as the        with a ``start_bound`` is proved
+               policy says: refuse it, go on,
                hold or retreat
 "missing"      hold: proved for ever; or retreat    hold while the bound allows that, then the
                                                     least way back
 "halted"       hold or retreat, as was ordered      the same
 "outside"      from an action of one's own that     the same, with the slack as it is now
-               was measured with g > 0: back
+               was measured with g > 0: back, for
+               as many rounds as a ramp takes
 =============  ===================================  ============================================
 
 Holding and the way back are proved in :mod:`surefoot.controller.way_back`.
+
+**After a contradiction** of what feasibility rests on, no region is asked: it would be made of the
+constant that was just refuted. What stands is what needs none. For a fixed g it is the action, if
+it was measured feasible in this round, given the error of the meter; else the way back, given
+convexity. Where g drifts or has contexts, what was read says nothing of the next round without a
+constant: only a start with a ``start_bound`` stands, which the knowledge is asked for
+(:meth:`~surefoot.regions.Knowledge.standing`), and without one nothing is proved.
 """
 
 import logging
@@ -32,12 +40,18 @@ from surefoot.controller.feedback import Told, refuse_unfinite
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
 from surefoot.core import checks
-from surefoot.core.algorithm import locate, rest
+from surefoot.core.algorithm import locate, move_to, rest
 from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array, Context, Feedback, Info, State
-from surefoot.regions import Anchor, AverageLimit, EmptyRegionError, StandingAnchor
+from surefoot.regions import (
+    Anchor,
+    AverageLimit,
+    CertificateError,
+    EmptyRegionError,
+    StandingAnchor,
+)
 from surefoot.regions.checks import BALL_TOO_SMALL
 
 __all__ = ["Decision", "announce", "at_start", "decide", "obey"]
@@ -46,6 +60,8 @@ __all__ = ["Decision", "announce", "at_start", "decide", "obey"]
 _HALF = 0.5
 # A value above its bound by less than this share of the anchor's slack looks like noise.
 _LITTLE = 0.1
+# A halted loop that stays outside says so again after so many rounds.
+_REPEAT = 10
 
 
 class Decision(NamedTuple):
@@ -84,7 +100,8 @@ def decide(run: Run, loop: LoopState, told: Told) -> Decision:
         PremiseError: without a measurement, if the policy is "raise".
     """
     decided = Round(run, loop, told)
-    is_outside = told.feedback.action is not None and decided.own_bound > 0
+    moved = told.feedback.action is not None or (loop.proof is not None and decided.is_on_way)
+    is_outside = moved and decided.own_bound > 0
     if not (told.is_missing or loop.halt is not None or is_outside):
         return decided.step()
     refuse_unfinite(told.feedback)
@@ -122,11 +139,17 @@ class Round:
     # --- what was measured, and where ------------------------------------------------------------
 
     @property
+    def is_on_way(self) -> bool:
+        """Whether a certified rule is on a way back at an action that nothing proves."""
+        proof = self.loop.proof
+        is_unproved = isinstance(proof, WayBack) and not proof.bound <= 0
+        return is_unproved and self.run.knowledge is not None
+
+    @property
     def here(self) -> State:
         """The state at the action that was played."""
         played, state = self.told.feedback.action, self.loop.state
-        moved: Any = state
-        return state if played is None else moved._replace(x=played)
+        return state if played is None else move_to(self.run.algorithm, state, played)
 
     @property
     def read(self) -> Feedback:
@@ -170,6 +193,8 @@ class Round:
         if found is None:
             return anchor
         value = found.level(self.t, self.drift)
+        if not self.run.may_play(found.x):
+            return anchor
         if anchor is None:
             return found if value < 0 else None
         if (found.x == anchor.x).all():  # measured anew: what is true now counts, better or worse
@@ -181,19 +206,25 @@ class Round:
     def step(self) -> Decision:
         """Return what follows a step of the rule, and what it contradicts."""
         run, loop, seen = self.run, self.loop, self.told.feedback
+        if loop.proof is not None and seen.action is None and self.is_on_way:
+            # No step certified the action: the rule is told of it as of somebody's own.
+            seen = seen._replace(action=loop.x)
         try:
             state, info = take_step(run, loop.state, seen)
+        except CertificateError as error:
+            sentence = f"round {self.t}: {error}"
+            return self._refuse((Breach(self.t, "certificate", sentence, "feasibility"),), error)
         except EmptyRegionError as error:
             if not self.drift and not run.in_contexts:
                 raise
             # Drift, or the next context, may have taken the action outside by the next round.
             what = "drift" if self.drift else "context"
             return self._refuse((Breach(self.t, what, str(error), "feasibility"),), error)
-        found = self._broken_premises()
+        found = [] if run.guarantee is None else self._broken_premises(run.guarantee)
         if sentences := info.contradictions:  # which stand for the premises on the constraint
             found = [b for b in found if b.constant not in ("G_g", "the bound on g")]
             found.append(Breach(self.t, "constants", sentences[0], "both"))
-        if seen.action is not None:
+        if self.told.feedback.action is not None:
             found.append(self._deviation(self.own_bound))
         if found and any(b.affects != "regret" for b in found):
             return self._contradicted(state, info, found)
@@ -201,23 +232,22 @@ class Round:
 
     def _stepped(self, state: State, info: Info, found: list[Breach], why: PlainTable) -> Decision:
         loop, seen = self.loop, self.told.feedback
-        regret = loop.regret
+        regret, uncovered = loop.regret, loop.uncovered
         if regret is not None:
             regret = regret.after(info) if seen.action is None else None
-        known = (regret, self.anchor, None, loop.breaches, loop.uncovered)
+            if regret is None and seen.action is None:
+                uncovered = uncovered or f"round {self.t}: the context of the next came later"
+        known = (regret, self.anchor, None, loop.breaches, uncovered)
         after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
-        now = self.run.estimate(state)
-        if now is None and not found and not self.drift:  # the usual round
+        if self.run.unknown is None and not found and not self.drift:  # the usual round
             return Decision(after, "stepped", why)
-        before = self.run.estimate(loop.state)
+        now, before = self.run.estimate(state), self.run.estimate(loop.state)
         if now and before and now.outside != before.outside:
             why["outside"] = now.outside
         return self._finish(after, "stepped", found, why)
 
-    def _broken_premises(self) -> list[Breach]:
+    def _broken_premises(self, guarantee: Guarantee) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""
-        if self.run.guarantee is None:
-            return []
         told, t, found = self.told, self.t, []
         sizes = (told.gradient, told.worst, told.steepness)
         for premise in self.run.premises:
@@ -227,7 +257,7 @@ class Round:
         if found:
             gone = {b.constant for b in self.loop.breaches}
             found = [b for b in found if b.constant not in gone]
-        return found or self._broken_bound(self.run.guarantee, told.worst)
+        return found or self._broken_bound(guarantee, told.worst)
 
     def _broken_bound(self, guarantee: Guarantee, worst: float | None) -> list[Breach]:
         """Return a breach where g is above what the guarantee says of it."""
@@ -253,7 +283,7 @@ class Round:
             bound = self.loop._replace(refused=()).bound(run)
         sentence, policy = serious[0].sentence, run.on_contradiction
         slack = 0.0 if anchor is None else -anchor.value
-        causes = self._find_causes(bound, slack, info, sentence)
+        causes = self._find_causes(bound, slack, info, serious[0])
         if policy == "raise":
             words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
             words = f"{sentence}; the likely causes, the likeliest first: {words}"
@@ -261,14 +291,15 @@ class Round:
         why: PlainTable = {"causes": list(causes)}
         if policy not in ("hold", "retreat") or self.told.worst is None:
             return self._stepped(state, info, found, why)
-        how: How = "retreated" if policy == "retreat" else "held"
-        halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t, run.pace)
-        # Of an action that was not measured nothing is known then.
+        # Of an action that was not measured nothing is known then, and it is not held.
         bound = self.bound_by_reading(math.inf)
+        how: How = "held" if policy == "hold" and bound < math.inf else "retreated"
+        halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t, run.pace)
+        found = [*found, *self._shifted_anchor()]
         return self._stand(halt, bound, found, why | {"policy": policy}, halt)
 
     def _find_causes(
-        self, bound: float, slack: float, info: Info, sentence: str
+        self, bound: float, slack: float, info: Info, broken: Breach
     ) -> tuple[str, ...]:
         """Return what probably lies behind a contradiction, the likeliest first, with its number.
 
@@ -276,9 +307,9 @@ class Round:
             bound: on g where it was measured, infinite where there was none.
             slack: of the anchor, with which a difference is compared.
             info: what the step knew.
-            sentence: the contradiction.
+            broken: the contradiction.
         """
-        if sentence.endswith(BALL_TOO_SMALL):
+        if broken.sentence.endswith(BALL_TOO_SMALL):
             ball = f"{BALL_TOO_SMALL}: R, the domain or reach"
             return (ball, "a sensor error (value_error) of more than the slack told")
         anchor, worst = self.loop.anchor, self.told.worst
@@ -288,19 +319,44 @@ class Round:
         if anchor is not None and (self.read.action == anchor.x).all():
             shift = max(worst - anchor.value, 0.0)
         is_steep, known = self._suspect_constant(info)
-        off = max(over, shift)
+        start, short = self._suspect_start(broken, worst)
+        off = max(over, shift, short)
         noise = f"a sensor error (value_error) of {off:.3g} or more"
+        unsettled = "the plant had not settled when g was read"
         slope = "an error of the subgradient (slope_error)"
         shape = ("g is not convex",) if self.run.convex else ()
         drift = f"g has changed{f' by {over:.3g}' if over else ''}: drift, or another g"
+        if start:
+            return (start, noise, unsettled)
         if shift > _LITTLE * slack:
             drift = f"g has changed: its slack at the anchor fell by {shift:.3g}"
-            return (drift, noise, known, *shape)
+            return (drift, noise, unsettled, known, *shape)
         if is_steep:
             return (known, slope, drift)
         if 0 < off <= _LITTLE * slack:
-            return (noise, known, drift, *shape)
-        return (known, drift, noise, *shape) if over > 0 else (known, slope, drift, *shape)
+            return (noise, unsettled, known, drift, *shape)
+        if over > 0:
+            return (known, drift, noise, unsettled, *shape)
+        return (known, slope, drift, *shape)
+
+    def _suspect_start(self, broken: Breach, worst: float) -> tuple[str, float]:
+        """Return which number given for the start is wrong, and by how much; empty for none.
+
+        Args:
+            broken: the contradiction.
+            worst: the largest value of g that was read.
+        """
+        anchor, guarantee = self.loop.anchor, self.run.guarantee
+        of_start = {p.constant: p.limit for p in self.run.premises if p.quantity == "start"}
+        if guarantee is not None and broken.constant in of_start:
+            given = float(guarantee.constants.start_slack or of_start[broken.constant])
+            return f"start_slack = {given:.6g} is too large: {-worst:.6g} was read", given + worst
+        error = self.run.errors.of_round(self.told.feedback).value
+        is_there = isinstance(anchor, StandingAnchor) and (self.read.action == anchor.x).all()
+        if anchor is None or not is_there or not worst - error > anchor.value:
+            return "", 0.0
+        words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
+        return words, worst - float(anchor.value)
 
     def _suspect_constant(self, info: Info) -> tuple[bool, str]:
         """Return whether a slope was steeper than G_g, and which constant is probably too small."""
@@ -311,8 +367,36 @@ class Round:
         curvature = 0.0 if info.region is None else info.region.curvature_seen
         if curvature > constants.get("beta", math.inf):
             return False, f"beta = {constants['beta']:.6g} is too small: {curvature:.6g} fits"
-        names = " or ".join(constants) or "a constant"
-        return False, f"{names} is too small, or the start is not what it was"
+        names = list(constants)
+        if (G_c := self._given_G_c()) is not None:
+            if (fits := self._G_c_that_fits(G_c)) > G_c:
+                return False, f"G_c = {G_c:.6g} is too small: {fits:.6g} fits"
+            names.append("G_c")
+        if getattr(knowledge, "start_bound", None) is not None:
+            names.append("start_bound")
+        *first, last = names or ["a constant"]
+        which = f"{', '.join(first)} or {last}" if first else last
+        return False, f"{which} is too small, or the start is not what it was"
+
+    def _given_G_c(self) -> float | None:
+        """Return how fast g changes at most with the context, where that was given."""
+        context = getattr(self.run.knowledge, "context", None)
+        found: float | None = None if context is None else context.facts["G_c"]
+        return found
+
+    def _G_c_that_fits(self, G_c: float) -> float:
+        """Return the least G_c that explains two readings of one action; 0 where there are none."""
+        info, worst = self.loop.info, self.told.worst
+        region = None if info is None else info.region
+        if region is None or region.read_place is None or worst is None:
+            return 0.0
+        state: Any = self.loop.state
+        knowledge: Any = self.run.knowledge
+        allowed = float(knowledge.context.rise(region.read_place, state.memory.context.place))
+        if not allowed > 0 or not (region.x == self.here.x).all():
+            return 0.0
+        change = worst - self.run.errors.value - float(region.upper)
+        return float(G_c * change / allowed)
 
     def _refuse(self, broken: tuple[Breach, ...], error: Exception) -> Decision:
         """Return the same round, refused: what was known of its action does not stand."""
@@ -330,7 +414,9 @@ class Round:
         run, loop, is_missing = self.run, self.loop, self.told.is_missing
         if is_missing and run.on_missing == "raise" and loop.halt is None:
             raise PremiseError(f"round {self.t}: nothing was measured, and on_missing is 'raise'")
-        bound, policy = self.bound_by_reading(loop.bound(run)), run.on_missing
+        # Of an action of one's own nothing is known but what was read there.
+        before = loop.bound(run) if self.told.feedback.action is None else math.inf
+        bound, policy = self.bound_by_reading(before), run.on_missing
         # An action that rests on a guess may be outside, and is not held unseen.
         guessed = bound > 0 and run.estimate(loop.state) is not None
         how: How = "retreated" if policy == "retreat" or guessed else "held"
@@ -347,9 +433,12 @@ class Round:
                 "the first action must be strictly feasible, or there is no way back, "
                 f"got g = {upper:g}"
             )
-        own = self._deviation(upper)
-        halt = Halt("held", own.sentence.partition(": ")[2], self.t)
-        return self._stand(halt, upper, [own], {"policy": "outside"}, None)
+        found, reason = [], f"g may be {upper:.3g} on the way back, which goes on"
+        if self.told.feedback.action is not None:
+            found = [self._deviation(upper)]
+            reason = found[0].sentence.partition(": ")[2]
+        halt = Halt("held", reason, self.t, self.run.pace)
+        return self._stand(halt, upper, found, {"policy": "outside"}, None)
 
     def _stand(
         self,
@@ -363,7 +452,8 @@ class Round:
         """Return what follows a round after which the rule takes no step.
 
         Where g is another one in the next round, to hold is to stay as near as its context allows,
-        and the way back leads to the start.
+        and the way back leads to the start. After a contradiction the context's region is not
+        asked: the start is what is left.
 
         Args:
             wanted: to hold or to go back, and why.
@@ -377,10 +467,16 @@ class Round:
         here: Any = self.here
         anchor, level = self.anchor, risen(bound, self.drift)
         keep = 0.0 if self.told.is_missing else _HALF
-        goal, way = _spot(run, self.t, here.x, level, anchor, wanted).follow(wanted, keep)
+        refuted = loop.is_refuted or any(b.affects != "regret" for b in found)
+        spot = _spot(run, self.t, here.x, level, anchor, wanted)._replace(refuted=refuted)
+        if not run.may_play(here.x):  # an action of one's own that is not held, nor proved
+            wanted = wanted._replace(how="retreated", speed=None)
+            spot = spot._replace(bound=math.inf)
+        goal, way = spot.follow(wanted, keep)
         state: Any = rest(run.algorithm, here, goal)
         if isinstance(known_sum := run.knowledge, AverageLimit):  # no region has counted the round
-            memory, read = here.memory, self.measured
+            before: Any = loop.state  # a first action of somebody's own may have begun anew
+            memory, read = before.memory, self.measured
             most = max(known_sum.budget(memory), bound if bound < math.inf else 0.0)
             spent = round_up(memory.spent + (most if read is None else read.value))
             state = state._replace(memory=state.memory._replace(spent=spent))
@@ -388,9 +484,11 @@ class Round:
         known = (None, anchor, halt, loop.breaches, loop.uncovered or lost)
         after = LoopState(self.t + 1, state, None, proof, False, seen.constraint_value, *known)
         if run.in_contexts and seen.context is not None:
+            # What the round contradicts counts for the next action already.
+            told = after._replace(breaches=(*loop.breaches, *found), refused=loop.refused)
             try:
-                after = _in_context(run, after, seen.context)
-            except EmptyRegionError as error:
+                after = _in_context(run, told, seen.context)._replace(breaches=loop.breaches)
+            except (CertificateError, EmptyRegionError) as error:
                 if not loop.refused:
                     broken = Breach(self.t, "context", str(error), "feasibility")
                     return self._refuse((broken,), error)
@@ -412,10 +510,12 @@ class Round:
         least = -anchor.level(t - read.age, errors.drift) - error - errors.evaluation
         if slack >= least - 1e-12 * abs(anchor.value):
             return []
-        sentence = (
-            f"round {t}: the slack of the anchor is {slack:.6g}, and was {-anchor.value:.6g} in "
-            f"round {anchor.round}: g is not the same, or drifts faster than was told"
-        )
+        before = f"and was {-anchor.value:.6g} in round {int(anchor.round)}"
+        why = "g is not the same, or drifts faster than was given"
+        if isinstance(anchor, StandingAnchor):
+            before = f"less than the {-anchor.value:.6g} that was given for every round"
+            why = "start_bound is too small"
+        sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
         return [Breach(t, "anchor", sentence, "both", slack, least)]
 
     def _deviation(self, upper: float) -> Breach:
@@ -450,6 +550,8 @@ class Round:
         if "outside" in why:
             left = self.run.estimate(after.state)
             alarms.append(Alarm.of(t, "outside", f"round {t}: g = {self.told.worst:.3g}; {left}"))
+        if violation := self._halted_outside(after):
+            alarms.append(Alarm.of(t, "outside", violation))
         region = None if after.info is None else after.info.region
         if self.drift and region is not None and region.visit_due:
             why["visit"] = visit = after.round + 1
@@ -465,6 +567,21 @@ class Round:
         warning = "; ".join(b.sentence for b in new) if loud else ""
         return Decision(after, how, why, new, warning, tuple(alarms))
 
+    def _halted_outside(self, after: LoopState) -> str:
+        """Return the alarm of a halted loop that is measured outside; empty for none.
+
+        It is raised in the first such round, and in every tenth while that lasts.
+        """
+        halt, worst, before = after.halt, self.told.worst, self.loop.value
+        if halt is None or worst is None or isinstance(self.run.knowledge, AverageLimit):
+            return ""
+        error, since = self.run.errors.of_round(self.told.feedback).value, self.t - halt.round
+        was_outside = self.loop.halt is not None and before is not None
+        was_outside = was_outside and float(np.max(before)) - error > 0
+        if not worst - error > 0 or (was_outside and since % _REPEAT):
+            return ""
+        return f"round {self.t}: halted since round {halt.round}, and g = {worst:.3g}"
+
 
 def _alarm_of(breach: Breach) -> Alarm:
     kind = "deviation" if breach.constant == "action" else "contradiction"
@@ -478,18 +595,30 @@ def _alarm_of(breach: Breach) -> Alarm:
 
 
 def _in_context(run: Run, loop: LoopState, context: Context) -> LoopState:
-    """Return the state with the context of its round, and the action that is certified in it."""
+    """Return the state with the context of its round, and the action that is certified in it.
+
+    A loop that is halted after a contradiction goes to the start, and asks no region.
+    """
+    if loop.halt is not None and loop.is_refuted:
+        return at_start(run, loop, context)
     state, info = run.algorithm.announce(loop.state, context)
     return loop._replace(state=state, info=info, proof=None, cut=None, refused=())
 
 
 def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
-    """Return the state where nothing is proved in its context: the start is what is least wrong."""
-    state: Any = loop.state
-    memory = run.algorithm.knowledge.announce(state.memory, context)
-    start = loop.x if loop.anchor is None else loop.anchor.x
-    state = state._replace(x=start, memory=memory)
-    return loop._replace(state=state, info=None, proof=None, cut=False, refused=())
+    """Return the state at the start, whatever the context; proved if its bound is known for ever.
+
+    That is so unless the start was measured above that bound. Without one the start is what is
+    least wrong.
+    """
+    anchor, proof = loop.anchor, None
+    start = loop.x if anchor is None else anchor.x
+    if isinstance(anchor, StandingAnchor) and all(b.constant != "anchor" for b in loop.breaches):
+        bound = float(anchor.value)
+        reason = "no region is asked" if loop.halt is None else loop.halt.reason
+        proof = WayBack(loop.round - 1, "retreated", reason, 1.0, 0, -bound, 0.0, bound)
+    state = run.algorithm.stand_at(loop.state, start, context)
+    return loop._replace(state=state, info=None, proof=proof, cut=False, refused=())
 
 
 def _spot(run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt: Halt) -> Spot:
@@ -500,14 +629,15 @@ def _spot(run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt:
     """
     drift = run.errors.drift
     bound, drift = (math.inf, 0.0) if run.in_contexts else (bound, drift)
-    return Spot(t, x, bound, anchor, drift, halt.reason, run.has_ways or run.in_contexts)
+    convex = run.has_ways or run.in_contexts
+    return Spot(t, x, bound, anchor, drift, halt.reason, convex, pace=run.pace)
 
 
 def announce(run: Run, loop: LoopState, context: Context) -> Decision:
     """Return what follows when the context of the current round is told, or told anew."""
     try:
         return Decision(_in_context(run, loop, context))
-    except EmptyRegionError as error:
+    except (CertificateError, EmptyRegionError) as error:
         found = Breach(loop.round - 1, "context", str(error), "feasibility")
         words = "not proved: announce another context, or retreat and announce this one again"
         alarm = Alarm.of(loop.round, "refused", f"{error}; the action at hand is {words}")
@@ -532,6 +662,8 @@ def obey(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None =
     if kind == "resume":
         after, what, level = _resume(run, loop, order, then or run), "resumed", logging.INFO
         how: How = "stepped"
+        if after.is_refuted:
+            reason, level = f"{reason}; what was contradicted still is: nothing is proved", None
     else:
         how, what = "held" if kind == "hold" else "retreated", f"ordered to {kind}"
         halt = Halt(how, reason, t, order.get("speed"))
@@ -546,25 +678,26 @@ def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
         where = "on a Grid" if run.convex else "where g is not convex"
         rule = f"None {where}: nothing between here and the anchor may be played"
         raise checks.invalid("speed", rule, halt.speed)
-    state: Any = loop.state
     # Nothing is known where a round was refused.
     spot = _spot(run, loop.round - 1, loop.x, loop.bound(run), loop.anchor, halt)
-    x, way = spot.follow(halt)
+    spot = spot._replace(refuted=loop.is_refuted)
+    is_unknown = not spot.bound < math.inf and not spot.drift
+    # An order to hold is obeyed, proved or not.
+    x, way = spot.stay() if halt.how == "held" and is_unknown else spot.follow(halt)
     if not run.in_contexts:
         after = loop._replace(info=None, proof=way, cut=False)
         if (x == loop.x).all():
             return after
-        return after._replace(state=state._replace(x=x), refused=())
+        return after._replace(state=move_to(run.algorithm, loop.state, x), refused=())
     # Another action is wanted from now on.
-    after = loop._replace(state=state._replace(plan=state.plan._replace(wish=x)))
-    if halt.how == "held" or state.memory.context is None:
+    state: Any = run.algorithm.want(loop.state, x)
+    after, context = loop._replace(state=state, halt=halt), state.memory.context
+    if context is None or (halt.how == "held" and not loop.is_refuted):
         return after
-    if loop.refused and not isinstance(loop.anchor, StandingAnchor):
-        return at_start(run, after, state.memory.context)  # a region would rest on what was refused
     try:
-        return _in_context(run, after, state.memory.context)
-    except EmptyRegionError:
-        return at_start(run, after, state.memory.context)
+        return _in_context(run, after, context)
+    except (CertificateError, EmptyRegionError):
+        return at_start(run, after, context)
 
 
 def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> LoopState:

@@ -133,9 +133,11 @@ def explain(run: Run, loop: LoopState) -> Explanation:
     certificate = None if loop.refused else loop.certificate
     bound = loop.bound(run)
     is_way = isinstance(certificate, WayBack)
-    if is_way and isinstance(run.knowledge, AverageLimit):  # what it leaves of the sum counts
+    if is_way and isinstance(run.knowledge, AverageLimit):
+        # What it leaves of the sum counts, which rests on what was certified in each round.
         state: Any = loop.state
-        bound = bound if state.memory.spent + bound <= 0 else math.inf
+        is_kept = state.memory.spent + bound <= 0 and not loop.is_refuted
+        bound = bound if is_kept else math.inf
     return Explanation(
         round=loop.round,
         certificate=certificate,

@@ -8,7 +8,7 @@ import numpy as np
 
 from surefoot.controller.loop import Run
 from surefoot.core import checks
-from surefoot.core.algorithm import rest
+from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback, Number, Region, State
@@ -17,7 +17,8 @@ from surefoot.regions import ToldDrift
 __all__ = ["Told", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
 
 _FLOAT64 = np.dtype(np.float64)
-_CERTIFIED = {"value_error": "allows for one", "within": "takes an announced set"}
+_ERRORS = {"value_error": "constraint_value", "slope_error": "constraint_subgradient"}
+_CERTIFIED = {**dict.fromkeys(_ERRORS, "allows for one"), "within": "takes an announced set"}
 
 
 class Told(NamedTuple):
@@ -83,7 +84,7 @@ def read_feedback(
         told, ignored = _read_seldom(run, state, told, drift)
     x: Array = state.x if told.action is None else told.action
     wish = _read_wish(run, x, told)
-    g, s, worst = _read_constraint(run, x, told.constraint_value, told.constraint_subgradient)
+    g, s, worst = _read_constraint(run, x, told)
     cost = told.cost_value
     if cost is not None or run.needs.cost_values:
         cost = _read_number(cost, x, "cost_value")
@@ -97,8 +98,9 @@ def read_feedback(
 
 def _is_usual(told: Feedback, drift: object) -> bool:
     """Return whether nothing was told that few rounds are told."""
-    is_read = told.action is None and told.value_error is None and told.hint is None
-    return is_read and told.within is None and told.context is None and drift is None
+    is_read = told.action is None and told.value_error is None and told.slope_error is None
+    is_ahead = told.within is None and told.context is None and told.hint is None
+    return is_read and is_ahead and told.direction is None and drift is None
 
 
 def _read_wish(run: Run, x: Array, told: Feedback) -> Array | None:
@@ -127,10 +129,13 @@ def _read_seldom(run: Run, state: State, told: Feedback, drift: object) -> tuple
     for name, what in _CERTIFIED.items():
         if getattr(told, name) is not None and run.knowledge is None:
             raise InvalidValueError(f"{name} must come with a rule that {what}, got {run.name}")
-    if told.value_error is not None:
-        told = told._replace(
-            value_error=_read_number(told.value_error, state.x, "value_error", 0.0)
-        )
+    for name, of in _ERRORS.items():
+        if (bound := getattr(told, name)) is None:
+            continue
+        if getattr(told, of) is None:
+            raise InvalidValueError(f"{name} must come with {of}, got {bound!r} alone")
+        read: dict[str, Any] = {name: _read_number(bound, state.x, name, 0.0)}
+        told = told._replace(**read)
     if told.action is not None:
         told = told._replace(action=_read_action(run, state, told.action))
     if told.hint is not None:
@@ -198,16 +203,19 @@ def _read_action(run: Run, state: State, action: object) -> Array | None:
         raise checks.invalid("action.shape", rule, played.shape)
     if (played == asked).all():
         return None
-    if run.knowledge is None:
-        rest(run.algorithm, state, played)  # which says that it cannot
+    if errors_of(run.algorithm) is None:
+        raise InvalidValueError(
+            f"action must be the one asked for, because {run.name} certifies nothing and cannot "
+            f"start from another, got {played!r}"
+        )
     return played
 
 
 def _read_constraint(
-    run: Run, x: Array, g: Any, s: Any
+    run: Run, x: Array, told: Feedback
 ) -> tuple[Number, Array | None, float | None]:
     """Return value and subgradient, one row each where they are apart, and the largest value."""
-    needs = run.needs
+    needs, g, s = run.needs, told.constraint_value, told.constraint_subgradient
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
@@ -217,30 +225,51 @@ def _read_constraint(
     if needs.apart:
         m = run.rows or len(np.atleast_1d(g))
         g = read_array(g, "constraint_value", (m,), "one for each constraint")
-        checks.refuse_unfinite(g, "constraint_value")
+        _refuse_unmeasured(g)
         shape = (m, len(x))
         s = read_array(s, "constraint_subgradient", shape, "one row for each constraint")
-        _refuse_flat(run, g[~s.any(axis=1) & (g > 0)])
+        _refuse_flat(run, told, g[~s.any(axis=1) & (g > 0)])
         return g, s, float(g.max())
     if g is None:
-        raise InvalidValueError("constraint_value must be one number, got None")
+        raise InvalidValueError(f"constraint_value must be one number, got None{_NOT_MEASURED}")
     g = g if type(g) is float else checks.read_constraint_value(g, x)
     if not math.isfinite(g):
-        checks.refuse_unfinite(np.asarray(g), "constraint_value")
+        _refuse_unmeasured(np.asarray(g))
     if s is None and not needs.constraint_subgradients:
         return g, None, g
     s = read_array(s, "constraint_subgradient", x.shape, "that of the action")
     if g > 0 and not s.any():
-        _refuse_flat(run, [g])
+        _refuse_flat(run, told, [g])
     return g, s, g
 
 
-def _refuse_flat(run: Run, values: Sequence[float] | Array) -> None:
-    """Refuse values above 0 where the slope is 0; a g that is not convex may have them."""
-    if run.convex and len(values):
+_NOT_MEASURED = ": where nothing was measured, missing=True says so"
+
+
+def _refuse_unmeasured(values: Array) -> None:
+    """Refuse values that are not finite, as a sensor gives them that has measured nothing."""
+    if np.isnan(values).any():
+        raise InvalidValueError(f"constraint_value must be finite, got nan{_NOT_MEASURED}")
+    checks.refuse_unfinite(values, "constraint_value")
+
+
+def _refuse_flat(run: Run, told: Feedback, values: Sequence[float] | Array) -> None:
+    """Refuse values above 0, also without their errors, where the slope is exactly 0.
+
+    A g that is not convex may have them, and so may one whose slope was read with an error.
+    """
+    value, slope = (
+        own if given is None else given
+        for own, given in (
+            (run.errors.value, told.value_error),
+            (run.errors.slope, told.slope_error),
+        )
+    )
+    above = [g for g in values if g - value - run.errors.evaluation > 0]
+    if run.convex and above and not slope:
         raise InvalidValueError(
             "constraint_subgradient must not be 0 where constraint_value is positive, got "
-            f"s = 0 with g = {values[0]:g}: x is a minimum of g, so g <= 0 nowhere"
+            f"s = 0 with g = {above[0]:g}: x is a minimum of g, so g <= 0 nowhere"
         )
 
 

@@ -1,5 +1,6 @@
 """Many controllers of one kind in one process: told by arrays, one durable line a round for all."""
 
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -8,15 +9,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms import Reaction
+from surefoot.algorithms import Breach, Reaction
 from surefoot.algorithms.compiled import KernelInfo, KernelState
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
-from surefoot.controller.controller import Live
+from surefoot.controller.configuring import reaction_of
+from surefoot.controller.controller import Live, player_difference
 from surefoot.controller.decide import Decision, at_start, decide, obey
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_array, read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader
-from surefoot.controller.loop import LoopState, Run, check_text
+from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
 from surefoot.controller.records import encode_loop, loop_from, reading_back, run_from
 from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
@@ -25,7 +27,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode, encode
 from surefoot.core.types import Array, ArrayLike, Feedback
 from surefoot.kernel import compiled
-from surefoot.regions import Anchor
+from surefoot.regions import Anchor, EmptyRegionError
 
 __all__ = ["Fleet"]
 
@@ -63,16 +65,19 @@ class Fleet(Live):
     """Many controllers of one kind, told by arrays.
 
     A member whose round is missing (a NaN value), contradicted or halted does not stop the others:
-    policies act by member. A call that raises is a wrong call, and has changed nothing. Calls from
-    several threads are taken one after the other.
+    policies act by member. Nor does one whose numbers cannot be used, such as a gradient that is
+    not finite or a start that is not feasible: its round is taken as if nothing were measured, with
+    an alarm. A call that raises is a wrong call, and has changed nothing. Calls from several
+    threads are taken one after the other.
 
     Args:
         player: as for a :class:`Controller`; all members have the same.
         starts: the first actions, (n, d).
         journal: a folder; one line per round is durable there, for all members, before
             :meth:`tell` returns.
-        on_contradiction: "hold" or "retreat" a member whose data contradict a constant, until
-            :meth:`resume`; or "record" it and go on.
+        on_contradiction: "retreat" or "hold" a member whose data contradict a constant, until
+            :meth:`resume`; or "record" it and go on. Unless given it is "retreat", and "hold" for
+            rules that cannot start from another action.
         on_missing: "hold" or "retreat" in a round without a measurement.
         rotate: as for a :class:`Controller`.
         on_alarm: a function that is called with every :class:`Alarm`; the sentence begins with the
@@ -104,12 +109,14 @@ class Fleet(Live):
         starts: ArrayLike,
         *,
         journal: str | os.PathLike[str] | None = None,
-        on_contradiction: Reaction = "hold",
+        on_contradiction: Reaction | None = None,
         on_missing: str = "hold",
         rotate: int | str | None = None,
         on_alarm: OnAlarm | None = None,
         context: Sequence[Any] | None = None,
     ) -> None:
+        if on_contradiction is None:
+            on_contradiction = reaction_of(player)
         checks.one_of(_POLICIES, on_contradiction=on_contradiction)
         checks.one_of(_POLICIES[:2], on_missing=on_missing)
         first = checks.to_array(starts, "starts")
@@ -142,11 +149,58 @@ class Fleet(Live):
             on_alarm: as for a new fleet.
             given: what could not be stored, as for :meth:`Controller.open`.
         """
+        return cls._continue(journal, on_alarm, given)
+
+    @classmethod
+    def open_or_create(
+        cls,
+        journal: str | os.PathLike[str],
+        player: Any,
+        starts: ArrayLike,
+        *,
+        given: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Continue from the journal of a fleet if there is one in the folder, else start one there.
+
+        Args:
+            journal: its folder.
+            player: as for a new fleet; the journal must be that of the same.
+            starts: likewise.
+            given: what could not be stored, as for :meth:`Controller.open`.
+            options: as for a new fleet; policies must be those of the journal.
+
+        Raises:
+            InvalidValueError: if the journal is that of another player, of other members or of
+                other policies; it is as it was then.
+        """
+        if not os.path.lexists(Path(os.fspath(journal)) / FILE):
+            return cls(player, starts, journal=journal, **options)
+        policies = {name: options[name] for name in POLICIES if name in options}
+        wanted = cls(player, starts, **policies)
+        return cls._continue(journal, options.get("on_alarm"), given or {}, wanted)
+
+    @classmethod
+    def _continue(
+        cls,
+        journal: str | os.PathLike[str],
+        on_alarm: OnAlarm | None,
+        given: Mapping[str, Any],
+        wanted: Self | None = None,
+    ) -> Self:
+        """Continue from a journal, which must be that of a fleet that begins like another."""
         with Journal.opening(Path(os.fspath(journal)) / FILE, fleet=True) as (written, reader):
             header, tail = reader.header, read_tail(reader)
             run = run_from(reader, header, given, tail.size)
             with reading_back(reader.name, "records"):
-                state = _first_state(run, np.array(header["fleet"], dtype=np.float64))
+                starts = np.array(header["fleet"], dtype=np.float64)
+                state = _first_state(run, starts)
+            if wanted is not None and (other := _difference(run, starts, wanted)):
+                raise InvalidValueError(
+                    f"{reader.name} is that of another fleet: {other}; name that fleet, or another "
+                    "journal"
+                )
+            with reading_back(reader.name, "records"):
                 for record in (tail.state, *map(reader.parse, tail.after)):
                     state = _follow(reader, run, state, record)
             self = cls.__new__(cls)
@@ -289,6 +343,24 @@ class Fleet(Live):
         return f"<Fleet of {len(self)} {self._now[0].name} in round {self.round}>"
 
 
+def _difference(run: Run, starts: Array, wanted: Fleet) -> str:
+    """Return in words how a fleet differs from the one that is wanted; empty if it does not."""
+    mine, state, _ = wanted._now
+    if found := player_difference(run, (mine.algorithm, mine.guarantee)):
+        return found
+    for name in POLICIES:
+        there, here = getattr(run, name), getattr(mine, name)
+        if there != here:
+            return f"{name} is {there!r} there and {here!r} here"
+    if starts.shape != state.actions.shape:
+        return f"starts.shape is {starts.shape} there and {state.actions.shape} here"
+    if (others := (starts != state.actions).any(axis=1)).any():
+        i = int(others.argmax())
+        pair = (starts[i].tolist(), state.actions[i].tolist())
+        return "starts[{}] is {} there and {} here".format(i, *map(checks.repr_line, pair))
+    return ""
+
+
 _TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
 
 
@@ -309,6 +381,10 @@ def _follow(reader: Reader, run: Run, state: FleetState, record: Mapping[str, An
     kind = record["kind"]
     if "loops" in record:
         loops = [loop_from(reader.name, data, run) for data in record["loops"]]
+        if len(loops) != len(state.actions):
+            raise reader.damaged(f"it must have {len(state.actions)} states, got {len(loops)}")
+        if other := [loop.round for loop in loops if loop.round != record["round"]]:
+            raise reader.damaged(f"its states must be of round {record['round']}, got {other[0]}")
         actions = np.array([loop.x for loop in loops])
         aside = dict(enumerate(loops))
         return state._replace(round=record["round"], actions=actions, aside=aside)
@@ -325,7 +401,7 @@ def _follow(reader: Reader, run: Run, state: FleetState, record: Mapping[str, An
 
 
 def _read(run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was told as arrays; refuse what does not fit."""
+    """Return what was told as arrays; refuse those that do not fit, whatever numbers they have."""
     n, d = state.actions.shape
     first = run.first
     shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
@@ -334,16 +410,6 @@ def _read(run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Any
         raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
     each = "an entry for each member"
     seen = {name: read_array(told.get(name), name, shape, each) for name, shape in shapes.items()}
-    wish, g, s = seen.values()
-    vague = {first: ~np.isfinite(wish).all(axis=1)}
-    vague["constraint_subgradient"] = ~np.isfinite(s).all(axis=1)
-    bad = {f"{name} must be finite where g was measured": who for name, who in vague.items()}
-    bad["constraint_value must be finite or NaN"] = np.isinf(g)
-    flat = (g > 0) & ~s.any(axis=1)
-    bad["constraint_subgradient must not be 0 where constraint_value is positive"] = flat
-    for rule, members in bad.items():
-        if (members := members & ~np.isnan(g)).any():
-            raise InvalidValueError(f"{rule}, got member {int(members.argmax())}")
     if told.get("context") is not None:
         seen["context"] = told["context"]
     return seen
@@ -390,13 +456,13 @@ def _step_usual(run: Run, state: FleetState, seen: dict[str, Array]) -> tuple[Ar
     if rule is None or extension is None or run.errors.drift:
         return state.blocks.copy(), state.outs.copy(), stepped
     blocks, outs = state.blocks.copy(), np.zeros_like(state.outs)
-    usual = np.isfinite(seen["constraint_value"]) & _keeps_premises(run, state, seen)
+    g, s = seen["constraint_value"], seen["constraint_subgradient"]
+    usual = np.isfinite(g) & ((g <= 0) | s.any(axis=1)) & _keeps_premises(run, state, seen)
     usual[list(state.aside)] = False
     status = np.where(usual, 0.0, -1.0)
     wish = seen[run.first].ravel()
     gradients, proposals = (None, wish) if run.first == "proposal" else (wish, None)
-    s, g = seen["constraint_subgradient"].ravel(), seen["constraint_value"]
-    told = (gradients, g, s, proposals, outs.ravel(), status)
+    told = (gradients, g, s.ravel(), proposals, outs.ravel(), status)
     if not extension.steps(rule.handle, n, blocks.ravel(), *told):
         return state.blocks.copy(), state.outs.copy(), stepped
     stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
@@ -443,7 +509,8 @@ def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Arra
     if run.guarantee is None:
         return keeps
     wish, g, s = list(seen.values())[:3]
-    sizes = (np.linalg.norm(wish, axis=1), g, np.linalg.norm(s, axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):  # whose numbers are too large has no step
+        sizes = (np.linalg.norm(wish, axis=1), g, np.linalg.norm(s, axis=1))
     for premise in run.premises:
         observed, counts = premise.observe(float(state.round), *sizes)
         if observed is not None:
@@ -456,17 +523,37 @@ def _decide_one(run: Run, loop: LoopState, seen: dict[str, Any], i: int) -> Deci
     told = Feedback(**{name: part[i] for name, part in seen.items()})
     told = told._replace(context=decode(told.context))
     nothing = Feedback(context=told.context)
-    is_missing = not np.isfinite(told.constraint_value)
+    is_missing = bool(np.isnan(told.constraint_value))
     told = nothing if is_missing else told
     try:
         decision = decide(run, loop, read_feedback(run, loop.state, told, missing=is_missing))
     except ValueError as error:
-        raise InvalidValueError(f"member {i}: {error}") from error
+        if is_missing:
+            raise InvalidValueError(f"member {i}: {error}") from error
+        return _leave_out(run, loop, told, error)
     if decision.error is None:
         return decision
     # Where drift or a context leaves nothing certified, the member goes on without its step.
     without = decide(run, decision.loop, read_feedback(run, loop.state, nothing, missing=True))
     return without._replace(alarms=decision.alarms)
+
+
+def _leave_out(run: Run, loop: LoopState, told: Feedback, error: ValueError) -> Decision:
+    """Decide the round of a member that was told what cannot be used, as if nothing were measured.
+
+    Its value may say that the action is infeasible. Then nothing is proved of it any more, and the
+    member goes back, as far as its rule can.
+    """
+    t, level = loop.round, logging.WARNING
+    sentence = f"round {t}: {error}; this member's round is taken as if nothing were measured"
+    is_infeasible = told.constraint_value - run.errors.value > 0
+    if is_infeasible or isinstance(error, EmptyRegionError):
+        loop = loop._replace(refused=(Breach(t, "reading", sentence, "feasibility"),))
+        run = run if run.knowledge is None else run.with_policies(on_missing="retreat")
+        level = logging.CRITICAL
+    nothing = read_feedback(run, loop.state, Feedback(context=told.context), missing=True)
+    alarm = Alarm.of(t, "refused", sentence, level)
+    return decide(run, loop, nothing)._replace(alarms=(alarm,))
 
 
 def _alarms_of(i: int, decision: Decision) -> list[Alarm]:

@@ -254,10 +254,18 @@ class Reader:
 
 def _parse(line: bytes) -> PlainTable | None:
     try:
-        found = json.loads(line)
+        found = json.loads(line, object_pairs_hook=_table)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _table(pairs: list[tuple[str, Any]]) -> PlainTable:
+    """Return a table; of a key that is there twice, another reader may take the other value."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _open(path: Path) -> BinaryIO:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self, get_args
+from typing import Annotated, Any, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from surefoot.algorithms import Breach, Certified, Guarantee, Premise, Tuned, na
 from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.compiled import Rule
 from surefoot.algorithms.guarantee import Reaction
+from surefoot.algorithms.wrapper import find_knowledge
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of, observer_of
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Axes, PerRow, Span
 from surefoot.core.types import (
     Array,
     ArrayLike,
@@ -75,9 +77,7 @@ class Run:
 
     def begin(self, t: int = 1) -> LoopState:
         """Return the state before the first round; that of a new player may be a later one."""
-        state, known = self.algorithm.init(self.start), self.knowledge
-        bound = known.start_bound if isinstance(known, regions.LipschitzHull) else None
-        anchor = None if bound is None else regions.StandingAnchor(self.start, bound, t)
+        state, anchor = self.algorithm.init(self.start), self.standing
         return LoopState(t, state, regret=observer_of(self.algorithm), anchor=anchor)
 
     @cached_property
@@ -127,28 +127,44 @@ class Run:
         """What is known of g; None from rules that certify nothing."""
         return None if errors_of(self.algorithm) is None else self.algorithm.knowledge
 
+    @cached_property
+    def standing(self) -> regions.Anchor | None:
+        """What is known of the start in every round, whatever is read; None for nothing."""
+        return None if self.knowledge is None else self.knowledge.standing(self.start)
+
+    @cached_property
+    def unknown(self) -> regions.UnknownConstant | None:
+        """The knowledge of a constant that nobody told; None where all are told."""
+        known = self.knowledge
+        return known if isinstance(known, regions.UnknownConstant) else None
+
     def estimate(self, state: State) -> regions.Estimate | None:
         """Return what is known by now of a constant that nobody told; None where all are told."""
-        known = self.knowledge
-        if not isinstance(known, regions.UnknownConstant) or not isinstance(state, CertifiedState):
+        if self.unknown is None or not isinstance(state, CertifiedState):
             return None
-        return known.estimate(state.memory)
+        return self.unknown.estimate(state.memory)
 
     @cached_property
     def convex(self) -> bool:
         """Whether g is convex; nothing says otherwise without knowledge."""
-        return self.knowledge is None or self.knowledge.convex
+        known = find_knowledge(self.algorithm)
+        return known is None or bool(known.convex)
 
     @cached_property
     def has_ways(self) -> bool:
         """Whether points between two actions may be played: not on a grid."""
-        return self.convex and not isinstance(getattr(self.knowledge, "domain", None), regions.Grid)
+        known = find_knowledge(self.algorithm)
+        return self.convex and not isinstance(getattr(known, "domain", None), regions.Grid)
+
+    def may_play(self, x: Array) -> bool:
+        """Return whether an action is in the known set that holds every action."""
+        return bool(self.algorithm.may_play(x)) if isinstance(self.algorithm, Algorithm) else True
 
     @cached_property
     def pace(self) -> float | None:
         """How far a way back may lead in a round: as far as the ramp; None for any distance."""
         ramp = getattr(self.algorithm, "ramp", None)
-        return None if ramp is None or not self.has_ways else float(np.min(ramp))
+        return None if ramp is None else float(np.min(ramp))
 
     @cached_property
     def rows(self) -> int | None:
@@ -184,19 +200,19 @@ class LoopState(NamedTuple):
         refused: the contradictions by which the current round was refused.
     """
 
-    round: int
+    round: Annotated[int, Span(1)]
     state: State
     info: Info | None = None
     proof: Certificate | None = None
     cut: bool | None = None
-    value: Number = None
+    value: Annotated[Number, PerRow] = None
     regret: RegretObserver | None = None
     anchor: regions.Anchor | None = None
     halt: Halt | None = None
-    breaches: tuple[Breach, ...] = ()
+    breaches: Annotated[tuple[Breach, ...], Axes("breaches")] = ()
     uncovered: str | None = None
     visit: int | None = None
-    refused: tuple[Breach, ...] = ()
+    refused: Annotated[tuple[Breach, ...], Axes("refused")] = ()
 
     @property
     def x(self) -> Array:
@@ -214,6 +230,11 @@ class LoopState(NamedTuple):
     def is_safe(self) -> bool:
         """Whether no premise of feasibility is contradicted."""
         return all(b.affects == "regret" for b in self.breaches)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether a reading contradicts what feasibility rests on, in this round or before."""
+        return bool(self.refused) or not self.is_safe
 
     @property
     def certificate(self) -> Certificate | None:

@@ -356,17 +356,27 @@ def _begin(reader: Reader) -> JournalRecord:
             promise = str(header["guarantee"].get("class"))
     first = np.array(header["loop"]["state"]["x"], dtype=np.float64)
     about = (header["surefoot"], header["created"], player, promise, header["on_contradiction"])
-    return JournalRecord(reader.first, *about, first, errors=header["errors"])
+    return JournalRecord(reader.first, *about, first, errors=_value_error_of(header["player"]))
+
+
+def _value_error_of(player: Any) -> float:
+    """Return what a value may be wrong by, as an encoded player says; 0 where it says nothing."""
+    while isinstance(player, Mapping) and "base" in player:
+        player = player["base"]
+    for part in ("knowledge", "errors", "value"):
+        player = player.get(part) if isinstance(player, Mapping) else None
+    return float(player) if isinstance(player, (int, float)) else 0.0
 
 
 def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None:
     """Take a line; return the round that it tells of, if it does.
 
-    While lines are taken, ``errors`` has those of the player.
+    While lines are taken, ``errors`` is that of the player's values.
     """
     kind, note, row = line["kind"], None, None
     so_far.is_open = kind != "closed"
-    so_far.errors = line.get("errors", so_far.errors)
+    if "player" in line:
+        so_far.errors = _value_error_of(line["player"])
     if kind == "round":
         row = _round_in(so_far, line)
         so_far.missing += "missing" in line
@@ -401,7 +411,7 @@ def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
         g=None if value is None else float(np.max(value)),
         **told,
         how=line.get("how", "stepped"),
-        error=line.get("value_error", so_far.errors["value"]),
+        error=line.get("value_error", so_far.errors),
         time=line["time"],
     )
 

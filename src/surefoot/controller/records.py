@@ -1,17 +1,17 @@
 """What the lines of a journal say: runs, states, rounds and orders as plain data, and back."""
 
-import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from surefoot import __version__, regions
-from surefoot.algorithms import Breach, Certified, Delayed, Probing
+from surefoot.algorithms import Breach
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import Told, read_feedback
 from surefoot.controller.journal import Reader, now
 from surefoot.controller.loop import LoopState, Run
+from surefoot.controller.restored import check_loop
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
@@ -30,20 +30,9 @@ __all__ = [
 
 _RECORDS = (regions.Anchor, Breach, Halt, LoopState, regions.StandingAnchor, WayBack)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
-_ELSEWHERE = ("action", "age", "slope_error", "direction")
+_ELSEWHERE = ("action", "age", "direction")
 TOLD = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
 """What a round may be told, beside the action that was played."""
-_KINDS: dict[type, tuple[str, tuple[str, ...]]] = {
-    regions.ContextHull: ("context", ("G_g", "start_bound")),
-    regions.LipschitzHull: ("hull", ("G_g", "start_bound")),
-    regions.CertifiedLength: ("length", ("G_g",)),
-    regions.Curvature: ("rows", ("beta",)),
-    regions.CurvatureRows: ("rows", ("rows", "beta")),
-    regions.AverageLimit: ("average", ("G_g", "most")),
-    regions.RelativeCurvature: ("relative", ("L_0", "L_1")),
-    regions.HullOfLog: ("log", ("G_g",)),
-}
-"""By which inequality knowledge certifies, and the constants in it; nothing for others."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
 
@@ -71,36 +60,7 @@ def player_of(run: Run) -> PlainTable:
         "start": encode(run.start),
         "on_contradiction": run.on_contradiction,
         "on_missing": run.on_missing,
-        "errors": encode_errors(run),
-        "check": facts_of(run),
     }
-
-
-def facts_of(run: Run) -> PlainTable:
-    """Return what :mod:`surefoot.controller.check` needs to know of a player."""
-    player, knowledge = run.algorithm, run.knowledge
-    facts: PlainTable = {"kind": "other", "noise": 0.0, "domain": None}
-    facts |= {"delay": 0, "copies": False, "late": False}
-    while isinstance(player, (Delayed, Probing)):
-        if isinstance(player, Delayed):
-            facts |= {"delay": player.delay, "copies": player.copies, "late": player.late}
-        player = player.base
-    if not isinstance(player, Certified) or knowledge is None:
-        return facts
-    kind, names = _KINDS.get(type(knowledge), ("other", ()))
-    constants = {name: getattr(knowledge, name) for name in names} | {"ramp": player.ramp}
-    if isinstance(knowledge, regions.ContextHull):
-        constants["context"] = knowledge.context.facts
-    known = {n: list(c) if isinstance(c, tuple) else c for n, c in constants.items()}
-    noise = float(knowledge.noise(len(run.start)))
-    domain = encode(player.domain, leave_out=True, name="domain")
-    return facts | known | {"kind": kind, "noise": noise, "domain": domain}
-
-
-def encode_errors(run: Run) -> dict[str, float | None]:
-    """Return what the player allows for; None for an error that does not count."""
-    bounds = {name: getattr(run.errors, name) for name in ("value", "slope", "drift", "evaluation")}
-    return {name: None if bound == math.inf else bound for name, bound in bounds.items()}
 
 
 def encode_loop(loop: LoopState) -> Any:
@@ -200,21 +160,9 @@ def loop_from(name: str, data: object, run: Run) -> LoopState:
     """Return the state of a loop from plain data."""
     with reading_back(name, "state"):
         first = run.begin()
-        loop: Any = decode(data, OWN | records_in((first.state, first.regret)))
-        fits = (
-            isinstance(loop, LoopState)
-            and type(loop.state) is type(first.state)
-            and loop.state.x.shape == first.state.x.shape
-            and type(loop.regret) in (type(first.regret), type(None))
-            and all(isinstance(b, Breach) for b in (*loop.breaches, *loop.refused))
-            and type(loop.halt) in (Halt, type(None))
-            and type(loop.anchor) in (regions.Anchor, regions.StandingAnchor, type(None))
-            and type(loop.round) is int
-        )
-    if not fits:
-        raise DamagedError(f"{name} is damaged: its state is none")
-    found: LoopState = loop
-    return found
+        loop: LoopState = decode(data, OWN | records_in((first.state, first.regret)))
+        check_loop(run, loop)
+    return loop
 
 
 def certificate_from(data: object) -> Certificate | None:

@@ -16,6 +16,7 @@ from surefoot.controller import records
 from surefoot.controller.decide import decide, obey
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.reading import read_one
+from surefoot.core.algorithm import move_to
 from surefoot.core.errors import first_line
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array
@@ -112,7 +113,10 @@ _STATES = tuple(b'{"kind":"%s"' % k for k in (b"journal", b"snapshot", b"rebuilt
 
 
 def read_tail(reader: Reader) -> Tail:
-    """Read a journal to its end; every digest is compared, also of what is not looked at."""
+    """Read a journal to its end; every digest is compared, also of what is not looked at.
+
+    Every stored state must be that of the action at hand: opening goes on from the last one.
+    """
     tail = Tail(reader.header, reader.header, 0, 0, [], "")
     for line in reader:
         is_other = line.startswith(b'{"kind":"resume"') and b',"player":' in line
@@ -120,10 +124,46 @@ def read_tail(reader: Reader) -> Tail:
             tail.after.append(line)
             continue
         record = reader.parse(line)
+        _compare_state(reader, tail, record)
         player = record if "player" in record else tail.player
         engine = str(record.get("engine", tail.engine))
         tail = Tail(player, record, len(line), reader.size + len(line), [], engine)
     return tail
+
+
+def _compare_state(reader: Reader, tail: Tail, record: PlainTable) -> None:
+    """Raise where a stored state has another action than the one at hand, or another player."""
+    if "fleet" in reader.header or record.get("loop") is None:
+        return  # it is refused where it is used
+    with records.reading_back(reader.name, f"state after round {reader.rounds}"):
+        stored, at_hand = record["loop"]["state"]["x"], _find_action(reader, tail, record)
+        is_fresh = is_another(tail.player, record)
+    where = f"the state after round {reader.rounds}"
+    if stored != at_hand:
+        raise reader.damaged(f"{where} has the action {stored}, and the one at hand is {at_hand}")
+    if is_fresh:
+        raise reader.damaged(f"{where} is that of another player, which nobody resumed with")
+
+
+def _find_action(reader: Reader, tail: Tail, record: PlainTable) -> Any:
+    """Return the action at hand where a state is stored.
+
+    It is the ``next`` of the line itself, or of the last one before it that has one, or the action
+    of the state before; of the first line it is the start.
+    """
+    if "next" in record:
+        return record["next"]
+    for line in reversed(tail.after):
+        if b',"next":' in line:
+            return reader.parse(line)["next"]
+    return tail.state["loop"]["state"]["x"] if tail.size else record["start"]
+
+
+def is_another(player: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    """Return whether a line has another player than before without a fresh start."""
+    if "player" not in record or record.get("fresh"):
+        return False
+    return any(record[name] != player[name] for name in ("player", "guarantee", "start"))
 
 
 def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> Shadow:
@@ -163,6 +203,7 @@ class Shadow:
         tolerance: how far actions may be apart; the recorded ones stand.
 
     Attributes:
+        player: the record that says what is played.
         run: what is played.
         loop: where it is.
         is_rebuilt: whether actions were derived again with other last bits.
@@ -182,7 +223,7 @@ class Shadow:
         size: int,
         tolerance: float = 0.0,
     ) -> None:
-        self.reader, self.given = reader, given
+        self.reader, self.given, self.player = reader, given, player
         self.run = records.run_from(reader, player, given, size)
         self.loop = records.loop_from(reader.name, state.get("loop"), self.run)
         self.tolerance, self.is_rebuilt = tolerance, False
@@ -196,6 +237,9 @@ class Shadow:
         kind, t = record["kind"], self.loop.round
         if record.get("round", t) != t:
             return Difference(t, "row", record["round"], t)
+        if is_another(self.player, record):
+            return Difference(t, "row", "another player without a fresh start", None)
+        self.player = record if "player" in record else self.player
         if kind == "round":
             return self._take_round(record)
         if kind in ("announce", "hold", "retreat", "resume"):
@@ -245,8 +289,8 @@ class Shadow:
             return Difference(t, "action", stored, derived)
         if not close:
             return Difference(t, "certificate", certificate, mine)
-        state: Any = self.loop.state
-        self.loop = self.loop._replace(state=state._replace(x=stored), proof=certificate)
+        state = move_to(self.run.algorithm, self.loop.state, stored)
+        self.loop = self.loop._replace(state=state, proof=certificate)
         return None
 
 

@@ -209,9 +209,8 @@ class FleetService(Service):
     longest: ClassVar[int] = 100 * LONGEST
 
     def _tell(self, **told: Any) -> None:
-        if isinstance(values := told["constraint_value"], list):  # null where nothing was measured
-            told["constraint_value"] = [math.nan if v is None else v for v in values]
-        super()._tell(**told)
+        numbers = {name: _with_nan(told[name]) for name in _OF_MEMBERS}
+        super()._tell(**told | numbers)
 
     def _status(self) -> Answer:
         fleet = self._controller
@@ -243,6 +242,16 @@ def _parsed(line: bytes, longest: int) -> PlainTable:
     if not isinstance(found, dict):
         _refuse(f"a line must be one JSON object, got {_shown(found)}")
     return found
+
+
+_OF_MEMBERS = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
+
+
+def _with_nan(value: Any) -> Any:
+    """Return lists with NaN for each null, a number that somebody does not have."""
+    if not isinstance(value, list):
+        return value
+    return [math.nan if part is None else _with_nan(part) for part in value]
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -17,11 +17,12 @@ where that is known, and on a grid, a itself is played at once, and no speed is 
 """
 
 import math
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from surefoot.core.arrays import norm, round_up
+from surefoot.core.forms import POSITIVE
 from surefoot.core.types import Array
-from surefoot.regions import Anchor, pull_share
+from surefoot.regions import Anchor, StandingAnchor, pull_share
 
 __all__ = ["Halt", "How", "Spot", "Stand", "WayBack", "risen"]
 
@@ -52,7 +53,7 @@ class Halt(NamedTuple):
     how: How
     reason: str
     round: int
-    speed: float | None = None
+    speed: Annotated[float | None, POSITIVE] = None
 
 
 class WayBack(NamedTuple):
@@ -63,7 +64,8 @@ class WayBack(NamedTuple):
         how: "held" or "retreated".
         reason: in words.
         share: of the way from the last action back to the anchor.
-        anchor_round: in which the anchor was measured; 0 where there is none.
+        anchor_round: in which the anchor was measured; 0 where there is none, and for a start
+            that is known by its ``start_bound``.
         slack: of the anchor, in the round that comes.
         drift: by which g may rise per round.
         bound: the next g is at most this; infinite where nothing is known.
@@ -84,20 +86,30 @@ class WayBack(NamedTuple):
         if self.share == 0.0:
             how = "the action stays"
         elif self.share == 1.0:
-            how = f"back to the action of round {self.anchor_round}, with slack {self.slack:.3g}"
+            how = f"back to {self._where}, with slack {self.slack:.3g}"
         else:
             how = (
-                f"{self.share:.3g} of the way back to the action of round {self.anchor_round}, "
+                f"{self.share:.3g} of the way back to {self._where}, "
                 f"which has slack {self.slack:.3g}"
             )
         if not self.bound < math.inf:
             return f"round {self.round}: {self.reason}: {how}; nothing is known of the next g"
+        if self.share == 1.0 and not self.anchor_round:
+            return (
+                f"round {self.round}: {self.reason}: {how}; the next g is at most "
+                f"{self.bound:.3g}, by its start_bound"
+            )
         rests = [] if self.share in (0.0, 1.0) else ["convex"]
         rests += [f"rises by at most {self.drift:g} per round" if self.drift else "does not change"]
         return (
             f"round {self.round}: {self.reason}: {how}; the next g is at most {self.bound:.3g} "
             f"if g {'is ' if rests[0] == 'convex' else ''}{' and '.join(rests)}"
         )
+
+    @property
+    def _where(self) -> str:
+        """What the way back leads to, in words."""
+        return f"the action of round {self.anchor_round}" if self.anchor_round else "the start"
 
 
 Stand: TypeAlias = tuple[Array, WayBack]
@@ -115,6 +127,9 @@ class Spot(NamedTuple):
         drift: by which g may rise per round.
         reason: in words.
         convex: whether g is; if not, or on a grid, nothing between here and the anchor is played.
+        pace: how far an actuator goes in a round; None for any distance.
+        refuted: whether a reading contradicts what feasibility rests on: then no bound stands that
+            was carried from round to round by a drift.
     """
 
     t: int
@@ -124,10 +139,21 @@ class Spot(NamedTuple):
     drift: float
     reason: str
     convex: bool = True
+    refuted: bool = False
+    pace: float | None = None
 
     def follow(self, halt: Halt, keep: float = 0.0) -> Stand:
-        """Return what is played next: x, or a point of the way back, as a halt wants it."""
-        return self.back(halt.speed) if halt.how == "retreated" else self.held(keep)
+        """Return what is played next: x, or a point of the way back, as a halt wants it.
+
+        Where a drift is refuted, only a start with a bound of its own is left to stand on.
+        """
+        stands_alone = self.refuted and self.drift and isinstance(self.anchor, StandingAnchor)
+        goes_back = halt.how == "retreated" or stands_alone
+        return self.back(halt.speed) if goes_back else self.held(keep)
+
+    def stay(self) -> Stand:
+        """Return x for the next round, whatever is known of it."""
+        return (self.x, self._way("held", 0.0, self.bound))
 
     def held(self, keep: float = 0.0) -> Stand:
         """Return x for the next round while its bound allows that, else the least way back.
@@ -138,7 +164,7 @@ class Spot(NamedTuple):
         bound, slack = self.bound, self._slack
         unknown = not bound < math.inf and not self.drift
         if self.anchor is None or unknown or bound <= 0:
-            return (self.x, self._way("held", 0.0, bound))
+            return self.stay()
         # Nothing is proved without slack: then the anchor is what is least wrong.
         share = 1.0
         if bound < math.inf and self.convex:
@@ -151,7 +177,7 @@ class Spot(NamedTuple):
         Where drift asks for more than the speed allows, more is taken.
         """
         if self.anchor is None:
-            return (self.x, self._way("held", 0.0, self.bound))
+            return self.stay()
         far, least = float(norm(self.anchor.x - self.x)), self.held()[1].share
         share = 1.0 if speed is None or far <= speed else speed / far
         return self._at(self.anchor, max(share, least))
@@ -162,7 +188,13 @@ class Spot(NamedTuple):
         return 0.0 if self.anchor is None else -self.anchor.level(self.t + 1, self.drift)
 
     def _at(self, anchor: Anchor, share: float) -> Stand:
-        slack = self._slack
+        slack, far = self._slack, float(norm(anchor.x - self.x))
+        share = share if self.convex else 1.0
+        if self.pace is not None and share * far > self.pace:  # proved or not, it goes no further
+            if not self.convex:  # nor is there a point on the way
+                far_away = self._replace(reason=f"{self.reason}, further than the ramp allows")
+                return (anchor.x, far_away._way("retreated", 1.0, math.inf))
+            share = self.pace / far
         if share == 1.0 or (anchor.x == self.x).all():
             return (anchor.x, self._way("retreated", 1.0, -slack))
         below = (1.0 - share) * self.bound - share * slack
@@ -173,4 +205,7 @@ class Spot(NamedTuple):
     def _way(self, how: How, share: float, bound: float) -> WayBack:
         since = 0 if self.anchor is None else int(self.anchor.round)
         slack, drift = self._slack, self.drift
+        is_aged = drift and not (isinstance(self.anchor, StandingAnchor) and share == 1.0)
+        if self.refuted and is_aged:
+            bound = math.inf
         return WayBack(self.t, how, self.reason, share, since, slack, drift, float(bound))

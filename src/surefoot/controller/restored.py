@@ -1,0 +1,39 @@
+"""States that come from a file: each is compared with the one that its run begins with."""
+
+from typing import Any
+
+import numpy as np
+
+from surefoot.algorithms.wrapper import find_knowledge
+from surefoot.controller.loop import Run
+from surefoot.core.restore import check_form, lengths_of
+from surefoot.core.types import Feedback
+from surefoot.regions import Anchor, StandingAnchor
+
+__all__ = ["check_loop"]
+
+
+def check_loop(run: Run, found: Any) -> None:
+    """Raise unless a decoded value is a state that a run can lead to, in its form.
+
+    Args:
+        run: what is played.
+        found: what was decoded.
+
+    Raises:
+        InvalidValueError: for a part of another class, shape, type of numbers or range; the
+            sentence has its name, the rule and the value.
+    """
+    d = len(run.start)
+    zeros = np.zeros(d)
+    seen = Feedback(zeros, 0.0, zeros, 0.0, 0.0, 0.0, zeros, 0, zeros, None, zeros, zeros)
+    anchor = Anchor(zeros, 0.0, 0)
+    examples: dict[type, object] = {Feedback: seen, Anchor: anchor, StandingAnchor: anchor}
+    lengths = lengths_of(run.algorithm, d)
+    if not run.needs.apart or run.rows is not None:
+        lengths["row"] = run.rows or 0 if run.needs.apart else 0
+    known = find_knowledge(run.algorithm)
+    if known is None or not known.in_contexts:
+        lengths["place"] = 0
+    fresh = run.begin()._replace(value=0.0)
+    check_form(found, fresh, "loop", run.name, examples=examples, lengths=lengths)
