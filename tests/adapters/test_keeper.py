@@ -15,10 +15,24 @@ from surefoot.adapters._keeper import (
     pack_state,
     unpack_state,
 )
-from surefoot.algorithms import Certified, LeaderFollower, Proposals, RegionFilter
+from surefoot.algorithms import (
+    Certified,
+    LeaderFollower,
+    PremiseWarning,
+    Proposals,
+    RegionFilter,
+)
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.constraints import L2Norm, QuadraticForm
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull, Together
+from surefoot.regions import (
+    AverageLimit,
+    Curvature,
+    CurvatureRows,
+    Errors,
+    EstimatedHull,
+    LipschitzHull,
+    Together,
+)
 from surefoot.sets import Box
 
 D = 5
@@ -227,3 +241,23 @@ def test_states_are_packed_and_grow_with_their_actions():
     assert longer[2][0].tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
     with pytest.raises(InvalidValueError, match="must have 7 numbers, got 9"):
         unpack_state(state, np.zeros(9))
+
+
+def test_after_a_contradiction_the_guarantee_promises_nothing():
+    keeper = Keeper(RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=Ball(2.0))), [0.0])
+    assert keeper.guarantee.startswith("g <= 0 in every round")
+    keeper.offer([0.25], -0.5, [1.0])
+    with pytest.warns(PremiseWarning, match="G_g"):
+        keeper.offer([0.25], 3.0, [9.0])
+    assert keeper.guarantee.startswith("nothing any more")
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "words"),
+    [
+        (AverageLimit(G_g=1.0, reach=2.0, most=0.5), "the sum of g over the rounds is <= 0"),
+        (EstimatedHull(domain=Ball(2.0)), "g <= 0 but in rounds from which G_g is learnt"),
+    ],
+)
+def test_the_guarantee_is_that_of_the_knowledge(knowledge, words):
+    assert Keeper(RegionFilter(knowledge=knowledge), [0.0]).guarantee.startswith(words)

@@ -23,6 +23,11 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
 The next round starts from q, the point that was really played. A start with less slack than m is
 refused by the filter, because the slack that it sees is not positive; where rho is below m,
 :attr:`Keeper.guarantee` says that steps may stay.
+
+A ball or a box that is the domain of the filter is kept as well: a p that is nearer than c to its
+border is looked for again, in the domain moved inwards by c. Nothing says how far other sets would
+have to be moved, which points of a grid the host has, or what rounding adds to a ramp: a host that
+rounds refuses these, and every host refuses a filter that waits for contexts.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -43,8 +48,9 @@ from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, ArrayLike, Certificate, Feedback, Info, Number
-from surefoot.regions import Errors, is_zero
-from surefoot.sets import Box
+from surefoot.regions import AverageLimit, Errors, UnknownConstant, is_zero
+from surefoot.regions.nearest import KnownSets
+from surefoot.sets import Ball, Box
 
 OnContradiction: TypeAlias = Literal["warn", "raise"]
 """What to do when a round is impossible if the constants are right: warn of the first one, or
@@ -138,6 +144,8 @@ class Keeper:
     ) -> None:
         check_filter(filter)
         self.filter, self.dtype = filter, np.dtype(dtype)
+        if self.dtype != np.float64:
+            check_rounded(filter, self.dtype)
         self.alarm = Alarm() if alarm is None else alarm
         first = flat(np.asarray(start).astype(self.dtype))
         knowledge = filter.knowledge
@@ -169,10 +177,16 @@ class Keeper:
             margin = np.maximum(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
         g = g + margin
         g = g if g.ndim else float(g)
-        at = {"action": self.played, "proposal": wanted, "within": self.within}
+        # What no rounding has moved is the action that was asked for.
+        is_asked = bool((self.played == self.state.x).all())
+        action = None if is_asked else self.played
+        at = {"action": action, "proposal": wanted, "within": self.within}
         seen = Feedback(None, g, s, value_error=value_error, **at)
-        step: tuple[Array, Info] = self.filter.step(self.state, seen)
-        state, info = step
+        state, info = self.filter.step(self.state, seen)
+        inside = moved_inwards(self.filter.domain, self.length)
+        if inside is not None and not bool(inside.contains(state.x)):
+            both: Any = KnownSets(inside, self.within)
+            state, info = self.filter.step(self.state, seen._replace(within=both))
         self.alarm.hear(info)
         played = freeze(flat(state.x.astype(self.dtype)))
         self.state, self.margin, self.played, self.info = state, margin, played, info
@@ -200,12 +214,19 @@ class Keeper:
     @property
     def guarantee(self) -> str:
         """What holds for the actions played, and what the host's precision costs, in words."""
-        words = "g <= 0 in every round, if the constants of the filter are right"
+        if self.alarm.warned:
+            return "nothing any more: a reading contradicts the constants of the filter"
+        knowledge, words = self.filter.knowledge, "g <= 0 in every round"
+        if isinstance(knowledge, AverageLimit):
+            words = f"the sum of g over the rounds is <= 0 and no g is above {knowledge.most:g}"
+        elif isinstance(knowledge, UnknownConstant):
+            words = f"g <= 0 but in rounds from which {knowledge.constant} is learnt"
+        words += ", if the constants of the filter are right"
         if drift := self.filter.errors.drift:
             words += f" and g changes by at most {drift:g} per round"
         if (margin := float(np.max(self.margin))) > 0:
             words += f"; {self.dtype} keeps g below {-margin:.2g}"
-            rho = getattr(self.filter.knowledge, "rho", None)
+            rho = getattr(knowledge, "rho", None)
             if rho is not None and float(rho) < margin:
                 words += f"; rho = {float(rho):.2g} is below that, so steps may stay where they are"
         return words
@@ -222,9 +243,45 @@ class Keeper:
 
 
 def check_filter(filter: object) -> None:  # noqa: A002
-    """Raise unless it takes proposals."""
+    """Raise unless it takes proposals, and nothing that a host does not tell."""
     if not isinstance(filter, Certified) or not filter.needs.proposals:
         raise checks.invalid("filter", "a SafetyFilter, a RegionFilter or the like", filter)
+    if filter.knowledge.in_contexts:
+        raise checks.invalid("filter", "one without contexts, which no host tells", filter)
+
+
+def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002
+    """Raise unless a filter's domain and ramp can be kept by actions that are rounded."""
+    domain = filter.domain
+    if not isinstance(domain, Ball | Box | None):
+        rule = f"a Ball, a Box or None where actions are rounded to {dtype}"
+        raise checks.invalid("domain", rule, domain)
+    if filter.ramp is not None:
+        raise checks.invalid("ramp", f"None where actions are rounded to {dtype}", filter.ramp)
+    if reason := filter.knowledge.obstacle_to_margins:
+        raise InvalidValueError(
+            f"filter must have knowledge that rests on the reported g alone, because one for "
+            f"{dtype} is reported a larger one, got {type(filter.knowledge).__name__}, {reason}"
+        )
+
+
+def moved_inwards(domain: Any, length: float) -> Ball | Box | None:
+    """Return the points of a domain whose distance to its border is at least a length, roughly.
+
+    Rounding takes another :math:`2^{-40}` of it. None where nothing is rounded, or there is no
+    domain.
+
+    Example:
+        >>> moved_inwards(Ball(1.0), 0.25).radius < 0.75
+        True
+    """
+    if domain is None or not length > 0:
+        return None
+    if isinstance(domain, Ball):
+        reach = domain.radius + (0.0 if domain.centre is None else np.linalg.norm(domain.centre))
+        return Ball(float(domain.radius - length - 2.0**-40 * reach), domain.centre)
+    less = length + 2.0**-40 * np.maximum(np.abs(domain.lower), np.abs(domain.upper))
+    return Box(domain.lower + less, domain.upper - less)
 
 
 def flat(values: ArrayLike) -> Array:

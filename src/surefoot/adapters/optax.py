@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from surefoot.adapters._keeper import Keeper, cast_length, check_filter, check_precision
+from surefoot.adapters._keeper import (
+    Keeper,
+    cast_length,
+    check_filter,
+    check_precision,
+    check_rounded,
+)
 from surefoot.algorithms import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete
@@ -119,6 +125,7 @@ def keep_feasible(filter: Certified) -> GradientTransformationExtraArgs:  # noqa
         kinds = {leaf.dtype for leaf in _jax.tree.leaves(params)}
         coarsest = max(kinds, key=lambda kind: float(_jnp.finfo(kind).eps))
         length = cast_length(coarsest, x.size, float(filter.knowledge.reach), _ROUNDINGS)
+        check_rounded(filter, coarsest)
         form = forms[x.size] if x.size in forms else Keeper(filter, _to_numpy(x))
         call = partial(_step, form, length, np.dtype(x.dtype))
         after, to = _jax.pure_callback(

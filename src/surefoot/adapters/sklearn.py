@@ -165,8 +165,8 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         >>> abs(model.coef_[0, 0]) <= 0.1, model.score(X, y) > 0.7
         (np.True_, True)
         >>> _ = model.partial_fit(X, y)
-        >>> model.coef_.round(2), str(model.certificate_)
-        (array([[0.1 , ...]]), 'round 525: g[...')
+        >>> float(model.coef_[0, 0].round(2)), str(model.certificate_)
+        (0.1, 'round 525: g[...')
     """
 
     def __sklearn_tags__(self) -> Tags:
