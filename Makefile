@@ -23,6 +23,8 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist wor
 # time of a compilation, for a few rounds of a few numbers.
 QUICK  := XLA_FLAGS='--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 \
 	--xla_cpu_parallel_codegen_split_count=1'
+# Attacks on what is certified: as many processes as processors, one thread each.
+SOAK   := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 # What any machine can run; the rest needs PyTorch, a cluster, a browser, other libraries or Sphinx.
 HERE   := not torch and not cluster and not browser and not hosts and not cases and not docs
 
@@ -39,7 +41,7 @@ PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
 BESIDE := $(MAKE) --no-print-directory --jobs 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lint types fast here test coverage test-all check docs playground table1 related alternatives cases cases-ci cases-torch gallery bench soak fuzz wheel clean
+.PHONY: help demo lint types fast here test coverage test-all check docs playground table1 related alternatives cases cases-ci cases-torch gallery bench soak evidence front-check fuzz wheel clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -159,19 +161,29 @@ gallery: $(VENV)/demo.stamp ## write docs/cases.md and cases/README.md from the 
 bench: $(VENV)/bench.stamp ## measure speed against hand-written code, C, JAX and QP solvers, into out/bench
 	$(BIN)/python -m benchmarks
 
-soak: $(VENV)/demo.stamp ## attack certified rules for 10^8 rounds: none may violate (minutes)
-	mkdir -p build
-	$(CC) -O2 -std=c99 -ffp-contract=off -Isrc/surefoot/kernel/c benchmarks/soak_kernel.c -o build/soak_kernel -lm
-	build/soak_kernel 1e8
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_regions.py
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_errors.py --rounds 1e6
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_errors.py --rounds 2e5 --factor 3
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak_aimed.py --rounds 5e5
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak_knowledge --actions 1e5
+soak: $(VENV)/demo.stamp ## attack certified rules for 10^8 rounds: none may violate (long)
+	$(SOAK).soak_kernel --rounds 1e8
+	$(SOAK).soak
+	$(SOAK).hostile
+	$(SOAK).soak_regions
+	$(SOAK).soak_errors --rounds 1e6
+	$(SOAK).soak_errors --rounds 2e5 --factor 3
+	$(SOAK).soak_aimed --rounds 5e5
+	$(SOAK).soak_knowledge --actions 1e5
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.composition
 
-fuzz: $(VENV)/dev.stamp ## call everything public with anything, 10^5 times; damage 10^3 files (minutes)
+evidence: $(VENV)/demo.stamp ## soak the kernel and every kind of knowledge, record it with its commit (ten minutes)
+	$(SOAK).soak_kernel --rounds 1e8 --stamp
+	$(SOAK).soak_knowledge --actions 1e5 --stamp
+	$(BIN)/python -m benchmarks.evidence --write
+
+front-check: $(VENV)/demo.stamp ## check the records of evidence/ and their table; RELEASE=1: all must be current
+	$(BIN)/python -m benchmarks.evidence $(if $(RELEASE),--release)
+
+fuzz: $(VENV)/dev.stamp ## call everything public with anything, 10^5 times; damage 10^3 files; forge every part of states (minutes)
+	mkdir -p build && $(CC) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -std=c99 \
+		-ffp-contract=off -Isrc/surefoot/kernel/c tests/kernel/_fuzz.c -o build/fuzz -lm && build/fuzz 1000000
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.controller.forging
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/damage.py
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/attack/fuzz.py
 
