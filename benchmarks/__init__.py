@@ -1,8 +1,9 @@
 """How fast the library is, as ratios to what one would write by hand: ``python -m benchmarks``.
 
 Each part is a module with ``run(effort) -> Findings``; :mod:`benchmarks.__main__` runs them, and
-:mod:`benchmarks.timing` and :mod:`benchmarks.findings` are what they share. ``soak.py`` and
-``paper_experiment.py`` are scripts of their own.
+:mod:`benchmarks.timing` and :mod:`benchmarks.findings` are what they share. The soaks
+(``soak*.py``, ``hostile.py``) attack what is certified, and :mod:`benchmarks.evidence` records what
+came of that; ``paper_experiment.py`` is a script of its own.
 """
 
 import os

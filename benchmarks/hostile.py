@@ -21,13 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import soak, soak_regions
+from benchmarks import evidence, soak, soak_regions
 from benchmarks.soak import LONG, Outcome, Target
 from surefoot import Ball, CertifiedPFS, Feedback, SafetyFilter, SurefootError
 from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter
 from surefoot.core.types import Array
 from surefoot.regions import CurvatureRows, Errors, LipschitzHull
 
+COVERS = (*soak.COVERS, "benchmarks/hostile.py", "benchmarks/soak_regions.py")
 ROUNDS = 10**5  # one run at a time: a round costs a hundred times one of a batch
 PLAYED = 200
 
@@ -159,7 +160,7 @@ def attack(number: int, played: int = PLAYED) -> Outcome:
             refused += 1
         except RuntimeWarning as warning:
             print(f"WARNED: attack {number} ({name}): {warning}", flush=True)
-    return Outcome(number, name, judged, violations, worst, refused)
+    return Outcome(number, name, judged, violations, worst, refused, who)
 
 
 def _attacks(first: int, workers: int) -> Iterator[Outcome]:
@@ -173,8 +174,13 @@ def main() -> int:
     """Run the command line."""
     options = soak.options(__doc__ or "", ROUNDS)
     print("hostile callers (rounds without room are calls refused in a sentence)")
-    return 1 if soak.soak(_attacks(options.first, options.workers), int(options.rounds)) else 0
+    stamp = evidence.begin(options, "hostile callers soak", "safety.hostile", COVERS)
+    attacks = _attacks(options.first, options.workers)
+    counts = soak.soak(attacks, int(options.rounds), unit="slack of the start")
+    if stamp is not None:
+        print(stamp.write(evidence.typed_command("hostile"), counts.rows.values()))
+    return int(counts.violations > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(evidence.run(main))

@@ -6,7 +6,7 @@ origin, ellipsoids and spectral-norm balls, with the tightening of the default, 
 the rounding level, and ones that fall at random. A round counts as lost if the computed g of its
 action is above 0, by however little.
 
-Run by ``make soak``; prints the number of rounds and the worst g/rho, and ends with status 1 on a
+Run by ``make soak``; prints the rounds of each set and the worst g/rho, and ends with status 1 on a
 violation. An attack is a pure function of its number, and ``--first N`` begins with attack N.
 """
 
@@ -27,12 +27,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import evidence
+from benchmarks.evidence import Counts
 from surefoot import Ball, Feedback
 from surefoot.algorithms import Certified, CertifiedPFS
 from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
 from surefoot.regions import Reading
 
+COVERS = (*evidence.LIBRARY, "src/surefoot/problems/constraints/*.py", "benchmarks/soak.py")
 ROUNDS = 10**8
 PLAYED = 250  # rounds of an attack: by then the state is as bad as it gets
 NUMBERS = 50_000  # entries of the largest array of a round: more would be fewer sets
@@ -61,6 +64,7 @@ class Outcome(NamedTuple):
         violations: how many had g > 0.
         worst: largest g/rho.
         cramped: rounds without room, in which nothing moves.
+        rule: what was attacked.
     """
 
     number: int
@@ -69,6 +73,7 @@ class Outcome(NamedTuple):
     violations: int
     worst: float
     cramped: int
+    rule: str
 
 
 # --- what is attacked ----------------------------------------------------------------------------
@@ -280,7 +285,8 @@ def attack(number: int, played: int = PLAYED, numbers: int = NUMBERS) -> Outcome
         if tightening == "falling" and rng.random() < 0.3:
             rho = rho * rng.uniform(0.5, 1.0, rho.shape)
             player = _with_rho(player, rho)
-    return Outcome(number, name, judged, violations, worst, cramped)
+    rule = f"CertifiedPFS, {kind}"
+    return Outcome(number, name, judged, violations, worst, cramped, rule)
 
 
 def _with_rho(player: Certified, rho: Array) -> Certified:
@@ -291,36 +297,48 @@ def _with_rho(player: Certified, rho: Array) -> Certified:
 # --- all of them ---------------------------------------------------------------------------------
 
 
-def soak(outcomes: Iterable[Outcome], rounds: int, every: float = 10.0) -> int:
-    """Take attack after attack until enough rounds have been played; the number of violations."""
-    done = attacks = violations = cramped = 0
+def soak(
+    outcomes: Iterable[Outcome], rounds: int, every: float = 10.0, unit: str = "tightening"
+) -> Counts:
+    """Take attack after attack until enough rounds have been played; return what they add up to.
+
+    Args:
+        outcomes: the attacks.
+        rounds: how many rounds are enough.
+        every: how many seconds pass between two lines of progress.
+        unit: what the g of an outcome is divided by.
+    """
+    counts = Counts(unit)
+    attacks = cramped = 0
     worst: Outcome | None = None
     began = said = time.monotonic()
     for outcome in outcomes:
         attacks += 1
-        done += outcome.rounds
-        violations += outcome.violations
         cramped += outcome.cramped
+        counts.add(outcome.rule, outcome.rounds, outcome.violations, outcome.worst)
         if worst is None or outcome.worst > worst.worst:
             worst = outcome
         if outcome.violations:
             print(f"VIOLATED: {outcome}", flush=True)
-        if done >= rounds:
+        if counts.rounds >= rounds:
             break
         if time.monotonic() - said > every:
             said = time.monotonic()
             print(
-                f"{done:,} of {rounds:,} rounds, {done / (said - began):,.0f} a second, "
-                f"worst g/rho = {worst.worst:.3g}, violations {violations}",
+                f"{counts.rounds:,} of {rounds:,} rounds, "
+                f"{counts.rounds / (said - began):,.0f} a second, "
+                f"nearest g = {worst.worst:.3g} of the {unit}, violations {counts.violations}",
                 flush=True,
             )
     assert worst is not None
+    for row in counts.rows.values():
+        print(f"{row.rule}: {row.rounds:,} rounds, {row.violations} violations")
     print(
-        f"{done:,} rounds in {time.monotonic() - began:,.0f} s, {attacks} attacks; "
-        f"{violations} violations; {cramped:,} rounds without room\n"
-        f"worst g/rho = {worst.worst:.6g} in attack {worst.number} ({worst.name})"
+        f"{counts.rounds:,} rounds in {time.monotonic() - began:,.0f} s, {attacks} attacks; "
+        f"{counts.violations} violations; {cramped:,} rounds without room\n"
+        f"nearest g = {worst.worst:.6g} of the {unit} in attack {worst.number} ({worst.name})"
     )
-    return violations
+    return counts
 
 
 def _attacks(first: int, workers: int) -> Iterator[Outcome]:
@@ -331,19 +349,24 @@ def _attacks(first: int, workers: int) -> Iterator[Outcome]:
 
 
 def options(about: str, rounds: float) -> argparse.Namespace:
-    """Read the command line of a soak: rounds, workers, first."""
+    """Read the command line of a soak: rounds, workers, first, stamp."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--rounds", type=float, default=rounds, help="how many at least")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--first", type=int, default=0, help="number of the first attack")
+    evidence.add_option(parser)
     return parser.parse_args()
 
 
 def main() -> int:
     """Run the command line."""
     given = options(__doc__ or "", ROUNDS)
-    return 1 if soak(_attacks(given.first, given.workers), int(given.rounds)) else 0
+    stamp = evidence.begin(given, "certified steps soak", "safety.steps", COVERS)
+    counts = soak(_attacks(given.first, given.workers), int(given.rounds))
+    if stamp is not None:
+        print(stamp.write(evidence.typed_command("soak"), counts.rows.values()))
+    return int(counts.violations > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(evidence.run(main))

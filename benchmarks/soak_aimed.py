@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import evidence
 from surefoot import Ball, Controller, Feedback
 from surefoot.algorithms import (
     OGD,
@@ -46,6 +47,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Info
 from surefoot.regions import Curvature, EmptyRegionError, Errors, LipschitzHull, Together
 
+COVERS = (*evidence.LIBRARY, "src/surefoot/controller/*.py", "benchmarks/soak_aimed.py")
 ROUNDS = 10**6
 KINDS = (
     "below rounding",
@@ -501,7 +503,10 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, help="what to attack")
     parser.add_argument("--factor", type=float, default=1.0, help="errors beyond what is told")
+    evidence.add_option(parser)
     options = parser.parse_args()
+    stamp = evidence.begin(options, "aimed soak", "safety.aimed", COVERS, KINDS)
+    counts = evidence.Counts("slack of the start")
     found: dict[str, list[Outcome]] = {kind: [] for kind in KINDS}
     total = 0
     for outcome in attacks(options.first, options.workers, options.factor, tuple(options.kinds)):
@@ -519,10 +524,14 @@ def main() -> int:
             alarms, emptied = sum(o.alarms for o in of_kind), sum(o.emptied for o in of_kind)
             lost += outside + (alarms if options.factor <= 1 else 0)
             worst = max(o.worst for o in of_kind)
+            counts.add(kind, rounds, outside, worst)
             print(f"{kind:18}{rounds:12,}{outside:9,}{alarms:8,}{emptied:9,}  {worst:.3g}")
     print(f"{total:,} rounds, errors {options.factor:g} times what was told")
-    return int(lost > 0) if options.factor <= 1 else int(lost == 0)
+    status = int(lost > 0) if options.factor <= 1 else int(lost == 0)
+    if stamp is not None:
+        print(stamp.write(evidence.typed_command("soak_aimed"), counts.rows.values(), status))
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(evidence.run(main))

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import evidence
 from surefoot import Ball
 from surefoot.algorithms import (
     Certified,
@@ -47,6 +48,7 @@ from surefoot.regions import (
 )
 from surefoot.sets import Box
 
+COVERS = (*evidence.LIBRARY, "benchmarks/soak_errors.py")
 ROUNDS = 10**7
 BATCHES = ("ball", "CertifiedPFS", "SafetyFilter", "CertifiedOGD, one row")
 LIVE = (
@@ -311,7 +313,10 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, help="what to attack")
     parser.add_argument("--factor", type=float, default=1.0, help="errors beyond what is told")
+    evidence.add_option(parser)
     options = parser.parse_args()
+    stamp = evidence.begin(options, "errors soak", "safety.errors", COVERS, KINDS)
+    counts = evidence.Counts("slack of the start")
     of_kind: dict[str, list[Outcome]] = {kind: [] for kind in KINDS}
     total = 0
     for outcome in attacks(options.first, options.workers, options.factor, tuple(options.kinds)):
@@ -329,10 +334,14 @@ def main() -> int:
             alarms, emptied = sum(o.alarms for o in found), sum(o.emptied for o in found)
             lost += outside + (alarms if options.factor <= 1 else 0)
             worst = max(o.worst for o in found)
+            counts.add(kind, rounds, outside, worst)
             print(f"{kind:24}{rounds:12,}{outside:9,}{alarms:8,}{emptied:9,}  {worst:.3g}")
     print(f"{total:,} rounds, errors {options.factor:g} times what was told")
-    return int(lost > 0) if options.factor <= 1 else int(lost == 0)
+    status = int(lost > 0) if options.factor <= 1 else int(lost == 0)
+    if stamp is not None:
+        print(stamp.write(evidence.typed_command("soak_errors"), counts.rows.values(), status))
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(evidence.run(main))

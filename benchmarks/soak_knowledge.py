@@ -1,10 +1,12 @@
-"""Attack what else may be known: ``python -m benchmarks.soak_knowledge --actions 1e7``.
+"""Attack every kind of knowledge: ``python -m benchmarks.soak_knowledge --actions 1e5``.
 
-Logs, relative curvature, moving balls in sets that are not convex, grids, limits on the average,
-ramps, contexts (:mod:`benchmarks.soak_context`) and constants that nobody knows
-(:mod:`benchmarks.soak_unknown`). An action is lost if its computed g is above 0, of an average if
-the exact sum of all so far is, of a ramp if a step is too long too, by however little.
-:mod:`benchmarks.soak_play` says what is counted as a round, and what as an attacked action.
+What named rules know (:mod:`benchmarks.soak_basic`), logs, relative curvature, moving balls in sets
+that are not convex, grids, limits on the average, ramps, contexts
+(:mod:`benchmarks.soak_context`) and unknown constants (:mod:`benchmarks.soak_unknown`). A test
+fails if a kind of knowledge of the library is not among them. An action is lost if its computed g
+is above 0, of an average if the exact sum of all so far is, of a ramp if a step is too long too, by
+however little. :mod:`benchmarks.soak_play` says what is counted as a round, and what as an attacked
+action.
 
 Attack n of a kind is a pure function of n; with ``--state FILE`` a soak goes on where it stopped.
 Kinds take turns, so that each has as many actions as the others. With ``--factor 0.5`` half of what
@@ -26,8 +28,18 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import soak_context, soak_unknown
-from benchmarks.soak_play import ROUNDS, UNIT, GridRows, Rows, Tally, Wishes, World, play
+from benchmarks import evidence, soak_basic, soak_context, soak_unknown
+from benchmarks.soak_play import (
+    ROUNDS,
+    UNIT,
+    DriftingRows,
+    GridRows,
+    Rows,
+    Tally,
+    Wishes,
+    World,
+    play,
+)
 from surefoot import Feedback
 from surefoot.algorithms import MovingBalls, RegionFilter
 from surefoot.core.types import Array
@@ -42,6 +54,8 @@ from surefoot.regions import (
 )
 from surefoot.sets import Ball
 
+PARTS = ("basic", "context", "knowledge", "play", "unknown")
+COVERS = (*evidence.LIBRARY, *(f"benchmarks/soak_{part}.py" for part in PARTS))
 RUNS = 256
 """The runs of a batch, each with its own limit."""
 Attack = Callable[[np.random.Generator, float], Tally]
@@ -239,39 +253,22 @@ def attack_average(rng: np.random.Generator, factor: float) -> Tally:
     return play(rng, RegionFilter(knowledge=known), world, world.middle)
 
 
-class DriftingRows(Rows):
-    """Rows that come in and go out as fast as they may, and a ramp.
+class RampedRows(DriftingRows):
+    """Rows that may drift, and a ramp.
 
     Args:
         rng: what draws them.
-        drifts: whether they do.
+        drifts: whether they drift.
     """
 
     def __init__(self, rng: np.random.Generator, drifts: bool) -> None:
-        super().__init__(rng)
-        self.shift, self.way = 0.0, 1
-        self.v = self.depth * 10 ** rng.uniform(-2, -0.7) if drifts else 0.0
-        self.always = float(rng.uniform(0.05, 0.5))
+        super().__init__(rng, drifts)
         self.ramp: Any = float(self.size * 10 ** rng.uniform(-2, -0.3))
         if rng.random() < 0.5:
             self.ramp = tuple((self.ramp * rng.uniform(0.3, 1.0, len(self.middle))).tolist())
 
-    def values(self, points: Array) -> Array:
-        """Return the largest row at points, as it is in the coming round."""
-        found: Array = super().values(points) + self.shift
-        return found
-
-    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
-        """Return what is told, and drift."""
-        feedback = super().see(x, g, s, wish)
-        if self.rng.random() < 0.05:
-            self.way = -self.way
-        most = (1 - self.always) * self.depth
-        self.shift = min(max(self.shift + self.way * self.v * (1 - 1e-15), 0.0), most)
-        return feedback
-
     def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
-        """Return how many answers are outside, or too far away."""
+        """Return how many answers violate, or are too far away."""
         lost, worst = super().judge(state, x, points, values)
         way = np.abs(points - x)
         if isinstance(self.ramp, float):
@@ -281,7 +278,7 @@ class DriftingRows(Rows):
 
 def attack_ramp(rng: np.random.Generator, factor: float) -> Tally:
     """Attack ramps where g is fixed."""
-    world = DriftingRows(rng, drifts=False)
+    world = RampedRows(rng, drifts=False)
     world.err()
     errors = Errors(value=world.nu, evaluation=2 * world.error)
     known = LipschitzHull(G_g=factor * world.G_g, reach=world.reach, errors=errors)
@@ -290,20 +287,16 @@ def attack_ramp(rng: np.random.Generator, factor: float) -> Tally:
 
 def attack_drifting_ramp(rng: np.random.Generator, factor: float) -> Tally:
     """Attack ramps under drift, with a start that is always feasible, or measured again."""
-    world = DriftingRows(rng, drifts=True)
+    world = RampedRows(rng, drifts=True)
     world.err()
-    bound: float | None = -0.999 * world.always * world.depth
-    if rng.random() < 0.5:
-        bound, world.missing = None, 0.0
-        # What is left at the start must be more than a drift and what a reading hides of it.
-        least = 1.05 * (world.v + 4 * world.nu) / world.depth
-        world.always = max(world.always, least)
+    bound = world.bound_start()
     errors = Errors(value=world.nu, drift=factor * world.v, evaluation=2 * world.error)
     known = LipschitzHull(G_g=world.G_g, reach=world.reach, start_bound=bound, errors=errors)
     return play(rng, RegionFilter(knowledge=known, ramp=world.ramp), world, world.middle)
 
 
 ATTACKS: dict[str, Attack] = {
+    **soak_basic.ATTACKS,
     "log": attack_log,
     "relative": attack_relative,
     "moving ball": attack_moving_ball,
@@ -337,13 +330,15 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", default=list(ATTACKS), choices=list(ATTACKS))
     parser.add_argument("--factor", type=float, default=1.0, help="tell so much of a constant")
     parser.add_argument("--state", type=Path, help="file with what was reached, to go on from")
+    evidence.add_option(parser)
     options = parser.parse_args()
+    stamp = evidence.begin(options, "knowledge soak", "safety.knowledge", COVERS, ATTACKS)
     state: Path | None = options.state
     done = {} if state is None or not state.exists() else json.loads(state.read_text())
     sums = {kind: (done[kind][0], Tally(*done[kind][1])) for kind in done}
     sums |= {kind: (0, Tally()) for kind in options.kinds if kind not in sums}
     end = time.monotonic() + options.seconds
-    saved = time.monotonic()
+    saved = said = time.monotonic()
     while time.monotonic() < end:
         kind = min(options.kinds, key=lambda kind: sums[kind][1].actions)
         number, tally = sums[kind]
@@ -356,6 +351,10 @@ def main() -> int:
         if state is not None and time.monotonic() > saved + 5:
             save(state, sums)
             saved = time.monotonic()
+        if time.monotonic() > said + 10:
+            said = time.monotonic()
+            least = min(sums[kind][1].actions for kind in options.kinds)
+            print(f"{least:,} of {options.actions:,.0f} actions of each", file=sys.stderr)
     if state is not None:
         save(state, sums)
     for kind in options.kinds:
@@ -365,7 +364,19 @@ def main() -> int:
             f"actions, {tally.outside} outside, the worst g is {tally.worst:.3g}"
         )
     is_found = [sums[kind][1].outside > 0 for kind in options.kinds]
-    return int(any(is_found) if options.factor == 1 else not all(is_found))
+    status = int(any(is_found) if options.factor == 1 else not all(is_found))
+    if stamp is not None:
+        rows = [as_row(kind, sums[kind][1]) for kind in options.kinds]
+        print(stamp.write(evidence.typed_command("soak_knowledge"), rows, status))
+    return status
+
+
+def as_row(kind: str, tally: Tally) -> evidence.Row:
+    """Return what is recorded of a kind; of an unknown constant, what its budget has left."""
+    unit = "budget" if kind in soak_unknown.ATTACKS else "slack of the start"
+    return evidence.Row(
+        kind, tally.rounds, tally.outside, tally.worst, actions=tally.actions, unit=unit
+    )
 
 
 def save(state: Path, sums: dict[str, tuple[int, Tally]]) -> None:
@@ -376,4 +387,4 @@ def save(state: Path, sums: dict[str, tuple[int, Tally]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(evidence.run(main))

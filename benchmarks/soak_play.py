@@ -4,7 +4,7 @@ A *round* is one step of the player, which builds one certified region. :data:`W
 it, each drawn anew. The first goes through the step itself; the others are taken by the region of
 that step, with the line that the step ends with (``region.nearest(wish)``). Every answer is judged
 as the next action, and one of them is played: every other time that with the largest g, every
-fifth time that for a wish back to the middle. The state differs in its action alone. So r rounds
+fifth time that for a wish back to the middle: the rule moves its state there. So r rounds
 are r * WISHES attacked actions, and both are counted.
 
 Wishes go out along the slope, along the surface and anywhere, from a millionth of the set's size to
@@ -279,6 +279,48 @@ class GridRows(Rows):
         return lost + int(beside.sum()), worst
 
 
+class DriftingRows(Rows):
+    """Rows that come in and go out as fast as they may.
+
+    Attributes:
+        v: the drift per round.
+        always: which share of the depth is slack at the middle in every round.
+
+    Args:
+        rng: what draws them.
+        drifts: whether they do.
+    """
+
+    def __init__(self, rng: np.random.Generator, drifts: bool = True) -> None:
+        super().__init__(rng)
+        self.shift, self.way = 0.0, 1
+        self.v = self.depth * 10 ** rng.uniform(-2, -0.7) if drifts else 0.0
+        self.always = float(rng.uniform(0.05, 0.5))
+
+    def bound_start(self) -> float | None:
+        """Return a bound on g at the start in all rounds, or let it be measured again."""
+        if self.rng.random() < 0.5:
+            return -0.999 * self.always * self.depth
+        self.missing = 0.0
+        # What is left at the start must be more than a drift and what a reading hides of it.
+        self.always = max(self.always, 1.05 * (self.v + 4 * self.nu) / self.depth)
+        return None
+
+    def values(self, points: Array) -> Array:
+        """Return the largest row at points, as it is in the coming round."""
+        found: Array = super().values(points) + self.shift
+        return found
+
+    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+        """Return what is reported, and drift."""
+        feedback = super().see(x, g, s, wish)
+        if self.rng.random() < 0.05:
+            self.way = -self.way
+        most = (1 - self.always) * self.depth
+        self.shift = min(max(self.shift + self.way * self.v * (1 - 1e-15), 0.0), most)
+        return feedback
+
+
 class Waves(World):
     """A bowl with waves: not convex, and its curvature is at most beta.
 
@@ -343,5 +385,5 @@ def play(rng: np.random.Generator, player: Certified, world: World, start: Array
         i = wishes.choose(t, values)
         x, g = points[i], float(values[i])
         world.enter(i, x, g)
-        state = state._replace(x=x)
+        state = player.move_to(state, x)
     return tally

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import evidence
 from surefoot import Ball
 from surefoot.core.types import Array
 from surefoot.problems.constraints import Affine, MaxOf, QuadraticForm
@@ -41,6 +42,7 @@ from surefoot.regions import (
 )
 from surefoot.sets import Box
 
+COVERS = (*evidence.LIBRARY, "src/surefoot/problems/constraints/*.py", "benchmarks/soak_regions.py")
 ROUNDS = 10**7
 KINDS = (
     "ball",
@@ -260,7 +262,10 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="only kinds that are quick per round")
     parser.add_argument("--state", type=Path, help="file with the sums so far, to go on from")
+    evidence.add_option(parser)
     options = parser.parse_args()
+    stamp = evidence.begin(options, "regions soak", "safety.regions", COVERS)
+    counts = evidence.Counts("slack of the middle")
     state: Path | None = options.state
     sums = Sums(options.first, 0, {}, 0, -1.0, "")
     if state is not None and state.exists():
@@ -269,6 +274,8 @@ def main() -> int:
     if sums.total < options.rounds:
         for outcome in attacks(sums.following, options.workers, kinds):
             sums = sums.after(outcome)
+            kind = KINDS[outcome.number % len(KINDS)]
+            counts.add(kind, outcome.rounds, outcome.violations, outcome.worst)
             if outcome.violations:
                 print(f"VIOLATED: {outcome}", flush=True)
             if state is not None:
@@ -283,8 +290,10 @@ def main() -> int:
         f"{sums.total:,} rounds, {sums.attacks} attacks; {sums.violations} violations; worst "
         f"g/depth = {sums.worst:.3g} in {sums.where}"
     )
+    if stamp is not None:
+        print(stamp.write(evidence.typed_command("soak_regions"), counts.rows.values()))
     return int(sums.violations > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(evidence.run(main))
