@@ -113,10 +113,9 @@ def public(node, prefix):
 def test_everything_public_is_documented_and_typed(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert (ast.get_docstring(tree) or "").strip()
-    typed = path.name != "check.py"  # a program by itself, of plain Python
     for name, node in public(tree, dotted(path)):
         assert (ast.get_docstring(node) or "").strip(), name
-        if isinstance(node, ast.FunctionDef) and typed:
+        if isinstance(node, ast.FunctionDef):
             assert node.returns is not None, name
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             for argument in arguments:

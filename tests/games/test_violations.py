@@ -92,3 +92,9 @@ def test_each_constraint_is_summed_where_that_is_wanted_and_told():
         assert meter.read().total.tolist() == [1.0, -2.0]
     assert apart.row_sums.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     assert whole.row_sums is None
+
+
+def test_of_several_runs_the_worst_is_shown():
+    seen = violations(np.array([[0.5, -1.0, 2.0], [-1.0, -1.0, 0.25], [0.125, -2.0, -1.0]]))
+    assert seen.count.tolist() == [2, 0, 2]
+    assert repr(seen).startswith("<Violations of 3 runs: at most 2 rounds outside, largest g = 2,")

@@ -13,9 +13,11 @@ from surefoot.problems.constraints import (
     LinfNorm,
     QuadraticForm,
     SecondOrderCone,
+    SpectralNorm,
     max_of,
     shift,
 )
+from surefoot.problems.constraints.base import bound_above, bound_below
 from surefoot.sets import Ball
 
 
@@ -122,3 +124,45 @@ def test_a_relaxed_constraint_is_as_large_as_it_is_moved():
     own = g.value_bound(ball, np.zeros(2))
     for rho in (0.25, -0.25):
         assert shift(g, rho).value_bound(ball, np.zeros(2)) == own + 0.25
+
+
+def test_the_shortest_slopes_of_norms_and_forms_are_rounded_down():
+    # Of a diagonal P the smallest eigenvalue is its smallest entry, and sigma the root of that.
+    above = 0
+    for seed in range(60):
+        p = np.random.default_rng(seed).uniform(0.5, 3.0, size=3)
+        least = Fraction(float(p.min()))
+        sigma = EllipsoidNorm(np.diag(p)).exact_sigma(None)[0]
+        assert Fraction(sigma) ** 2 <= least
+        assert sigma == pytest.approx(math.sqrt(p.min()), rel=1e-12)
+        above += Fraction(math.sqrt(p.min())) ** 2 > least
+        # g = p x^2/2 - r has the slope sqrt(2 p (r - epsilon)) where it is -epsilon.
+        form = QuadraticForm(np.diag(p), np.zeros(3), 1.5)
+        sigma, level = form.exact_sigma(0.25)
+        assert level == 0.25
+        assert Fraction(sigma) ** 2 <= 2 * least * Fraction(5, 4)
+        assert sigma == pytest.approx(math.sqrt(2.5 * p.min()), rel=1e-12)
+    assert above > 10  # where the root alone would be too large
+
+
+@pytest.mark.parametrize("side", range(2, 40))
+def test_the_shortest_slope_of_a_spectral_norm_is_rounded_down(side):
+    sigma = SpectralNorm((side, side + 1), 1.0).exact_sigma(None)[0]
+    assert Fraction(sigma) ** 2 * side <= 1
+    assert sigma == pytest.approx(side**-0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("operations", [0, 3, 100, 10_000])
+def test_bounds_leave_room_for_every_rounding_of_a_sum(operations):
+    # A sum of n numbers in float64 errs by at most (n - 1) 2^-53 of the sum of their sizes.
+    for seed in range(20):
+        terms = np.random.default_rng(seed).uniform(0.0, 1.0, size=operations + 1)
+        computed = 0.0
+        for term in terms.tolist():
+            computed += term
+        exact = sum(map(Fraction, terms.tolist()))
+        assert Fraction(bound_below(computed, operations)) <= exact
+        assert exact <= Fraction(bound_above(computed, operations))
+    worst = Fraction(operations, 2**53)
+    assert Fraction(bound_below(1.0, operations)) <= 1 - worst
+    assert Fraction(bound_above(1.0, operations)) >= 1 + worst
