@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surefoot
-from surefoot import Ball, Controller, Feedback
+from surefoot import Ball, Controller, Feedback, algorithms, regions
 from surefoot.algorithms import (
     OGD,
     PFS,
@@ -18,6 +18,7 @@ from surefoot.algorithms import (
     SafetyFilter,
 )
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.lazy import public_names
 from surefoot.core.plain import build, decode, digest, encode
 from surefoot.problems import adversarial_cube
 from surefoot.problems.constraints import Affine
@@ -258,7 +259,7 @@ def test_rows_are_seen_apart():
 def test_it_can_be_typed_stored_and_specified(name):
     player = Certified(proposer=LEARNERS[name], knowledge=HULL)
     assert player.proposer == Learner(algorithm=LEARNERS[name])
-    words = vars(surefoot) | vars(surefoot.algorithms) | vars(surefoot.regions)
+    words = public_names(surefoot) | public_names(algorithms) | public_names(regions)
     assert eval(repr(player), words) == player
     again = decode(encode(player))
     assert again == player

@@ -30,7 +30,7 @@ class Added(NamedTuple):
 
     @property
     def package(self) -> str:
-        return str(Path(self.path).parent / "__init__.py")
+        return str(Path(self.path).parent / "__init__.pyi")
 
 
 def section(title):
@@ -43,10 +43,10 @@ def added_by(title):
     """Return what a section adds."""
     text = section(title)
     folder = re.search(r"one file in `(src/surefoot/[\w/]+)/`", text)[1]
-    package = re.search(r"and one line\s+in `([\w/]+)/__init__\.py`", text)[1]
+    package = re.search(r"and one line\s+in `([\w/]+)/__init__\.pyi`", text)[1]
     assert folder.endswith(package)
     name = re.search(r"file is complete,\s+`(\w+\.py)`", text)[1]
-    line = re.search(r"The line is `(from \S+ import \*)`", text)[1]
+    line = re.search(r"The line is `(from \S+ import [\w, ]+)`", text)[1]
     code = next(code for language, code in BLOCK.findall(text) if language == "python")
     return Added(f"{folder}/{name}", code, line)
 
@@ -57,11 +57,11 @@ EACH = pytest.mark.parametrize("added", ADDED, ids=SECTIONS)
 
 
 def insert(text, line):
-    """Return a package with a line, before the first one that the alphabet has behind it."""
+    """Return a stub with a line: where the alphabet has it, or last where the order is another."""
     lines = text.splitlines(keepends=True)
-    imports = [i for i, other in enumerate(lines) if other.endswith(" import *\n")]
-    later = [i for i in imports if lines[i] > line]
-    at = later[0] if later and "ruff: noqa: I001" not in text else imports[-1] + 1
+    later = [i for i, other in enumerate(lines) if other.startswith("from ") and other > line]
+    end = lines.index("__all__: list[str]\n") - 1
+    at = later[0] if later and "ruff: noqa: I001" not in text else end
     return "".join([*lines[:at], f"{line}\n", *lines[at:]])
 
 
@@ -82,7 +82,7 @@ def house(tmp_path_factory):
     shutil.copytree(ROOT / "src" / "surefoot", home / "src" / "surefoot", ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", home)
     for path, text, line in ADDED:
-        file, package = home / path, (home / path).parent / "__init__.py"
+        file, package = home / path, (home / path).parent / "__init__.pyi"
         assert not file.exists()
         file.write_text(text, encoding="utf-8")
         before = package.read_text(encoding="utf-8")

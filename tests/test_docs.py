@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 
 from surefoot import Ball, problems
 from surefoot.algorithms import catalogue
+from surefoot.core.lazy import public_names
 from surefoot.problems import constraints, costs
 from surefoot.problems.constraints import Constraint
 from surefoot.problems.costs import ArrayCosts
@@ -440,7 +441,7 @@ def test_the_page_says_of_each_constraint_what_it_knows_about_itself():
 
 
 def test_every_constraint_is_on_the_page():
-    kinds = {k for k in vars(constraints).values() if inspect.isclass(k)}
+    kinds = {k for k in public_names(constraints).values() if inspect.isclass(k)}
     mine = {k for k in kinds if issubclass(k, Constraint) and k is not Constraint}
     assert {type(known.example) for known in KNOWN} == mine
 
@@ -585,7 +586,7 @@ def test_the_page_says_of_costs_what_they_know_about_themselves():
 
 
 def test_all_costs_are_on_the_page():
-    kinds = {k for k in vars(costs).values() if inspect.isclass(k)}
+    kinds = {k for k in public_names(costs).values() if inspect.isclass(k)}
     concrete = {k for k in kinds if not inspect.isabstract(k)} - {ArrayCosts}
     assert {type(known.example) for known in COSTS} == concrete
 

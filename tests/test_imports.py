@@ -10,6 +10,7 @@ import pytest
 
 import surefoot
 from surefoot import PFS, Ball, play
+from surefoot.core.lazy import public_names, read_names
 from surefoot.core.optional import MissingExtraError, need
 from surefoot.experiments.figures import path_figure
 from surefoot.problems import adversarial_cube
@@ -183,3 +184,43 @@ def test_numpy_alone_is_enough_to_play(monkeypatch):
         PFS(eta=0.01, rho=0.05, domain=Ball(1.0)), adversarial_cube("out", horizon=20, dimension=3)
     )
     assert np.isfinite(trace.total_cost)
+
+
+def packages():
+    return [dotted(path.with_suffix(".py")) for path in sorted(PACKAGE.rglob("__init__.pyi"))]
+
+
+@pytest.mark.parametrize("package", packages())
+def test_no_public_name_is_that_of_a_module_of_its_package(package):
+    # Importing the module would put it in the place of the name.
+    folder = PACKAGE.parent.joinpath(*package.split("."))
+    names = [name for name, home in read_names(package).items() if home != package]
+    assert [n for n in names if (folder / f"{n}.py").exists() or (folder / n).is_dir()] == []
+
+
+@pytest.mark.parametrize("package", packages())
+def test_the_names_of_a_stub_are_those_that_the_package_exports(package):
+    module = importlib.import_module(package)
+    assert sorted(read_names(package)) == sorted(module.__all__)
+    assert dir(module) == sorted(module.__all__)
+    for name, value in public_names(module).items():
+        assert value is getattr(module, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("Fleet", ": it is surefoot.controller.Fleet"),
+        ("DPP", ": it is surefoot.algorithms.DPP"),
+        ("Contoller", "; did you mean 'Controller'?"),
+    ],
+)
+def test_a_name_that_is_elsewhere_is_an_error_that_says_where(name, end):
+    with pytest.raises(AttributeError) as found:
+        getattr(surefoot, name)
+    assert str(found.value) == f"module 'surefoot' has no attribute {name!r}{end}"
+
+
+def test_no_file_imports_by_star():
+    texts = [p for p in SOURCES if "import *" in p.read_text(encoding="utf-8")]
+    assert texts == []

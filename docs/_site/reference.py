@@ -19,7 +19,7 @@ from docutils import nodes
 
 import surefoot
 from surefoot import algorithms, problems, regions, sets
-from surefoot.algorithms import catalogue, find_algorithms, source_of
+from surefoot.algorithms import catalogue, source_of
 from surefoot.algorithms.certified import Name
 from surefoot.core.types import Source
 from surefoot.problems import constraints, costs
@@ -59,7 +59,7 @@ def write_all() -> None:
     for folder in ("algorithms", "reference", *PAGED):
         (OUT / folder).mkdir(parents=True)
     when = tomllib.loads((DOCS / "when.toml").read_text(encoding="utf-8"))
-    rules = {rule.__name__: rule for rule in find_algorithms(vars(algorithms))}
+    rules = {rule.__name__: rule for rule in algorithms.ALGORITHMS}
     # Filters and wrappers are no rows of the catalogue, and have a page all the same.
     rules |= {name: getattr(algorithms, name) for name in when if name not in rules}
     promised = _promises()

@@ -33,6 +33,7 @@ from surefoot.algorithms import name_of
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.lazy import public_names
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.plain import Packed, decode, encode, is_record
 from surefoot.core.types import Array, CostStream, Feedback, Number, Player, needs_of
@@ -331,7 +332,10 @@ def _check_repr(case: Case) -> None:
     _, x, costs = next(case.regimes())
     own = vars(sys.modules[type(case.algorithm).__module__])
     # Sets go first where a constraint has the same name: they are what algorithms hold.
-    names = {**vars(constraints), **vars(sets), **vars(regions), **vars(algorithms), **own}
+    names: dict[str, Any] = {}
+    for package in (constraints, sets, regions, algorithms):
+        names |= public_names(package)
+    names |= own
     names |= {"np": np, "array": np.array, "inf": np.inf, "nan": np.nan}
     # All digits of arrays, which NumPy shortens for readers.
     with np.printoptions(precision=17, threshold=sys.maxsize):

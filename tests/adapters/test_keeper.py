@@ -4,8 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from surefoot import Ball, Feedback, SafetyFilter
 from surefoot.adapters._keeper import (

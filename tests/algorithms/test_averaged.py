@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 from benchmarks.noise import at_most, attack, draw
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from surefoot import Ball, Constants, Feedback, play
 from surefoot.algorithms import (

@@ -1,10 +1,12 @@
 """What the catalogue says of an algorithm, and how one joins it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from surefoot import algorithms, problems
 from surefoot.algorithms import ALGORITHMS, try_tuning
-from surefoot.algorithms.catalogue import find_algorithms
+from surefoot.algorithms.entries import find_algorithms
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.types import needs_of
 from surefoot.sets import Ball, Box, Simplex
@@ -25,7 +27,7 @@ def test_a_class_with_a_theorem_joins_by_its_import_alone():
         tunings = ()
 
     names = {"Mine": Mine, "Untuned": Untuned, "filter": algorithms.SafetyFilter, "number": 3}
-    assert find_algorithms(names) == (Mine,)
+    assert find_algorithms(SimpleNamespace(**names), names) == (Mine,)
 
 
 def test_every_algorithm_is_exported_and_no_state_is():

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import surefoot
-from surefoot import Ball, Constants, Feedback
+from surefoot import Ball, Constants, Feedback, algorithms, regions, sets
 from surefoot.algorithms import (
     Certified,
     CertifiedPFS,
@@ -23,9 +22,10 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
     Wish,
-    toolkit,
 )
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
+from surefoot.core.lazy import public_names
+from surefoot.core.parameters import function, positive
 from surefoot.problems import adversarial_cube
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.regions import (
@@ -102,7 +102,7 @@ def test_an_action_that_the_caller_uses_again_is_not_remembered_as_changed():
 class Says(Proposer):
     """A proposer that says whatever it is told to say."""
 
-    says: object = toolkit.function()
+    says: object = function()
 
     def init(self, x1):
         return ()
@@ -448,8 +448,8 @@ def test_what_a_name_does_not_know_is_refused_in_a_sentence(make, sentence):
 @pytest.mark.parametrize("name", KEEPERS)
 def test_a_repr_can_be_typed_and_a_copy_plays_the_same(name):
     player = KEEPERS[name](BOX, **MODES["value"])
-    words = vars(surefoot) | vars(surefoot.algorithms) | vars(surefoot.regions)
-    words |= vars(surefoot.sets) | {"array": np.array}
+    words = public_names(surefoot) | public_names(algorithms) | public_names(regions)
+    words |= public_names(sets) | {"array": np.array}
     typed = eval(repr(player), words)
     copied = pickle.loads(pickle.dumps(player))
     assert typed == copied == player
@@ -485,7 +485,7 @@ def test_what_a_round_asks_for():
 class Momentum(Proposer):
     """Gradient descent with momentum: a proposer of one's own."""
 
-    eta: float = toolkit.positive(default=0.1)
+    eta: float = positive(default=0.1)
 
     def init(self, x1):
         return np.zeros_like(x1)

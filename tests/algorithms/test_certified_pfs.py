@@ -5,12 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as given_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as given_settings, strategies as st
 
-from surefoot import Ball, Constants, Feedback, Problem, kernel, problems
-from surefoot import play as play_game
+from surefoot import Ball, Constants, Feedback, Problem, kernel, play as play_game, problems
 from surefoot.algorithms import CertifiedPFS, TheoremD
 from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.descent import DescentState

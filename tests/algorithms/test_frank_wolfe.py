@@ -3,8 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from surefoot import Ball, Constants, Feedback, Problem, play, sets
 from surefoot.algorithms import FrankWolfe, FrankWolfeTheorem

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.learning import least_cost
-from benchmarks.learning import streams as streams_of_costs
+from benchmarks.learning import least_cost, streams as streams_of_costs
 
 from surefoot import Ball, Constants, Feedback, LeaderFollower, play
 from surefoot.algorithms import (

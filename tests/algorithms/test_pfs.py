@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from surefoot import PFS, Ball, Constants, Feedback
 from surefoot.algorithms import Corollary1, Corollary2, Corollary3, Theorem1

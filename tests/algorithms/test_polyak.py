@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from surefoot import Constants
 from surefoot.algorithms import Corollary1, Corollary2, Corollary3, Theorem1

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, Ball, Feedback
-from surefoot.algorithms import toolkit
+from surefoot.core.algorithm import CostsOnly
+from surefoot.core.parameters import positive, projectable, share
 from surefoot.core.types import Array, Number, needs_of
 
 
@@ -21,12 +22,12 @@ class CountedState(NamedTuple):
     t: Number = 1.0
 
 
-class Counted(toolkit.CostsOnly[CountedState]):
+class Counted(CostsOnly[CountedState]):
     """Adds up the first entries of gradients."""
 
     state = CountedState
-    share: float = toolkit.share()
-    domain: Ball = toolkit.projectable()
+    share: float = share()
+    domain: Ball = projectable()
 
     def next_state(self, state: CountedState, grad: Array) -> CountedState:
         x, total, t = state
@@ -57,7 +58,7 @@ def test_fields_are_checked_by_their_declarations(share):
 
 def test_a_rule_may_be_derived():
     class Mine(OGD):
-        more: float = toolkit.positive(default=2.0)
+        more: float = positive(default=2.0)
 
     mine = Mine(eta=0.1, domain=Ball(1.0))
     assert [field.name for field in fields(mine)] == ["eta", "domain", "more"]

@@ -2,9 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as given_settings
-from hypothesis import strategies as st
+from hypothesis import given, settings as given_settings, strategies as st
 
 from surefoot import Ball, Constants, Feedback, problems
 from surefoot.algorithms import CertifiedPFS, SafetyFilter

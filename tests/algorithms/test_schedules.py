@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.algorithms._observed import observed_regret_bound
 
 from surefoot import PFS, Ball, Constants, play, problems

@@ -25,8 +25,14 @@ from surefoot import Ball, CertifiedPFS, Controller, replay
 from surefoot.algorithms import PFS
 from surefoot.controller import JournalWarning, LostRoundsError, StoreError
 from surefoot.controller.journal import seal
-from surefoot.experiments import CellResult, DamagedCellError, Facts, Place, Results
-from surefoot.experiments import StoreError as ResultsError
+from surefoot.experiments import (
+    CellResult,
+    DamagedCellError,
+    Facts,
+    Place,
+    Results,
+    StoreError as ResultsError,
+)
 
 START = np.array([0.2, 0.2])
 PLAYERS = {

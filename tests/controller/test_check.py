@@ -43,11 +43,11 @@ from ._live import (
     LIMITS,
     MOVABLE,
     PLAYERS,
+    ROWS as SEEN_ROWS,
     START,
     drive,
     seen_at,
 )
-from ._live import ROWS as SEEN_ROWS
 
 SOURCE = Path(sys.modules["surefoot.controller.check"].__file__).parent
 NOISY = Errors(value=0.01, slope=0.01)

@@ -3,8 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, kernel, play, problems

@@ -23,10 +23,10 @@ from surefoot.controller import (
     LostRoundsError,
     PremiseWarning,
     StoreError,
+    journal as journal_module,
     read_journal,
     replay,
 )
-from surefoot.controller import journal as journal_module
 from surefoot.controller.journal import Journal
 from surefoot.core.types import Info
 from surefoot.regions import CurvatureRows, LipschitzHull

@@ -4,8 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from surefoot import PFS, Ball, Controller
 from surefoot.algorithms import CertifiedPFS, Delayed, LeaderFollower, RegionFilter, SafetyFilter

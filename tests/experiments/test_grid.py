@@ -4,8 +4,7 @@ from itertools import islice
 
 import pytest
 
-from surefoot.experiments import build_spec
-from surefoot.experiments import cells as cells_module
+from surefoot.experiments import build_spec, cells as cells_module
 from surefoot.experiments.build import BLOCK
 from surefoot.experiments.cells import cells_of
 

@@ -5,8 +5,7 @@ import re
 import tomllib
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from surefoot.core.parameters import parameters_of
 from surefoot.experiments import Spec, SpecError, build_spec, dump_spec, parse_spec, read_spec

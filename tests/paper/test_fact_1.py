@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from surefoot import PFS, Ball, Feedback
 from surefoot.algorithms.states import ActionState

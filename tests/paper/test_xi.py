@@ -2,8 +2,7 @@
 
 from decimal import Decimal, localcontext
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from surefoot import Constants
 from surefoot.core.constants import polyak_rate

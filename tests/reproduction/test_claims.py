@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from surefoot.experiments import CellResult, Place
-from surefoot.experiments.paper.reproduction import CURVES, is_read_as
-from surefoot.experiments.paper.reproduction import claims as claims_of_rows
+from surefoot.experiments.paper.reproduction import CURVES, claims as claims_of_rows, is_read_as
 from surefoot.experiments.record import OTHER_CONSTANTS, REPRODUCED
 
 from ..experiments._cells import rows_of

@@ -10,7 +10,7 @@ import pytest
 from tests._scripts import script
 
 from surefoot import algorithms
-from surefoot.algorithms import find_algorithms
+from surefoot.algorithms import ALGORITHMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -36,7 +36,7 @@ class Links(HTMLParser):
 
 def test_every_algorithm_says_when_to_use_it_and_when_not():
     when = tomllib.loads((DOCS / "when.toml").read_text(encoding="utf-8"))
-    rules = {rule.__name__ for rule in find_algorithms(vars(algorithms))}
+    rules = {rule.__name__ for rule in ALGORITHMS}
     assert rules <= set(when)
     assert all(set(entry) == {"use", "avoid"} for entry in when.values())
     assert all(hasattr(algorithms, name) for name in when)

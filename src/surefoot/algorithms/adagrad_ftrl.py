@@ -1,7 +1,20 @@
 """AdaGrad per coordinate on a box, as a leader that adds up gradients; and its regret."""
 
+import math
+from typing import Annotated, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Anytime, Projecting
-from surefoot.algorithms.toolkit import *
+from surefoot.core.algorithm import tuning
+from surefoot.core.arrays import number_like, sqrt, where
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Span
+from surefoot.core.parameters import instance_of
+from surefoot.core.types import Array, Number, Source
 from surefoot.sets import Box
 
 __all__ = ["AdaGradFTRL", "AddedUp", "DiagonalAdaGrad"]

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from surefoot.algorithms.toolkit import *
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.bounds import AtWorst
+from surefoot.algorithms.guarantee import Guarantee, Measure, Premise
 from surefoot.algorithms.wrapper import (
     FromBase,
     Wrapper,
@@ -10,6 +20,13 @@ from surefoot.algorithms.wrapper import (
     refuse_slope_error,
     start_one_run,
 )
+from surefoot.core import checks
+from surefoot.core.algorithm import counts_rounds, errors_of, move_to, rest
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count
+from surefoot.core.parameters import count, nonnegative, positive, share
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Feedback, Info, Number
 
 __all__ = ["Averaged", "WithProbability"]
 

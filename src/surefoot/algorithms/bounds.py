@@ -1,7 +1,17 @@
 """Shared by theorems: sums over rounds, the first horizon that is enough, what a start proves."""
 
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
 from surefoot.algorithms.guarantee import EveryRound, Guarantee, KnownHorizon, Premise
-from surefoot.core.toolkit import *
+from surefoot.core.constants import Constants, polyak_rate
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import size
+from surefoot.core.points import bounded_diameter
+from surefoot.core.types import Array, Number
 
 
 def as_floats(t: Number) -> Array:

@@ -19,10 +19,37 @@ Any algorithm may be the proposer (:class:`Learner`). One of your own has three 
 
 from __future__ import annotations
 
-from surefoot.algorithms.toolkit import *
-from surefoot.core.errors import InvalidTypeError, suggest
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, is_algorithm
+from surefoot.core.arrays import freeze
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError, suggest
+from surefoot.core.forms import AsFresh
+from surefoot.core.parameters import Declared, Parameter, algorithm, anything, flag, parameters_of
+from surefoot.core.points import dimension_of
+from surefoot.core.types import (
+    Array,
+    Context,
+    Feedback,
+    Info,
+    Needs,
+    Player,
+    Region,
+    Source,
+    needs_of,
+)
 from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory
+from surefoot.sets import Ball
 
 __all__ = ["Certified", "Learner", "Proposals", "Proposer", "Wish", "name_of"]
 

@@ -9,14 +9,26 @@ docs/curvature.md has the proofs.
 
 from __future__ import annotations
 
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import regions
 from surefoot.algorithms.certified import NameWithKnowledge, Parts, Proposer, Wish
 from surefoot.algorithms.certified_ogd import ByCurvature
 from surefoot.algorithms.descent import add_square
+from surefoot.algorithms.guarantee import Premise
 from surefoot.algorithms.leader import AT_FIRST
 from surefoot.algorithms.observers import bounds_curved_regret
-from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
-from surefoot.algorithms.under_errors import CertifiedTuning
+from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.core import checks
+from surefoot.core.arrays import dot, norm
+from surefoot.core.constants import Constants
+from surefoot.core.forms import NonNegative
+from surefoot.core.parameters import positive, rounds
+from surefoot.core.types import Array, Feedback, Info, Number
 
 __all__ = ["Averaging", "CertifiedDualAveraging", "ObservedAveraging", "TheoremK"]
 

@@ -6,11 +6,23 @@ length of a step, :math:`\nu^2 = \|s\|^2 - 2\beta g` the squared slope on the sp
 certified ball. docs/curvature.md has the proofs.
 """
 
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts
 from surefoot.algorithms.descent import Descent
-from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import CertifiedTuning
+from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.unknown import Estimated
+from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.core.algorithm import tuning
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import count, flag, number, positive
+from surefoot.core.types import Array, Number
+from surefoot.sets import Ball
 
 __all__ = ["CertifiedOGD", "TheoremC"]
 

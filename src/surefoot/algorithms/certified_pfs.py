@@ -5,10 +5,22 @@ In the theorem, :math:`\alpha` is the start's slack, :math:`D_1 = \|x_1 - x^\sta
 norm of the cost gradients up to round t. Both distances are at most ``start_reach``.
 """
 
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.descent import Descent
-from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import CertifiedTuning
+from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.core import checks
+from surefoot.core.constants import Constants, as_constants, polyak_rate
+from surefoot.core.parameters import Parameter, flag, parameters_of, positive, rounds
+from surefoot.core.points import bounded_diameter
+from surefoot.core.types import Array, Number
+from surefoot.sets import Ball
 
 __all__ = ["CertifiedPFS", "TheoremD"]
 

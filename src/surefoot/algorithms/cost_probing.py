@@ -1,8 +1,17 @@
 """Any certified rule with values of costs alone: differences of two rounds are gradients."""
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StrictStart
+from surefoot.algorithms.guarantee import KnownHorizon, Tuned
 from surefoot.algorithms.leader_follower import LeaderFollower
 from surefoot.algorithms.tighten import tightened_constants
-from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.wrapper import (
     OfBase,
     Wrapper,
@@ -10,8 +19,17 @@ from surefoot.algorithms.wrapper import (
     refuse_slope_error,
     start_one_run,
 )
+from surefoot.core import checks
+from surefoot.core.algorithm import counts_rounds, move_to, own_domain, rest, tuning
+from surefoot.core.arrays import freeze, norm
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Axes, Count, PerRow, Span
+from surefoot.core.parameters import count, nonnegative, positive
+from surefoot.core.points import UNIT, dimension_of
+from surefoot.core.types import Array, Feedback, Info, Number, Region, needs_of
 from surefoot.regions import OnePoint
-from surefoot.sets import Box
+from surefoot.sets import Ball, Box
 
 __all__ = ["CostProbing", "InPairs"]
 

@@ -12,7 +12,16 @@ smaller rise, and nothing else.
 
 from __future__ import annotations
 
-from surefoot.algorithms.toolkit import *
+import math
+from collections.abc import Callable
+from typing import Annotated, NamedTuple, TypeAlias
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.forms import Axes, Gaps, Same
+from surefoot.core.types import Array
 
 Onto: TypeAlias = Callable[[Array], Array]
 """A projection."""

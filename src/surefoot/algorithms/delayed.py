@@ -1,6 +1,11 @@
 """Any rule with feedback that comes late."""
 
-from surefoot.algorithms.toolkit import *
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Premise
 from surefoot.algorithms.wrapper import (
     NOTHING_AHEAD,
     FromBase,
@@ -9,6 +14,13 @@ from surefoot.algorithms.wrapper import (
     find_knowledge,
     keep_seen,
 )
+from surefoot.core import checks
+from surefoot.core.algorithm import move_to, rest
+from surefoot.core.arrays import freeze
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Axes, Count
+from surefoot.core.parameters import count, flag
+from surefoot.core.types import Array, Feedback, Info, Number, State
 
 __all__ = ["Delayed", "InTurns"]
 

@@ -9,9 +9,18 @@ with :math:`r_t` the longest step that the region certifies. The wish is where t
 step to :math:`y_t` off.
 """
 
+import math
+from typing import Annotated, Any, NamedTuple
+
+from surefoot import regions
 from surefoot.algorithms.certified import Proposer, Wish
 from surefoot.algorithms.observers import CutCost, ObservedRegret, bounds_curved_regret
-from surefoot.algorithms.toolkit import *
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Span
+from surefoot.core.parameters import flag, positive
+from surefoot.core.types import Array, Feedback, Number
 
 _ROOT_2 = math.sqrt(2.0)
 

@@ -1,8 +1,13 @@
 """Filters from any proposed next action to one that is certainly feasible."""
 
+from typing import Any, ClassVar
+
+from surefoot import regions
 from surefoot.algorithms.certified import Certified, Name, Parts, Proposals, by_slope_bound
 from surefoot.algorithms.certified_pfs import margin
-from surefoot.algorithms.toolkit import *
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.parameters import Parameter, parameters_of
+from surefoot.core.types import Needs, Region
 
 __all__ = ["RegionFilter", "SafetyFilter"]
 
@@ -22,6 +27,7 @@ class SafetyFilter(Name):
     :class:`~surefoot.regions.CertifiedLength`, and the errors to allow for.
 
     Example:
+        >>> from surefoot import Ball
         >>> import numpy as np
         >>> from surefoot import Feedback
         >>> safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)

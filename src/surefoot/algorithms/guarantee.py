@@ -12,14 +12,42 @@ as a :class:`PremiseError`.
 from __future__ import annotations
 
 import inspect
-from abc import ABC
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from types import MethodType
-from typing import Generic, TypeVar, dataclass_transform
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 
+import numpy as np
+
+from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, constructors_of, is_algorithm, is_algorithm_class
-from surefoot.core.errors import InvalidTypeError, suggest
-from surefoot.core.toolkit import *
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError, suggest
+from surefoot.core.parameters import (
+    Declared,
+    Parameter,
+    count,
+    flag,
+    instance_of,
+    nonnegative,
+    parameters_of,
+    positive,
+    rounds,
+    share,
+    size,
+)
+from surefoot.core.types import Array, Number, Region as Set
 from surefoot.sets import Ball
 
 __all__ = [

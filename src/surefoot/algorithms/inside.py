@@ -5,7 +5,17 @@ played, and u any feasible action. The results are standard. Their short proofs 
 the constants are used.
 """
 
-from surefoot.algorithms.toolkit import *
+import math
+from dataclasses import replace
+from typing import ClassVar
+
+from surefoot.algorithms.bounds import KnownDiameter, descent_bound
+from surefoot.algorithms.guarantee import EveryRound, KnownHorizon, Premise
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.parameters import positive, projectable, size
+from surefoot.core.types import Array, Needs, Number, Real, Region
 from surefoot.sets import gauge_of
 
 

@@ -59,12 +59,27 @@ stays within D, ascends along the newest cut alone, before the gradient is added
 start to the leader that the hull of their two certified balls allows.
 """
 
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from surefoot import regions
 from surefoot.algorithms.certified import Proposer, Wish, ask_learner, start_learner
 from surefoot.algorithms.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
 from surefoot.algorithms.descent import add_square
 from surefoot.algorithms.observers import LeaderRegret
-from surefoot.algorithms.toolkit import *
 from surefoot.algorithms.trust import Trust, reweigh
+from surefoot.core import checks
+from surefoot.core.arrays import dot, norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import NonNegative, Span
+from surefoot.core.parameters import algorithm, count, positive, projectable
+from surefoot.core.points import reach_from
+from surefoot.core.types import Array, Feedback, Number, Region
+from surefoot.sets import Ball, project_halfspace
 
 MULTIPLES = (0.0, 0.25, 1.0, 4.0)
 """The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""

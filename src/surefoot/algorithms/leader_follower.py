@@ -5,11 +5,24 @@ In the theorems, D is the largest distance from the start to a point of the ball
 gradient.
 """
 
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.bounds import StrictStart, as_floats
 from surefoot.algorithms.certified import Certified, Name, Parts
+from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
-from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import CertifiedTuning, under_errors
 from surefoot.algorithms.unknown import Estimated
+from surefoot.algorithms.with_errors import CertifiedTuning, under_errors
+from surefoot.core import checks
+from surefoot.core.algorithm import tuning
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count, flag, number, positive
+from surefoot.core.types import Array, Needs, Number, Region
+from surefoot.sets import Ball
 
 __all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
 

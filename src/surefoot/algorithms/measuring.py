@@ -1,9 +1,26 @@
 """A certified rule that is told values of g and a bound on its curvature: slopes are measured."""
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.bounds import AtWorst, StrictStart
 from surefoot.algorithms.certified import Certified, Parts, own_point
 from surefoot.algorithms.certified_dual_averaging import UNPRUNED, CertifiedDualAveraging
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.wrapper import Wrapper, WrapperName, refuse_slope_error, start_one_run
+from surefoot.core import checks
+from surefoot.core.algorithm import counts_rounds, tuning
+from surefoot.core.arrays import freeze, norm
+from surefoot.core.constants import Constants
+from surefoot.core.forms import Count
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Feedback, Info, Needs, Region
 from surefoot.regions.checks import check_bound, check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 

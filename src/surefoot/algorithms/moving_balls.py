@@ -5,9 +5,18 @@ set X, :math:`\Delta` is the most that the first cost can fall on X, and
 :math:`\nu_* > 0` has :math:`\|s\|^2 + 2\beta|g| \ge \nu_*^2` on X: no slope is 0 on the boundary.
 """
 
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.bounds import StrictStart, as_floats
 from surefoot.algorithms.certified import NameWithKnowledge, Parts, Proposer, Wish
-from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import CertifiedTuning
+from surefoot.algorithms.guarantee import ConstraintForm, Premise
+from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.core import checks
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Feedback, Number, Source
 
 __all__ = ["GradientSteps", "MovingBalls", "Stationarity"]
 
@@ -121,6 +130,7 @@ class Stationarity(FromCurvature):
         least_slope: :math:`\nu_*`; without it only the steps are bounded.
 
     Example:
+        >>> from surefoot import Constants
         >>> known = Constants(R=1.0, F=3.0, G_f=2.0, beta=2.0, start_slack=0.5, convex=False)
         >>> promise = Stationarity(known, 4.0, 1.0)
         >>> promise.multiplier_bound, float(promise.step_bound(100))

@@ -3,8 +3,20 @@
 Each rule with its regret; :mod:`surefoot.algorithms.inside` has the notation.
 """
 
+import math
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import Anytime, FixedStep, Inside, Projecting
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import ActionState
+from surefoot.core.arrays import dot, number_like, sqrt, where
+from surefoot.core.forms import Counts, Span
+from surefoot.core.parameters import flag
+from surefoot.core.types import Array, Number, Source
 
 __all__ = [
     "OGD",
@@ -63,6 +75,7 @@ class Zinkevich(FixedStep):
     + \eta^2\|\nabla_t\|^2`; sum over the rounds.
 
     Example:
+        >>> from surefoot import Constants
         >>> float(Zinkevich(Constants(R=1.0, G_f=3.0), 100, diameter=2.0).regret_bound(100))
         60.0
     """

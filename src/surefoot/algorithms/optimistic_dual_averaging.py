@@ -1,8 +1,16 @@
 """Dual averaging that counts on a forecast of the next gradient; and its regret."""
 
+import math
+from typing import Annotated, ClassVar, NamedTuple
+
 from surefoot.algorithms.adagrad_ftrl import AddedUp
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import Projecting
-from surefoot.algorithms.toolkit import *
+from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING
+from surefoot.core.arrays import dot, number_like, sqrt, where
+from surefoot.core.forms import Span
+from surefoot.core.types import Array, Feedback, Info, Number, Source
 
 __all__ = ["Forecasts", "OptimisticDualAveraging"]
 

@@ -7,7 +7,15 @@ tightening. Derived here; not in the paper. Steps are a billionth shorter than a
 rounding.
 """
 
-from surefoot.algorithms.toolkit import *
+import math
+from typing import ClassVar
+
+from surefoot.algorithms.bounds import SHRINK, FromStart, StrictStart, as_floats, descent_bound
+from surefoot.algorithms.guarantee import KnownHorizon, Premise
+from surefoot.core.constants import polyak_rate
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.types import Array, Number
 
 __all__ = ["BoundedNoise", "SlowDrift"]
 

@@ -4,8 +4,29 @@ Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
 :math:`\alpha` = ``start_slack``, and :math:`X_\rho = \{g \le -\rho\}`. The proofs are in the paper.
 """
 
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.bounds import (
+    SHRINK,
+    StrictStart,
+    as_floats,
+    check_strict_start,
+    descent_bound,
+)
+from surefoot.algorithms.guarantee import Guarantee, Kind, KnownHorizon, Measure, Premise, Tuning
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import ActionState
+from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, start_in
+from surefoot.core.arrays import dot, freeze
+from surefoot.core.constants import Constants, as_constants, polyak_rate
+from surefoot.core.parameters import nonnegative, positive, projectable, rounds
+from surefoot.core.types import Array, Feedback, Info, Number, Real, Source
+from surefoot.sets import Ball, project_halfspace
 
 __all__ = ["PFS", "Corollary1", "Corollary2", "Corollary3", "Theorem1", "tune_polyak"]
 

@@ -34,12 +34,23 @@ looser ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import regions
 from surefoot.algorithms.certified import Proposer, Wish
 from surefoot.algorithms.cuts import empty_cuts
 from surefoot.algorithms.leader import MOST_CUTS, Leader, LeaderState
 from surefoot.algorithms.observers import LeaderRegret
-from surefoot.algorithms.toolkit import *
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Axes, Same
+from surefoot.core.parameters import count, function, positive
+from surefoot.core.types import Array, Context, Feedback, Info
 from surefoot.regions.context import read_numbers
+from surefoot.sets import Ball
 
 __all__ = ["PolicyLeader"]
 

@@ -1,11 +1,25 @@
 """Leader and follower that are told values of g, and no slopes: differences show the way."""
 
+import math
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.bounds import AtWorst, StrictStart
 from surefoot.algorithms.certified import Certified, CertifiedState, Parts
+from surefoot.algorithms.guarantee import PossibleHorizon
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower
-from surefoot.algorithms.toolkit import *
-from surefoot.algorithms.under_errors import CertifiedTuning
+from surefoot.algorithms.with_errors import CertifiedTuning
 from surefoot.algorithms.wrapper import Wrapper, WrapperName, refuse_slope_error
+from surefoot.core import checks
+from surefoot.core.algorithm import counts_rounds
+from surefoot.core.arrays import freeze, norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.types import Array, Feedback, Info, Needs, Number
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
 

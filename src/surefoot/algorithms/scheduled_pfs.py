@@ -55,8 +55,31 @@ begin at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
 Rounding: steps are a billionth shorter than allowed (``SHRINK``).
 """
 
+import math
+from abc import abstractmethod
+from functools import cached_property
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import SHRINK, FromStart, StronglyConvex, as_floats
+from surefoot.algorithms.guarantee import EveryRound, PossibleHorizon, Premise, Tuning
 from surefoot.algorithms.pfs import Corollary1, Theorem1
-from surefoot.algorithms.toolkit import *
+from surefoot.core.algorithm import OneConstraint
+from surefoot.core.arrays import (
+    dot,
+    freeze,
+    maximum,
+    minimum,
+    number_like,
+    sqrt,
+    squared_and_norm,
+    where,
+)
+from surefoot.core.forms import Counts, Span
+from surefoot.core.parameters import flag, nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Source
+from surefoot.sets import Ball, project_halfspace
 
 __all__ = [
     "DoublingHorizon",
@@ -255,6 +278,7 @@ class UnknownHorizon(_GivenGradients):
         constants: needs R, G_f, G_g, start_slack; uses sigma with epsilon, start_reach.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
         >>> anytime = UnknownHorizon(c)
         >>> anytime.rho, round(anytime.step_size, 6), float(anytime.regret_bound(100).round(3))
@@ -314,6 +338,7 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
         adaptive: whether steps are limited as in AdaGrad-norm too.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
         >>> bound = UnknownGradients(c, horizon=100)
         >>> round(bound.rho, 6), float(bound.regret_bound(100))
@@ -402,6 +427,7 @@ class StronglyConvexSchedule(StronglyConvex, _GivenGradients):
             start_reach.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25,
         ...               strong_convexity=0.5)
         >>> bound = StronglyConvexSchedule(c)
@@ -527,6 +553,7 @@ class DoublingHorizon(EveryRound):
         constants: as for Corollary 1: R, G_f, G_g, sigma, epsilon, start_slack.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
         >>> known = Corollary1(c, 1023).regret_bound(1023)
         >>> float((DoublingHorizon(c).regret_bound(1023) / known).round(2))

@@ -1,6 +1,9 @@
 """States that several rules have: what the next round needs, beginning with the action to play."""
 
-from surefoot.core.toolkit import Array, Counts, NamedTuple, Number
+from typing import NamedTuple
+
+from surefoot.core.forms import Counts
+from surefoot.core.types import Array, Number
 
 
 class ActionState(NamedTuple):

@@ -3,8 +3,30 @@
 The paper's Appendix A, corrected. With DPP as its base it is DPP-T.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats, at_least, first_horizon
+from surefoot.algorithms.guarantee import (
+    ConstraintForm,
+    Guarantee,
+    Kind,
+    KnownHorizon,
+    Measure,
+    Premise,
+    Summed,
+    Tuned,
+)
 from surefoot.algorithms.related.dpp import ScalarDPP
-from surefoot.algorithms.toolkit import *
+from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING, Algorithm, counts_rounds, move_to, tuning
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import algorithm, instance_of, nonnegative, parameters_of, share
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, needs_of
 
 __all__ = ["Tighten", "Tightened", "tightened_constants"]
 

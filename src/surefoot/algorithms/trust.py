@@ -19,7 +19,13 @@ the costs change. While nothing changes that moves little of the trust, the (t +
 
 from __future__ import annotations
 
-from surefoot.algorithms.toolkit import *
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from surefoot.core.forms import Span
+from surefoot.core.types import Array
 
 EQUAL = 2.0**-40
 """Costs that differ by this share of the largest are the same: nothing is learnt from rounding."""

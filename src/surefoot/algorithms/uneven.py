@@ -20,12 +20,22 @@ radius :math:`\min_i -g_i/G_i`, where one :math:`G_g = \max_i G_i` for all leave
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, NamedTuple
 
-from surefoot.algorithms.toolkit import *
+import numpy as np
+
+from surefoot import regions
+from surefoot.algorithms.guarantee import Guarantee, Premise
 from surefoot.algorithms.wrapper import FromBase, Wrapper, find_knowledge
-from surefoot.core.arrays import round_up
-from surefoot.core.types import Certificate
+from surefoot.core import checks
+from surefoot.core.algorithm import counts_rounds, move_to, rest
+from surefoot.core.arrays import freeze, round_up
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import matrix, parameters_of, vector
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Certificate, Feedback, Info, Needs, Number, needs_of
 from surefoot.regions.region import Recertified
 
 __all__ = ["EvenCertificate", "EvenRows", "InOtherUnits", "Stretched"]

@@ -25,7 +25,15 @@ the last two :math:`\hat G` are at most G, and :math:`1 + 1/(1-q) \le 1/(q(1-q))
 \theta^{-4}` and :math:`\theta^{-2}`. ∎
 """
 
-from surefoot.algorithms.toolkit import *
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Kind, Measure, Premise
+from surefoot.core.parameters import choice, count, flag, number, positive
+from surefoot.core.types import Array, Number
 
 __all__ = ["Estimated"]
 

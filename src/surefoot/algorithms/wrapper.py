@@ -1,9 +1,17 @@
 """What rules share that are made of another rule, their base."""
 
-from typing import Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
 
 from surefoot.algorithms.certified import Certified, Name
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.guarantee import EveryRound, Guarantee, Tuned, unpack
+from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, counts_rounds, errors_of
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Parameter, algorithm, parameters_of
+from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
 from surefoot.regions import AverageLimit, Errors
 
 

@@ -7,8 +7,18 @@ from typing import Annotated
 import typer
 
 from surefoot import __version__
-from surefoot.cli import calibrate, check, export_c, journal, new, report, reproduce, run, serve
-from surefoot.cli import list as list_
+from surefoot.cli import (
+    calibrate,
+    check,
+    export_c,
+    journal,
+    list as list_,
+    new,
+    report,
+    reproduce,
+    run,
+    serve,
+)
 from surefoot.cli._exit import Guarded
 from surefoot.cli._output import say
 

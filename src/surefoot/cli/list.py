@@ -53,7 +53,7 @@ def list_(
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, YOUR_OWN, unknown
 
     load_plugins(plugin)
-    more = {name: vars(algorithms)[name] for name in _ASK_FOR_MORE}
+    more = {name: getattr(algorithms, name) for name in _ASK_FOR_MORE}
     rules = {**ALGORITHMS_BY_NAME, **more, **rules_by_name()}
     if what in rules or what in PROBLEMS:
         one = _algorithm(rules[what]) if what in rules else _problem(what)
@@ -113,7 +113,7 @@ def _theorems() -> Iterator[Entry]:
         for tuning in kind.tunings:
             yield try_tuning(kind, tuning, constants, HORIZON, Ball(1.0), region)
     for name, more in _ASK_FOR_MORE.items():
-        kind = vars(algorithms)[name]
+        kind = getattr(algorithms, name)
         for tuning in constructors_of(kind):
             tuned = find_constructor(kind, tuning)(constants, HORIZON, **more)
             yield Entry(name, tuning, tuned, "", source_of(kind))

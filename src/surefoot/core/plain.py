@@ -31,6 +31,7 @@ from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import repr_line
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line, suggest
+from surefoot.core.lazy import public_names
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
 from surefoot.core.types import Array, Context, Feedback, RuleState
@@ -55,7 +56,7 @@ def known_classes() -> dict[str, type]:
     known: dict[str, type] = {"Constants": Constants, "Context": Context, "Feedback": Feedback}
     for room in ROOMS:
         module = importlib.import_module(f"surefoot.{room}")
-        public = ((name, vars(module)[name]) for name in module.__all__)
+        public = public_names(module).items()
         known |= {n: v for n, v in public if is_dataclass(v) or is_record(v)}
     return known
 

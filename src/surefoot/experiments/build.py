@@ -13,7 +13,7 @@ and with their module where a short name is taken (``"mine:Momentum"``):
   seed of the random numbers) and the return annotation ``Problem``; its other arguments are those
   that a ``[[problems]]`` table may give;
 - an algorithm is a public dataclass with ``init`` and ``step``; its fields are the parameters,
-  and a rule of :mod:`surefoot.algorithms.toolkit` has the tunings that it marks.
+  and a rule of :mod:`surefoot.core.algorithm` has the tunings that it marks.
 
 The address of a cell that uses one of them includes a hash of the module's file and of the files
 beside it that it imports.
@@ -41,6 +41,7 @@ from surefoot.core.algorithm import call_constructor, find_constructor, is_algor
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, suggest
+from surefoot.core.lazy import public_names
 from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
 from surefoot.core.types import Player, needs_of
 from surefoot.experiments.record import PlayerTable, PluginMark, ProblemTable, Sourced, from_plain
@@ -495,12 +496,11 @@ def load_plugin(module: str, folder: str | Path = ".") -> Plugin:
 
 def _load(name: str, folder: Path) -> Plugin:
     module = _import(name, folder)
-    exported = vars(module).get("__all__")
-    public = {
-        n: value
-        for n, value in vars(module).items()
-        if (n in exported if exported else _is_own(value, module) and n[0] != "_")
-    }
+    public = (
+        public_names(module)
+        if vars(module).get("__all__")
+        else {n: v for n, v in vars(module).items() if _is_own(v, module) and n[0] != "_"}
+    )
     rules = {
         n: value
         for n, value in public.items()

@@ -220,8 +220,7 @@ def show_progress(progress: bool | Progress = True) -> Iterator[Progress | None]
         return
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
+        from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
     except ImportError:
         yield None
         return

@@ -1,13 +1,5 @@
 """Problems: costs, a constraint, its constants, a strictly feasible start."""
 
-from surefoot.problems.equalities import *
-from surefoot.problems.least_regret import *
-from surefoot.problems.paper_toy import *
-from surefoot.problems.problem import *
-from surefoot.problems.ready import *
+from surefoot.core.lazy import attach
 
-# What was imported above, and no submodule.
-__all__ = sorted(
-    ["ADVERSARIES", "HORIZONS", "SETTINGS"]
-    + [name for name, value in globals().items() if callable(value) and name[0] != "_"]
-)
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,7 +1,13 @@
 """Equalities that are known: balances, budgets that are spent, loads that must be met."""
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import ArrayLike
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, ArrayLike
 
 __all__ = ["Plane", "without_equalities"]
 

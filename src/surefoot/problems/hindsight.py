@@ -23,12 +23,18 @@ value at a point that is feasible: a query outside is drawn back towards an inte
 slack :math:`\alpha` until convexity gives :math:`g \le 0`.
 """
 
-from typing import TypeGuard
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias, TypeGuard
 
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import dot
 from surefoot.core.display import after_rounds, format_bracket, of_runs
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.toolkit import *
-from surefoot.core.types import CostStream, Region
+from surefoot.core.points import add_centre, subtract_centre
+from surefoot.core.types import Array, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, max_of
 from surefoot.problems.costs import Adversarial, Linear, Quadratic
 from surefoot.sets import Ball

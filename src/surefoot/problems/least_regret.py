@@ -18,7 +18,11 @@ by at most :math:`G_g` per unit of length: :math:`\psi` changes by at most the w
 :math:`f(x) - f(x^*) \ge c^\top(x - x^*) = \|c\|(p^* - p)`.
 """
 
-from surefoot.core.toolkit import *
+import numpy as np
+
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array
 from surefoot.problems.constraints import Constraint, L2Norm
 from surefoot.problems.hindsight import level_bundle
 from surefoot.problems.problem import Problem

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import NoReturn
 
-from surefoot.core.constants import constants_table
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import facts_html
-from surefoot.core.toolkit import *
-from surefoot.core.types import ArrayLike, CostStream, Region
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared
+from surefoot.core.points import Bounded, diameter_of, dimension_of
+from surefoot.core.types import Array, ArrayLike, CostStream, Region, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import Costs
 from surefoot.problems.hindsight import Comparator, best_action

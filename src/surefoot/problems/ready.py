@@ -5,12 +5,17 @@ from that seed alone, each run's from its own generator: other costs on the same
 or fewer runs are the first of more.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
+import numpy as np
 from numpy.random import Generator
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import Index
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Index
 from surefoot.problems.constraints import (
     Affine,
     AffineStream,

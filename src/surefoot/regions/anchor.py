@@ -12,7 +12,11 @@ which is at most -c from :math:`\theta = (h+c)/(h+\alpha)` on, for :math:`c \le 
 an x that is not feasible, and without a slope or a constant.
 """
 
-from surefoot.core.toolkit import *
+from typing import NamedTuple
+
+from surefoot.core.arrays import round_up, where
+from surefoot.core.forms import Moment
+from surefoot.core.types import Array, Number
 from surefoot.regions.errors import is_zero
 
 __all__ = ["Anchor", "StandingAnchor", "pull_share"]

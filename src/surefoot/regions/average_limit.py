@@ -18,8 +18,18 @@ Wrappers are refused: rounds that are played before a late reading comes would s
 budget. So are ramps: the last action may be more than what is left for the next.
 """
 
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+from surefoot.core import checks
+from surefoot.core.arrays import round_up
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Certificate
+from surefoot.regions.errors import Errors
 from surefoot.regions.hull import HullCertificate, HullMemory, LipschitzHull
-from surefoot.regions.toolkit import *
+from surefoot.regions.region import Capability, Memory, Reading, Recertified, Region
 
 __all__ = ["AverageCertificate", "AverageLimit", "AverageMemory"]
 

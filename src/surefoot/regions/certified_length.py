@@ -56,9 +56,32 @@ action stays where it is, which is feasible.
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
 
-from surefoot.regions.toolkit import *
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import (
+    dot,
+    is_number,
+    maximum,
+    minimum,
+    norm,
+    number_like,
+    round_up,
+    sqrt,
+    where,
+)
+from surefoot.core.forms import Counts, Extended, Moment
+from surefoot.core.parameters import flag, positive, projectable
+from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
+from surefoot.core.types import Array, Number, Region as Set, Solving
+from surefoot.regions.checks import check_bound, check_rise, check_start, check_wish
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, is_zero, list_causes
+from surefoot.regions.region import BALLS, Capability, Knowledge, Reading, Region
+from surefoot.sets import Ball, Box, project_halfspace
 
 __all__ = ["CertifiedLength", "LengthMemory", "LengthRegion", "StepCertificate"]
 

@@ -20,8 +20,18 @@ c together. What a context is in numbers, its *place*, is read once, when it is 
 nobody calls a function of yours.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import round_up
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, flag, function, positive
 from surefoot.core.plain import PlainTable
-from surefoot.regions.toolkit import *
+from surefoot.core.types import Array
+from surefoot.regions.region import Capability
 
 __all__ = ["Additive", "ContextKind", "JointContext", "LipschitzContext", "ToldDrift"]
 

@@ -22,9 +22,17 @@ everywhere, the action is pulled to the deepest one, for which g must be convex
 (:mod:`surefoot.regions.anchor`).
 """
 
+from typing import Any, ClassVar, NamedTuple
+
+from surefoot.core.arrays import round_up
+from surefoot.core.forms import Count
+from surefoot.core.parameters import instance_of
+from surefoot.core.types import Array, Context
+from surefoot.regions.anchor import Anchor
 from surefoot.regions.context import NO_DELAY, Additive, check_context
 from surefoot.regions.curvature import Curvature, CurvatureMemory
-from surefoot.regions.toolkit import *
+from surefoot.regions.errors import Errors
+from surefoot.regions.region import Capability, Memory, Reading, Region
 
 __all__ = ["ContextCurvature", "MovedMemory"]
 

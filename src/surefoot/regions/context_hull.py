@@ -54,10 +54,24 @@ that module left, for the weights of the certificate, whatever way they were fou
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm, round_up
+from surefoot.core.forms import MOST, Axes, Count, Same, Span
+from surefoot.core.parameters import instance_of
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Context
+from surefoot.regions.checks import check_bound, check_rise, check_wish
 from surefoot.regions.context import NO_DELAY, ContextKind, ToldDrift, check_context
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.regions.hull import LipschitzHull
 from surefoot.regions.mean_ball import find_mean_ball
-from surefoot.regions.toolkit import *
+from surefoot.regions.region import Capability, Memory, Reading, Region
 
 __all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion", "Seen"]
 

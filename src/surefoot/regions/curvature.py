@@ -53,7 +53,45 @@ the ball of the right length is that onto :math:`\{U \le 0\}`, and that onto any
 
 from __future__ import annotations
 
-from surefoot.regions.toolkit import *
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import (
+    dot,
+    is_number,
+    maximum,
+    minimum,
+    norm,
+    number_like,
+    sqrt,
+    to_numpy,
+    where,
+)
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import AsFresh, Counts, Span
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.points import UNIT, all_entries, nan_where_invalid
+from surefoot.core.types import Array, Number
+from surefoot.regions.anchor import Anchor, pull_share
+from surefoot.regions.checks import check_quadratic, check_reach, check_start, check_wish
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, is_zero
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets
+from surefoot.regions.region import (
+    BALLS,
+    Capability,
+    Knowledge,
+    Projection,
+    Reading,
+    Region,
+    WithinBall,
+)
+from surefoot.sets import Ball
 
 __all__ = [
     "Curvature",

@@ -11,7 +11,17 @@ it calls impossible.
 
 from __future__ import annotations
 
-from surefoot.core.toolkit import *
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.parameters import Declared, nonnegative
+from surefoot.core.types import Array, Feedback, Number, Region as Set
 
 __all__ = [
     "CertificateError",

@@ -77,10 +77,38 @@ D`, :math:`0 \le g_i - \|s_i\|l + \beta l^2/2`, and :math:`(-g_i + \|s_i\|l)/l^2
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count, NonNegative, Span
+from surefoot.core.parameters import count, flag, number, positive, replace_unchecked
+from surefoot.core.points import UNIT, reach_from, reach_of
+from surefoot.core.types import Array, Certificate, Number
+from surefoot.regions.anchor import Anchor
+from surefoot.regions.checks import check_reach
 from surefoot.regions.curvature import Curvature, CurvatureMemory
+from surefoot.regions.errors import Errors
 from surefoot.regions.hull import HullMemory, LipschitzHull
 from surefoot.regions.hull_of_log import HullOfLog, LogCertificate, LogMemory, LogRegion
-from surefoot.regions.toolkit import *
+from surefoot.regions.region import (
+    BALLS,
+    Capability,
+    Knowledge,
+    Memory,
+    OnePoint,
+    Reading,
+    Recertified,
+    Region,
+)
+from surefoot.sets import Ball
 
 __all__ = [
     "Estimate",

@@ -15,9 +15,20 @@ learn in the box, and a hull certify on the grid.
 """
 
 import itertools
+from typing import Any, ClassVar
 
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, anything, instance_of
+from surefoot.core.types import Array, Region as Set
 from surefoot.regions.context import read_numbers
-from surefoot.regions.toolkit import *
+from surefoot.regions.errors import EmptyRegionError
+from surefoot.regions.nearest import KnownSets
+from surefoot.regions.region import Around, Region
+from surefoot.sets import Ball, Box
 
 __all__ = ["Grid", "OnGrid"]
 

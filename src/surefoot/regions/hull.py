@@ -31,9 +31,22 @@ the hull is the anchor alone, which is visited and so measured again. Where no b
 
 from __future__ import annotations
 
+import math
 from copy import copy
+from typing import ClassVar, NamedTuple
 
-from surefoot.regions.toolkit import *
+import numpy as np
+
+from surefoot.core.arrays import dot, norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count
+from surefoot.core.parameters import flag, number, positive, projectable
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Number, Region as Set
+from surefoot.regions.anchor import Anchor, StandingAnchor
+from surefoot.regions.checks import check_bound, check_rise, check_wish
+from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, list_causes
+from surefoot.regions.region import BALLS, Capability, Knowledge, Reading, Region
 
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
 

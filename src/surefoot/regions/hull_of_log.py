@@ -35,8 +35,23 @@ then :math:`\sum\lambda_ig_i \le -m`, and g, the true one and the computed one, 
 Without one this is so up to rounding.
 """
 
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.forms import Axes, Count
+from surefoot.core.parameters import matrix, positive, vector
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array
+from surefoot.regions.checks import check_bound, check_wish
+from surefoot.regions.errors import Errors, describe_errors
 from surefoot.regions.mean_ball import find_mean_ball
-from surefoot.regions.toolkit import *
+from surefoot.regions.region import BALLS, Capability, Knowledge, Reading, Region
 
 __all__ = ["HullOfLog", "LogCertificate", "LogMemory", "LogRegion"]
 

@@ -21,7 +21,13 @@ least is at :math:`w + q + a\|q\|/\sqrt{1-\|a\|^2}`. Where :math:`\|a\| \ge 1`, 
 this, the function falls without end along a, or along what is left of c.
 """
 
-from surefoot.core.toolkit import *
+import math
+
+import numpy as np
+
+from surefoot.core.arrays import norm
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array
 
 STEPS = 200
 """How many vertices join at most: far more than ever do."""

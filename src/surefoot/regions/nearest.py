@@ -22,9 +22,16 @@ step. A set that does not hold q gives a half-space that does, which joins the b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from surefoot.core.toolkit import *
+import numpy as np
+
+from surefoot.core.arrays import dot, norm
+from surefoot.core.points import UNIT, snap_inside
+from surefoot.core.types import Array
 from surefoot.regions.errors import EmptyRegionError
 from surefoot.sets import Ball, Box
 from surefoot.sets._active_set import project_halfspaces

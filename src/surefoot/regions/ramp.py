@@ -33,12 +33,25 @@ Rounding: with m what a hull takes off a slack (:mod:`surefoot.regions.hull`),
 which leaves :math:`g_{t+1}(y)` below 0 by more than m.
 """
 
+import math
+from typing import Any
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Certificate, Region as Set
+from surefoot.regions.anchor import Anchor, StandingAnchor
 from surefoot.regions.average_limit import AverageLimit
+from surefoot.regions.checks import check_wish
 from surefoot.regions.context import read_numbers
 from surefoot.regions.estimate import UnknownConstant
 from surefoot.regions.grid import Grid
 from surefoot.regions.hull import HullMemory, HullRegion, LipschitzHull
-from surefoot.regions.toolkit import *
+from surefoot.regions.nearest import EVERYWHERE, KnownSets, draw_back
+from surefoot.regions.region import Around, Knowledge, Region
+from surefoot.sets import Ball, Box
 
 __all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
 

@@ -24,10 +24,20 @@ allowed until a kind says so. What is played is checked once more against its re
 
 from __future__ import annotations
 
-from typing import Literal, final
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, final
 
+import numpy as np
+
+from surefoot.core import checks
 from surefoot.core.algorithm import start_in
-from surefoot.core.toolkit import *
+from surefoot.core.arrays import if_any, is_number, loop_in_turn, norm, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, anything, flag, projectable
+from surefoot.core.points import reach_of
+from surefoot.core.types import Array, Certificate, Context, Feedback, Number, Region as Set
 from surefoot.regions import nearest
 from surefoot.regions.anchor import Anchor
 from surefoot.regions.checks import check_finite, check_first, check_one_run

@@ -27,6 +27,15 @@ slope; so is rounding, which takes more than :math:`(n+8)2^{-53}` of the radius.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+from surefoot.core.arrays import dot, norm
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Number
+from surefoot.regions.checks import check_quadratic, check_reach
 from surefoot.regions.curvature import (
     Curvature,
     CurvatureMemory,
@@ -34,7 +43,10 @@ from surefoot.regions.curvature import (
     QuadraticBounds,
     Search,
 )
-from surefoot.regions.toolkit import *
+from surefoot.regions.errors import Errors
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets, draw_back
+from surefoot.regions.region import Capability, Projection, Reading
+from surefoot.sets import Ball
 
 __all__ = ["RelativeCurvature"]
 

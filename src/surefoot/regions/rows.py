@@ -13,6 +13,21 @@ own ``contains``; if that fails, the way there from a point that passes is short
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import dot, norm
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import anything, count
+from surefoot.core.types import Array, Feedback, Number, Region as Set
+from surefoot.regions import nearest
+from surefoot.regions.anchor import Anchor, pull_share
+from surefoot.regions.checks import check_start, check_wish
 from surefoot.regions.curvature import (
     Curvature,
     CurvatureCertificate,
@@ -21,7 +36,10 @@ from surefoot.regions.curvature import (
     PullCertificate,
     QuadraticBounds,
 )
-from surefoot.regions.toolkit import *
+from surefoot.regions.errors import EmptyRegionError, Errors
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets
+from surefoot.regions.region import Projection, Reading, Region
+from surefoot.sets import Ball
 
 __all__ = ["CurvatureRows", "RowsRegion", "curvature_of"]
 

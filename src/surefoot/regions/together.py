@@ -7,11 +7,35 @@ such point is found by cuts and checked by every region and by K
 """
 
 import operator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count
+from surefoot.core.parameters import anything
+from surefoot.core.types import Array, Certificate, Feedback
+from surefoot.regions import nearest
+from surefoot.regions.anchor import StandingAnchor
 from surefoot.regions.average_limit import AverageLimit
+from surefoot.regions.checks import BALL_TOO_SMALL
+from surefoot.regions.errors import EmptyRegionError, Errors
 from surefoot.regions.estimate import UnknownConstant
+from surefoot.regions.nearest import EVERYWHERE, Bounds, KnownSets
+from surefoot.regions.region import (
+    Capability,
+    Knowledge,
+    Memory,
+    PointCertificate,
+    Projection,
+    Reading,
+    Region,
+)
 from surefoot.regions.rows import read_rows
-from surefoot.regions.toolkit import *
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
 

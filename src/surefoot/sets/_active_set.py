@@ -5,7 +5,11 @@ after the other, the most violated first, and leave it where a multiplier would 
 change of the set shortens what is left, so there are finitely many.
 """
 
-from surefoot.core.toolkit import *
+import math
+
+import numpy as np
+
+from surefoot.core.types import Array
 
 # A row whose part across the active ones is shorter than this, of a length of 1, depends on them.
 _DEPENDENT = 1e-7

@@ -2,8 +2,35 @@
 
 from __future__ import annotations
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import Real
+import math
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import (
+    convert_like,
+    dot,
+    find_largest,
+    maximum,
+    namespace,
+    norm,
+    sqrt,
+    to_numpy,
+    where,
+)
+from surefoot.core.parameters import Declared, size, vector
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    add_centre,
+    check_length,
+    clean,
+    keep_nan,
+    only_entry,
+    subtract_centre,
+    sum_entries,
+)
+from surefoot.core.types import Array, Number, Real
 from surefoot.sets.simplex import onto_simplex
 
 __all__ = ["Ball", "L1Ball"]

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import ArrayLike
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import convert_like, namespace
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import vector
+from surefoot.core.points import UNIT, ConvexSet, all_entries, check_length, clean, keep_nan
+from surefoot.core.types import Array, ArrayLike
 from surefoot.sets.ball import Ball
 
 __all__ = ["Box"]

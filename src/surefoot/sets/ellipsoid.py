@@ -1,9 +1,25 @@
 """The ellipsoid."""
 
+import math
 from dataclasses import field
 
+import numpy as np
+
+from surefoot.core.arrays import convert_like, dot, freeze, maximum, namespace, norm, sqrt, where
 from surefoot.core.checks import invalid
-from surefoot.core.toolkit import *
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, symmetric, vector
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    check_length,
+    clean,
+    nan_where_invalid,
+    repeat,
+    subtract_centre,
+    sum_entries,
+)
+from surefoot.core.types import Array, Number
 
 __all__ = ["Ellipsoid"]
 

@@ -1,8 +1,16 @@
 """Half-spaces: the projection behind the Polyak feasibility step, and the set."""
 
+import math
 from typing import NoReturn
 
-from surefoot.core.toolkit import *
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import convert_like, dot, maximum, to_numpy, where
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.parameters import number, vector
+from surefoot.core.points import ConvexSet, check_length
+from surefoot.core.types import Array, Number
 
 __all__ = ["EmptyTighteningError", "Halfspace", "project_halfspace"]
 

@@ -1,10 +1,29 @@
 """The intersection and the product of sets, projected onto by the projection onto each."""
 
-from functools import reduce
+import math
+from collections.abc import Iterable, Iterator
+from functools import cached_property, reduce
 from operator import and_
+from typing import Any
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import Region
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import namespace, norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, has_methods
+from surefoot.core.points import (
+    UNIT,
+    check_length,
+    clean,
+    common_dimension,
+    diameter_of,
+    dimension_of,
+    nan_where_invalid,
+    snap_inside,
+    to_dense,
+)
+from surefoot.core.types import Array, Region
 from surefoot.sets.halfspace import Halfspace
 from surefoot.sets.polytope import Nearest, Polytope, project_each, refuse_others
 

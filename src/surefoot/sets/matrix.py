@@ -1,8 +1,23 @@
 """Balls of matrices, for actions that are the entries of a matrix, row by row."""
 
-from abc import ABC
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
-from surefoot.core.toolkit import *
+from surefoot.core import checks
+from surefoot.core.arrays import minimum, namespace
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, size
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    check_length,
+    clean,
+    keep_nan,
+    nan_where_invalid,
+    sum_entries,
+)
+from surefoot.core.types import Array, Number
 from surefoot.sets.simplex import onto_simplex
 
 __all__ = ["NuclearBall", "SpectralBall"]

@@ -22,12 +22,37 @@ Without the ball each has a closed form. With it: :math:`x(\nu) = P(\alpha y/(\a
 
 from __future__ import annotations
 
-from abc import ABC
-from typing import Protocol, runtime_checkable
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import (
+    convert_like,
+    dot,
+    find_largest,
+    namespace,
+    norm,
+    rows_dot,
+    sqrt,
+    take_rows,
+    where,
+)
 from surefoot.core.checks import to_python_number
-from surefoot.core.toolkit import *
-from surefoot.core.types import Region
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import (
+    Declared,
+    function,
+    matrix,
+    positive,
+    symmetric,
+    vector,
+)
+from surefoot.core.points import row_norms, subtract_centre
+from surefoot.core.types import Array, Number, Region
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box

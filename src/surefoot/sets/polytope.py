@@ -6,8 +6,28 @@ its distance from the true projection is bounded by multipliers that only need t
 :meth:`Polytope.nearest`.
 """
 
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import freeze, is_sparse
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.toolkit import *
+from surefoot.core.parameters import Declared, rows, vector
+from surefoot.core.points import (
+    UNIT,
+    check_length,
+    clean,
+    divide_rows,
+    nan_where_invalid,
+    row_norms,
+    row_terms,
+    to_dense,
+)
+from surefoot.core.types import Array
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
 from surefoot.sets.halfspace import Halfspace

@@ -1,6 +1,22 @@
 """The simplex, and the threshold shared by projections onto it and onto l1 balls."""
 
-from surefoot.core.toolkit import *
+import math
+
+import numpy as np
+
+from surefoot.core.arrays import convert_like, find_largest, namespace, where
+from surefoot.core.parameters import count, flag, size
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    all_entries,
+    check_length,
+    clean,
+    keep_nan,
+    only_entry,
+    sum_entries,
+)
+from surefoot.core.types import Array, Number
 
 __all__ = ["Simplex"]
 

@@ -8,8 +8,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 from surefoot.core.plain import json_plain
-from surefoot.experiments import Results, StoreError, figures, gather
-from surefoot.experiments import page as page_module
+from surefoot.experiments import Results, StoreError, figures, gather, page as page_module
 from surefoot.experiments.executors import AtOnce
 from surefoot.experiments.figures.paper import Panels
 from surefoot.experiments.page import write_report

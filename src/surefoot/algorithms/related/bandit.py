@@ -10,8 +10,22 @@ most :math:`(2 + \kappa)\delta G_f` per round. The first round explores nothing,
 :math:`G_fD`.
 """
 
+import math
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
+
+from surefoot.algorithms.bounds import InBlocks, as_floats
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
-from surefoot.algorithms.toolkit import *
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
+from surefoot.core.arrays import number_like
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Counts
+from surefoot.core.parameters import count, minimising, positive, size
+from surefoot.core.points import bounded_diameter, dimension_of, snap_inside
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source
 
 __all__ = ["BanditFrankWolfe", "BlockBandit", "BlockBanditTheorem", "SmoothedBanditTheorem"]
 

@@ -1,6 +1,17 @@
 """Velocities instead of projections (CVV-Pro), and their bounds (Kolev et al. 2023)."""
 
-from surefoot.algorithms.toolkit import *
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuning
+from surefoot.algorithms.states import RoundState
+from surefoot.core.algorithm import EachConstraint
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import flag, positive
+from surefoot.core.types import Array, Needs, Number, Real, Source
+from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 
 __all__ = ["CVVPro", "CVVProTheorem"]

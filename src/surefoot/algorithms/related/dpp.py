@@ -1,7 +1,21 @@
 """Drift plus penalty with a queue for each constraint, or one for all (Yu, Neely and Wei 2017)."""
 
+import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, Multiplying, positive_part
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import QueueState
+from surefoot.core.algorithm import OneConstraint, tuning
+from surefoot.core.arrays import combine, dot, number_like, rows_dot
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count, nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["DPP", "DriftPlusPenalty", "ScalarDPP"]
 

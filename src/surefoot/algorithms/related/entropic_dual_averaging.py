@@ -1,7 +1,18 @@
 """Dual averaging with the entropy on a simplex: exponentiated gradients, and their regret."""
 
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import ForHorizon
-from surefoot.algorithms.toolkit import *
+from surefoot.core.algorithm import CostsOnly
+from surefoot.core.arrays import exp, namespace
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import anything, check_parameters, count, positive
+from surefoot.core.points import clean
+from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import Simplex
 
 __all__ = ["EntropicDualAveraging", "EntropicTheorem"]

@@ -1,7 +1,21 @@
 """Online Frank-Wolfe: one linear minimisation per round, and its regret in two forms."""
 
+import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.inside import OnBounded
-from surefoot.algorithms.toolkit import *
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
+from surefoot.core.arrays import minimum, number_like, sqrt, where
+from surefoot.core.forms import Counts
+from surefoot.core.parameters import check_parameters, flag, minimising, positive
+from surefoot.core.points import snap_inside
+from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeTheorem"]
 

@@ -1,9 +1,22 @@
 """Projection-free descent in blocks (Garber and Kretzu): fixed or changing sets, moving optima."""
 
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import InBlocks, KnownDiameter, as_floats, descent_bound
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned, Tuning
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
-from surefoot.algorithms.toolkit import *
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, Algorithm, CostsOnly
+from surefoot.core.arrays import maximum
+from surefoot.core.forms import Counts
+from surefoot.core.parameters import instance_of, minimising, positive
+from surefoot.core.points import snap_inside
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, State
 
 __all__ = [
     "BlockedTheorem",
@@ -164,6 +177,7 @@ class BlockedTheorem(Blocks, Inside):
         diameter: D.
 
     Example:
+        >>> from surefoot import Constants
         >>> theorem = BlockedTheorem(Constants(R=2.0, G_f=1.0), 16, 8**0.5)
         >>> theorem.block, round(theorem.eta, 6), round(theorem.closeness, 6)
         (4, 0.353553, 1.414214)
@@ -283,6 +297,7 @@ class PenalisedBlocksTheorem(Blocks, Lagrangian):
         diameter: D.
 
     Example:
+        >>> from surefoot import Constants
         >>> theorem = PenalisedBlocksTheorem(Constants(R=2.0, G_f=1.0, G_g=1.0), 16, 8**0.5)
         >>> theorem.block, round(theorem.eta, 6), round(theorem.theta, 6)
         (4, 0.25, 4.0)

@@ -19,9 +19,31 @@ not negative. The norm: :math:`|\langle\nabla, x\rangle| \le G_fR` and :math:`\|
 oracle that is off by ``error`` adds at most :math:`G_fR` times that to each round.
 """
 
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, descent_bound, harmonic
+from surefoot.algorithms.guarantee import Guarantee, Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon
-from surefoot.algorithms.toolkit import *
-from surefoot.sets import Gauge, gauge_of
+from surefoot.core import checks
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
+from surefoot.core.arrays import dot, freeze, minimum, number_like, where
+from surefoot.core.constants import Constants
+from surefoot.core.forms import Counts
+from surefoot.core.parameters import (
+    anything,
+    count,
+    nonnegative,
+    positive,
+    projectable,
+)
+from surefoot.core.points import UNIT, dimension_of
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
+from surefoot.sets import Ball, Gauge, gauge_of
 
 __all__ = [
     "AdaptiveGauge",

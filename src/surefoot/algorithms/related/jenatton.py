@@ -5,8 +5,18 @@ largest absolute value of g on the ball and F the largest difference of a cost t
 not known); g is one constraint, the largest where there are several.
 """
 
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic, power_sum
+from surefoot.algorithms.guarantee import Kind, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.algorithms.toolkit import *
+from surefoot.core.algorithm import OneConstraint
+from surefoot.core.forms import Counts
+from surefoot.core.parameters import nonnegative, positive, projectable, share
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Jenatton", "JenattonStronglyConvex", "JenattonTradeOff"]
 
@@ -156,6 +166,7 @@ class JenattonTradeOff(_Adaptive):
         beta: between 0 and 1; 1/2 has the least regret, 2/3 both exponents 2/3.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=2.0, G_f=3.0, G_g=1.0, D_g=4.0)
         >>> bound = JenattonTradeOff(c, beta=0.5)
         >>> float(bound.regret_bound(1)) == 2 * 6 + 6 + 16 / 36
@@ -208,6 +219,7 @@ class JenattonStronglyConvex(StronglyConvex, _Adaptive):
         beta: between 0 and 1.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=2.0, G_f=3.0, G_g=1.0, D_g=4.0, strong_convexity=2.0)
         >>> float(JenattonStronglyConvex(c).regret_bound(1)) == 9 / 2 + 16 / 27
         True

@@ -1,6 +1,19 @@
 """Shared by Lagrangian methods: multipliers of m constraints; the constants of their theorems."""
 
-from surefoot.algorithms.toolkit import *
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Summed
+from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING, EachConstraint, S
+from surefoot.core.arrays import convert_like, maximum
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import count
+from surefoot.core.types import Array, Feedback, Info, Number
 
 
 class Multiplying(EachConstraint[S]):

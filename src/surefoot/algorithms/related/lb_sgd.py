@@ -1,7 +1,18 @@
 """LB-SGD: descent on the cost and a logarithmic barrier; a step leaves half of every slack."""
 
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.moving_balls import FromCurvature
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import ActionState
+from surefoot.core import checks
+from surefoot.core.algorithm import EachConstraint
+from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm, rows_dot, where
+from surefoot.core.parameters import nonnegative, positive
+from surefoot.core.types import Array, Real, Source
 
 __all__ = ["LBSGD", "HalvedSlack"]
 

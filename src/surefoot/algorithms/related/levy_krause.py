@@ -13,8 +13,19 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 \lambda_tD_0^2`: gradient descent with every squared gradient multiplied by k.
 """
 
+import math
+from typing import ClassVar
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.guarantee import Guarantee, Tuning
 from surefoot.algorithms.inside import Inside, OnBounded
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import RoundState
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in
+from surefoot.core.arrays import dot, where
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import anything, flag, nonnegative, positive, size
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import SmoothSet, smooth_of
 
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]

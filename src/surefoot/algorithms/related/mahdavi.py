@@ -6,8 +6,19 @@ absolute value of any one of them on the ball and F the largest difference of a 
 where not known). G_g must bound the subgradients of every constraint, not only of the largest.
 """
 
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats, first_horizon, too_short
+from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Premise, Tuning
 from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import DualState
+from surefoot.core import checks
+from surefoot.core.arrays import combine, rows_dot
+from surefoot.core.parameters import nonnegative, positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = [
     "Mahdavi",
@@ -186,6 +197,7 @@ class MahdaviBalanced(_Regularised):
         horizon: T, large enough for a delta.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, start_reach=1.0, G_f=3.0, G_g=1.0, D_g=2.0, rows=2)
         >>> bound = MahdaviBalanced(c, 100)
         >>> round(float(bound.regret_bound(100)), 9), round(10 * bound.a, 9)
@@ -229,6 +241,7 @@ class MahdaviNoViolation(_Regularised):
         tightening: a tightening of your own, at most epsilon.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, start_reach=1.0, G_f=0.5, G_g=1.0, D_g=1.0, rows=1,
         ...               sigma=1.0, epsilon=0.9)
         >>> bound = MahdaviNoViolation(c, 3000)
@@ -400,6 +413,7 @@ class MahdaviLinearBalanced(KnownHorizon, EachRow):
             :math:`\sqrt m\,G_g` unless known better.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, start_reach=1.0, G_f=2.0, G_g=1.0, rows=2)
         >>> bound = MahdaviLinearBalanced(c, 1000)
         >>> round(bound.eta, 12), round(float(bound.regret_bound(1000)), 9)

@@ -1,6 +1,17 @@
 """Exponential weights over experts, on linearised costs, and what the mixture costs."""
 
-from surefoot.algorithms.toolkit import *
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import KnownHorizon
+from surefoot.core import checks
+from surefoot.core.algorithm import CostsOnly
+from surefoot.core.parameters import anything, positive
+from surefoot.core.types import Array, Number, Real, State
 
 
 class MixtureState(NamedTuple):

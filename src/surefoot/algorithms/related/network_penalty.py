@@ -7,8 +7,21 @@ agents in all rounds. *Own* regret and violation are the means over agents of
 evaluate every agent's functions at every agent's action.
 """
 
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian
-from surefoot.algorithms.toolkit import *
+from surefoot.core import checks
+from surefoot.core.algorithm import NOTHING, Algorithm, start_in
+from surefoot.core.arrays import dot, maximum
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import declare, nonnegative, positive, projectable, share
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
+from surefoot.sets import Ball
 
 __all__ = ["NetworkPenalty", "NetworkStronglyConvex", "NetworkTheorem"]
 
@@ -188,6 +201,7 @@ class NetworkTheorem(_Network, KnownHorizon):
         c: strictly between 0 and 1.
 
     Example:
+        >>> from surefoot import Constants
         >>> W = np.array([[0.75, 0.25], [0.25, 0.75]])
         >>> theorem = NetworkTheorem(Constants(R=1.0, G_f=2.0, G_g=1.0), 100, W)
         >>> round(theorem.alpha, 6), theorem.gamma

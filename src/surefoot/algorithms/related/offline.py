@@ -21,7 +21,16 @@ With :math:`\beta = 1`, the constraint seen at x and Y a ball, :func:`linearised
 of :class:`~surefoot.algorithms.PFS` with :math:`\rho = 0`.
 """
 
-from surefoot.algorithms.toolkit import *
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import dot, maximum, norm, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Number, Region
 
 __all__ = [
     "correct",

@@ -1,7 +1,16 @@
 """Primal and dual descent for a known margin, and its bounds (Castiglioni et al. 2022)."""
 
+import math
+from typing import ClassVar
+
+from surefoot.algorithms.bounds import as_floats, too_short
+from surefoot.algorithms.guarantee import Tuning
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import DualState
+from surefoot.core.arrays import combine, maximum, norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["PrimalDual", "PrimalDualTheorem"]
 
@@ -96,6 +105,7 @@ class PrimalDualTheorem(RowsApart):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(
         ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.0, rows=1, slater_margin=1.0, slater_cost=1.0
         ... )

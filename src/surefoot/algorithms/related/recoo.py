@@ -1,9 +1,22 @@
 """Rectified penalties with a proximal step (RECOO): violations O(1) or slow (Guo et al. 2022)."""
 
+import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats, harmonic, power_sum
+from surefoot.algorithms.guarantee import ROUNDING, Kind, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.yi import Proximal
-from surefoot.algorithms.toolkit import *
-from surefoot.sets import LinearProx
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, to_numpy
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Counts
+from surefoot.core.parameters import flag, nonnegative, positive
+from surefoot.core.types import Array, Number, Real, Source
+from surefoot.sets import Ball, LinearProx
 
 __all__ = ["RECOO", "RecooTheorem"]
 

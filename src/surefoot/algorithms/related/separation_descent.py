@@ -1,8 +1,18 @@
 """Descent brought back by separating half-spaces, and its regret (Garber and Kretzu 2022)."""
 
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import descent_bound, too_short
+from surefoot.algorithms.guarantee import Guarantee, Tuning
 from surefoot.algorithms.inside import AroundBall, ForHorizon
-from surefoot.algorithms.toolkit import *
-from surefoot.sets import Separation, separation_of
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import anything, flag, positive, projectable
+from surefoot.core.types import Array, Needs, Number, Real, Source
+from surefoot.sets import Ball, Separation, separation_of
 
 __all__ = ["SeparationDescent", "SeparationTheorem"]
 
@@ -126,6 +136,7 @@ class SeparationTheorem(AroundBall, ForHorizon):
         deep: whether cuts are as deep as the oracle allows: fewer calls.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=1.0, start_reach=1.0)
         >>> theorem = SeparationTheorem(c, 500, 0.5)
         >>> float(theorem.regret_bound(500)), theorem.cuts

@@ -4,8 +4,19 @@ One rule for convex costs and one for strongly convex ones, each with its theore
 picks the constraints, and there need not be a Slater point.
 """
 
+import math
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.algorithms.toolkit import *
+from surefoot.core.algorithm import OneConstraint
+from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
+from surefoot.core.forms import Counts, Span
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["SinhaVaze", "SinhaVazeConvex", "SinhaVazeStronglyConvex", "StrongSinhaVaze"]
 
@@ -184,6 +195,7 @@ class SinhaVazeConvex(_Penalised):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> bound = SinhaVazeConvex(Constants(R=0.5, G_f=2.0, G_g=1.0), 100)
         >>> round(float(bound.regret_bound(100)), 2)  # 2 sqrt(2) 1.05 sqrt(100)
         29.7
@@ -249,6 +261,7 @@ class SinhaVazeStronglyConvex(StronglyConvex, _Penalised):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=0.5, G_f=2.0, G_g=1.0, strong_convexity=4.0)
         >>> float(SinhaVazeStronglyConvex(c, 100).regret_bound(1)), SinhaVazeStronglyConvex(c, 1).V
         (1.0, 2.0)

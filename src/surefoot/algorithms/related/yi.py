@@ -3,10 +3,22 @@
 Their bounds need no Slater point.
 """
 
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
-from surefoot.algorithms.toolkit import *
-from surefoot.sets import Linearised, Prox, prox_of
+from surefoot.algorithms.states import QueueState
+from surefoot.core.algorithm import COSTS_ONLY, OneConstraint, S
+from surefoot.core.arrays import maximum
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import anything, positive, projectable, share
+from surefoot.core.types import Array, Feedback, Needs, Number, Real, Source, State
+from surefoot.sets import Ball, Linearised, Prox, prox_of
 from surefoot.sets.oracles import SetProx
 
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem", "Yi", "YiTheorem"]
@@ -112,6 +124,7 @@ class YiTheorem(KnownHorizon, Lagrangian):
         c: strictly between 0 and 1.
 
     Example:
+        >>> from surefoot import Constants
         >>> theorem = YiTheorem(Constants(R=1.0, G_f=1.0, G_g=1.0, start_reach=1.0), 16)
         >>> theorem.gamma, theorem.alpha, float(theorem.regret_bound(16))
         (2.0, 4.0, 6.0)

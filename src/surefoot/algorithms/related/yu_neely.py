@@ -1,7 +1,15 @@
 """Queues that look one step ahead, and their O(1) bound for linear constraints (2020)."""
 
+import math
+from typing import ClassVar, NamedTuple
+
+from surefoot.algorithms.bounds import as_floats
+from surefoot.algorithms.guarantee import ConstraintForm, Tuning
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
-from surefoot.algorithms.toolkit import *
+from surefoot.core.arrays import combine, maximum, number_like, where
+from surefoot.core.forms import Counts
+from surefoot.core.parameters import positive, projectable
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["YuNeely", "YuNeelyTheorem"]
 
@@ -115,6 +123,7 @@ class YuNeelyTheorem(RowsApart):
         horizon: T.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(
         ...     R=1.0, G_f=1.0, G_g=1.0, D_g=1.5, rows=1, start_slack=0.5, start_reach=1.0
         ... )

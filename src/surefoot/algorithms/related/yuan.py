@@ -8,8 +8,19 @@ largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m. The co
 differ from round to round, against the best action that is feasible in all rounds.
 """
 
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
 from surefoot.algorithms.related.lagrangian import Lagrangian
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.states import RoundState
+from surefoot.core.algorithm import EachConstraint
+from surefoot.core.arrays import combine, maximum
+from surefoot.core.parameters import nonnegative, positive, projectable, share
+from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Yuan", "YuanStronglyConvex", "YuanTradeOff"]
 
@@ -100,6 +111,7 @@ class YuanTradeOff(KnownHorizon, Lagrangian):
         alpha: how the penalty is weighed; 1/2 has the least bound on the squares.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, start_reach=1.0, G_f=3.0, G_g=1.0, rows=3)
         >>> bound = YuanTradeOff(c, 100)
         >>> float(bound.regret_bound(100))
@@ -182,6 +194,7 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
         horizon: named only if the game is meant to have one.
 
     Example:
+        >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=3.0, G_g=1.0, rows=3, strong_convexity=2.0)
         >>> float(YuanStronglyConvex(c).regret_bound(1))  # 4 * 9 / (2 * 2)
         9.0

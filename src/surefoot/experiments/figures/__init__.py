@@ -29,8 +29,7 @@ from surefoot.experiments.figures.plane import action_figure
 from surefoot.experiments.figures.regret import path_figure, regret_figure
 from surefoot.experiments.figures.sheet import NothingToDraw, in_style
 from surefoot.experiments.figures.violation import instant_figure, violation_figure
-from surefoot.experiments.rows import Row
-from surefoot.experiments.rows import problems as problems_of
+from surefoot.experiments.rows import Row, problems as problems_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,9 +19,12 @@ import numpy as np
 from surefoot.core.display import BLACK, BLUE, GREEN, ORANGE, PINK, SKY, VERMILLION
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.optional import need
-from surefoot.experiments.rows import Row, mean_std
-from surefoot.experiments.rows import algorithms as labels_of
-from surefoot.experiments.rows import problems as problems_of
+from surefoot.experiments.rows import (
+    Row,
+    algorithms as labels_of,
+    mean_std,
+    problems as problems_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,9 +3,18 @@
 The constraint is asked around the point without leaving the feasible set.
 """
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import ArrayLike, CostStream, Region
-from surefoot.problems.calibration.from_log import Pairs
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import to_numpy
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, ArrayLike, CostStream, Number, Region
+from surefoot.problems.calibration.log_constants import Pairs
 from surefoot.problems.calibration.offers import Calibration, Conditions, Probe, offers_for
 from surefoot.problems.constraints import (
     Constraint,

@@ -1,11 +1,16 @@
 """A log in a file: which columns are actions, values of g, slopes and contexts."""
 
 import csv
+import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
-from surefoot.core.toolkit import *
+import numpy as np
+
+from surefoot.core.errors import InvalidValueError
 
 __all__ = ["Log", "read_log"]
 

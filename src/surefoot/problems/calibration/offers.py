@@ -1,12 +1,17 @@
 """Try every theorem of the catalogue with proved and estimated constants, and report."""
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
 
 from surefoot.algorithms import ALGORITHMS, Entry, Guarantee, Tuned, try_tuning
-from surefoot.core.constants import constants_table
+from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import PROMISES, Table, facts_html
-from surefoot.core.toolkit import *
-from surefoot.core.types import Region, needs_of
+from surefoot.core.types import Array, Region, needs_of
 from surefoot.sets import Ball
 
 __all__ = ["Calibration", "Offer", "Probe", "Standing"]

@@ -1,7 +1,16 @@
 """Slopes that nobody measures: from differences of values, and through a sensitivity matrix."""
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import Region
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import freeze
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Region
 
 __all__ = ["Slope", "finite_differences", "through_sensitivity"]
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import TYPE_CHECKING, final
 
-from surefoot.problems.constraints.toolkit import *
-from surefoot.sets import Halfspace, Polytope, Simplex
+import numpy as np
+
+from surefoot.core.arrays import convert_like, find_largest, is_sparse, namespace, take_rows
+from surefoot.core.errors import InvalidTypeError
+from surefoot.core.parameters import Declared, count, positive
+from surefoot.core.points import divide_rows, row_norms, row_terms, to_dense
+from surefoot.core.types import Array, ArrayLike, Number, Region
+from surefoot.problems.constraints.base import Constraint, bound_above, gamma, level_below, point
+from surefoot.sets import Ball, Box, Halfspace, Polytope, Simplex
 from surefoot.sets.polytope import Rows
 
 __all__ = ["Affine", "SimplexRows"]

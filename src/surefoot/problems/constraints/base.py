@@ -1,10 +1,17 @@
 """The base of every constraint: a convex g with its value and a subgradient."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import final
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import Region
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import namespace
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import check_length, dimension_of
+from surefoot.core.types import Array, Number, Region
 from surefoot.sets import Ball
 
 __all__ = ["Constraint", "level_below"]

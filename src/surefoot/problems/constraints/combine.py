@@ -1,13 +1,23 @@
 """Constraints made of others: the largest of several, one shifted, one asked where played."""
 
-from typing import final
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar, final
 
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import is_concrete, namespace, to_numpy, where
 from surefoot.core.checks import describe
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.parameters import Declared, instance_of, number
+from surefoot.core.points import common_dimension, dimension_of, to_dense
+from surefoot.core.types import Array, Number, Region
 from surefoot.problems.constraints.affine import Affine
+from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.norms import L1Norm, L2Norm, LinfNorm, NuclearNorm, SpectralNorm
 from surefoot.problems.constraints.quadratic import EllipsoidNorm, QuadraticForm
-from surefoot.problems.constraints.toolkit import *
-from surefoot.sets import Intersection
+from surefoot.sets import Ball, Intersection
 
 __all__ = ["MaxOf", "PeekingError", "PlayedOnly", "Shifted", "max_of", "shift"]
 

@@ -1,6 +1,12 @@
 """Conditional value at risk of a linear loss over scenarios."""
 
-from surefoot.problems.constraints.toolkit import *
+import numpy as np
+
+from surefoot.core.arrays import convert_like, dot, namespace
+from surefoot.core.parameters import Declared, matrix, number, share
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints.base import Constraint, bound_above, gamma, point, some_entry
+from surefoot.sets import Ball
 
 __all__ = ["CVaR"]
 

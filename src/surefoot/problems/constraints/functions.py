@@ -1,10 +1,19 @@
 """Constraints from a user's own functions: a value and a subgradient, or one for JAX."""
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, ClassVar
 
-from surefoot.core import parameters
+import numpy as np
+
+from surefoot.core import checks, parameters
+from surefoot.core.arrays import namespace
+from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
-from surefoot.problems.constraints.toolkit import *
+from surefoot.core.parameters import Declared, function, nonnegative, positive
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints.base import Constraint, point
+from surefoot.sets import Ball
 
 __all__ = ["FunctionConstraint", "JaxConstraint"]
 

@@ -1,7 +1,33 @@
 """Norms as constraints: Euclidean, l1, largest entry, and those of a matrix's singular values."""
 
-from surefoot.problems.constraints.toolkit import *
-from surefoot.sets import L1Ball, NuclearBall, SpectralBall
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import (
+    convert_like,
+    dot,
+    find_largest,
+    is_one_run,
+    namespace,
+    sqrt,
+    to_numpy,
+    where,
+)
+from surefoot.core.parameters import Declared, count, size, vector
+from surefoot.core.points import nan_where_invalid, only_entry, subtract_centre, sum_entries
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints.base import (
+    Constraint,
+    bound_above,
+    bound_below,
+    gamma,
+    level_below,
+    point,
+)
+from surefoot.sets import Ball, Box, L1Ball, NuclearBall, SpectralBall
 from surefoot.sets.ball import Centred
 from surefoot.sets.matrix import Matrices, to_matrices
 

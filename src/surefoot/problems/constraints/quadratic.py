@@ -1,7 +1,26 @@
 """Ellipsoids, quadratics and second-order cones as constraints."""
 
+import math
+
+import numpy as np
+
 from surefoot import sets
-from surefoot.problems.constraints.toolkit import *
+from surefoot.core import checks
+from surefoot.core.arrays import convert_like, dot, maximum, norm, sqrt, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, matrix, number, symmetric, vector
+from surefoot.core.points import subtract_centre
+from surefoot.core.types import Array, Number
+from surefoot.problems.constraints.base import (
+    Constraint,
+    bound_above,
+    bound_below,
+    gamma,
+    level_below,
+    point,
+    some_entry,
+)
+from surefoot.sets import Ball
 from surefoot.sets.ellipsoid import Quadric, solve_secular
 
 __all__ = ["EllipsoidNorm", "QuadraticForm", "SecondOrderCone"]

@@ -1,6 +1,16 @@
 """Find a strictly feasible point to start from, and the slack that exists."""
 
-from surefoot.problems.constraints.toolkit import *
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.points import dimension_of, to_dense
+from surefoot.core.types import Array, Region
+from surefoot.problems.constraints.base import Constraint
+from surefoot.sets import Ball
 
 __all__ = ["NoStartError", "Start", "find_start"]
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import Self, final
 
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import freeze
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, instance_of, replace_unchecked, vector
+from surefoot.core.points import dimension_of
+from surefoot.core.types import Array, Index, Number
 from surefoot.problems.constraints.affine import Affine
+from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.combine import Shifted, shift
-from surefoot.problems.constraints.toolkit import *
+from surefoot.sets import Ball
 
 __all__ = ["AffineStream", "ConstraintStream", "Drifting"]
 

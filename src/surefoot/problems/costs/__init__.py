@@ -1,7 +1,5 @@
 """Convex costs, one for each round."""
 
-from surefoot.problems.costs.arrays import *
-from surefoot.problems.costs.functions import *
+from surefoot.core.lazy import attach
 
-# The classes and functions imported above, and no submodule.
-__all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")
+__getattr__, __dir__, __all__ = attach(__name__)

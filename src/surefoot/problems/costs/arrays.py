@@ -3,11 +3,18 @@
 The losses of learning see the action through a score, the inner product with a round's features.
 """
 
+import math
 from abc import ABC, abstractmethod
-from typing import final
+from typing import ClassVar, Self, final
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import Index
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import convert_like, dot, exp, log, log1p, maximum, namespace, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, nonnegative, positive, replace_unchecked, share
+from surefoot.core.points import subtract_centre
+from surefoot.core.types import Array, Index, Number
 from surefoot.sets import Ball
 
 __all__ = [

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
-from typing import final
+from typing import ClassVar, Self, final
 
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import dot, namespace
 from surefoot.core.checks import invalid
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.toolkit import *
-from surefoot.core.types import Index
+from surefoot.core.parameters import Declared, count, function, nonnegative, positive, rounds
+from surefoot.core.types import Array, Index, Number
 from surefoot.problems.constraints.functions import query_jax
 from surefoot.problems.costs.arrays import ArrayCosts, Costs, Linear
 from surefoot.sets import Ball

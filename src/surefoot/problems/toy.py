@@ -6,7 +6,15 @@ r"""The paper's experiment on the published random streams, and a variant whose 
 so does this module.
 """
 
-from surefoot.core.toolkit import *
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.constants import polyak_rate
+from surefoot.core.types import Array
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
 from surefoot.problems.problem import Problem

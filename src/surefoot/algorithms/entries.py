@@ -1,9 +1,27 @@
 """Every algorithm with every theorem that tunes it: what it asks for and what it promises."""
 
-from surefoot.algorithms.toolkit import *
-from surefoot.sets import Intersection
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any, NamedTuple
 
-__all__ = ["Entry", "catalogue", "domain_of", "feedback_words", "source_of", "try_tuning"]
+from surefoot import algorithms
+from surefoot.algorithms.guarantee import Tuned
+from surefoot.core.algorithm import Algorithm, find_constructor, works_on_ball
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.lazy import read_names
+from surefoot.core.types import Needs, Region, Source, needs_of
+from surefoot.sets import Ball, Intersection
+
+__all__ = [
+    "ALGORITHMS",
+    "Entry",
+    "catalogue",
+    "domain_of",
+    "feedback_words",
+    "source_of",
+    "try_tuning",
+]
 
 
 class Entry(NamedTuple):
@@ -52,15 +70,12 @@ class Entry(NamedTuple):
         return "" if self.tuned is None else f"O({self.tuned.algorithm.needs.work})"
 
 
-def find_algorithms(namespace: Mapping[str, object]) -> tuple[type[Algorithm], ...]:
-    """Return the algorithms of a namespace that a theorem tunes, in its order.
-
-    Args:
-        namespace: names and what they stand for, as ``vars`` of a module gives them.
-    """
+def find_algorithms(package: ModuleType, names: Iterable[str]) -> tuple[type[Algorithm], ...]:
+    """Return the algorithms of a package that a theorem tunes, in the order of its names."""
+    values = (getattr(package, name) for name in names if name != "ALGORITHMS")
     return tuple(
         kind
-        for kind in namespace.values()
+        for kind in values
         if isinstance(kind, type) and issubclass(kind, Algorithm) and kind.tunings
     )
 
@@ -84,8 +99,6 @@ def catalogue(
         >>> first.feedback, first.work
         ('gradient, g, subgradient', 'O(d)')
     """
-    from surefoot.algorithms import ALGORITHMS  # which is made of every import of the package
-
     return [
         try_tuning(kind, tuning, constants, horizon, domain, feasible)
         for kind in ALGORITHMS
@@ -180,3 +193,9 @@ def _power(exponent: float | None) -> str:
     if exponent is None:
         return "?"
     return "log T" if exponent == 0 else f"T^{exponent:.3g}"
+
+
+ALGORITHMS: tuple[type[Algorithm], ...] = find_algorithms(
+    algorithms, read_names("surefoot.algorithms")
+)
+"""The algorithms that a theorem tunes."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from surefoot.core.toolkit import *
-from surefoot.core.types import ArrayLike
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, ArrayLike
 
 __all__ = ["LogBounds", "fleet_constant", "from_log"]
 

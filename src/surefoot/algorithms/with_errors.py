@@ -6,8 +6,11 @@ that allows for them; docs/errors.md has the proofs.
 """
 
 import inspect
+from typing import ClassVar
 
-from surefoot.algorithms.toolkit import *
+from surefoot.algorithms.bounds import StrictStart
+from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Premise, Tuning
+from surefoot.core.parameters import flag, rounds
 
 __all__ = ["TheoremN", "under_errors"]
 

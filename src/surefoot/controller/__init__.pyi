@@ -1,0 +1,31 @@
+"""The public names of the package, each with its module; they load when they are used."""
+
+from surefoot.algorithms import (
+    Breach as Breach,
+    Policy as Policy,
+    PremiseError as PremiseError,
+    PremiseWarning as PremiseWarning,
+)
+from surefoot.controller.alarms import Alarm as Alarm
+from surefoot.controller.controller import (
+    Controller as Controller,
+    JournalWarning as JournalWarning,
+)
+from surefoot.controller.explanation import Explanation as Explanation
+from surefoot.controller.fleet import Fleet as Fleet
+from surefoot.controller.journal import LostRoundsError as LostRoundsError
+from surefoot.controller.reading import (
+    JournalNote as JournalNote,
+    JournalRecord as JournalRecord,
+    JournalRound as JournalRound,
+    is_journal as is_journal,
+    read_journal as read_journal,
+)
+from surefoot.controller.replaying import (
+    Difference as Difference,
+    Replay as Replay,
+    replay as replay,
+)
+from surefoot.core.errors import StoreError as StoreError
+
+__all__: list[str]
