@@ -87,7 +87,6 @@ PLAYERS = {
     "CertifiedPFS": CertifiedPFS(G_g=1.2, domain=BALL, rho=0.3),
     "LeaderFollower": LeaderFollower(G_g=1.2, domain=BALL),
     "LeaderFollower, two cuts": LeaderFollower(G_g=1.2, domain=BALL, cuts=2),
-    "LeaderFollower, careful": LeaderFollower(G_g=1.2, domain=BALL, gradient_bound=1e-3),
     "SafetyFilter": SafetyFilter(G_g=1.2, domain=BALL, rho=0.1),
     "RegionFilter, hull": RegionFilter(knowledge=LipschitzHull(G_g=1.2, reach=1.5)),
     "RegionFilter, curvature": RegionFilter(knowledge=Curvature(beta=1.0, reach=1.5)),

@@ -174,7 +174,6 @@ static sf_rule draw_rule(const limit *g, int which, numbers *kept)
         rule.around = sf_norm(most, d) * (1 + 0x1p-48);
         rule.diameter = sf_norm(side, d) * (1 + 0x1p-48);
     }
-    rule.gradient_bound = uniform() < 0.2 ? 1e-3 : 0.0, rule.keep_start = 1;
     rule.rho = pow(10.0, -6.0 * uniform()), rule.decreasing = uniform() < 0.5;
     rule.scale = 4.0, rule.eta = uniform() < 0.5 ? 1e6 : 0.0, rule.as_steps = uniform() < 0.5;
     rule.points = uniform() < 0.5 ? 1 : SF_LEADERS, rule.far = rule.points > 1 ? 0.9 : 0.0;

@@ -315,7 +315,7 @@ def test_the_guarantee_says_with_which_probability():
     c = Constants(R=1.0, G_g=1.0, G_f=2.0, start_slack=0.5, start_reach=1.0)
     promise = Averaged.of(LeaderFollower.default(c), sigma=0.1, failure=0.02).guarantee
     assert isinstance(promise, WithProbability)
-    assert promise.name == "Theorem G (leader and follower), with probability 0.98"
+    assert promise.name == "Theorem E (hulls of certified balls), with probability 0.98"
     assert promise.kind == "every round"
     assert promise.bounds(10) == {}
     assert promise.regret_bound(10) == 2 * 2.0 * 10

@@ -255,9 +255,6 @@ def test_how_wrong_one_round_is():
 BOX = Box([-0.2, -0.1], [0.3, 0.15])
 KEEPERS = {
     "LeaderFollower": lambda domain, **more: LeaderFollower(G_g=1.0, domain=domain, **more),
-    "careful": lambda domain, **more: LeaderFollower(
-        G_g=1.0, domain=domain, gradient_bound=1e-3, **more
-    ),
     "CertifiedPFS": lambda domain, **more: CertifiedPFS(G_g=1.0, domain=domain, rho=0.1, **more),
     "SafetyFilter": lambda domain, **more: SafetyFilter(G_g=1.0, domain=domain, rho=0.1, **more),
     "RegionFilter": lambda domain, value_error=0.0, slope_error=0.0, drift=0.0: RegionFilter(
@@ -378,7 +375,7 @@ def test_what_is_read_outside_of_the_domain_is_not_used(name):
 def test_the_regret_against_points_of_a_box_that_restricts_is_bounded_by_what_is_observed():
     # The best feasible point is far outside of the box: comparators are its points.
     rng, limit = np.random.default_rng(4), LinfNorm(0.5, 2)
-    for name in ("LeaderFollower", "careful", "CertifiedPFS"):
+    for name in ("LeaderFollower", "CertifiedPFS"):
         player = KEEPERS[name](BOX)
         state, sums, paid, total = player.init(np.zeros(2)), player.observer(), 0.0, np.zeros(2)
         for _ in range(300):
@@ -388,8 +385,7 @@ def test_the_regret_against_points_of_a_box_that_restricts_is_bounded_by_what_is
             sums = sums.after(info)
             best = total @ BOX.minimize_linear(total)
             assert paid - best <= sums.bound(player, state) + 1e-9
-        if name != "careful":
-            assert paid - best <= 0.06 * 300
+        assert paid - best <= 0.06 * 300
 
 
 # --- names ---------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from surefoot.algorithms import (
     LeaderFollower,
     NoClaim,
     SafetyFilter,
-    TheoremG,
+    TheoremD,
+    TheoremE,
     ValuesFollower,
 )
 from surefoot.controller import Controller, Fleet, PremiseError, replay
@@ -343,7 +344,8 @@ def test_two_points_learn_a_fixed_cost_as_the_root_of_the_rounds():
 
 
 def test_the_numbers_of_the_theorem():
-    each = TheoremG(Constants(R=2.0, G_f=5.0, G_g=1.0, start_slack=0.9, start_reach=2.0))
+    inner = Constants(R=2.0, G_f=5.0, G_g=1.0, start_slack=0.9, start_reach=2.0)
+    each = TheoremD(inner, 0.1)
     theorem = InPairs(
         Constants(R=2.0, G_f=3.0, G_g=1.0, start_slack=1.0, start_reach=2.0), 100, each, 0.1, 0.2, 4
     )
@@ -362,6 +364,10 @@ def test_the_numbers_of_the_theorem():
     assert theorem.bounds(7) == {"round": 0.0}
     unknown = InPairs(theorem.constants, 100, each, 0.1, 0.2)
     assert unknown.regret_bound(T) == 2 * 2.0 * 3.0 * T
+    # Of a base without a bound in advance nothing better follows.
+    bare = InPairs(theorem.constants, 100, TheoremE(inner), 0.1, 0.2, 4)
+    assert bare.regret_bound(T) == 2 * 2.0 * 3.0 * T
+    assert bare.regret_exponent is None
 
 
 def test_tuning_shortens_probes_with_the_horizon_and_lengthens_them_with_the_change():

@@ -293,61 +293,40 @@ def test_strongly_convex_costs_have_an_observed_bound_that_is_above_the_regret()
     assert ours - theirs < 2 * (1 + math.log(300)) * 3
 
 
-# --- the bound in advance ------------------------------------------------------------------------
+# --- what the default knows ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("adversary", ADVERSARIES)
-def test_the_careful_mode_keeps_the_bound_in_advance(adversary):
-    problem = adversarial_cube(adversary, horizon=400, dimension=3)
-    L, D = 1.0, problem.domain.radius
-    kappa = D / 0.5
-    player = LeaderFollower(G_g=1.0, domain=problem.domain, gradient_bound=L)
-    state = player.init(problem.start)
-    state = state._replace(learner=state.learner._replace(is_careful=True))
-    actions, gradients = [], []
-    for t in range(400):
-        g, s = problem.constraint.query(state.x)
-        assert g <= 0
-        actions.append(state.x)
-        gradients.append(problem.costs.gradient(t, state.x))
-        state = player.update(state, Feedback(gradients[-1], g, s))
-        assert norm(state.learner.Z) <= D * (1 + 1e-12)
-        way = norm(state.learner.Z)
-        if way > 0:  # the follower is on the way from the start to the leader
-            assert abs(norm(state.x) + norm(state.learner.Z - state.x) - way) < 1e-9
-        T = t + 1
-        bound = kappa**2 * D * L * (9.06 * math.sqrt(T) + math.log(T) + 3)
-        assert worst_regret(problem, np.array(actions), np.array(gradients)) <= bound
+@pytest.mark.parametrize("engine", ["step", "step_in_python"])
+@pytest.mark.parametrize("name", ["cube", "crawl", "box"])
+def test_the_default_plays_the_same_with_and_without_a_bound_on_gradients(name, engine):
+    # The third is one that the gradients exceed.
+    problem = {
+        "cube": lambda: adversarial_cube("corners", horizon=200, dimension=3),
+        "crawl": lambda: crawl(100.0, horizon=200),
+        "box": lambda: rotated_box(5, horizon=200),
+    }[name]()
+    known, found = problem.constants, []
+    assert known.G_f is not None
+    for G_f in (None, known.G_f, 1e-9 * known.G_f):
+        told = known.with_origin("given", G_f=G_f)
+        player, promise = LeaderFollower.default(told, domain=problem.domain)
+        assert promise.name == "Theorem E (hulls of certified balls)"
+        state, played = player.init(problem.start), []
+        for t in range(200):
+            x = state.x
+            seen = Feedback(problem.costs.gradient(t, x), *problem.constraint.query(x))
+            state, info = getattr(player, engine)(state, seen)
+            played.append((x.tobytes(), info.certificate))
+        found.append(played)
+    assert found[0] == found[1] == found[2]
 
 
-def test_the_careful_follower_is_on_the_way_from_the_start_to_the_leader():
-    # Gradients that turn take the hull's second ball off the way: its nearest point is elsewhere.
-    start, box = np.array([1.1, -0.7]), LinfNorm(5.0, 2)
-    player = LeaderFollower(G_g=1.0, domain=Ball(8.0), gradient_bound=1e-6)
-    state, aside = player.init(start), 0.0
-    for t in range(25):
-        gradient = np.array([np.cos(0.9 * t), np.sin(0.9 * t)])
-        state, info = player.step(state, Feedback(gradient, *box.query(state.x)))
-        assert state.learner.is_careful
-        X, Z = state.x - start, state.learner.Z
-        assert norm(X) + norm(Z - X) == pytest.approx(norm(Z), abs=1e-11)
-        aside = max(aside, norm(info.region.nearest(start + Z) - state.x))
-    assert aside > 1e-3
-
-
-def test_the_watchdog_lets_go_only_where_the_energy_is_out_of_proportion():
-    problem = adversarial_cube("corners", horizon=300, dimension=3)
-    told = LeaderFollower.default(problem.constants, domain=problem.domain).algorithm
-    assert told.proposer.gradient_bound == 1.0
-    assert not play(told, problem)[3][-1].learner.is_careful
-    lied = LeaderFollower(G_g=1.0, domain=problem.domain, gradient_bound=1e-6)
-    _, _, values, states, _, _ = play(lied, problem)
-    assert states[1].learner.is_careful
-    assert states[-1].learner.is_careful
-    assert (values <= 0).all()
-    scales = [state.learner.inverse_eta for state in states]
-    assert scales == sorted(scales)
+def test_the_default_ignores_strong_convexity_and_the_other_tuning_needs_it():
+    known = sf.Constants(R=1.0, G_g=1.0, start_slack=0.5, strong_convexity=2.0)
+    assert LeaderFollower.default(known).algorithm.proposer.strong_convexity is None
+    assert LeaderFollower.strongly_convex(known).algorithm.proposer.strong_convexity == 2.0
+    with pytest.raises(InvalidValueError, match="needs strong_convexity, which is not known"):
+        LeaderFollower.strongly_convex(dataclasses.replace(known, strong_convexity=None))
 
 
 # --- what no safe rule can do --------------------------------------------------------------------
@@ -620,7 +599,6 @@ def test_what_cannot_lead_is_refused_before_the_first_round():
         ({"domain": 1.0}, "domain must be a set with a projection, got 1.0: Ball(1.0) is the ball"),
         ({"domain": sf.sets.Halfspace([1.0], 0.0)}, "domain must be bounded, got Halfspace"),
         ({"strong_convexity": 0.0}, "strong_convexity must be a finite number > 0, got 0.0"),
-        ({"gradient_bound": math.inf}, "gradient_bound must be a finite number > 0, got inf"),
     ],
 )
 def test_bad_parameters_are_refused_with_one_sentence(options, sentence):

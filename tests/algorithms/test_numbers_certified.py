@@ -17,7 +17,7 @@ from surefoot.algorithms import (
     LeaderFollower,
     TheoremC,
     TheoremD,
-    TheoremG,
+    TheoremE,
     TheoremK,
     UnknownHorizon,
     crawl_lower_bound,
@@ -52,11 +52,6 @@ SHORT, LONG = (TheoremK(KNOWN, far=0.7, horizon=T) for T in (100, 10**4))
 ETA = 0.25 / (10 * 0.4 * 7 * (1 + K))  # nu_*/(10 beta L (1 + k))
 ETA_LONG = 2 / (7 * sqrt((1 + 12 * K + 10 * B) * 10**4))
 REST, TAIL = 49 * (1 / 2 + 6 * K + 5 * B), 5 * (K + 1 / 10) * 21
-
-# --- Theorem G: kappa = 2.5 * 2/0.5 = 10 ---------------------------------------------------------
-
-NEAR = but(start_slack=4.0)  # kappa = 1.25
-INSIDE = but(start_slack=10.0)  # kappa = 1
 
 # --- Doubling: xi = 1 - 4/5, rho = 0.3 and eta = 0.2 * 0.3/(7 * 2.5) in the phase of one round --
 
@@ -163,17 +158,14 @@ FIRST, EACH = 18 * 17.5 / 0.06, 0.06 / 17.5 / 2 * 49 + 7 * 0.3 / 1.5
             )
             for what, at, wanted in (("regret_bound", 4, inf), ("regret_exponent", None, None))
         ),
-        (TheoremG(KNOWN), "kappa", None, 10.0),
-        (TheoremG(VAGUE), "kappa", None, 30.0),
-        (TheoremG(INSIDE), "kappa", None, 1.0),
-        (TheoremG(KNOWN), "regret_bound", 4, 2 * 3 * 7 * 4),
-        (TheoremG(KNOWN), "regret_bound", 4e6, 100 * 14 * (31 * 2_000 + log(4e6) + 22)),
-        (TheoremG(NEAR), "regret_bound", 900, 1.25**2 * 14 * (31 * 30 + log(900) + 22)),
-        (TheoremG(INSIDE), "regret_bound", 900, 14 * (31 * 30 + log(900) + 22)),
-        (TheoremG(NEAR, in_advance=False), "regret_bound", 900, 42 * 900),
-        (TheoremG(NEAR), "regret_exponent", None, 0.5),
-        (TheoremG(NEAR, in_advance=False), "regret_exponent", None, 1.0),
-        (TheoremG(but(G_f=None)), "regret_bound", 900, inf),
+        # 2 R G_f t, as for every feasible rule
+        (TheoremE(KNOWN), "regret_bound", 4e6, 2 * 3 * 7 * 4e6),
+        (TheoremE(VAGUE), "regret_bound", 900, 42 * 900),
+        (TheoremE(but(G_f=None)), "regret_bound", 900, inf),
+        (TheoremE(KNOWN), "regret_exponent", None, None),
+        (TheoremE(but(strong_convexity=1.5)), "strong_convexity", None, None),
+        (TheoremE(but(strong_convexity=1.5), strongly_convex=True), "strong_convexity", None, 1.5),
+        (TheoremE(KNOWN, strongly_convex=True), "regret_bound", 900, 42 * 900),
         (HalvedSlack(KNOWN), "regret_bound", 4, inf),
     ],
 )
@@ -216,7 +208,7 @@ def test_what_the_start_alone_gives(constants, level, sigma, xi, cost):
 
 @pytest.mark.parametrize(
     "theorem",
-    [TheoremC(KNOWN), TheoremD(KNOWN, 0.9), TheoremG(KNOWN), SHORT, HalvedSlack(KNOWN), DOUBLING],
+    [TheoremC(KNOWN), TheoremD(KNOWN, 0.9), TheoremE(KNOWN), SHORT, HalvedSlack(KNOWN), DOUBLING],
 )
 def test_nothing_is_outside(theorem):
     assert_nothing_outside(theorem)
@@ -229,7 +221,8 @@ def test_nothing_is_outside(theorem):
         (TheoremC(but(G_f=None)), ["slack"]),
         (TheoremK(KNOWN), ["slack"]),
         (SHORT, ["slack", "G_f", "horizon"]),
-        (TheoremG(KNOWN, 9), ["G_g", "slack", "G_f", "horizon"]),
+        (TheoremE(KNOWN, 9), ["G_g", "slack", "G_f", "horizon"]),
+        (TheoremE(but(G_f=None)), ["G_g", "slack"]),
         (HalvedSlack(KNOWN), ["slack"]),
     ],
 )
@@ -345,8 +338,6 @@ def test_the_observed_bounds_of_leaders_and_follower():
     assert found == pytest.approx(np.min([dual, *known], axis=0), rel=1e-9)
     without = [one._replace(paid=inf) for one in sums]
     assert bounds(player, states, without) == pytest.approx(np.min(known, axis=0), rel=1e-9)
-    careful = [s._replace(learner=s.learner._replace(is_careful=True)) for s in states]
-    assert bounds(player, careful, without) == [inf] * 7
 
 
 def test_the_observed_bound_of_certified_descent():

@@ -188,9 +188,9 @@ def test_the_guarantee_is_that_of_the_base():
     player = Stretched.of(tuned, stretch=np.diag([1.0, 9.0]))
     theorem = player.guarantee
     assert isinstance(theorem, InOtherUnits)
-    assert theorem.name == "Theorem G (leader and follower), in other units"
+    assert theorem.name == "Theorem E (hulls of certified balls), in other units"
     assert theorem.regret_bound(50) == tuned.guarantee.regret_bound(50)
-    assert (theorem.regret_exponent, theorem.horizon, theorem.changing) == (0.5, None, False)
+    assert (theorem.regret_exponent, theorem.horizon, theorem.changing) == (None, None, False)
     assert theorem.premises == ()
     assert EvenRows.of(tuned, slopes=[1.0, 9.0]).guarantee == theorem
     with pytest.raises(InvalidValueError, match="the guarantee must be one for every round"):

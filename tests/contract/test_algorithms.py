@@ -60,7 +60,6 @@ CASES = [
     (LeaderFollower(G_g=4.0, domain=Ball(0.9, [1.0, 0.5, 0.1]), cuts=2), [0.9, 0.2, -0.2]),
     (LeaderFollower(G_g=1.5, domain=Ball(0.75), cuts=3), [0.4]),
     (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, strong_convexity=1.0), [0.2, 0.4]),
-    (LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, gradient_bound=1e-3), [0.3, 0.2]),
     (
         LeaderFollower(G_g=3.0, domain=Ball(0.5), cuts=2, leader=OGD(eta=0.1, domain=Ball(0.5))),
         [0.3, 0.2],

@@ -27,7 +27,7 @@ X1 = [1.0, -0.5]
 
 
 CLASSES = {
-    "hull": ("LipschitzHull", {"G_g": 2.0, "reach": 4.0, "keep_start": True, "start_bound": None}),
+    "hull": ("LipschitzHull", {"G_g": 2.0, "reach": 4.0, "start_bound": None}),
     "length": ("CertifiedLength", {"G_g": 2.0, "rho": 0.25, "decreasing": True, "sigma": None}),
     "rows": ("CurvatureRows", {"reach": 4.0}),
     "relative": ("RelativeCurvature", {"reach": 4.0}),

@@ -68,7 +68,7 @@ def test_every_state_of_a_run_is_read_back(name, engine):
         (("state", "memory", "last", "round"), 0.5, r"last.round of LeaderFollower must be whole"),
         (("state", "memory", "rounds"), -1.0, "whole numbers from 0 to 9007199254740992, got"),
         (("state", "learner", "squares"), -1.0, "squares of LeaderFollower must be numbers from 0"),
-        (("state", "learner", "is_careful"), 9.0, "is_careful of LeaderFollower must be true or"),
+        (("info", "cut"), 9.0, "cut of LeaderFollower must be true or"),
         (("state", "learner", "cuts", "offsets"), [0.0] * 99, "must be as long as the others"),
         (("state", "learner", "gradients"), {"number": "nan"}, "array of shape .2,. of float64"),
         (("state", "x"), {"array": [1, 2], "type": "int64", "shape": [2]}, "float64, got"),

@@ -91,7 +91,6 @@ def test_a_largest_constant_that_is_wrong_is_a_contradiction():
         lambda: LeaderFollower.unknown(
             Ball(2.0), violations=2, largest_G_g=90.0, largest_violation=0.5
         ),
-        lambda: LeaderFollower.unknown(Ball(2.0), gradient_bound=1.0, start_slack=1.0),
         lambda: CertifiedOGD.unknown(Ball(2.0)),
     ],
 )

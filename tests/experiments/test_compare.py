@@ -47,7 +47,7 @@ def test_players_of_all_kinds_meet_the_same_streams():
     trace = sf.play(Stepping(0.05), TOY, every=1)
     np.testing.assert_allclose(rows["mine"].arrays["regret"], trace.final_regret(), rtol=1e-12)
     assert rows["mine"].facts.parameters["eta"].value == 0.05
-    assert rows["made"].facts.guarantee.name == "Theorem G (leader and follower)"
+    assert rows["made"].facts.guarantee.name == "Theorem E (hulls of certified balls)"
 
 
 @pytest.mark.slow

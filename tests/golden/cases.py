@@ -153,7 +153,6 @@ def leader_follower():
     return [
         *of("default", default, hull() + streams("polytope", *large)),
         *of("strongly convex", strong, some),
-        *of("careful", partial(leader, gradient_bound=1e-3), streams("polytope", *SOME)),
         *of("own leader", own_leader, some),
         *of("few cuts", partial(leader, cuts=3), [*some, stream("polytope", 100, "exact")]),
         *of("default", default, shallow),

@@ -92,13 +92,12 @@ int main(int count, char **words)
         rule.knowledge = (int)any(5);
         const int m = rule.rows = rule.knowledge == SF_ROWS ? 1 + (int)any(6) : 1 + (any(30) == 0);
         rule.domain = (int)any(3);
-        rule.keep_start = (int)any(2), rule.decreasing = (int)any(2);
-        rule.ratchet = (int)any(2), rule.as_steps = (int)any(2);
+        rule.decreasing = (int)any(2), rule.ratchet = (int)any(2), rule.as_steps = (int)any(2);
         rule.G_g = 0.5 + fabs(number(wild)), rule.reach = 1 + fabs(number(wild));
         rule.rho = 0.01 + fabs(number(0)), rule.sigma = any(2) ? 0.0 : fabs(number(wild));
         rule.radius = rule.around = 1.5, rule.inner = 1.5 - 1e-14, rule.diameter = 3.0;
         rule.scale = 1.0, rule.points = any(2) ? 1 : SF_LEADERS;
-        rule.strong_convexity = any(3) ? 0.0 : 1.0, rule.gradient_bound = any(3) ? 0.0 : 1e-3;
+        rule.strong_convexity = any(3) ? 0.0 : 1.0;
         rule.eta = any(2) ? 0.0 : 0.1, rule.far = any(2) ? 0.0 : 0.3;
         rule.value_error = any(2) ? 0.0 : 0.01, rule.slope_error = any(4) ? 0.0 : 0.02;
         rule.slope_error = any(9) ? rule.slope_error : HUGE_VAL;

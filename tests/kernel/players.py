@@ -26,7 +26,6 @@ def players(d):
     leaders = {
         "default": {},
         "few cuts": {"cuts": 2},
-        "careful": {"gradient_bound": 1e-3},
         "strongly convex": {"strong_convexity": 1.0},
         "evaluation error": {"evaluation_error": 1e-9},
         "in a box": {"domain": cube},

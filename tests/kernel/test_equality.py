@@ -39,7 +39,6 @@ PROPOSER_OF = {
     "proposals as steps": Proposals(as_steps=True),
     "leader with few cuts": Leader(domain=BALL, cuts=5),
     "leader of strongly convex costs": Leader(domain=BALL, strong_convexity=2.0),
-    "careful leader": Leader(domain=BALL, gradient_bound=1e-7),
     "descent without a ratchet": Descent(radius=RADIUS, eta=0.2, ratchet=False),
     "averaging with one far point": Averaging(radius=RADIUS, far=0.3),
 }
@@ -48,7 +47,6 @@ KNOWLEDGE_OF = {
     "CertifiedLength": CertifiedLength(G_g=G_G, domain=BALL, rho=0.5 * SLACK),
     "Curvature": Curvature(beta=BETA, domain=BALL),
     "CurvatureRows": CurvatureRows(beta=BETA, rows=ROWS, domain=BALL),
-    "hull with the start": LipschitzHull(G_g=G_G, domain=BALL, keep_start=True),
     "length by sigma": CertifiedLength(G_g=G_G, domain=BALL, rho=0.3, sigma=1.0),
     "decreasing length": CertifiedLength(G_g=G_G, domain=BALL, rho=SLACK, decreasing=True),
     "row in a small ball": Curvature(beta=BETA, domain=Ball(0.4 * SLACK)),
@@ -64,7 +62,6 @@ OTHERS = (
     ("Leader", "LipschitzHull", "exact", "corner"),
     ("leader with few cuts", "LipschitzHull", "noisy", "faces"),
     ("leader of strongly convex costs", "LipschitzHull", "drift", "faces"),
-    ("careful leader", "hull with the start", "exact", "faces"),
     ("Descent", "length by sigma", "exact", "deep"),
     ("descent without a ratchet", "decreasing length", "drift", "faces"),
     ("averaging with one far point", "Curvature", "exact", "faces"),

@@ -27,7 +27,7 @@ def leader(rounds=3):
 def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count):
     rule, state = leader()
     block, out = state.block.copy(), np.empty(rule.out)
-    block[rule.learner + 5] = count
+    block[rule.learner + 4] = count
     before = block.copy()
     assert kernel.compiled().step(rule.handle, block, *TOLD[:3], *[None] * 5, out) == STATE
     with pytest.raises(InvalidValueError, match="number of cuts that is whole and from 0 to"):
@@ -38,7 +38,7 @@ def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count)
 def test_one_cut_more_than_there_is_room_for_is_refused():
     rule, state = leader()
     block, out = state.block.copy(), np.empty(rule.out)
-    block[rule.learner + 5] = rule.cuts + 1
+    block[rule.learner + 4] = rule.cuts + 1
     with pytest.raises(InvalidValueError, match=f"to {rule.cuts}, got {rule.cuts + 1}"):
         step_in_place(rule, block, TOLD, out)
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(kernel.compiled() is None, reason="the kernel wa
 SIZES = (1, 2, 20)
 NAMES = list(players(2))
 # The others differ from these in what their constants are, not in what is done.
-LONG = ("leader, default", "leader, careful", "leader, drift", "length, fixed", "length, drift")
+LONG = ("leader, default", "leader, drift", "length, fixed", "length, drift")
 LONG += ("filter, hull in a box", "descent, ball", "descent, rows", "averaging, ball, in a ball")
 
 

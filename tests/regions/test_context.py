@@ -559,10 +559,6 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
             lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), errors=Errors(drift=0.1)),
             "drift must be told",
         ),
-        (
-            lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), keep_start=True),
-            "keep_start must be False, and a leader's gradient_bound None",
-        ),
     ],
 )
 def test_bad_input_is_one_sentence(make, words):

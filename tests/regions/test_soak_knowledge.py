@@ -108,7 +108,7 @@ def test_the_budget_of_rule_u_is_used_up_where_it_is_tight(monkeypatch):
 
 @pytest.mark.slow
 def test_a_guess_that_does_not_grow_is_above_the_budget(monkeypatch):
-    def stand_still(knowledge, memory, first, *proved):
+    def stand_still(knowledge, first, *proved):
         return knowledge.theta * first
 
     monkeypatch.setattr(EstimatedHull, "choose", stand_still)

@@ -68,7 +68,7 @@ from surefoot.algorithms.pfs import (
 from surefoot.algorithms.perturbed_pfs import BoundedNoise as BoundedNoise, SlowDrift as SlowDrift
 from surefoot.algorithms.leader_follower import (
     LeaderFollower as LeaderFollower,
-    TheoremG as TheoremG,
+    TheoremE as TheoremE,
     crawl_lower_bound as crawl_lower_bound,
 )
 from surefoot.algorithms.probing import (

@@ -131,7 +131,7 @@ class Averaged(Wrapper):
             >>> from surefoot.algorithms import LeaderFollower
             >>> c = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
             >>> print(Averaged.of(LeaderFollower.default(c), sigma=0.01).guarantee)
-            Theorem G (leader and follower), with probability 0.99 for any number of rounds
+            Theorem E (hulls of certified balls), with probability 0.99 for any number of rounds
             (every round)
         """
         return WithProbability(each.constants, each, self.failure)

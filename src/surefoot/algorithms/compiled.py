@@ -65,10 +65,10 @@ KNOWLEDGE: dict[type[Any], int] = {
     CurvatureRows: 3,
 }
 """What the kernel has."""
-RULES: dict[int, StepRule] = {3: "slack", 4: "contraction", 5: "pulled", 6: "stayed"}
+RULES: dict[int, StepRule] = {2: "slack", 3: "contraction", 4: "pulled", 5: "stayed"}
 """The words of :class:`StepCertificate` for what the kernel calls by numbers."""
 VECTORS = ("centre", "lower", "upper", "middle", "beta")
-PULL = 8
+PULL = 7
 STATE = 6
 """What the kernel says of a state whose counts are none."""
 OUT = 25
@@ -128,7 +128,7 @@ def _knowledge(knowledge: Any) -> dict[str, Any] | None:
     if isinstance(knowledge, LipschitzHull):
         if knowledge.start_bound is not None:
             return None
-        return fields | {"G_g": knowledge.G_g, "keep_start": int(knowledge.keep_start)}
+        return fields | {"G_g": knowledge.G_g}
     if isinstance(knowledge, Curvature):
         one = isinstance(knowledge.beta, float)
         return fields | {"beta": np.array([knowledge.beta])} if one else None
@@ -156,7 +156,6 @@ def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
     return {
         "cuts": proposer.slots(d),
         "strong_convexity": float(proposer.strong_convexity or 0.0),
-        "gradient_bound": float(proposer.gradient_bound or 0.0),
     }
 
 
@@ -251,7 +250,7 @@ class Rule:
         }
         learners = {
             Proposals: [0],
-            Leader: [11, d, d, d, n * d, n, n, n, n, n, K, K, n * K, K * d],
+            Leader: [10, d, d, d, n * d, n, n, n, n, n, K, K, n * K, K * d],
             Descent: [2],
             Averaging: [3, d, n * d, n * d, n, n, n, n],
         }
@@ -262,7 +261,7 @@ class Rule:
         """Return a copy of a block; of a long one, without the normals that it has no cuts for."""
         if self.size < LONG or not self.cuts:
             return block.copy()
-        used = self.size - (self.cuts - int(block[self.learner + 5])) * self.d
+        used = self.size - (self.cuts - int(block[self.learner + 4])) * self.d
         copy = _room(self.size)
         copy[:used] = block[:used]
         return copy
@@ -279,7 +278,7 @@ class Rule:
         cuts, trust = learner.cuts, learner.trust
         none = self.cuts - len(cuts.offsets)
         told = [learner.reach, learner.start_value, learner.depth, learner.deepened]
-        told += [learner.is_careful, len(cuts.offsets), learner.squares, learner.lag]
+        told += [len(cuts.offsets), learner.squares, learner.lag]
         parts: list[ArrayLike] = [(*told, learner.worst_lag, learner.inverse_eta, trust.largest)]
         parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
         parts += [learner.outside, trust.weights, trust.logs, trust.squares, trust.rates]
@@ -329,7 +328,7 @@ class Rule:
         if self.layout[0] == 2:
             return DescentState(*block[at : at + 2].tolist())
         leaders, is_averaging = self.leaders, self.layout[0] == 3
-        numbers = block[at : at + (3 if is_averaging else 11)].tolist()
+        numbers = block[at : at + (3 if is_averaging else 10)].tolist()
         at += len(numbers)
 
         def take(*shape: int) -> Array:
@@ -342,7 +341,7 @@ class Rule:
             start, gradients, points = take(d), take(leaders, d), take(leaders, d)
             trust = Trust(take(leaders), take(leaders), take(leaders), take(leaders), most)
             return AveragingState(start, gradients, points, trust, scale, squares)
-        reach, start_value, depth, deepened, careful, n, squares, lag, worst, scale, most = numbers
+        reach, start_value, depth, deepened, n, squares, lag, worst, scale, most = numbers
         count = int(n)
         start, gradients, Z, points = take(d), take(d), take(d), take(leaders, d)
         outside = take(leaders)
@@ -350,7 +349,7 @@ class Rule:
         offsets, inverses, pulls = take(K)[:count], take(K)[:count], take(leaders, K)[:, :count]
         cuts = Cuts(take(count, d), offsets, inverses, pulls)
         learnt = (start, reach, start_value, cuts, points, outside, trust, Z, (), gradients)
-        return LeaderState(*learnt, squares, lag, worst, scale, depth, deepened, bool(careful))
+        return LeaderState(*learnt, squares, lag, worst, scale, depth, deepened)
 
 
 def _room(size: int) -> Array:
@@ -675,6 +674,6 @@ def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
     if status == STATE:
         raise InvalidValueError(
             "state must have a number of cuts that is whole and from 0 to "
-            f"{rule.cuts}, got {block[rule.learner + 5]}"
+            f"{rule.cuts}, got {block[rule.learner + 4]}"
         )
     return status == 0

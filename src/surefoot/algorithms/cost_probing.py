@@ -309,14 +309,17 @@ class CostProbing(Wrapper):
         dimension: int | None = None,
         **options: Any,
     ) -> Tuned[Self]:
-        r"""Tune the length of probes; regret O(d sqrt(T)) where costs hardly change in a pair.
+        r"""Tune the length of probes to the horizon, and to how much costs change in a pair.
+
+        The expected regret is bounded in advance where the base's regret is.
 
         Args:
             constants: what the base needs, G_f, G_g and start_slack; ``cost_bound`` where
                 ``change`` is not given.
             horizon: T.
             domain: a known set that holds every action, a Ball or a Box.
-            base: a theorem-tuned constructor of a certified rule.
+            base: a theorem-tuned constructor of a certified rule; that of ``CertifiedPFS`` has a
+                regret bound in advance.
             change: v, by how much the costs of two successive rounds differ at an action at most,
                 with the noise of both values. 0 where the cost is a fixed one; twice ``cost_bound``
                 unless given.
@@ -400,9 +403,12 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
 
     @property
     def regret_exponent(self) -> float | None:
-        """One half where costs do not change in a pair, else three quarters; 1 if the base's is."""
+        """One half where costs do not change in a pair, else three quarters.
+
+        1 where the base's is another; None where nothing is known of the base.
+        """
         if self.each.regret_exponent != 0.5:
-            return 1.0
+            return None if self.each.regret_exponent is None else 1.0
         return 0.75 if self.change else 0.5
 
     def regret_bound(self, t: Number) -> Array:

@@ -112,7 +112,7 @@ class Delayed(Wrapper):
             >>> from surefoot.algorithms import LeaderFollower
             >>> c = Constants(R=1.0, G_g=1.0, G_f=1.0, start_slack=0.5, start_reach=1.0)
             >>> print(Delayed.of(LeaderFollower.default(c), delay=2).guarantee.name)
-            Theorem G (leader and follower), 3 copies in turn
+            Theorem E (hulls of certified balls), 3 copies in turn
         """
         if not self.copies:
             return super().inherit(each)

@@ -51,12 +51,6 @@ upper end of the reading puts it, unless the certified depth of X shows that it 
 
 Where the domain is a ball, one around the feasible set, leaders may be up to 2D from :math:`x_1`;
 in any other domain they are projected onto the domain, too.
-
-The careful mode has a regret bound in advance (Theorem G of docs/leader.md). Should A ever
-exceed what that bound allows, :math:`2A_t > 81\kappa^4L^2t`, it begins: :math:`Z^0` alone leads,
-stays within D, ascends along the newest cut alone, before the gradient is added, with
-:math:`\eta_t = D/(9\kappa^2L\sqrt t)`, and the wish is the furthest point of the segment from the
-start to the leader that the hull of their two certified balls allows.
 """
 
 import math
@@ -95,7 +89,6 @@ CLEARLY = 1e-9
 """By what share of the way to F a point must be better: shares that lead to one differ by less."""
 TURNS = 4
 """How often the follower's projection onto the cuts of another context is improved."""
-HALVINGS = 52
 LENGTHS = 11
 
 
@@ -119,7 +112,6 @@ class LeaderState(NamedTuple):
         inverse_eta: 1/eta, which never falls.
         depth: the deepest radius when it had last grown by a tenth.
         deepened: the round of that.
-        is_careful: whether the careful mode has begun.
     """
 
     start: Array
@@ -138,7 +130,6 @@ class LeaderState(NamedTuple):
     inverse_eta: float = 0.0
     depth: float = 0.0
     deepened: float = 0.0
-    is_careful: bool = False
 
     @property
     def energy(self) -> float:
@@ -179,15 +170,12 @@ class Leader(Proposer):
             leads instead of those above.
         strong_convexity: H, where every cost is H-strongly convex: one leader descends with
             :math:`\eta_t = 2/(Ht)`.
-        gradient_bound: G_f, where a regret bound is wanted in advance; the careful mode keeps to
-            it. The knowledge must be ``LipschitzHull(keep_start=True)``.
     """
 
     domain: Region = projectable()
     cuts: int | None = count(2, default=None)
     leader: Any = algorithm(default=None)
     strong_convexity: Number | None = positive(default=None)
-    gradient_bound: Number | None = positive(default=None)
 
     reads = frozenset({"radius", "depth", "steepness", "noise", "upper"})
     work = "K d"
@@ -228,21 +216,13 @@ class Leader(Proposer):
     def propose(
         self, learner: LeaderState, x: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[LeaderState, Wish]:
-        """Return the leaders after a round, and the wish of their follower.
-
-        A region of no round yet is that of a start from which everything is learnt anew.
-        """
-        if not region.round:
-            return self.init(region.x), Wish(region.x)
+        """Return the leaders after a round, and the wish of their follower."""
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
         X = x - learner.start
         learner, note, lost = self.learn(learner, X, feedback, region)
         with np.errstate(over="ignore", invalid="ignore"):
-            if learner.is_careful:
-                point = self._walk_the_ray(learner, region)
-            else:
-                learner, point = self._follow(learner, X, feedback, region)
+            learner, point = self._follow(learner, X, feedback, region)
         return learner, Wish(point, note, lost, learner.start + learner.Z)
 
     def learn(
@@ -272,19 +252,15 @@ class Leader(Proposer):
             trust=self._trust(learner, grad, size, t),
         )
         learner, newest = self._remember(learner, X, feedback, region)
-        learner, scale = self._scale(learner, region)
+        scale = self._scale(learner, t)
         if not scale < math.inf:  # no later gradient would move the leaders
             raise InvalidValueError(
                 f"cost_gradient must leave 1/eta = sqrt(2A)/D finite, got a norm of {size:g}"
             )
         learner = learner._replace(inverse_eta=scale)
-        lost: tuple[str, ...] = ()
         # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.
         with np.errstate(over="ignore", invalid="ignore"):
-            if learner.is_careful:
-                learner = self._lead_carefully(learner, newest, before)
-            else:
-                learner, lost = self._lead(learner, X, feedback, newest, before, t)
+            learner, lost = self._lead(learner, X, feedback, newest, before, t)
         note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
         return learner, note, lost
 
@@ -333,18 +309,11 @@ class Leader(Proposer):
 
         return onto
 
-    def _scale(self, learner: LeaderState, region: regions.Region) -> tuple[LeaderState, float]:
-        """Return 1/eta of the round, and the leader with the careful mode where that begins."""
-        t, D, A = region.round, learner.reach, learner.energy
+    def _scale(self, learner: LeaderState, t: float) -> float:
+        """Return 1/eta of round t."""
         if self.strong_convexity is not None:
-            return learner, 0.5 * float(self.strong_convexity) * t
-        if self.gradient_bound is not None:
-            slack, L = -learner.start_value, float(self.gradient_bound)
-            kappa = max(D * region.steepness / slack, 1.0) if slack > 0 else 1.0
-            if learner.is_careful or 81 * kappa**4 * L * L * t < 2 * A:
-                scale = 9 * kappa * kappa * L * math.sqrt(t) / D
-                return learner._replace(is_careful=True), scale
-        return learner, math.sqrt(2 * A) / D
+            return 0.5 * float(self.strong_convexity) * t
+        return math.sqrt(2 * learner.energy) / learner.reach
 
     def _lead(
         self,
@@ -355,7 +324,7 @@ class Leader(Proposer):
         before: float,
         t: float,
     ) -> tuple[LeaderState, tuple[str, ...]]:
-        """Return the leaders after a usual round, and a sentence if your own is lost."""
+        """Return the leaders after a round, and a sentence if your own is lost."""
         D, cuts, scale, own = learner.reach, learner.cuts, learner.inverse_eta, learner.own
         eta = 1.0 / scale if scale > 0 else 0.0
         points, pulls = learner.points.copy(), cuts.pulls.copy()
@@ -385,7 +354,7 @@ class Leader(Proposer):
     def _follow(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: regions.Region
     ) -> tuple[LeaderState, Array]:
-        """Return the wish after a usual round, and when the deepest radius last grew."""
+        """Return the wish after a round, and when the deepest radius last grew."""
         t, deepest, start = region.round, region.depth, learner.start
         if t == 1 or deepest > 1.1 * learner.depth:
             learner = learner._replace(depth=deepest, deepened=t)
@@ -453,45 +422,13 @@ class Leader(Proposer):
         _, Z = ascend(cuts, Z, np.zeros_like(cuts.offsets), None, enough, onto)
         return cuts, _apply_reading(feedback, region, Z, X, 0.0), pulls
 
-    def _lead_carefully(
-        self, learner: LeaderState, newest: int | None, before: float
-    ) -> LeaderState:
-        """Return the first leader: one exact step of the newest cut, then the gradient."""
-        cuts, scale, points = learner.cuts, learner.inverse_eta, learner.points.copy()
-        pulls = cuts.pulls.copy()
-        mu = pulls[0]
-        if newest is not None:
-            over = float(cuts.normals[newest] @ points[0]) - cuts.offsets[newest]
-            mu[newest] += max(over, 0.0)
-        mu *= before / scale
-        onto = self._limit(learner, learner.reach)
-        points[0] = onto(-(1.0 / scale) * learner.gradients - mu @ cuts.normals)
-        return learner._replace(cuts=cuts._replace(pulls=pulls), points=points, Z=points[0])
-
-    def _walk_the_ray(self, learner: LeaderState, region: Any) -> Array:
-        """Return the furthest certified point of the segment from the start to the leader.
-
-        A segment meets a convex set in a segment, and its beginning is certified: bisection. Where
-        drift has used up the start's ball, or the anchor is visited, the region decides.
-        """
-        hull, start, z = getattr(region, "from_start", None), learner.start, learner.Z
-        if hull is None or hull.is_inside(start + z) or not hull.is_inside(start):
-            return start + z
-        share = 0.0
-        for i in range(HALVINGS):
-            longer = share + 0.5 ** (i + 1)
-            if hull.is_inside(start + longer * z):
-                share = longer
-        return hull.nearest(start + share * z)
-
     def observer(self, knowledge: regions.Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds.
 
-        None for your own leader, under drift, where everything may be learnt anew, and where slopes
-        are guesses, so that cuts may be wrong.
+        None for your own leader, under drift, and where slopes are guesses, so that cuts may be
+        wrong.
         """
-        restarts = isinstance(knowledge, regions.EstimatedHull) and knowledge.restarts
-        wrong = restarts or knowledge.errors.drift or not knowledge.errors.slope < math.inf
+        wrong = knowledge.errors.drift or not knowledge.errors.slope < math.inf
         return None if self.leader is not None or wrong else LeaderRegret.first(self.multiples)
 
 

@@ -1,30 +1,24 @@
-r"""A leader that learns and is never played; a certified follower that goes after it; Theorem G.
+"""A leader that learns and is never played; a certified follower that goes after it; Theorem E."""
 
-In the theorems, D is the largest distance from the start to a point of the ball (``start_reach``),
-:math:`\alpha` the start's slack, :math:`\kappa = G_gD/\alpha \ge 1`, L the largest norm of a cost
-gradient.
-"""
-
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from surefoot import regions
-from surefoot.algorithms.bounds import StrictStart, as_floats
+from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, Name, Parts
 from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
 from surefoot.algorithms.unknown import Estimated
-from surefoot.algorithms.with_errors import CertifiedTuning, under_errors
+from surefoot.algorithms.with_errors import CertifiedTuning
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import count, flag, number, positive
 from surefoot.core.types import Array, Needs, Number, Region
 from surefoot.sets import Ball
 
-__all__ = ["LeaderFollower", "TheoremG", "crawl_lower_bound"]
+__all__ = ["LeaderFollower", "TheoremE", "crawl_lower_bound"]
 
 
 class LeaderFollower(Name):
@@ -56,14 +50,8 @@ class LeaderFollower(Name):
     in_contexts = regions.ContextHull
     or_knowledge = (regions.EstimatedHull,)
 
-    @classmethod
-    def pair(cls, **parameters: Any) -> Certified:
-        """Return the pair; the hull keeps the start's ball for the careful mode."""
-        careful = parameters.get("gradient_bound") is not None
-        return super().pair(**{"keep_start": careful} | parameters)
-
-    default = CertifiedTuning(lambda: TheoremG)
-    strongly_convex = CertifiedTuning(lambda: TheoremG, in_advance=False)
+    default = CertifiedTuning(lambda: TheoremE)
+    strongly_convex = CertifiedTuning(lambda: TheoremE, strongly_convex=True)
 
     @classmethod
     @tuning(
@@ -72,7 +60,6 @@ class LeaderFollower(Name):
         violations=count(0),
         largest_G_g=positive(),
         largest_violation=positive(),
-        gradient_bound=positive(),
         start_slack=positive(),
     )
     def unknown(
@@ -83,7 +70,6 @@ class LeaderFollower(Name):
         violations: int | None = None,
         largest_G_g: float | None = None,
         largest_violation: float | None = None,
-        gradient_bound: float | None = None,
         start_slack: float | None = None,
     ) -> Tuned[Certified]:
         r"""Return the rule for a g of which nobody knows G_g: a few rounds may be outside.
@@ -96,9 +82,8 @@ class LeaderFollower(Name):
             violations: how many rounds may be outside at most; one that nobody measured counts.
             largest_G_g: what G_g is at most on the domain, be it far too large.
             largest_violation: what no violation may exceed; needs ``largest_G_g``.
-            gradient_bound: G_f, where a regret bound in advance is wanted: the rule then begins
-                anew at the start where G_g is proved to be larger than what was used.
-            start_slack: -g at the first action at least, for bounds in advance, which need a Ball.
+            start_slack: -g at the first action at least, for the number of rounds outside in
+                advance, which needs a Ball.
 
         Example:
             >>> from surefoot import Ball
@@ -106,88 +91,53 @@ class LeaderFollower(Name):
             >>> print(promise, float(promise.most_outside))
             Theorem U (an unknown constant) for any number of rounds (rounds outside) 1.0
         """
-        restarts = gradient_bound is not None
         if start_slack is not None:
             checks.positive(start_slack=start_slack)
             if not isinstance(domain, Ball):  # which makes a slack a lower bound on G_g
                 rule = "None unless the domain is a Ball that holds the feasible set"
                 raise checks.invalid("start_slack", rule, start_slack)
-        if restarts and violations is not None:
-            raise InvalidValueError(
-                "gradient_bound is for a rule with as many violations as it takes, got violations "
-                f"= {violations!r}"
-            )
         knowledge = regions.EstimatedHull(
             domain=domain,
             theta=theta,
             violations=violations,
             largest_G_g=largest_G_g,
             largest_violation=largest_violation,
-            restarts=restarts,
         )
-        leader = Leader(domain=domain, gradient_bound=gradient_bound)
-        known = Constants(
-            R=knowledge.reach, G_f=gradient_bound, G_g=largest_G_g, start_slack=start_slack
-        )
-        promise = Estimated(known, theta, violations, largest_violation, restarts=restarts)
-        return Tuned(Certified(proposer=leader, knowledge=knowledge), promise)
+        known = Constants(R=knowledge.reach, G_g=largest_G_g, start_slack=start_slack)
+        promise = Estimated(known, theta, violations, largest_violation)
+        return Tuned(Certified(proposer=Leader(domain=domain), knowledge=knowledge), promise)
 
 
-class TheoremG(PossibleHorizon, StrictStart):
+class TheoremE(PossibleHorizon, StrictStart):
     r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
 
-    If G_f is known and given to the rule, there is a regret bound in advance:
+    .. math:: g(x_t) \le 0 \ \forall t .
 
-    .. math::
-        g(x_t) &\le 0 \ \forall t, \\
-        \mathrm{Reg}_T &\le 31\kappa^2DG_f\sqrt T + \kappa^2DG_f(\ln T + 22), \qquad
-        \kappa = G_gD/\alpha .
-
-    It is a bound for the worst case; what is observed (:class:`LeaderRegret`) is some hundred times
-    less. Derived here; the proof is in docs/leader.md. For strongly convex costs only the
-    observed bound is known.
+    Every action is in a hull of certified balls (Theorem E of docs/hulls.md). The regret is bounded
+    by what is observed (:class:`LeaderRegret`, Theorem F of docs/leader.md). In advance no more is
+    known than that the costs of feasible points differ by at most :math:`2RG_f`.
 
     Args:
-        constants: needs R, G_g, start_slack; uses start_reach; G_f for the regret bound.
-        horizon: the number of rounds, if the step was chosen for one.
-        in_advance: whether the rule keeps to the bound; without it nothing better is known in
-            advance than that the costs of feasible points differ by at most :math:`2RG_f`.
+        constants: needs R, G_g, start_slack; G_f for the number above.
+        horizon: the number of rounds meant, if there is one.
+        strongly_convex: whether the leader's steps are those for strongly convex costs.
     """
 
-    name: ClassVar[str] = "Theorem G (leader and follower)"
+    name: ClassVar[str] = "Theorem E (hulls of certified balls)"
     needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
 
-    in_advance: bool = flag(default=True)
-
-    @property
-    def regret_exponent(self) -> float:
-        """One half; 1, as for every feasible rule, if nothing better is known in advance."""
-        return 0.5 if self.in_advance else 1.0
-
-    @property
-    def gradient_bound(self) -> float | None:
-        """G_f for the careful mode, which the bound is about, and which is for exact readings."""
-        return self.constants.G_f if self.in_advance and under_errors(self) is self else None
+    strongly_convex: bool = flag(default=False)
 
     @property
     def strong_convexity(self) -> float | None:
-        """H where the steps are :math:`2/(Ht)`, for which no bound is known in advance."""
-        if self.in_advance:
+        """H where the leader's steps are :math:`2/(Ht)`; else None."""
+        if not self.strongly_convex:
             return None
         return self.constants.require("strong_convexity", by=self.name)[0]
 
-    @property
-    def kappa(self) -> float:
-        r"""The condition number :math:`\kappa = \max(1, G_gD/\alpha)`."""
-        return max(1.0, self._G_g * self.constants.reach / self._slack)
-
     def regret_bound(self, t: Number) -> Array:
-        """Return the bound in advance, at most :math:`2RG_fT`; inf where G_f is not known."""
-        T, G_f, D = as_floats(t), self.constants.G_f, self.constants.reach
-        if G_f is None or not self.in_advance:
-            return self._at_worst(T)
-        learnt = self.kappa**2 * D * G_f * (31 * np.sqrt(T) + np.log(T) + 22)
-        return np.minimum(self._at_worst(T), learnt)
+        """Return :math:`2RG_ft`; inf where G_f is not known."""
+        return self._at_worst(t)
 
 
 def crawl_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array:

@@ -195,9 +195,8 @@ class LeaderRegret(NamedTuple):
         mu = learnt.cuts.pulls[0] * scale
         far = float(norm(learnt.gradients + mu @ learnt.cuts.normals))
         bounds = [self.paid + float(mu @ learnt.cuts.offsets) + D * far]
-        if not learnt.is_careful:  # then the newest cut comes first: the lag is another
-            for multiple, lag in zip(self.multiples, self.lags, strict=True):
-                steps = multiple * self.steps if multiple else self.lazy_steps
-                first = (2.0 / multiple if multiple else 0.5) * D * D * scale
-                bounds.append(first + steps + lag)
+        for multiple, lag in zip(self.multiples, self.lags, strict=True):
+            steps = multiple * self.steps if multiple else self.lazy_steps
+            first = (2.0 / multiple if multiple else 0.5) * D * D * scale
+            bounds.append(first + steps + lag)
         return min(bounds)

@@ -60,7 +60,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.core import checks
 from surefoot.core.arrays import norm, round_up
 from surefoot.core.forms import MOST, Axes, Count, Same, Span
 from surefoot.core.parameters import instance_of
@@ -203,12 +202,6 @@ class ContextHull(LipschitzHull):
     in_contexts: ClassVar[bool] = True
 
     context: Any = instance_of(ContextKind)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.keep_start:
-            rule = "False, and a leader's gradient_bound None, where there are contexts"
-            raise checks.invalid("keep_start", rule, True)
 
     def lengths(self, d: int) -> dict[str, int]:
         """Return how long parts of its memory may become."""

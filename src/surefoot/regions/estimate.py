@@ -89,7 +89,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count, NonNegative, Span
-from surefoot.core.parameters import count, flag, number, positive, replace_unchecked
+from surefoot.core.parameters import count, number, positive, replace_unchecked
 from surefoot.core.points import UNIT, reach_from, reach_of
 from surefoot.core.types import Array, Certificate, Number
 from surefoot.regions.anchor import Anchor
@@ -295,11 +295,11 @@ class UnknownConstant(Knowledge):
             w = self.excess(memory, reading)
             proved = max(proved, memory.used * (1.0 + w))
             outside, spent = outside + 1, spent + math.log(self.theta) + math.log1p(w)
-        used = self.choose(memory, first, proved, outside)
+        used = self.choose(first, proved, outside)
         part = memory.part._replace(rounds=memory.part.rounds + 1.0)
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
-        back = is_outside or self._is_frozen(outside) or not part.rounds
+        back = is_outside or self._is_frozen(outside)
         counts = (outside, spent, back, memory.unseen, error)
         return EstimatedMemory(t, part, first, proved, used, *counts)
 
@@ -324,7 +324,7 @@ class UnknownConstant(Knowledge):
             rule = f"at least what the start proves, {proved:.6g}"
             raise checks.invalid(f"largest_{self.constant}", rule, self.largest)
 
-    def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
+    def choose(self, first: float, proved: float, outside: int) -> float:
         """Return what takes the place of the constant in the next round."""
         largest, k, used = self.largest, self.violations, self.theta * proved
         if largest is not None and k is not None:
@@ -342,7 +342,7 @@ class UnknownConstant(Knowledge):
         guessed = memory.first and memory.used != self.largest and not memory.back
         if self.violations is not None and guessed:
             outside, unseen = memory.outside + 1, memory.unseen + 1
-            used = self.choose(memory, memory.first, memory.proved, outside)
+            used = self.choose(memory.first, memory.proved, outside)
             memory = memory._replace(used=used, outside=outside, unseen=unseen)
         return memory._replace(rounds=memory.rounds + 1.0, part=part, back=True)
 
@@ -437,8 +437,6 @@ class EstimatedHull(UnknownConstant):
         violations: how many rounds may be outside at most.
         largest_G_g: what G_g is at most on the domain, be it far too large.
         largest_violation: what no violation may exceed; needs ``largest_G_g``.
-        restarts: whether everything begins anew at the start where G_g is proved to be larger than
-            what was used; until then that stays. The regret bound in advance needs it.
         errors: how wrong readings may be; without drift.
 
     Example:
@@ -460,7 +458,6 @@ class EstimatedHull(UnknownConstant):
 
     largest_G_g: float | None = positive(default=None)
     largest_violation: float | None = positive(default=None)
-    restarts: bool = flag(default=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -473,26 +470,11 @@ class EstimatedHull(UnknownConstant):
     @cached_property
     def known(self) -> LipschitzHull:
         """The hull with G_g = 1."""
-        told: dict[str, Any] = {"domain": self.domain, "errors": self.errors}
-        told |= {"G_g": 1.0, "keep_start": self.restarts}
+        told: dict[str, Any] = {"G_g": 1.0, "domain": self.domain, "errors": self.errors}
         if self.largest_violation is None:
             return HullOnDomain(**told)
         told |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
         return CappedHull(**told)
-
-    def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> HullMemory:
-        """Return the part with a reading; where all begins anew, none."""
-        part: HullMemory = super()._remember(memory, reading, used)
-        if self.restarts and memory.first and used > memory.used:
-            start = part.start  # what was read there stands, whatever a next reading errs by
-            return self.known.first(start.x)._replace(last=start, anchor=start, start=start)
-        return part
-
-    def choose(self, memory: EstimatedMemory, first: float, proved: float, outside: int) -> float:
-        """Return what takes the place of G_g; with restarts it stays while nothing disproves it."""
-        if self.restarts and proved <= memory.used:
-            return memory.used
-        return super().choose(memory, first, proved, outside)
 
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         r"""Return the largest of the slope and :math:`-g/(R - \|x-c\|)`."""
@@ -526,28 +508,13 @@ class EstimatedHull(UnknownConstant):
         return float(level + self.largest * why.distance + noise)
 
     def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
-        """Return means of actions whose values have a mean of at most 0; the start, to restart."""
-        part: HullMemory = memory.part
-        if not part.rounds:
-            why = "begins anew at the first action, because G_g is larger than what was used"
-            start = OnePoint(0.0, part.start.x, part.anchor.value, errors, why)
-            return Recertified(start, lambda why: why._replace(round=int(memory.rounds)))
+        """Return means of actions whose values have a mean of at most 0."""
         return MeanRegion.of(self, memory, errors)
-
-    def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
-        t, before = int(memory.rounds), int(memory.rounds - memory.part.rounds)
-        why = why._replace(round=t, anchor_round=why.anchor_round + before)
-        return super()._certify(memory, why)
-
-    def age(self, memory: EstimatedMemory, x: Array) -> EstimatedMemory:
-        """Return the memory with a round in which nothing was read."""
-        aged = super().age(memory, x)
-        return aged if memory.part.rounds else aged._replace(part=memory.part)
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return what contradicts the largest constant; without one, the ball and convexity."""
         found = super()._check_known(memory, reading)
-        if self.largest is None and memory.part.rounds:
+        if self.largest is None and memory.rounds:
             found += self.with_constant(memory.used).check_subgradient(memory.part, reading)
         return found
 
@@ -581,7 +548,7 @@ class MeanRegion(LogRegion):
         G_g = min(memory.used, -deepest.value / (1024 * len(x[0]) * UNIT * knowledge.reach))
         log = HullOfLog(points=x, values=value, G_g=G_g, errors=knowledge._exact)
         made = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
-        made.rounds = when + (memory.rounds - part.rounds)
+        made.rounds = when
         made.steepness, made.depth = memory.used, float(-deepest.value / memory.used)
         return made
 

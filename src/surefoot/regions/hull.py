@@ -40,7 +40,7 @@ import numpy as np
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count
-from surefoot.core.parameters import flag, number, positive, projectable
+from surefoot.core.parameters import number, positive, projectable
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Number, Region as Set
 from surefoot.regions.anchor import Anchor, StandingAnchor
@@ -114,8 +114,6 @@ class LipschitzHull(Knowledge):
         reach: the largest norm of a feasible point, which rounding scales with; that of the domain
             unless given.
         domain: a known set that holds every action.
-        keep_start: whether the hull of the last ball and the start's is certified as well; a
-            leader's careful mode walks in it.
         start_bound: g at the first action is at most this in every round, however it drifts: an
             anchor that does not age, and is never visited. None where that is not known.
         errors: how wrong readings may be. Slopes are used for contradictions alone.
@@ -143,7 +141,6 @@ class LipschitzHull(Knowledge):
     G_g: float = positive()
     reach: Number = positive(default=None)
     domain: Set | None = projectable(default=None, convex=False)
-    keep_start: bool = flag(default=False)
     start_bound: Number = number(default=None)
 
     def __post_init__(self) -> None:
@@ -217,11 +214,7 @@ class LipschitzHull(Knowledge):
         anchor = memory.anchor
         if self.start_bound is not None and anchor.level(t, errors.drift) > self.start_bound:
             anchor = StandingAnchor(memory.start.x, self.start_bound, memory.start.round)
-        hull = HullRegion(self, memory._replace(anchor=anchor), t, errors)
-        if self.keep_start:
-            alone = memory.alone(memory.start, memory.last)
-            hull.from_start = HullRegion(self, alone, t, errors)
-        return hull
+        return HullRegion(self, memory._replace(anchor=anchor), t, errors)
 
     def contradictions(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if G_g and the errors are right."""
@@ -372,7 +365,6 @@ class HullRegion(Region):
         errors: what the levels allow for.
 
     Attributes:
-        from_start: the hull of the start's ball and that of the last action, where it is kept.
         before_visit: the hull as it was, where the anchor alone is to be visited.
     """
 
@@ -390,7 +382,6 @@ class HullRegion(Region):
         self.steepness, self.noise = knowledge.G_g, knowledge.noise(len(self.x))
         self.depth = max(self.anchor_radius, self.radius)
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
-        self.from_start: HullRegion | None = None
         self.before_visit: HullRegion | None = None
         levels = ladder.level(t, errors.drift)
         radii = knowledge.radius(levels, self.lost)
@@ -435,7 +426,6 @@ class HullRegion(Region):
             self.before_visit = copy(self)
             self.last, self.x, self.level = self.anchor, self.anchor.x, self.anchor_level
             self.radius = self.anchor_radius = POINT
-            self.from_start = None
             self._join()
         return self
 
@@ -444,7 +434,7 @@ class HullRegion(Region):
         if norm(w - self.x) <= self.radius:
             return w
         _, _, centre, offset, far, room = self._ball(w)
-        if self._holds(w, far, room, self.rounding):
+        if self._holds(far, room):
             return w
         if not self.anchor_radius > 0.0:
             raise EmptyRegionError.of_drift(
@@ -457,23 +447,14 @@ class HullRegion(Region):
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
-        return self.is_inside(w, self.rounding)
-
-    def is_inside(self, w: Array, beyond: float = 0.0) -> bool:
-        """Return whether a point is in a hull, or no further beyond its edge than a length."""
         if norm(w - self.x) <= self.radius:
             return True
         _, _, _, _, far, room = self._ball(w)
-        return self._holds(w, far, room, beyond)
+        return self._holds(far, room)
 
-    def _holds(self, w: Array, far: float, room: float, beyond: float) -> bool:
-        """Return whether a point is in a hull, so far from the centre of a ball with so much room.
-
-        A point that is not may be in the hull of the start.
-        """
-        if self.anchor_radius > 0.0 and far <= room + beyond:
-            return True
-        return self.from_start is not None and self.from_start.is_inside(w, beyond)
+    def _holds(self, far: float, room: float) -> bool:
+        """Return whether a point is certified, so far from a centre with so much room."""
+        return bool(self.anchor_radius > 0.0 and far <= room + self.rounding)
 
     def find_convex_part(self, w: Array) -> HullRegion:
         """Return the hull of two balls that is nearest to w."""
@@ -492,8 +473,6 @@ class HullRegion(Region):
     def certificate(self, x: Array, cut: bool = False) -> HullCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
         which, share, _, _, distance, room = self._ball(x)
-        if distance > room + self.rounding and self.from_start is not None:
-            return self.from_start.certificate(x, cut)
         t, since, there = int(self.round), int(self.rounds[which]), float(self.levels[which])
         level = (1.0 - share) * there + share * self.level
         # At the full length this is below 0 by the margin, which the rounding has room in.

@@ -376,8 +376,6 @@ class Region:
         curvature_seen: the least that explains the last two readings; 0 where none is known.
         reach: the largest norm of a feasible point.
         visit_due: whether the action after the next will be the anchor, to be measured again.
-        from_start: the region that the start certifies with the last action; None where it is not
-            kept.
         read_place: the context that the last action was read in; None where there are none.
         known: the sets that it was cut down to.
     """
@@ -394,7 +392,6 @@ class Region:
     curvature_seen: Number = 0.0
     reach: Number = 1.0
     visit_due: bool = False
-    from_start: Region | None = None
     read_place: Array | None = None
     known: KnownSets = EVERYWHERE
 

@@ -50,7 +50,7 @@ def _find_share(G_g: Fraction, p: Point, anchor: Ball, here: Ball) -> tuple[floa
 class Hull(Kind):
     """LipschitzHull."""
 
-    keys: ClassVar[str] = "G_g reach keep_start start_bound"
+    keys: ClassVar[str] = "G_g reach start_bound"
     certificates: ClassVar[tuple[str, ...]] = ("HullCertificate",)
 
     def __init__(self, table: dict[str, Any], d: int) -> None:

@@ -50,11 +50,11 @@ static inline double sf_lost(const sf_rule *rule)
     return 2.0 * sf_hull_noise(rule) / rule->G_g + 4.0 * sf_rounding(rule);
 }
 
-/* The hull of the last action's ball and that of another point, as they are in round t. */
-static inline sf_hull sf_hull_of(const sf_rule *rule, const double *memory, int anchor, double t)
+/* The hull of the last action's ball and the anchor's, as they are in round t. */
+static inline sf_hull sf_hull_of(const sf_rule *rule, const double *memory, double t)
 {
     const int d = SF_DIM(rule);
-    const sf_spot a = sf_spot_at(sf_kept(memory, anchor, d), d);
+    const sf_spot a = sf_spot_at(sf_kept(memory, SF_ANCHOR, d), d);
     const sf_spot b = sf_spot_at(sf_kept(memory, SF_LAST, d), d);
     const double lost = sf_lost(rule);
     sf_hull hull;
@@ -98,16 +98,15 @@ static inline void sf_measure_balls(sf_balls *balls, double last)
     }
 }
 
-/* The same with the balls of the ladder, as they are in round t; with that of the start, which is
- * not searched, where it counts. */
-static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, double t, int start,
+/* The hulls of the last action's ball with the anchor's and those of the ladder, in round t. */
+static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, double t,
                                   sf_balls *balls, sf_work *work)
 {
     const int d = SF_DIM(rule);
     const double lost = sf_lost(rule);
-    sf_hull hull = sf_hull_of(rule, memory, SF_ANCHOR, t);
+    sf_hull hull = sf_hull_of(rule, memory, t);
     balls->count = 0;
-    balls->ways = sf_take(work, SF_BALLS * d);
+    balls->ways = sf_take(work, SF_MOST_BALLS * d);
     sf_add_ball(balls, &hull, hull.anchor, hull.anchor_level, hull.anchor_radius, d);
     for (int j = 0; j < SF_RUNGS; j++) {
         const double *rung = sf_kept(memory, SF_RUNG + j, d);
@@ -117,12 +116,7 @@ static inline sf_hull sf_hulls_of(const sf_rule *rule, const double *memory, dou
             sf_add_ball(balls, &hull, rung, level, radius, d);
         }
     }
-    balls->searched = balls->count;
     balls->widest = sf_largest(balls->apart, balls->count, 0.0);
-    if (start) {
-        const sf_hull from = sf_hull_of(rule, memory, SF_FIRST, t);
-        sf_add_ball(balls, &hull, from.anchor, from.anchor_level, from.anchor_radius, d);
-    }
     sf_measure_balls(balls, hull.radius);
     hull.balls = balls;
     return hull;
@@ -136,7 +130,6 @@ typedef struct {
     double *centre, *offset;
     double anchor_level, anchor_round; /* of the ball that is beside the last one */
     int ball;                          /* which of the balls that is; -1 for the anchor alone */
-    int start;                         /* whether the hull with the start's may hold the point */
 } sf_near;
 
 /* About how far a point is from the hull of each ball and the last one.
@@ -201,7 +194,6 @@ static inline sf_near sf_nearest_of(const sf_hull *hulls, const double *w, int b
     const double *a = hull->anchor, *b = hull->x;
     sf_near near;
     near.ball = ball;
-    near.start = 1;
     near.anchor_level = hull->anchor_level;
     near.anchor_round = hull->anchor_round;
     near.centre = centre;
@@ -224,11 +216,11 @@ static inline sf_near sf_nearest_ball(const sf_hull *hulls, const double *w, int
     if (!balls) {
         return sf_nearest_of(hulls, w, -1, d, centre, offset);
     }
-    const int count = balls->searched;
-    double products[SF_BALLS], gaps[SF_BALLS];
+    const int count = balls->count;
+    double products[SF_MOST_BALLS], gaps[SF_MOST_BALLS];
     sf_minus(offset, w, hulls->x, d);
     const double there = sf_dot(offset, offset, d);
-    sf_multiply(products, balls->ways, balls->count, offset, d);
+    sf_multiply(products, balls->ways, count, offset, d);
     sf_find_gaps(gaps, balls, products, there);
     double least = gaps[0];
     for (int j = 1; j < count; j++) {
@@ -248,7 +240,6 @@ static inline sf_near sf_nearest_ball(const sf_hull *hulls, const double *w, int
     if (near.ball != first && near.far > near.room + rounding) {
         near = sf_nearest_of(hulls, w, first, d, centre, offset);
     }
-    near.start = balls->count == count || !(gaps[count] > rounding + close);
     return near;
 }
 
@@ -295,7 +286,7 @@ static inline int sf_observe_hull(const sf_rule *rule, double *memory, const dou
     }
     if (!errors.exact) { /* what was certified bounds g as well as the reading does */
         sf_balls balls;
-        const sf_hull hull = sf_hulls_of(rule, memory, t - age, 0, &balls, &work);
+        const sf_hull hull = sf_hulls_of(rule, memory, t - age, &balls, &work);
         if (!sf_differ(x, last, d)) {
             upper = sf_min(upper, hull.level);
         } else if (age == 0.0 && (last[d + 1] == t - 1.0 || rule->drift == 0.0)) {
@@ -324,17 +315,13 @@ static inline void sf_find_hull(sf_region *region, sf_balls *balls, sf_work *wor
     const double *memory = region->memory, *anchor = sf_kept(memory, SF_ANCHOR, d);
     const double t = memory[0] + 1.0;
     sf_hull *hull = &region->hull;
-    *hull = sf_hulls_of(rule, memory, t, rule->keep_start, balls, work);
+    *hull = sf_hulls_of(rule, memory, t, balls, work);
     region->upper = sf_kept(memory, SF_LAST, d)[d];
     region->depth = sf_max(hull->anchor_radius, hull->radius);
     region->longest = sf_max(hull->radius, 0.0);
     region->steepness = rule->G_g;
     region->noise = sf_hull_noise(rule);
     region->rounding = sf_rounding(rule);
-    region->has_start = rule->keep_start;
-    if (region->has_start) {
-        region->from_start = sf_hull_of(rule, memory, SF_FIRST, t);
-    }
     if (rule->drift != 0.0) {
         const double r_a = hull->anchor_radius, r = hull->radius;
         if (r_a <= 0 && r >= r_a) { /* without a ball of its own the anchor is no help */
@@ -348,7 +335,6 @@ static inline void sf_find_hull(sf_region *region, sf_balls *balls, sf_work *wor
             hull->level = hull->anchor_level;
             hull->radius = hull->anchor_radius = SF_POINT;
             hull->balls = NULL;
-            region->has_start = 0;
         }
     }
     region->radius = hull->radius;
@@ -365,10 +351,12 @@ static inline int sf_in_hull(const sf_hull *hull, const double *w, double beyond
     return hull->anchor_radius > 0.0 && near.far <= near.room + beyond;
 }
 
-/* The point of a hull nearest to w; w itself where it is in the hull, or in another. */
-static inline int sf_nearest_in(const sf_hull *hull, const sf_hull *other, double rounding,
-                                double *next, const double *w, int d, sf_work work)
+/* The point of the hulls nearest to w; w itself where it is in one. */
+static inline int sf_nearest_in_hull(const sf_region *region, double *next, const double *w,
+                                     sf_work work)
 {
+    const sf_hull *hull = &region->hull;
+    const int d = SF_DIM(region->rule);
     if (sf_distance(w, hull->x, d) <= hull->radius) { /* a certificate by itself */
         sf_copy(next, w, d);
         return SF_OK;
@@ -377,8 +365,7 @@ static inline int sf_nearest_in(const sf_hull *hull, const sf_hull *other, doubl
     if (!(hull->anchor_radius > 0.0)) {
         return SF_EMPTY; /* drift may have used all the slack that was ever seen */
     }
-    if (near.far <= near.room + rounding
-        || (other && near.start && sf_in_hull(other, w, rounding, d, work))) {
+    if (near.far <= near.room + region->rounding) {
         sf_copy(next, w, d);
         return SF_OK;
     }
@@ -393,23 +380,13 @@ static inline int sf_nearest_in(const sf_hull *hull, const sf_hull *other, doubl
     return SF_OK;
 }
 
-static inline int sf_nearest_in_hull(const sf_region *region, double *next, const double *w,
-                                     sf_work work)
-{
-    const sf_hull *other = region->has_start ? &region->from_start : NULL;
-    const int d = SF_DIM(region->rule);
-    return sf_nearest_in(&region->hull, other, region->rounding, next, w, d, work);
-}
-
 /* Whether a point is in the hull and in the domain, half as far beyond the edge as rounding may
  * put one: then whoever asks again, and adds in another order, gets the same answer. */
 static inline int sf_in_both(const sf_region *region, const double *w, sf_work work)
 {
     const int d = SF_DIM(region->rule);
     const double beyond = 0.5 * region->rounding;
-    return sf_in_domain(region->rule, w)
-           && (sf_in_hull(&region->hull, w, beyond, d, work)
-               || (region->has_start && sf_in_hull(&region->from_start, w, beyond, d, work)));
+    return sf_in_domain(region->rule, w) && sf_in_hull(&region->hull, w, beyond, d, work);
 }
 
 /* Nearly the nearest point of both, by the method of Douglas and Rachford; one of the domain. */
@@ -493,13 +470,8 @@ static inline void sf_certify_hull(const sf_region *region, const double *next, 
 {
     const int d = SF_DIM(region->rule);
     const sf_hull *hull = &region->hull;
-    sf_near near = sf_nearest_ball(hull, next, d, &work);
+    const sf_near near = sf_nearest_ball(hull, next, d, &work);
     info->kind = SF_BALLS;
-    if (near.far > near.room + region->rounding && region->has_start) {
-        hull = &region->from_start;
-        near = sf_nearest_ball(hull, next, d, &work);
-        info->kind = SF_FROM_START;
-    }
     info->bound = sf_min(sf_hull_bound(region->rule, hull, &near) + region->noise, 0.0);
     info->anchor_value = near.anchor_level;
     info->anchor_round = near.anchor_round;
@@ -522,7 +494,7 @@ static inline unsigned sf_hull_alarms(const sf_rule *rule, const double *before,
         return sf_alarms_alone(rule, x, upper, s, errors.slope);
     }
     sf_balls balls;
-    const sf_hull hull = sf_hulls_of(rule, before, t, 0, &balls, &work);
+    const sf_hull hull = sf_hulls_of(rule, before, t, &balls, &work);
     const sf_near near = sf_nearest_ball(&hull, x, d, &work);
     const double limit = sf_hull_bound(rule, &hull, &near);
     /* An action that was not certified may be outside of where G_g holds. */

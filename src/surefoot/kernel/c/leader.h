@@ -9,7 +9,6 @@ enum {
     SF_START_VALUE, /* g at the start at most */
     SF_DEEP,        /* the deepest radius when it had last grown by a tenth */
     SF_DEEPENED,    /* the round of that */
-    SF_IS_CAREFUL,
     SF_COUNT,       /* of the cuts */
     SF_SQUARES_SUM, /* of the gradients */
     SF_LAG,         /* what the actions have cost more than the first leader */
@@ -628,40 +627,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     return SF_OK;
 }
 
-/* The careful mode: one exact step of the newest cut, then the gradient; the wish is on a ray. */
-static inline int sf_walk(const sf_region *region, sf_leader *leader, double *wish, int newest,
-                          double before, double scale, sf_work work)
-{
-    const sf_rule *rule = region->rule;
-    const int d = SF_DIM(rule);
-    const double *start = leader->start, *z = leader->Z, eta = 1.0 / scale;
-    double *mu = leader->pulls, *first = leader->points, *point = sf_take(&work, d);
-    if (newest >= 0) {
-        const double *row = leader->normals + (size_t)newest * d;
-        mu[newest] += sf_max(sf_dot(row, first, d) - leader->offsets[newest], 0.0);
-    }
-    sf_scale(mu, before / scale, mu, leader->count);
-    sf_combine(point, leader, mu, d, work);
-    SF_EACH(d, SF_IN(first) = -eta * SF_IN(leader->gradients) - SF_IN(point));
-    sf_limit(rule, leader, first, leader->numbers[SF_REACH]);
-    sf_copy(leader->Z, first, d);
-    sf_along(wish, start, 1.0, z, d);
-    const sf_hull *hull = &region->from_start;
-    if (!region->has_start || sf_in_hull(hull, wish, 0.0, d, work)
-        || !sf_in_hull(hull, start, 0.0, d, work)) {
-        return SF_OK;
-    }
-    double share = 0.0, half = 0.5;
-    for (int i = 0; i < 52; i++) { /* a segment meets a convex set in a segment */
-        sf_along(point, start, share + half, z, d);
-        share = sf_in_hull(hull, point, 0.0, d, work) ? share + half : share;
-        half = 0.5 * half;
-    }
-    sf_along(point, start, share, z, d);
-    return sf_nearest_in(hull, NULL, region->rounding, wish, point, d, work);
-}
-
-/* The leaders after a usual round; at_Z: the products of their mean with the normals. */
+/* The leaders after a round; at_Z: the products of their mean with the normals. */
 static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double *X,
                            const double *grad, int newest, double before, double scale,
                            double *at_Z, sf_work work)
@@ -773,33 +739,17 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
     }
     const double worst = numbers[SF_WORST_LAG];
     const double energy = numbers[SF_SQUARES_SUM] + worst * worst / (2 * (D * D));
-    double scale = rule->strong_convexity > 0 ? 0.5 * rule->strong_convexity * t
-                                              : sqrt(2 * energy) / D;
-    if (rule->gradient_bound > 0 && !(rule->strong_convexity > 0)) {
-        const double slack = -numbers[SF_START_VALUE], L = rule->gradient_bound;
-        const double kappa = slack > 0 ? sf_max(D * region->steepness / slack, 1.0) : 1.0;
-        const double kappa_2 = kappa * kappa;
-        if (2 * energy > 81 * (kappa_2 * kappa_2) * L * L * t) {
-            numbers[SF_IS_CAREFUL] = 1.0;
-        }
-        if (numbers[SF_IS_CAREFUL] != 0.0) {
-            scale = 9 * kappa * kappa * L * sqrt(t) / D;
-        }
-    }
+    const double scale = rule->strong_convexity > 0 ? 0.5 * rule->strong_convexity * t
+                                                    : sqrt(2 * energy) / D;
     if (!(scale < HUGE_VAL)) {
         return SF_RANGE;
     }
     numbers[SF_ETA_INVERSE] = scale;
     info->note[4] = scale;
     info->note[5] = D;
-    int status;
-    if (numbers[SF_IS_CAREFUL] != 0.0) {
-        status = sf_walk(region, &leader, wish, newest, before, scale, work);
-    } else {
-        sf_lead(rule, &leader, X, grad, newest, before, scale, at_Z, work);
-        sf_rows_dot(at_X, &leader, X, d);
-        status = sf_follow(region, &leader, wish, X, at_X, at_Z, seen->s, work);
-    }
+    sf_lead(rule, &leader, X, grad, newest, before, scale, at_Z, work);
+    sf_rows_dot(at_X, &leader, X, d);
+    const int status = sf_follow(region, &leader, wish, X, at_X, at_Z, seen->s, work);
     sf_along(wanted, leader.start, 1.0, leader.Z, d);
     return status;
 }

@@ -43,19 +43,20 @@ static inline double sf_aged(double value, double age, double drift)
     return rise > 0.0 ? sf_raised(value + rise) : value;
 }
 
-#define SF_RUNGS 15              /* how many balls there are beside the deepest */
-#define SF_BALLS (SF_RUNGS + 2) /* with that, and that of the start */
+#define SF_RUNGS 15                 /* how many balls there are beside the deepest */
+#define SF_MOST_BALLS (SF_RUNGS + 1) /* with that */
 
 /* Balls beside the last action's, with what a search for the hull nearest to a point asks of each:
- * the anchor's, those of the ladder, and perhaps that of the start, which is not searched. */
+ * the anchor's and those of the ladder. */
 typedef struct {
-    int count, searched;
-    const double *spot[SF_BALLS];
-    double level[SF_BALLS], radius[SF_BALLS];
-    double *ways;            /* in the scratch: from the last action to each centre */
-    double apart[SF_BALLS];  /* the squared length of that */
-    double widest;           /* the largest of these, of the balls that are searched */
-    double inverse[SF_BALLS], less[SF_BALLS], slope[SF_BALLS], low[SF_BALLS], top[SF_BALLS];
+    int count;
+    const double *spot[SF_MOST_BALLS];
+    double level[SF_MOST_BALLS], radius[SF_MOST_BALLS];
+    double *ways;                /* in the scratch: from the last action to each centre */
+    double apart[SF_MOST_BALLS]; /* the squared length of that */
+    double widest;               /* the largest of these */
+    double inverse[SF_MOST_BALLS], less[SF_MOST_BALLS], slope[SF_MOST_BALLS];
+    double low[SF_MOST_BALLS], top[SF_MOST_BALLS];
 } sf_balls;
 
 /* The convex hulls of the last action's ball with the anchor's, or with one of several. */
@@ -76,8 +77,7 @@ typedef struct {
     double upper; /* g at the last action was at most this */
     double radius, depth, longest, steepness, noise;
     /* hull */
-    sf_hull hull, from_start;
-    int has_start;
+    sf_hull hull;
     double rounding;
     /* length */
     double error, rise, point_level;

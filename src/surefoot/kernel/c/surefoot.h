@@ -72,7 +72,6 @@ typedef struct {
     int knowledge;
     int domain;
     /* what is known of g */
-    int keep_start;  /* hull: whether the start's ball is kept for the careful mode */
     int decreasing;  /* length: whether rho is divided by the root of t */
     double G_g;      /* no subgradient of g is longer */
     double reach;    /* the largest norm of a feasible point */
@@ -90,7 +89,6 @@ typedef struct {
     double diameter;             /* of the domain */
     /* leader */
     double strong_convexity; /* of every cost; 0 where none is known */
-    double gradient_bound;   /* where the careful mode begins; 0 for never */
     /* descent and averaging */
     int ratchet;
     double scale; /* 1/eta is the root of the squares over this */
@@ -117,7 +115,6 @@ typedef struct {
 enum {
     SF_NOTHING,     /* no reading yet: the start stays */
     SF_BALLS,       /* hull: share, anchor, distance, room */
-    SF_FROM_START,  /* the same from the start's ball */
     SF_SLACK,       /* length: the action was inside the tightened set */
     SF_CONTRACTION, /* length: the half-space brought it back */
     SF_PULLED,      /* length: to the anchor */
