@@ -154,7 +154,7 @@ def test_the_parameters_of_a_rule_of_yours_are_checked_however_it_imports(openin
 from surefoot.core import parameters
 from surefoot.core.algorithm import OneConstraint
 
-class Mine(OneConstraint):
+class Mine(parameters.Declared, OneConstraint):
     eta: float = parameters.positive()
     least: None | float = parameters.positive(default=None)
 """

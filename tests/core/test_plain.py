@@ -99,7 +99,7 @@ def test_an_array_of_any_length_is_part_of_the_digest():
         ({"class": "OGD", "eta": 0.1}, r"^player must have domain, which OGD needs$"),
         (
             {"class": "LeaderFollower", "G_g": 1.0, "cost": 2.0},
-            r"fields of LeaderFollower, got 'cost'; known: domain, cuts, ",
+            r"fields of LeaderFollower, got 'cost'; known: G_g, domain, cuts, ",
         ),
     ],
 )

@@ -8,14 +8,14 @@ is the class that it derives from: :class:`OneConstraint`, :class:`EachConstrain
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete, number_like, to_numpy
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared
+from surefoot.core.parameters import name_unknown
 from surefoot.core.points import dimension_of
 from surefoot.core.types import (
     Array,
@@ -28,7 +28,6 @@ from surefoot.core.types import (
     RegretObserver,
     RuleState,
     Source,
-    State,
     needs_of,
 )
 
@@ -38,36 +37,54 @@ COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasi
 NOTHING = Info()
 """What a step knew that certifies nothing and can contradict nothing."""
 
-S = TypeVar("S", bound=State)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def tuning(*, listed: bool = True, **options: object) -> Callable[[F], F]:
+def tuning(
+    theorem: Callable[[], Any] = lambda: None, *, listed: bool = True, **options: object
+) -> Callable[[F], F]:
     """Mark a constructor that takes constants and a horizon and returns a ``Tuned``.
 
-    It stands below ``@classmethod``.
+    It stands below ``@classmethod``::
+
+        @classmethod
+        @tuning(lambda: Corollary1)
+        def anytime(cls, constants, horizon, domain=None): ...
 
     Args:
+        theorem: returns the theorem, which stands below the rule and declares what the keyword
+            options may be.
         listed: whether the catalogue tries it; not where it needs more than constants, a horizon
             and a set.
-        options: what each keyword option may be, that a file may give: ``beta=share()``.
+        options: what a keyword option may be that the theorem does not declare: ``beta=share()``.
     """
 
-    def mark(function: Any) -> Any:
-        function.is_listed, function.options = listed, options
-        return function
+    def mark(function: F) -> F:
+        checked: Any = name_unknown(
+            function, lambda cls: f"{cls.__name__}.{function.__name__}", taken_elsewhere
+        )
+        checked.is_listed, checked.options, checked.theorem = listed, options, theorem
+        marked: F = checked
+        return marked
 
     return mark
+
+
+def taken_elsewhere(name: str, rule: Any) -> str:
+    """Return which other constructor of a rule has a parameter; empty where none has."""
+    takes = [
+        f"{rule.__name__}.{tuning}"
+        for tuning in rule.constructors
+        if name in inspect.signature(getattr(rule, tuning)).parameters
+    ]
+    if name in inspect.signature(rule).parameters:
+        takes.insert(0, f"{rule.__name__}(...)")
+    return f": {takes[0]} has it" if takes else ""
 
 
 def constructors_of(rule: type) -> tuple[str, ...]:
     """Return the names of the constructors that a theorem tunes; none of a rule without a mark."""
     return tuple(getattr(rule, "constructors", ()))
-
-
-def find_constructor(rule: type, tuning: str) -> Any:
-    """Return the constructor of a rule that has this name."""
-    return getattr(rule, tuning)
 
 
 def call_constructor(make: Any, constants: Any, horizon: int | None, domain: Any) -> Any:
@@ -77,8 +94,11 @@ def call_constructor(make: Any, constants: Any, horizon: int | None, domain: Any
     return make(**{name: value for name, value in given.items() if name in wanted})
 
 
-class Algorithm(Declared):
-    """A rule: declared parameters, ``init`` and ``step``, both pure; ``state.x`` is to be played.
+class Algorithm:
+    """A rule: ``init`` and ``step``, both pure; ``state.x`` is to be played.
+
+    A rule with declared parameters derives from :class:`~surefoot.core.parameters.Declared` first:
+    ``class Mine(Declared, Algorithm)``.
 
     Attributes:
         needs: what a round asks for.
@@ -89,9 +109,11 @@ class Algorithm(Declared):
         on_ball: those that work on a ball, where the others work on the feasible set.
         errors: what readings may be wrong by without a wrong certificate; None from rules that
             certify nothing.
+        domain: the set that a rule works on; None where it has none.
     """
 
     errors: ClassVar[Any] = None
+    domain: Any = None
 
     needs: ClassVar[Needs] = Needs()
     source: ClassVar[Source] = Source("your own")
@@ -100,9 +122,9 @@ class Algorithm(Declared):
     constructors: ClassVar[tuple[str, ...]] = ()
     on_ball: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, **options: bool) -> None:
+    def __init_subclass__(cls) -> None:
         """Find the constructors that are marked as tunings."""
-        super().__init_subclass__(**options)
+        super().__init_subclass__()
         if "update" in vars(cls) and "step" not in vars(cls):
             raise InvalidValueError(
                 f"a rule must have its formulas in step, got {cls.__name__} with an update alone"
@@ -116,16 +138,6 @@ class Algorithm(Declared):
         listed = (name for name, is_listed in marked.items() if is_listed)
         cls.tunings = tuple(dict.fromkeys([*cls.tunings, *listed]))
         cls.constructors = tuple(dict.fromkeys([*cls.constructors, *marked]))
-
-    @classmethod
-    def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
-        """Return the parameters made from the set that a tuning is given: itself, or an oracle.
-
-        Args:
-            domain: the set.
-            theorem: what the others were chosen by.
-        """
-        return {"domain": domain}
 
     @abstractmethod
     def init(self, x1: Array) -> RuleState:
@@ -156,6 +168,14 @@ class Algorithm(Declared):
     def observer(self) -> RegretObserver | None:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
         return None
+
+    def keeps_promise(self, state: RuleState) -> bool:
+        """Return whether a state is still one that a regret bound in advance is about."""
+        return True
+
+    def describe(self, state: RuleState) -> str:
+        """Return in words what of a state one should know beside the action; empty for nothing."""
+        return ""
 
     def locate(self, state: RuleState, feedback: Feedback) -> Feedback:
         """Return feedback that says at which action it was seen, and how many rounds ago.
@@ -208,19 +228,9 @@ def is_algorithm(value: object) -> bool:
     return isinstance(value, Player) and not isinstance(value, type)
 
 
-def is_algorithm_class(kind: type) -> bool:
-    """Return whether a class has the two methods of an algorithm."""
-    return issubclass(kind, Player)
-
-
 def errors_of(algorithm: object) -> Any:
     """Return what an algorithm allows for; None from rules that certify nothing, and from yours."""
     return algorithm.errors if isinstance(algorithm, Algorithm) else None
-
-
-def own_domain(algorithm: object) -> Any:
-    """Return the set that an algorithm has for its domain; None where it has none."""
-    return getattr(algorithm, "domain", None)
 
 
 def works_on_ball(rule: type, tuning: str | None) -> bool:
@@ -259,7 +269,7 @@ def rest(algorithm: Any, state: RuleState, x: Array) -> RuleState:
     return kind.rest(algorithm, state, x)
 
 
-class OneConstraint(Algorithm, Generic[S]):
+class OneConstraint(Algorithm):
     """A rule that sees g and one of its subgradients.
 
     Its formulas are ``next_state(state, grad, g, s)``. The numbers of its state class have the
@@ -271,45 +281,44 @@ class OneConstraint(Algorithm, Generic[S]):
 
     state: ClassVar[Any]
 
-    def init(self, x1: Array) -> S:
+    def init(self, x1: Array) -> Any:
         """Start at x1, a point of the domain."""
-        return self.first_state(start_in(self.domain, x1))  # type: ignore[attr-defined]
+        return self.first_state(start_in(self.domain, x1))
 
-    def first_state(self, x1: Array) -> S:
+    def first_state(self, x1: Array) -> Any:
         """Return the state before round 1."""
         defaults = self.state._field_defaults.values()
-        first: S = self.state(x1, *(number_like(x1, value) for value in defaults))
-        return first
+        return self.state(x1, *(number_like(x1, value) for value in defaults))
 
     def move_to(self, state: Any, x: Array) -> Any:
         """Return the state with x as the point that the next step starts from."""
         return state._replace(x=x)
 
     @abstractmethod
-    def next_state(self, state: S, /, *seen: Array) -> S:
+    def next_state(self, state: Any, /, *seen: Array) -> Any:
         """Return the next state: the formulas of the rule."""
 
-    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         return self.next_state(state, *checks.read_feedback(state.x, feedback)), NOTHING
 
 
-class EachConstraint(OneConstraint[S]):
+class EachConstraint(OneConstraint):
     """A rule that sees m constraints and their subgradients, each by itself."""
 
     needs: ClassVar[Needs] = Needs(apart=True, work="m d")
 
-    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         return self.next_state(state, *checks.read_feedback_apart(state.x, feedback)), NOTHING
 
 
-class CostsOnly(OneConstraint[S]):
+class CostsOnly(OneConstraint):
     """A rule that knows the feasible set and sees the gradients of the costs alone."""
 
     needs: ClassVar[Needs] = COSTS_ONLY
 
-    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         return self.next_state(state, checks.read_gradient(state.x, feedback)), NOTHING
 

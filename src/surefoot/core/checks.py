@@ -83,6 +83,8 @@ def finite_or_none(value: Number) -> float | None:
 
 def _check_each(rule: str, holds: Callable[[Array], Array], numbers: dict[str, Number]) -> None:
     for name, value in numbers.items():
+        if type(value) is float and math.isfinite(value) and holds(value):
+            continue  # as nearly all are
         if is_traced(value):
             continue
         is_known = isinstance(value, (int, float, np.number, np.ndarray)) or is_foreign_array(value)
@@ -159,6 +161,12 @@ def positive_int(value: object, name: str, rule: str = "", least: int = 1) -> in
 def check_horizon(value: object) -> int:
     """Return a number of rounds; raise unless it is a whole number of at least one."""
     return positive_int(value, "horizon", "a whole number of rounds >= 1")
+
+
+def check_possible_horizon(horizon: object) -> None:
+    """Raise unless a horizon, which a theorem has no use for, is None or one."""
+    if horizon is not None:
+        check_horizon(horizon)
 
 
 def one_of(choices: tuple[str, ...], **values: object) -> None:

@@ -92,10 +92,10 @@ class _Mark(NamedTuple):
     words: str
 
 
-AsFresh = _Mark("None in every round, or in none")
-Extended = _Mark("infinite in some rounds")
-Gaps = _Mark("NaN where nothing is known")
-PerRow = _Mark("as it is, or one of it for each row where constraints are seen apart")
+AsFresh: _Mark = _Mark("None in every round, or in none")
+Extended: _Mark = _Mark("infinite in some rounds")
+Gaps: _Mark = _Mark("NaN where nothing is known")
+PerRow: _Mark = _Mark("as it is, or one of it for each row where constraints are seen apart")
 POSITIVE = Span(5e-324)
 WHOLE = Span(0, MOST, is_whole=True)
 Count: TypeAlias = Annotated[float, WHOLE]

@@ -9,19 +9,22 @@ A class of parameters is a frozen dataclass whose fields are declared by what th
 
 The constructor checks them, in one sentence with the name, the rule and the value. Specifications,
 ``serve``, the export to C, ``surefoot list`` and the tables of the docs ask :func:`parameters_of`,
-and nothing else: no annotation is read. The options of a constructor that a theorem tunes are
-declared by its mark, :func:`surefoot.core.algorithm.tuning`.
+and nothing else: no annotation is read. A class with a written-out constructor names the classes
+that declare its arguments in ``declared_by``. The options of a constructor that a theorem tunes are
+declared by the theorem, or by its mark, :func:`surefoot.core.algorithm.tuning`.
 
 A number may be a column ``(B, 1)``, a row for each run of a batch. A parameter whose default is
 None may be None.
 """
 
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, dataclass_transform
+from functools import cache, partial, wraps
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -29,13 +32,14 @@ from surefoot.core import checks
 from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import shape_of
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, suggest
-from surefoot.core.types import Array, Number, Player, Region
+from surefoot.core.types import Array, Number, Player
 
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
 """What plain data a parameter is given as; "any" is a field without a declaration."""
 
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 Read: TypeAlias = Callable[[str, Any], object]
 """From the name and a value to the value that is kept; raises if it breaks the rule."""
@@ -201,7 +205,7 @@ def projectable(*, default: object = MISSING, convex: bool = True) -> Declaratio
     """Declare a set that can be projected onto; also a grid, if it need not be convex."""
 
     def read(name: str, value: object) -> object:
-        if not isinstance(value, Region) or isinstance(value, type):
+        if not has_methods(value, "project", "contains", "minimize_linear"):
             raise InvalidValueError(
                 f"{name} must be a set with a projection, got {_set_instead(value)}"
             )
@@ -271,8 +275,10 @@ def check_parameters(owner: object) -> None:
     Traceback (most recent call last):
     surefoot.core.errors.InvalidValueError: eta must be a finite number > 0, got -1.0
     """
-    for name, parameter in parameters_of(type(owner)).items():
-        object.__setattr__(owner, name, parameter.check(getattr(owner, name)))
+    kind: Any = type(owner)
+    values = vars(owner)
+    for name, parameter in _class_fields(kind).items():
+        values[name] = parameter.check(values[name])
 
 
 def parameters_of(kind: Any) -> dict[str, Parameter]:
@@ -288,21 +294,87 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         >>> parameters_of(PFS)["eta"].rule, list(parameters_of(PFS.chosen))
         ('a finite number > 0', ['eta', 'rho'])
     """
-    if callable(own := getattr(kind, "parameters", None)):  # a name for pairs, or a theorem's
-        return dict(own())
+    if isinstance(kind, type) and (others := getattr(kind, "declared_by", None)):
+        return _declared_elsewhere(vars(kind).get("__init__", kind), others)
+    if not isinstance(kind, type) and hasattr(kind, "options"):
+        theorem = kind.theorem()
+        known = {} if theorem is None else parameters_of(theorem)
+        return _declared_elsewhere(kind, (), known | _fields_of(kind), only_options=True)
+    return _fields_of(kind)
+
+
+def _fields_of(kind: Any) -> dict[str, Parameter]:
+    """Return the declared fields of a dataclass, or the options that a mark declares."""
     if isinstance(kind, type):
-        declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
-        made = {f.name: f.default_factory() for f in declared if callable(f.default_factory)}
-        given = {f.name: (f.metadata, made.get(f.name, f.default)) for f in declared}
-    else:
-        options, defaults = getattr(kind, "options", {}), kind.__kwdefaults__ or {}
-        given = {n: (f.metadata, defaults.get(n, MISSING)) for n, f in options.items()}
+        return dict(_class_fields(kind))
+    options, defaults = getattr(kind, "options", {}), kind.__kwdefaults__ or {}
+    return _parameters({n: (f.metadata, defaults.get(n, MISSING)) for n, f in options.items()})
+
+
+@cache
+def _class_fields(kind: Any) -> dict[str, Parameter]:
+    """Return the declared fields of a dataclass."""
+    declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
+    made = {f.name: f.default_factory() for f in declared if callable(f.default_factory)}
+    return _parameters({f.name: (f.metadata, made.get(f.name, f.default)) for f in declared})
+
+
+def _parameters(given: Mapping[str, tuple[Mapping[str, Any], object]]) -> dict[str, Parameter]:
+    """Return the parameters that fields declare, from their metadata and defaults."""
     undeclared = ("any", "", lambda name, value: value)
     return {
         name: Parameter(name, form, rule, ... if default is MISSING else default, read)
         for name, (metadata, default) in given.items()
         for form, rule, read in [metadata.get("parameter", undeclared)]
     }
+
+
+def _declared_elsewhere(
+    make: Any,
+    kinds: Iterable[Any],
+    known: Mapping[str, Parameter] = MappingProxyType({}),
+    *,
+    only_options: bool = False,
+) -> dict[str, Parameter]:
+    """Return the parameters of a written-out constructor, as the classes it uses declare them."""
+    for part in kinds:
+        known = {**parameters_of(part), **known}
+    return {
+        p.name: known[p.name]._replace(default=... if p.default is p.empty else p.default)
+        for p in inspect.signature(make).parameters.values()
+        if p.name in known and (p.kind is p.KEYWORD_ONLY or not only_options)
+    }
+
+
+def name_unknown(make: F, owner: Callable[[Any], str], others: Callable[[str, Any], str]) -> F:
+    """Return a constructor that names the nearest parameter where a keyword is unknown.
+
+    Args:
+        make: the constructor; its first argument is the object, or the class.
+        owner: from that to what the sentence calls the constructor.
+        others: from the keyword and that to where else it belongs; empty where nothing has it.
+    """
+    code = make.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    known = frozenset(names)
+    if code.co_flags & inspect.CO_VARKEYWORDS:  # it takes whatever it hands on
+        return make
+
+    @wraps(make)
+    def constructor(self: Any, *arguments: Any, **named: Any) -> Any:
+        if not named.keys() <= known:
+            wrong = next(name for name in named if name not in known)
+            meant = others(wrong, self) or suggest(wrong, names)
+            raise InvalidTypeError(f"{owner(self)} has no parameter {wrong!r}{meant}")
+        return make(self, *arguments, **named)
+
+    return constructor  # type: ignore[return-value]
+
+
+def check_keywords(cls: type, others: Callable[[str, Any], str]) -> None:
+    """Let the constructor of a class name the nearest parameter where a keyword is unknown."""
+    make = name_unknown(vars(cls)["__init__"], lambda self: type(self).__name__, others)
+    setattr(cls, "__init__", make)  # noqa: B010 (editors follow a written assignment)
 
 
 @dataclass_transform(
@@ -338,20 +410,12 @@ class Declared:
     value: arrays entry by entry. A large array is printed by its shape.
     """
 
-    def __new__(cls, *arguments: object, **named: object) -> Self:
-        """Refuse a keyword that no parameter has, and name the nearest that there is."""
-        names = [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
-        wrong = next((name for name in named if name not in names), None)
-        if wrong is not None:
-            meant = suggest(wrong, names)
-            raise InvalidTypeError(f"{cls.__name__} has no parameter {wrong!r}{meant}")
-        return super().__new__(cls)
-
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
         """Make a frozen dataclass of the class."""
         super().__init_subclass__(**options)
         # Equality, hash and text are the methods below: none is to be written for each class.
         dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
+        check_keywords(cls, lambda name, self: "")
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -381,6 +445,22 @@ def replace_unchecked(owner: T, **parts: object) -> T:
 def field_values(owner: Any) -> list[tuple[Field[object], Any]]:
     """Return the fields of a dataclass, each with what it holds."""
     return [(f, getattr(owner, f.name)) for f in fields(owner)]
+
+
+def parts_of(owner: Any, *, shown: bool = False) -> dict[str, Any]:
+    """Return what an object is made of, by name; nothing for what has neither parts nor fields.
+
+    Args:
+        owner: a rule with parts, or a dataclass.
+        shown: whether to leave out fields that are not printed.
+    """
+    if isinstance(owner, type):
+        return {}
+    if hasattr(owner, "part_names"):
+        return {name: getattr(owner, name) for name in owner.part_names}
+    if not is_dataclass(owner):
+        return {}
+    return {f.name: value for f, value in field_values(owner) if f.repr or not shown}
 
 
 def _is_same(a: Array, b: Array) -> bool:

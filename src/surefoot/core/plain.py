@@ -57,7 +57,8 @@ def known_classes() -> dict[str, type]:
     for room in ROOMS:
         module = importlib.import_module(f"surefoot.{room}")
         public = public_names(module).items()
-        known |= {n: v for n, v in public if is_dataclass(v) or is_record(v)}
+        known |= {n: v for n, v in public if isinstance(v, type) and _is_plain(v)}
+
     return known
 
 
@@ -190,7 +191,8 @@ def _decode(data: Data, known: Classes, given: Mapping[str, object]) -> Any:
         return data
     if "class" in data:
         parts = {key: _decode(part, known, given) for key, part in data.items() if key != "class"}
-        return _find_class(data["class"], parts, known)(**parts)
+        kind = _find_class(data["class"], parts, known)
+        return getattr(kind, "from_parts", kind)(**parts)
     form = next((form for form in _FORMS if form in data), None)
     if form in ("tuple", "list"):
         return {"tuple": tuple, "list": list}[form](_decode(p, known, given) for p in data[form])
@@ -224,7 +226,7 @@ def _find_class(name: object, parts: Mapping[str, object], known: Classes) -> ty
     kind = known.get(name) if isinstance(name, str) else None
     if kind is None:
         raise NotPlainError(f"no class {name!r} is known")
-    if strangers := sorted(set(parts) - set(_names_of(kind))):
+    if strangers := sorted(set(parts) - set(_field_names(kind))):
         raise NotPlainError(f"{name} has no field {', '.join(strangers)}")
     return kind
 
@@ -361,12 +363,19 @@ def json_plain(value: object) -> Data:
 
 
 def _names_of(kind: type) -> tuple[str, ...]:
-    """Return what a constructor takes; of a name for pairs, what its parts do."""
+    """Return what a constructor takes."""
     return tuple(parameters_of(kind)) or _field_names(kind)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return whether a class can be told by its fields."""
+    return is_dataclass(kind) or is_record(kind) or hasattr(kind, "part_names")
 
 
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
+    if names := getattr(kind, "part_names", ()):
+        return tuple(names)
     if is_dataclass(kind):
         return tuple(f.name for f in fields(kind) if f.init)
     return kind._fields if is_record(kind) else ()

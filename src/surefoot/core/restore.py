@@ -18,7 +18,7 @@ import numpy as np
 from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import MOST, AsFresh, Axes, Extended, Gaps, PerRow, Same, Span
-from surefoot.core.parameters import Declared
+from surefoot.core.parameters import parts_of
 from surefoot.core.plain import Packed, is_record
 
 __all__ = ["FormError", "check_form", "lengths_of"]
@@ -101,9 +101,7 @@ def lengths_of(part: object, d: int) -> dict[str, int]:
         part = left.pop()
         if isinstance(part, tuple):
             left += part
-        if not isinstance(part, Declared):
-            continue
-        left += vars(part).values()
+        left += parts_of(part).values()
         for word, length in getattr(part, "lengths", lambda _: {})(d).items():
             most[word] = max(length, most.get(word, 0))
     return most

@@ -26,6 +26,8 @@ from surefoot.core.forms import Axes, PerRow, Same
 # Any array that follows the array API (NumPy, JAX, torch, array-api-strict). Naming one of them
 # here would make that one a dependency of every rule.
 Array: TypeAlias = Any
+# What a user is handed by the doors of the library: numbers of NumPy, float64.
+FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 # A Python float for one run, a column for a batch, a tracer under JAX.
 Number: TypeAlias = Any
 # A round or a run: a whole number, a tracer under JAX; several runs by a slice or an array.
@@ -43,8 +45,10 @@ class HasArray(Protocol):
 
 # What a caller may give where an array is wanted, and where a number is: for a type checker and
 # an editor. Inside they are Array and Number, which any backend's arithmetic gives.
-ArrayLike: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | Sequence[HasArray] | HasArray
-Real: TypeAlias = float | np.ndarray
+ArrayLike: TypeAlias = (
+    Sequence[float | HasArray | Sequence[float | HasArray | Sequence[float]]] | HasArray
+)
+Real: TypeAlias = float | FloatArray
 
 
 class Context(NamedTuple):
@@ -173,7 +177,8 @@ def needs_of(algorithm: object) -> Needs:
         >>> needs_of(OGD).domain, needs_of(object()).domain
         ('feasible', 'ball')
     """
-    needs = getattr(algorithm, "needs", None)
+    name = "typical_needs" if hasattr(algorithm, "typical_needs") else "needs"
+    needs = getattr(algorithm, name if isinstance(algorithm, type) else "needs", None)
     return needs if isinstance(needs, Needs) else Needs()
 
 
