@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -102,19 +102,9 @@ class KnownDiameter(Guarantee):
     diameter: float = size()
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
         """Return the diameter."""
         return {"diameter": bounded_diameter(domain)}
-
-
-class AtWorst(Guarantee):
-    """One whose regret bound is what the costs of two feasible points differ by."""
-
-    regret_exponent: ClassVar[float] = 1.0
-
-    def regret_bound(self, t: Number) -> Array:
-        """Return :math:`2RG_fT`; inf where G_f is not known."""
-        return self._at_worst(t)
 
 
 class StrictStart(EveryRound):

@@ -1,8 +1,9 @@
 """What a theorem promises: bounds as functions of the round, the kind of promise, its premises.
 
-A theorem derives from :class:`EveryRound` (no violation at all), from :class:`Summed` (bounds on
-sums over the rounds) or from :class:`Guarantee` itself; :class:`NoClaim` is for players that are
-only compared.
+A guarantee has three parts (:class:`~surefoot.algorithms.Promise`): feasibility, an upper bound on
+the regret from what was played, an upper bound in advance. A theorem derives from
+:class:`EveryRound` (no violation at all), from :class:`Summed` (bounds on sums over the rounds) or
+from :class:`Guarantee` itself; :class:`NoClaim` is for players that are only compared.
 
 Games and the live controller watch the premises: one that does not hold is a :class:`Breach`, and a
 :data:`Policy` says whether the breach is recorded, reported by a :class:`PremiseWarning` or raised
@@ -11,12 +12,9 @@ as a :class:`PremiseError`.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from types import MethodType
 from typing import (
     Any,
     ClassVar,
@@ -30,13 +28,13 @@ from typing import (
 
 import numpy as np
 
+from surefoot.algorithms.promise import Promise, Promises, promise_observed
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, constructors_of, is_algorithm, is_algorithm_class
+from surefoot.core.algorithm import constructors_of, is_algorithm
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError, suggest
+from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import (
     Declared,
-    Parameter,
     count,
     flag,
     instance_of,
@@ -47,7 +45,7 @@ from surefoot.core.parameters import (
     share,
     size,
 )
-from surefoot.core.types import Array, Number, Region as Set
+from surefoot.core.types import Array, Number, Player, Region as Set
 from surefoot.sets import Ball
 
 __all__ = [
@@ -70,7 +68,6 @@ __all__ = [
     "Reaction",
     "Summed",
     "Tuned",
-    "Tuning",
     "unpack",
 ]
 
@@ -89,6 +86,13 @@ ConstraintForm: TypeAlias = Literal["any", "convex", "linear"]
 """The constraints that a theorem is about."""
 
 
+NONE_IN_ADVANCE = "none in advance"
+"""What is said of the worth of a regret bound where there is none in advance."""
+
+NOT_PLAYED = "rounds without a measurement, or in which another action was played"
+"""What no regret bound in advance covers."""
+
+
 class _WithHorizon:
     # Not a field of every theorem: one declares its own, or says ``horizon = None``.
     horizon: int | None
@@ -103,11 +107,20 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
 
     Attributes:
         needed: the constants that it needs beside those that its bases need.
+        feasibility_theorem: the statement on the constraint, where it has another name.
+        observed_theorem: the statement that bounds the regret by what was played; None where the
+            rule adds up no such bound.
+        advance_theorem: the statement that bounds the regret in advance, where it has another name.
+        leaves_out: what feasibility does not cover, beside what follows from the rest.
         constants: the constants it was derived from.
         horizon: the number of rounds it was tuned for; None where it holds for any.
     """
 
     needed: ClassVar[tuple[str, ...]] = ()
+    feasibility_theorem: ClassVar[str | None] = None
+    observed_theorem: ClassVar[str | None] = None
+    advance_theorem: ClassVar[str | None] = None
+    leaves_out: ClassVar[tuple[str, ...]] = ()
 
     constants: Constants
 
@@ -124,12 +137,11 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
                 f"{self.name} rests on the convexity of g, got convex = False: MovingBalls and "
                 "regions by curvature do not"
             )
-        each = (vars(kind).get("needed", ()) for kind in reversed(type(self).__mro__))
-        self.constants.require(*dict.fromkeys(name for own in each for name in own), by=self.name)
+        self.constants.require(*self._all_needed, by=self.name)
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
-        """Return the parameters that are found from the set that a :class:`Tuning` is given."""
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
+        """Return the parameters that are found from the set that a tuning is given."""
         return {}
 
     # Literals are class variables of the theorems, and properties only where they are computed.
@@ -145,8 +157,90 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         """What is promised about the constraint."""
 
     @property
+    def promises(self) -> Promises:
+        """The three parts together."""
+        return Promises(self.feasibility, self.observed, self._promise_in_advance())
+
+    @property
+    def feasibility(self) -> Promise | None:
+        """What is promised of the constraint; None where nothing is."""
+        if self.kind == "none":
+            return None
+        watched = (p.condition for p in self.premises if p.affects != "regret")
+        needs = tuple(dict.fromkeys((*self._conditions_on_g, *watched)))
+        theorem = self.feasibility_theorem or self.name
+        return Promise(theorem, needs, self._list_uncovered(), self.bounds)
+
+    @property
+    def observed(self) -> Promise | None:
+        """An upper bound on the regret from what was played; None where there is none."""
+        if self.observed_theorem is None:
+            return None
+        return promise_observed(self.observed_theorem)
+
+    @property
+    def in_advance(self) -> Promise | None:
+        """A finite upper bound on the regret before the first round; None where there is none."""
+        return self.promises.in_advance
+
+    def _promise_in_advance(self) -> Promise | None:
+        """Return the bound in advance; None where it is infinite, or what every rule has."""
+        T = self.horizon or 10**12  # long enough for every bound to be below what every rule has
+        bound = float(self.regret_bound(T))
+        if bound in (np.inf, float(self._at_worst(T))):
+            return None
+        costs = "every cost is convex"
+        if "strong_convexity" in self._all_needed:
+            (modulus,) = self.constants.require("strong_convexity", by=self.name)
+            costs = f"every cost is strongly convex with modulus {modulus:.6g}"
+        watched = (premise.condition for premise in self.premises)
+        needs = tuple(dict.fromkeys((costs, *self._conditions_on_g, *watched)))
+        moving = type(self).dynamic_bound is Guarantee.dynamic_bound
+        uncovered = (NOT_PLAYED, *("comparators that move",) * moving)
+        return Promise(self.advance_theorem or self.name, needs, uncovered, self.regret_bound)
+
+    @property
+    def _all_needed(self) -> tuple[str, ...]:
+        """The constants that the theorem and its bases need."""
+        each = (vars(kind).get("needed", ()) for kind in reversed(type(self).__mro__))
+        return tuple(dict.fromkeys(name for own in each for name in own))
+
+    @property
+    def allowed_errors(self) -> dict[str, float]:
+        """What readings may be wrong by, and g may drift by, in words; nothing unless defined."""
+        return {}
+
+    @property
+    def _conditions_on_g(self) -> tuple[str, ...]:
+        """What must be true of g and is not watched."""
+        form = {"any": (), "convex": ("g is convex",), "linear": ("every constraint is linear",)}
+        curved = "beta" in self._all_needed
+        words = [*form[self.constraint_form]]
+        if curved:
+            (beta,) = self.constants.require("beta", by=self.name)
+            words.append(f"no curvature of g exceeds beta = {beta:.6g}")
+        words += [f"{what} by at most {size:.6g}" for what, size in self.allowed_errors.items()]
+        return tuple(words)
+
+    def _list_uncovered(self) -> tuple[str, ...]:
+        """Return what feasibility says nothing about."""
+        words = list(self.leaves_out)
+        reads = {"constraint subgradient", "subgradient near the boundary", "start"}
+        if self.allowed_errors:
+            words.append("errors and drift above those given")
+        elif any(premise.quantity in reads for premise in self.premises):
+            words.append("readings of g that err")
+        if not self.changing:
+            words.append("a g that changes from round to round")
+        if self.kind == "after t0":
+            words.append(f"rounds before round {self.first_feasible:g}")
+        elif self.kind in ("cumulative", "hard", "squared"):
+            words.append("single rounds, which may be infeasible")
+        return tuple(words)
+
+    @property
     def regret_exponent(self) -> float | None:
-        """The power of T in the regret bound, ignoring logarithms; None where none is known."""
+        """The power of T in the bound in advance, ignoring logarithms; None where none is known."""
         return None
 
     @property
@@ -172,9 +266,10 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
     def regret_bound(self, t: Number) -> Array:
         """Return what no regret after t rounds exceeds; t may be an array.
 
-        inf unless a theorem says more.
+        It is the bound in advance. Unless a theorem has one it is :math:`2RG_ft`, by which the
+        costs of feasible points differ; inf without G_f.
         """
-        return np.full_like(np.asarray(t, dtype=np.float64), np.inf)
+        return self._at_worst(t)
 
     def dynamic_bound(self, t: Number, path: Number) -> Array | None:
         """Return what no regret after t rounds against moving comparators exceeds.
@@ -226,7 +321,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return most * np.asarray(t, dtype=np.float64)
 
     def describe_worth(self, t: int) -> str:
-        """Say so where the regret bound after t rounds says nothing; empty where it does.
+        """Say so where nothing is promised of the regret after t rounds; empty where it is.
 
         Costs of feasible points differ by at most :math:`2RG_f`, so a bound of :math:`2RG_ft` is
         true of every rule. When it says more is searched where the theorem holds for any number of
@@ -237,10 +332,14 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
             >>> known = dict(G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25, start_slack=0.5)
             >>> toy = Constants(R=1.0, **known)
             >>> PFS.anytime(toy, 100).guarantee.describe_worth(100)
-            'trivial at this horizon, not before about T = 192'
+            'trivial up to about T = 192'
             >>> PFS.anytime(toy, 1_000).guarantee.describe_worth(1_000)
             ''
+            >>> NoClaim(toy).describe_worth(100)
+            'none in advance'
         """
+        if self.promises.in_advance is None:
+            return NONE_IN_ADVANCE
         bound, most = float(self.regret_bound(t)), float(self._at_worst(t))
         if not most <= bound < np.inf:
             return ""
@@ -253,8 +352,8 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         elif power is not None and power < 1 and most > 0:
             first = t * (bound / most) ** (1 / (1 - power))
         if first == np.inf:
-            return "trivial at any horizon"
-        return f"trivial at this horizon, not before about T = {first:,.0f}"
+            return "trivial at any T"
+        return f"trivial up to about T = {first:,.0f}"
 
     def __str__(self) -> str:
         rounds = "any number of rounds" if self.horizon is None else f"T = {self.horizon}"
@@ -329,6 +428,10 @@ class NoClaim(PossibleHorizon):
         """Return no bound at all."""
         return {}
 
+    def regret_bound(self, t: Number) -> Array:
+        """Return inf: a player without a claim may leave the ball."""
+        return np.full_like(np.asarray(t, dtype=np.float64), np.inf)
+
 
 A = TypeVar("A")
 
@@ -371,98 +474,6 @@ class Tuned(NamedTuple, Generic[A]):
         return Tuned(algorithm(**parameters, **own), theorem)
 
 
-class Tuning:
-    """A constructor of a rule: from constants, a horizon and a set, by a theorem.
-
-    It stands in the class of the rule: ``anytime = Tuning(lambda: Corollary1)``.
-
-    Args:
-        find: returns the theorem, which stands below the rule.
-        options: the parameters of the theorem that are the caller's choice.
-        listed: whether the catalogue tries it; not where it needs more than constants, a horizon
-            and a set.
-        given: parameters of the theorem that are chosen here.
-
-    Example:
-        >>> from surefoot import PFS
-        >>> list(inspect.signature(PFS.chosen).parameters)
-        ['constants', 'horizon', 'domain', 'eta', 'rho']
-    """
-
-    def __init__(
-        self,
-        find: Callable[[], Callable[..., Guarantee]],
-        *options: str,
-        listed: bool = True,
-        **given: object,
-    ) -> None:
-        self.find: Callable[[], Callable[..., Guarantee]] = find
-        self.options: tuple[str, ...] = options
-        self.is_listed: bool = listed
-        self.given: dict[str, object] = given
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.__name__: str = name
-        self.__qualname__: str = f"{owner.__name__}.{name}"
-
-    def __get__(self, rule: object, owner: type[A]) -> Callable[..., Tuned[A]]:
-        self.__doc__ = self.theorem.__doc__
-        return MethodType(self, owner)
-
-    @cached_property
-    def theorem(self) -> Callable[..., Guarantee]:
-        """The theorem, or a function that returns one."""
-        return self.find()
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Return the options, as the theorem declares them."""
-        declared = parameters_of(self.theorem)
-        return {name: declared[name] for name in self.options}
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        wanted = inspect.signature(self.theorem).parameters
-        own = list(inspect.signature(Tuning.__call__).parameters.values())[1:-1]
-        if "horizon" in wanted:
-            own[2] = own[2].replace(default=wanted["horizon"].default)
-        options = (wanted[n].replace(kind=inspect.Parameter.KEYWORD_ONLY) for n in self.options)
-        return inspect.Signature([*own, *options])
-
-    def __call__(
-        self,
-        rule: type[Algorithm],
-        constants: Constants,
-        horizon: int | None = None,
-        domain: Any = None,
-        **options: Any,
-    ) -> Tuned[Algorithm]:
-        """Return the rule with the parameters that the theorem chooses, and the theorem."""
-        if strangers := [name for name in options if name not in self.options]:
-            known = list(inspect.signature(self).parameters)[1:]
-            raise InvalidTypeError(
-                f"{rule.__name__}.{self.__name__} has no parameter {strangers[0]!r}"
-                f"{suggest(strangers[0], known)}"
-            )
-        theorem, given = self.theorem, self.given | options
-        if isinstance(theorem, type) and issubclass(theorem, Guarantee):
-            given |= theorem.from_set(constants, domain)
-        if "horizon" in inspect.signature(theorem).parameters:
-            given |= self.choose_horizon(horizon)
-        elif horizon is not None:
-            checks.check_horizon(horizon)
-        tuned = theorem(constants, **given)
-        made = Tuned.of(rule, tuned, **rule.from_set(domain, tuned))
-        return made._replace(guarantee=self.promise(tuned))
-
-    def choose_horizon(self, horizon: int | None) -> dict[str, object]:
-        """Return the horizon, which the theorem takes."""
-        return {"horizon": horizon}
-
-    def promise(self, theorem: Guarantee) -> Guarantee:
-        """Return what is promised by a theorem: all of it, unless defined."""
-        return theorem
-
-
 def unpack(player: object) -> tuple[Any, Guarantee | None]:
     """Return the algorithm of a player, and its guarantee where it has one.
 
@@ -482,7 +493,7 @@ def unpack(player: object) -> tuple[Any, Guarantee | None]:
 
 def hint_for(player: object) -> str:
     """Return what was given for a player, and how to make one of it where that can be said."""
-    if isinstance(player, type) and is_algorithm_class(player):
+    if isinstance(player, type) and issubclass(player, Player):
         how = (constructors_of(player) or ("default",))[0]
         return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"
     if type(player).__name__ == "Problem":
@@ -617,9 +628,15 @@ class Premise:
 
     @property
     def requirement(self) -> str:
+        """What must be true, in words, and what for."""
+        aim = " (for the regret bound only)" if self.only_regret else ""
+        return f"{self.condition}{aim}"
+
+    @property
+    def condition(self) -> str:
         """What must be true, in words."""
         limit = f"{self.constant} = {self.limit:.6g}"
-        words = {
+        return {
             "cost gradient": f"no cost gradient is longer than {limit}",
             "constraint subgradient": f"no subgradient of g is longer than {limit}",
             "subgradient near the boundary": (
@@ -629,7 +646,6 @@ class Premise:
             "horizon": f"no more rounds are played than {limit}",
             "curvature": "every constraint is linear",
         }[self.quantity]
-        return f"{words} (for the regret bound only)" if self.only_regret else words
 
     def sentence(self, t: int, observed: float) -> str:
         """Return a breach in words: what was seen, and what no longer applies."""

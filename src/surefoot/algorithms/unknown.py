@@ -86,10 +86,6 @@ class Estimated(Guarantee):
             bounds["round"] = np.full_like(as_floats(t), self.largest_violation)
         return bounds
 
-    def regret_bound(self, t: Number) -> Array:
-        """Return :math:`2RG_ft`; inf where G_f is not known."""
-        return self._at_worst(t)
-
     @property
     def premises(self) -> tuple[Premise, ...]:
         """The start, and the bounds that are known."""

@@ -5,11 +5,10 @@ With :math:`|\hat g_t - g_t(x_t)| \le \nu`, :math:`\|\hat s_t - s_t\| \le \tau` 
 that allows for them; docs/errors.md has the proofs.
 """
 
-import inspect
 from typing import ClassVar
 
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Premise, Tuning
+from surefoot.algorithms.guarantee import ConstraintForm, Guarantee, Premise
 from surefoot.core.parameters import flag, rounds
 
 __all__ = ["TheoremN", "under_errors"]
@@ -45,6 +44,17 @@ class TheoremN(StrictStart):
         self.constants.require(*["G_g"] * self.slopes, by=self.name)
 
     @property
+    def allowed_errors(self) -> dict[str, float]:
+        """The errors and the drift that the constants name."""
+        c = self.constants
+        sizes = {
+            "values err": c.value_error,
+            "slopes err": c.slope_error,
+            "g drifts per round": c.drift,
+        }
+        return {what: size for what, size in sizes.items() if size}
+
+    @property
     def changing(self) -> bool:
         """Whether the constraint may differ from round to round; where it drifts."""
         return (self.constants.drift or 0.0) > 0
@@ -63,22 +73,6 @@ class TheoremN(StrictStart):
             limit = self._G_g + (c.slope_error or 0.0)
             premises.append(Premise("constraint subgradient", "G_g", limit))
         return self._and_horizon(*premises)
-
-
-class CertifiedTuning(Tuning):
-    """A tuning of a certified rule, of whose theorem Theorem N is left where constants have errors.
-
-    A horizon is used only by a theorem that cannot do without.
-    """
-
-    def choose_horizon(self, horizon: int | None) -> dict[str, object]:
-        """Return the horizon where the theorem needs one."""
-        default = inspect.signature(self.theorem).parameters["horizon"].default
-        return {} if default is None else {"horizon": horizon}
-
-    def promise(self, theorem: Guarantee) -> Guarantee:
-        """Return what is left of the theorem."""
-        return under_errors(theorem)
 
 
 def under_errors(theorem: Guarantee) -> Guarantee:

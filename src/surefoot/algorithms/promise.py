@@ -1,0 +1,67 @@
+"""What is proved of a rule, in three parts: feasibility, regret observed, regret in advance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+__all__ = ["NO_PROMISES", "Promise", "Promises", "promise_observed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One statement that is proved, with what it needs and what it leaves out.
+
+    Attributes:
+        theorem: the statement, as its source calls it.
+        needs: what must be true, one phrase each.
+        not_covered: what it says nothing about, one phrase each.
+        bound: of feasibility, the bounds by measure after t rounds; of regret in advance, the bound
+            after t rounds; None where the bound is computed from what was played.
+
+    Example:
+        >>> print(Promise("Theorem F", needs=("g is convex", "every cost is convex")))
+        Theorem F, if g is convex and every cost is convex
+    """
+
+    theorem: str
+    needs: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = ()
+    bound: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.theorem}, if {' and '.join(self.needs)}" if self.needs else self.theorem
+
+
+class Promises(NamedTuple):
+    """The three parts of a guarantee; None where nothing is promised.
+
+    Attributes:
+        feasibility: what is promised of the constraint.
+        observed: an upper bound on the regret that is computed from what was played.
+        in_advance: a finite upper bound on the regret before the first round.
+    """
+
+    feasibility: Promise | None = None
+    observed: Promise | None = None
+    in_advance: Promise | None = None
+
+    def theorems(self) -> dict[str, str]:
+        """Return the theorem of each part by the part's name; "none" where nothing is promised.
+
+        >>> Promises(Promise("Theorem E"), Promise("Theorem F")).theorems()
+        {'feasibility': 'Theorem E', 'observed': 'Theorem F', 'in advance': 'none'}
+        """
+        return {
+            name.replace("_", " "): "none" if part is None else part.theorem
+            for name, part in self._asdict().items()
+        }
+
+
+NO_PROMISES = Promises()
+"""Those of a player that only plays."""
+
+
+def promise_observed(theorem: str) -> Promise:
+    """Return the promise of a bound on the regret that is computed from what was played."""
+    needs = ("g is convex", "every cost is convex", "cost gradients are exact")
+    return Promise(theorem, needs, ("rounds to come", "comparators that move"))
