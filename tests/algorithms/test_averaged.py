@@ -379,7 +379,7 @@ def test_readings_that_contradict_each_other_are_named():
                     knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0, start_slope=1.0
                 )
             },
-            "base must be one that sees slopes, or has a G_g to carry readings by, got Measuring",
+            "base must be one that sees slopes, or has a G_g to carry readings by, got Values",
         ),
         (
             {"base": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1)},

@@ -16,7 +16,7 @@ def test_a_logarithm_is_no_power():
     toy = problems.paper_toy(1_000, trials=1)
     kind = algorithms.ScheduledPFS
     entry = try_tuning(kind, "strongly_convex", toy.constants, 1_000, toy.domain)
-    assert entry.promise == "every round; regret log T"
+    assert (entry.feasibility, entry.in_advance) == ("every round", "regret log T")
 
 
 def test_a_class_with_a_theorem_joins_by_its_import_alone():

@@ -2,7 +2,7 @@
 
 import math
 import pickle
-from dataclasses import replace
+from dataclasses import FrozenInstanceError
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,10 @@ import surefoot
 from surefoot import Ball, Constants, Feedback, algorithms, regions, sets
 from surefoot.algorithms import (
     Certified,
+    CertifiedDualAveraging,
+    CertifiedOGD,
     CertifiedPFS,
+    ChangeOver,
     Descent,
     Leader,
     LeaderFollower,
@@ -391,15 +394,52 @@ def test_the_regret_against_points_of_a_box_that_restricts_is_bounded_by_what_is
 # --- names ---------------------------------------------------------------------------------------
 
 
-def test_a_name_makes_a_pair_and_nothing_is_an_instance_of_it():
+def test_a_rule_with_a_name_is_of_its_class_and_has_no_fields_but_its_parts():
     player = LeaderFollower(G_g=1.0, domain=Ball(1.0), cuts=4, value_error=0.1)
-    assert type(player) is Certified
+    assert type(player) is LeaderFollower
     assert player.proposer == Leader(domain=Ball(1.0), cuts=4)
     hull = LipschitzHull(G_g=1.0, domain=Ball(1.0), errors=Errors(value=0.1))
     assert player.knowledge == hull
-    assert player == Certified(proposer=player.proposer, knowledge=hull)
-    assert not isinstance(player, LeaderFollower)
-    assert LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=None).errors == Errors()
+    assert (
+        player == LeaderFollower.of(player.proposer, hull) != Certified.of(*player.parts.values())
+    )
+    assert vars(player) == player.parts
+    with pytest.raises(FrozenInstanceError):
+        player.ramp = 0.1
+    with pytest.raises(FrozenInstanceError):
+        del player.ramp
+
+
+def test_every_tuning_of_a_rule_makes_an_instance_of_it():
+    known = Constants(R=1.0, G_f=1.0, G_g=1.0, beta=1.0, start_slack=0.5, strong_convexity=1.0)
+    for rule in (LeaderFollower, CertifiedPFS, CertifiedOGD, CertifiedDualAveraging):
+        for name in rule.tunings:
+            made = getattr(rule, name)(known, 100).algorithm
+            if isinstance(made, ChangeOver):  # around an instance of it
+                assert pickle.loads(pickle.dumps(made)) == made
+                made = made.base
+            assert type(made) is rule
+            assert made.of(*made.parts.values()) == made
+            assert pickle.loads(pickle.dumps(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda: LeaderFollower.of(Proposals(), HULL),
+            "proposer must be a Leader for LeaderFollower, got Proposals(",
+        ),
+        (
+            lambda: CertifiedOGD.of(Descent(radius=1.0), HULL),
+            "knowledge must be a Curvature or CurvatureRows or EstimatedCurvature for CertifiedOGD",
+        ),
+    ],
+)
+def test_a_rule_rejects_parts_that_it_is_not_made_of(make, sentence):
+    with pytest.raises(InvalidValueError) as error:
+        make()
+    assert str(error.value).startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -418,15 +458,13 @@ def test_a_name_makes_a_pair_and_nothing_is_an_instance_of_it():
             "slope_error must be a finite number >= 0, got inf",
         ),
         (
-            lambda: LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=0.1, errors=Errors()),
-            "drift must be left out where errors is given",
+            lambda: LeaderFollower(G_g=1.0, domain=Ball(1.0), errors=Errors()),
+            "LeaderFollower has no parameter 'errors'; ",
         ),
         (
-            lambda: LeaderFollower(G_g=1.0, domain=Ball(1.0), errors=0.1),
-            "errors must be Errors(...), got 0.1",
+            lambda: LeaderFollower.default(Constants(R=1.0, G_g=1.0, start_slack=1.0), ramp=0.1),
+            "LeaderFollower.default has no parameter 'ramp': LeaderFollower(...) has it",
         ),
-        (lambda: LeaderFollower(1.0), "LeaderFollower must be given its parameters by name"),
-        (lambda: SafetyFilter(G_g=1.0), "SafetyFilter must be given domain and rho"),
         (lambda: RegionFilter(knowledge=None), "knowledge must be an object of surefoot.regions"),
         (
             lambda: Certified(proposer=3, knowledge=HULL),
@@ -434,7 +472,7 @@ def test_a_name_makes_a_pair_and_nothing_is_an_instance_of_it():
         ),
     ],
 )
-def test_what_a_name_does_not_know_is_refused_in_a_sentence(make, sentence):
+def test_what_a_rule_does_not_take_is_rejected_in_a_sentence(make, sentence):
     with pytest.raises((InvalidValueError, InvalidTypeError)) as error:
         make()
     assert str(error.value).startswith(sentence)
@@ -460,7 +498,8 @@ def test_the_same_rule_for_other_errors():
     player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
     late = player.allowing(Errors(value=0.1, drift=0.01).every(3))
     assert late.errors == Errors(value=0.1, drift=0.03)
-    assert replace(late, knowledge=player.knowledge) == player
+    assert type(late) is LeaderFollower
+    assert late.of(late.proposer, player.knowledge) == player
 
 
 def test_what_a_round_asks_for():

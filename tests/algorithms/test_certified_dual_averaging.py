@@ -98,8 +98,11 @@ def test_a_known_box_is_kept():
 
 def test_tunings_say_what_they_promise():
     constants = Constants(R=0.9, beta=1.6, start_slack=0.4, start_reach=0.9, G_f=1.0)
-    assert np.isinf(CertifiedDualAveraging.default(constants).guarantee.regret_bound(10))
+    promise = CertifiedDualAveraging.default(constants).guarantee
+    assert promise.in_advance is None
+    assert promise.regret_bound(10) == 2 * 0.9 * 1.0 * 10
     promise = CertifiedDualAveraging.known_horizon(constants, 10_000).guarantee
+    assert promise.in_advance is not None
     assert promise.regret_bound(10_000) < 10_000
     with pytest.raises(ValueError, match="far must be a finite number > 0, got 0"):
         CertifiedDualAveraging(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0, far=0.0)

@@ -217,7 +217,7 @@ def test_curved_limits_need_no_bound_on_their_slope(seed, d):
 def test_a_limit_that_drifts_and_errs_is_kept(seed):
     rng, drift, nu = np.random.default_rng(seed), 2e-3, 0.01
     errors = Errors(value=nu, drift=drift)
-    base = LeaderFollower(G_g=1.0, domain=Ball(2.0), errors=errors)
+    base = LeaderFollower(G_g=1.0, domain=Ball(2.0)).allowing(errors)
     player = CostProbing(base=base, length=0.02, seed=seed)
     state, limit = player.init(np.zeros(2)), 0.5
     for t in range(120):

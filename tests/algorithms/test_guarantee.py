@@ -122,7 +122,7 @@ def test_a_bound_that_every_rule_has_is_called_trivial():
     share = float(theorem.regret_bound(100)) / 2_900
     assert share > 1
     first = round(100 * share**2)
-    assert f"not before about T = {first}" in theorem.describe_worth(100)
+    assert theorem.describe_worth(100) == f"trivial up to about T = {first}"
     assert PFS.anytime(toy, 2 * first).guarantee.describe_worth(2 * first) == ""
-    # Without G_f nothing is known of the costs, and nothing is called trivial.
-    assert NoClaim(Constants(R=1.0)).describe_worth(10) == ""
+    # Where nothing is promised in advance, nothing is called trivial.
+    assert NoClaim(Constants(R=1.0)).describe_worth(10) == "none in advance"

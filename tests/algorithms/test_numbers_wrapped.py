@@ -24,8 +24,7 @@ KNOWN = Constants(
     slope_error=0.07, drift=0.002,
 )  # fmt: skip
 UNKNOWN = KNOWN.with_origin("given", G_f=None)
-WORST = {"regret_exponent": 1.0} | {("regret_bound", t): 3.4 * 2.3 * t for t in (7, 50)}
-LINEAR = {"regret_exponent": 1.0}
+WORST = {("regret_bound", t): 3.4 * 2.3 * t for t in (7, 50)}
 NOTHING = {("regret_bound", t): inf for t in (7, 50)}
 FEASIBLE = {("round", t): 0.0 for t in (7, 50)}
 
@@ -41,11 +40,12 @@ IN_TURNS = {("regret_bound", t): 4 * each(copies) for t, copies in ((7, 2), (8, 
     ("theorem", "table"),
     [
         (ValuesOnly(KNOWN), WORST | FEASIBLE),
-        (ValuesOnly(UNKNOWN), LINEAR | NOTHING | FEASIBLE),
+        (ValuesOnly(UNKNOWN), NOTHING | FEASIBLE),
         (ValuesAndCurvature(KNOWN), WORST | FEASIBLE),
-        (TheoremN(KNOWN), NOTHING | FEASIBLE),
+        (TheoremN(KNOWN), WORST | FEASIBLE),
+        (TheoremN(UNKNOWN), NOTHING | FEASIBLE),
         (WithProbability(KNOWN, Zinkevich(KNOWN, 30, D)), WORST),
-        (WithProbability(UNKNOWN, Zinkevich(KNOWN, 30, D)), LINEAR | NOTHING),
+        (WithProbability(UNKNOWN, Zinkevich(KNOWN, 30, D)), NOTHING),
         (
             InTurns(KNOWN, Zinkevich(KNOWN, 30, D), 3),
             {"horizon": 120, "regret_exponent": 0.5} | IN_TURNS | FEASIBLE | {("round", 8): 0.0},

@@ -10,7 +10,7 @@ import pytest
 
 from surefoot import OGD, Ball, Feedback
 from surefoot.core.algorithm import CostsOnly
-from surefoot.core.parameters import positive, projectable, share
+from surefoot.core.parameters import Declared, positive, projectable, share
 from surefoot.core.types import Array, Number, needs_of
 
 
@@ -22,7 +22,7 @@ class CountedState(NamedTuple):
     t: Number = 1.0
 
 
-class Counted(CostsOnly[CountedState]):
+class Counted(Declared, CostsOnly):
     """Adds up the first entries of gradients."""
 
     state = CountedState

@@ -147,3 +147,12 @@ def test_a_start_of_unknown_reach_is_tuned_with_the_diameter_of_the_ball():
     c = Constants(R=1.0, G_f=1.0, G_g=1.0, start_slack=0.5)
     far = Constants(R=1.0, G_f=1.0, G_g=1.0, start_slack=0.5, start_reach=2.0)
     assert tune_polyak(c, 100).regret_bound(100) == tune_polyak(far, 100).regret_bound(100)
+
+
+def test_where_the_reach_of_the_start_is_known_the_bound_begins_there():
+    T, c = 20_000, paper_toy(100, trials=1).constants
+    player, found = PFS.tuned(c, T)
+    other, old = PFS.tuned(c.with_origin("given", start_reach=None), T)
+    assert (player.eta, player.rho) == (other.eta, other.rho)
+    assert float(found.regret_bound(T)) == pytest.approx(8_359.2, abs=0.1)
+    assert float(old.regret_bound(T)) == pytest.approx(13_374.8, abs=0.1)

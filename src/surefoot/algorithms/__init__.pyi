@@ -34,9 +34,9 @@ from surefoot.algorithms.guarantee import (
     Reaction as Reaction,
     Summed as Summed,
     Tuned as Tuned,
-    Tuning as Tuning,
     unpack as unpack,
 )
+from surefoot.algorithms.promise import Promise as Promise, Promises as Promises
 from surefoot.algorithms.with_errors import TheoremN as TheoremN, under_errors as under_errors
 from surefoot.algorithms.unknown import Estimated as Estimated
 from surefoot.algorithms.observers import (
@@ -50,9 +50,13 @@ from surefoot.algorithms.certified import (
     Proposals as Proposals,
     Proposer as Proposer,
     Wish as Wish,
-    name_of as name_of,
 )
 from surefoot.algorithms.leader import Leader as Leader
+from surefoot.algorithms.safety import (
+    Safety as Safety,
+    promises_of as promises_of,
+    safety_of as safety_of,
+)
 from surefoot.algorithms.policy_leader import PolicyLeader as PolicyLeader
 from surefoot.algorithms.descent import Descent as Descent
 from surefoot.algorithms.delayed import Delayed as Delayed, InTurns as InTurns
@@ -66,6 +70,11 @@ from surefoot.algorithms.pfs import (
     tune_polyak as tune_polyak,
 )
 from surefoot.algorithms.perturbed_pfs import BoundedNoise as BoundedNoise, SlowDrift as SlowDrift
+from surefoot.algorithms.change_over import (
+    ChangeOver as ChangeOver,
+    ChangeOverRegret as ChangeOverRegret,
+    ChangeOverTheorem as ChangeOverTheorem,
+)
 from surefoot.algorithms.leader_follower import (
     LeaderFollower as LeaderFollower,
     TheoremE as TheoremE,
@@ -83,7 +92,11 @@ from surefoot.algorithms.uneven import (
     InOtherUnits as InOtherUnits,
     Stretched as Stretched,
 )
-from surefoot.algorithms.certified_pfs import CertifiedPFS as CertifiedPFS, TheoremD as TheoremD
+from surefoot.algorithms.certified_pfs import (
+    CertifiedPFS as CertifiedPFS,
+    FixedStep as FixedStep,
+    TheoremD as TheoremD,
+)
 from surefoot.algorithms.certified_ogd import CertifiedOGD as CertifiedOGD, TheoremC as TheoremC
 from surefoot.algorithms.certified_dual_averaging import (
     Averaging as Averaging,

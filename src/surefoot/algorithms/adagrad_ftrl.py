@@ -7,14 +7,14 @@ import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.algorithms.inside import Anytime, Projecting
-from surefoot.core.algorithm import tuning
+from surefoot.algorithms.inside import Anytime
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Span
-from surefoot.core.parameters import instance_of
-from surefoot.core.types import Array, Number, Source
+from surefoot.core.parameters import Declared, instance_of, positive
+from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import Box
 
 __all__ = ["AdaGradFTRL", "AddedUp", "DiagonalAdaGrad"]
@@ -29,7 +29,7 @@ class AdaGradFTRLState(NamedTuple):
     squares: Annotated[Array, Span(0)]
 
 
-class AdaGradFTRL(Projecting[AdaGradFTRLState]):
+class AdaGradFTRL(Declared, CostsOnly):
     r"""Follow the regularised leader with a step for each coordinate: AdaGrad on a box.
 
     .. math::
@@ -60,8 +60,10 @@ class AdaGradFTRL(Projecting[AdaGradFTRLState]):
     """
 
     state = AdaGradFTRLState
+    needs: ClassVar[Needs] = COSTS_ONLY._replace(projections=1)
     source: ClassVar[Source] = Source("Duchi, Hazan and Singer, JMLR 2011", "derived here")
 
+    eta: Real = positive()
     domain: Box = instance_of(Box)
 
     def first_state(self, x1: Array) -> AdaGradFTRLState:

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from surefoot import regions
-from surefoot.algorithms.bounds import AtWorst
 from surefoot.algorithms.guarantee import Guarantee, Measure, Premise
 from surefoot.algorithms.wrapper import (
     FromBase,
@@ -97,7 +96,7 @@ class Averaged(Wrapper):
         True
     """
 
-    steps_base = "every round"
+    steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
 
@@ -209,7 +208,8 @@ class Averaged(Wrapper):
 
     def _base_at(self, state: AveragedState, x: Array) -> Any:
         """Return the state of the base at the action that was really played."""
-        return state.base if state.base.x is x else move_to(self.base, state.base, x)
+        is_there = state.base.x is x or np.array_equal(state.base.x, x)
+        return state.base if is_there else move_to(self.base, state.base, x)
 
     def _read(self, state: AveragedState, seen: Feedback) -> tuple[AveragedState, Feedback]:
         """Return the state with a reading, and what the base is told in its place."""
@@ -373,7 +373,7 @@ def empty_windows(dimension: int, longest: int) -> Windows:
     return Windows(0.0, empty, empty, 0.0, -math.inf)
 
 
-class WithProbability(AtWorst, FromBase):
+class WithProbability(FromBase):
     r"""Feasible in every round with a probability, from noisy readings or a fleet's constant.
 
     With probability :math:`1 - \delta`, over the noise of all rounds together or over the machines
@@ -386,6 +386,9 @@ class WithProbability(AtWorst, FromBase):
         each: that guarantee, which must be one for every round.
         failure: :math:`\delta`.
     """
+
+    regret_exponent: ClassVar[None] = None
+    leaves_out: ClassVar[tuple[str, ...]] = ("the runs that the probability leaves",)
 
     failure: float = share(default=0.01)
 

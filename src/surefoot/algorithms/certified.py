@@ -10,8 +10,8 @@ nearest to the wish::
 
 Safety is the region and one projection: any learner, any optimiser, any person
 may propose. Every certified rule and every filter of the library is such a pair,
-``Certified(proposer, knowledge)``. The names that users write, as ``LeaderFollower`` or
-``RegionFilter``, are constructors: they make a pair, and its theorem where it has one.
+``Certified(proposer, knowledge)``. The rules that have a name, as ``LeaderFollower`` or
+``RegionFilter``, derive from it: their constructor makes the two parts, and has no other fields.
 
 Any algorithm may be the proposer (:class:`Learner`). One of your own has three methods
 (:class:`Proposer`); so does a kind of knowledge (:mod:`surefoot.regions.region`).
@@ -20,21 +20,28 @@ Any algorithm may be the proposer (:class:`Learner`). One of your own has three 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import FrozenInstanceError, replace
 from functools import cached_property, partial
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from surefoot import regions
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, is_algorithm
+from surefoot.core.algorithm import Algorithm, is_algorithm, taken_elsewhere
 from surefoot.core.arrays import freeze
 from surefoot.core.constants import Constants
-from surefoot.core.errors import InvalidTypeError, InvalidValueError, SurefootError, suggest
+from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.forms import AsFresh
-from surefoot.core.parameters import Declared, Parameter, algorithm, anything, flag, parameters_of
+from surefoot.core.parameters import (
+    Declared,
+    algorithm,
+    anything,
+    check_keywords,
+    flag,
+    nonnegative,
+)
 from surefoot.core.points import dimension_of
 from surefoot.core.types import (
     Array,
@@ -51,7 +58,7 @@ from surefoot.regions.context import read_numbers
 from surefoot.regions.region import Memory
 from surefoot.sets import Ball
 
-__all__ = ["Certified", "Learner", "Proposals", "Proposer", "Wish", "name_of"]
+__all__ = ["Certified", "Learner", "Proposals", "Proposer", "Wish"]
 
 
 class Wish(NamedTuple):
@@ -316,6 +323,40 @@ class CertifiedState(NamedTuple):
     plan: Annotated[Plan | None, AsFresh] = None
 
 
+ROWS_NEED = Needs(numpy_only=True, one_run=True)
+"""The needs of rules whose knowledge may have several rows."""
+
+MadeOf: TypeAlias = tuple[tuple[type[Any], ...], tuple[type[Any], ...]]
+"""The classes of proposers, and those of knowledge."""
+
+
+class Parts(Declared):
+    """What the parts of a certified rule may be."""
+
+    proposer: Any = anything("a proposer")
+    knowledge: Any = anything("what is known of g")
+    ramp: Any = anything("a finite number > 0, or one per coordinate", default=None)
+
+
+class ErrorBounds(Declared):
+    """The four bounds of :class:`~surefoot.regions.Errors`, as rules and constants call them."""
+
+    value_error: float = nonnegative(default=0.0)
+    slope_error: float = nonnegative(default=0.0, infinite=True)
+    drift: float = nonnegative(default=0.0)
+    evaluation_error: float = nonnegative(default=0.0)
+
+    @property
+    def errors(self) -> regions.Errors:
+        """The bounds as knowledge has them."""
+        return regions.Errors(
+            value=self.value_error,
+            slope=self.slope_error,
+            drift=self.drift,
+            evaluation=self.evaluation_error,
+        )
+
+
 class Certified(Algorithm):
     """A proposer that learns and knowledge that certifies: the module's docstring explains it.
 
@@ -334,35 +375,116 @@ class Certified(Algorithm):
         >>> state, info = player.step(state, told)
         >>> state.x.round(6), info.cut
         (array([0. , 0.5]), True)
+
+    Attributes:
+        made_of: the classes that the proposer and the knowledge may be of.
+        declared_by: the classes that declare the arguments of the constructor.
+        typical_needs: what a round asks for, as far as the class knows it.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
+    made_of: ClassVar[MadeOf] = ((Proposer,), (regions.Knowledge,))
+    part_names: ClassVar[tuple[str, ...]] = ("proposer", "knowledge", "ramp")
+    declared_by: ClassVar[tuple[type, ...]] = (Parts,)
+    typical_needs: ClassVar[Needs] = Needs()
 
-    proposer: Any = anything("a proposer")
-    knowledge: Any = anything("what is known of g")
-    ramp: Any = anything("a finite number > 0, or one per coordinate", default=None)
+    proposer: Any
+    knowledge: Any
+    ramp: float | Sequence[float] | None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.knowledge, regions.Knowledge):
-            raise checks.invalid("knowledge", "an object of surefoot.regions", self.knowledge)
-        if is_algorithm(self.proposer):
-            object.__setattr__(self, "proposer", Learner(algorithm=self.proposer))
-        if not isinstance(self.proposer, Proposer):
+    def __init_subclass__(cls) -> None:
+        """Let the constructor name the nearest parameter where a keyword is unknown."""
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            check_keywords(cls, lambda name, rule: taken_elsewhere(name, type(rule)))
+
+    def __init__(
+        self,
+        *,
+        proposer: Proposer | Player,
+        knowledge: regions.Knowledge,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        if not isinstance(knowledge, regions.Knowledge):
+            raise checks.invalid("knowledge", "an object of surefoot.regions", knowledge)
+        given: Any = proposer
+        learner: object = Learner(algorithm=given) if is_algorithm(given) else given
+        if not isinstance(learner, Proposer):
             rule = "a proposer, as Proposals(), or an algorithm"
-            raise checks.invalid("proposer", rule, self.proposer)
-        known: Any = self.knowledge
+            raise checks.invalid("proposer", rule, learner)
+        known: Any = knowledge
         told = known.in_contexts and not isinstance(known.context, regions.ToldDrift)
-        if self.proposer.in_contexts and not told:
-            rule = f"of contexts for {type(self.proposer).__name__}"
-            raise checks.invalid("knowledge", rule, self.knowledge)
-        if missing := sorted(self.proposer.reads - self.knowledge.offers):
-            raise InvalidValueError(
-                f"{type(self.proposer).__name__} reads region.{missing[0]}, which "
-                f"{type(self.knowledge).__name__} does not offer"
+        if learner.in_contexts and not told:
+            raise checks.invalid(
+                "knowledge", f"of contexts for {type(learner).__name__}", knowledge
             )
-        if self.ramp is not None:
-            object.__setattr__(self, "ramp", regions.check_ramp(self.ramp, self.knowledge))
+        if missing := sorted(learner.reads - knowledge.offers):
+            raise InvalidValueError(
+                f"{type(learner).__name__} reads region.{missing[0]}, which "
+                f"{type(knowledge).__name__} does not offer"
+            )
+        limit = None if ramp is None else regions.check_ramp(ramp, knowledge)
+        vars(self).update(proposer=learner, knowledge=knowledge, ramp=limit)
+
+    @classmethod
+    def of(
+        cls,
+        proposer: Proposer,
+        knowledge: regions.Knowledge,
+        ramp: float | Sequence[float] | None = None,
+    ) -> Self:
+        """Return the rule of two parts: how one is printed, read from a file, or changed.
+
+        Args:
+            proposer: of a class that the rule is made of.
+            knowledge: likewise.
+            ramp: how far an action may be from the last one; None for any distance.
+        """
+        for name, part, kinds in zip(
+            ("proposer", "knowledge"), (proposer, knowledge), cls.made_of, strict=True
+        ):
+            if not isinstance(part, kinds):
+                names = " or ".join(kind.__name__ for kind in kinds)
+                raise checks.invalid(name, f"a {names} for {cls.__name__}", part)
+        self = cls.__new__(cls)
+        Certified.__init__(self, proposer=proposer, knowledge=knowledge, ramp=ramp)
+        return self
+
+    @classmethod
+    def from_parts(cls, **parts: Any) -> Self:
+        """Return the rule that a file describes by its parts."""
+        return cls.of(**parts)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """All that a rule is: its proposer, its knowledge and its ramp."""
+        return {name: getattr(self, name) for name in self.part_names}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Certified):
+            return NotImplemented
+        return self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.proposer, self.knowledge, self.ramp))
+
+    def __repr__(self) -> str:
+        if type(self) is Certified:
+            return f"Certified({', '.join(f'{n}={part!r}' for n, part in self.parts.items())})"
+        parts = [self.proposer, self.knowledge] + [self.ramp] * (self.ramp is not None)
+        return f"{type(self).__name__}.of({', '.join(map(repr, parts))})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.parts  # what the kernel keeps is made anew
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        vars(self).update(parts)
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
@@ -391,9 +513,17 @@ class Certified(Algorithm):
         domain: Region | None = self.knowledge.domain
         return domain
 
-    def allowing(self, errors: regions.Errors) -> Certified:
+    @classmethod
+    def check_kind(cls, knowledge: object) -> None:
+        """Raise unless the knowledge is of a class that the rule is made of."""
+        kinds = cls.made_of[1]
+        if not isinstance(knowledge, kinds):
+            names = " or ".join(kind.__name__ for kind in kinds)
+            raise InvalidValueError(f"knowledge must be a {names}, got {knowledge!r}")
+
+    def allowing(self, errors: regions.Errors) -> Self:
         """Return the same rule for other errors."""
-        return replace(self, knowledge=replace(self.knowledge, errors=errors))
+        return self.of(self.proposer, replace(self.knowledge, errors=errors), self.ramp)
 
     def init(self, x1: Array) -> CertifiedState:
         """Start at x1; its slack comes with the first feedback."""
@@ -470,7 +600,8 @@ class Certified(Algorithm):
     def step(self, state: Memory, feedback: Feedback) -> tuple[Memory, Info]:
         """Return the state after a round, and what the step knew.
 
-        The kernel plays what it has, one run of NumPy; :meth:`step_in_python` says what a step is.
+        The kernel plays what it has, one run of NumPy.
+        :meth:`~surefoot.algorithms.Certified.step_in_python` says what a step is.
         """
         found: tuple[Memory, Info] | None = self.compiled.step(self, state, feedback)
         return self.step_in_python(state, feedback) if found is None else found
@@ -546,7 +677,8 @@ class Certified(Algorithm):
     def rest(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state after a round in which nothing was read and x is wanted for the next.
 
-        Where there are contexts, x is not certified before :meth:`announce`.
+        Where there are contexts, x is not certified before
+        :meth:`~surefoot.algorithms.Certified.announce`.
         """
         if not state.memory.rounds and state.plan is None:
             return self.init(x)
@@ -564,164 +696,17 @@ def own_point(wish: Wish, x: Array) -> Array:
     return np.array(wish.point, dtype=np.float64) if isinstance(x, np.ndarray) else wish.point
 
 
-# For a type checker, what a name makes may be anything: it is a Certified, not an instance.
-_Made: Any = Algorithm
-
-Parts: TypeAlias = tuple[Any, Any]
-"""The class of a proposer, and that of the knowledge, or the classes that it may be of."""
-
-
-class Name(_Made):  # type: ignore[misc]
-    """A name under which pairs are written: calling it makes a :class:`Certified`.
-
-    The parameters are those of the two parts, the ``ramp``, and ``value_error``, ``slope_error``,
-    ``drift`` and ``evaluation_error``, which together are the ``errors`` of the knowledge. Nothing
-    is an instance of such a name.
-
-    Attributes:
-        parts: the class of the proposer and that of the knowledge.
-        in_contexts: the class of the knowledge where a ``context`` is given; None for none.
-        or_knowledge: classes of knowledge that other constructors of the name give.
-    """
-
-    source: ClassVar[Source] = Source("Surefoot", "derived here")
-    parts: ClassVar[Parts]
-    in_contexts: ClassVar[Any] = None
-    or_knowledge: ClassVar[tuple[type, ...]] = ()
-    all_names: ClassVar[list[type[Name]]] = []
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Note the name, unless it is only a kind of names."""
-        super().__init_subclass__(**options)
-        if "parts" in vars(cls):
-            Name.all_names.append(cls)
-
-    @classmethod
-    def fits(cls, algorithm: object) -> bool:
-        """Return whether an algorithm is a pair of this kind."""
-        proposer, knowledge = cls.parts
-        return (
-            isinstance(algorithm, Certified)
-            and isinstance(algorithm.proposer, proposer)
-            and isinstance(algorithm.knowledge, (knowledge, *cls.or_knowledge))
-        )
-
-    def __new__(cls, *unnamed: object, **parameters: Any) -> Certified:  # type: ignore[misc]
-        """Return the pair."""
-        if unnamed:
-            raise InvalidTypeError(f"{cls.__name__} must be given its parameters by name")
-        return cls.pair(**parameters)
-
-    @classmethod
-    def pair(cls, **parameters: Any) -> Certified:
-        """Return the pair of these parameters."""
-        cls._refuse_unknown(name for name in parameters if name != "errors")
-        declared, errors = cls.parameters(), {}
-        if missing := [n for n, one in declared.items() if one.is_required and n not in parameters]:
-            raise InvalidTypeError(f"{cls.__name__} must be given {' and '.join(missing)}")
-        for name, word in ERRORS.items():
-            bound = parameters.pop(word, None)
-            if bound is not None and "errors" in parameters:
-                raise InvalidValueError(f"{word} must be left out where errors is given")
-            if bound is not None:
-                errors[name] = declared[word].check(bound)
-        if errors:
-            parameters["errors"] = regions.Errors(**errors)
-        parts = cls.parts
-        if parameters.get("context") is not None:
-            parts = (parts[0], cls.in_contexts)
-        proposer, knowledge = (
-            part(**{n: v for n, v in parameters.items() if n in parameters_of(part)})
-            for part in parts
-        )
-        return Certified(proposer=proposer, knowledge=knowledge, ramp=parameters.get("ramp"))
-
-    @classmethod
-    def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
-        """Return the parameters that the set and the constants of a theorem give."""
-        return by_slope_bound(theorem.constants, domain)
-
-    @classmethod
-    def _refuse_unknown(cls, names: Iterable[str]) -> None:
-        """Raise if a parameter is none of the name's own."""
-        unknown = sorted(set(names) - set(cls.parameters()))
-        if unknown:
-            meant = suggest(unknown[0], cls.parameters())
-            raise InvalidValueError(f"{cls.__name__} has no parameter {unknown[0]!r}{meant}")
-
-    @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters of both parts, the ramp and the errors."""
-        first, second = map(parameters_of, cls.parts)
-        both = first | second | {name: one for name, one in first.items() if one.is_required}
-        both |= {"ramp": parameters_of(Certified)["ramp"]}
-        both.pop("errors", None)
-        if cls.in_contexts is not None:
-            both["context"] = parameters_of(cls.in_contexts)["context"]._replace(default=None)
-        kinds = parameters_of(regions.Errors)
-        return both | {word: kinds[n]._replace(name=word) for n, word in ERRORS.items()}
-
-
-def by_slope_bound(constants: Constants, domain: Region | None) -> dict[str, Any]:
+def hull_knowledge(constants: Constants, domain: Region | None) -> dict[str, Any]:
     """Return what knowledge by a bound on slopes is made of; the ball of radius R for no set."""
     domain = Ball(constants.R) if domain is None else domain
     errors = regions.Errors.of(constants)
     return {"G_g": constants.G_g, "domain": domain, "errors": errors, "convex": constants.convex}
 
 
-class NameWithKnowledge(Name):
-    """A name whose knowledge is given as one object, beside the parameters of the proposer.
-
-    Attributes:
-        parts: the class of the proposer, and the classes that the knowledge may be of.
-    """
-
-    needs: ClassVar[Needs] = Needs(numpy_only=True, one_run=True)  # where g has several rows
-
-    @classmethod
-    def pair(cls, **parameters: Any) -> Certified:
-        """Return the pair of these parameters."""
-        cls._refuse_unknown(parameters)
-        proposer, kinds = cls.parts
-        knowledge, ramp = (parameters.pop(name, None) for name in ("knowledge", "ramp"))
-        if not isinstance(knowledge, kinds):
-            names = " or ".join(kind.__name__ for kind in kinds)
-            raise InvalidValueError(f"knowledge must be a {names}, got {knowledge!r}")
-        return Certified(proposer=proposer(**parameters), knowledge=knowledge, ramp=ramp)
-
-    @classmethod
-    def from_set(cls, domain: Any, theorem: Any) -> dict[str, Any]:
-        """Return the curvature that the constants of a theorem name, on a known convex set."""
-        if not getattr(domain, "is_convex", True):  # no theorem is about the points of a grid
-            raise checks.invalid("domain", "convex", domain)
-        return {"knowledge": regions.curvature_of(theorem.constants, domain)}
-
-    @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
-        """Return the knowledge, the ramp and the declared parameters of the proposer."""
-        own = parameters_of(Certified)
-        first = {"knowledge": own["knowledge"]} | parameters_of(cls.parts[0])
-        return first | {"ramp": own["ramp"]}
-
-
-def name_of(algorithm: object) -> str:
-    """Return the name under which an algorithm is written: that of its pair, or of its class.
-
-    >>> from surefoot import Ball, LeaderFollower
-    >>> name_of(LeaderFollower(G_g=1.0, domain=Ball(1.0)))
-    'LeaderFollower'
-    """
-    kind = type(algorithm)
-    if issubclass(kind, Algorithm) and kind.tunings:
-        return kind.__name__  # a rule of its own, no pair
-    found = (name.__name__ for name in Name.all_names if name.fits(algorithm))
-    return next(found, kind.__name__)
-
-
-ERRORS = {
-    "value": "value_error",
-    "slope": "slope_error",
-    "drift": "drift",
-    "evaluation": "evaluation_error",
-}
-"""The four bounds as fields of :class:`Errors`, and as parameters and constants."""
+def curvature_knowledge(
+    constants: Constants, domain: Region | None
+) -> regions.Curvature | regions.CurvatureRows:
+    """Return the curvature that constants name, on a known convex set or on none."""
+    if not getattr(domain, "is_convex", True):  # no theorem is about the points of a grid
+        raise checks.invalid("domain", "convex", domain)
+    return regions.curvature_of(constants, domain)

@@ -10,25 +10,34 @@ docs/curvature.md has the proofs.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot import regions
-from surefoot.algorithms.certified import NameWithKnowledge, Parts, Proposer, Wish
+from surefoot.algorithms.certified import (
+    ROWS_NEED,
+    Certified,
+    Parts,
+    Proposer,
+    Wish,
+    curvature_knowledge,
+)
 from surefoot.algorithms.certified_ogd import ByCurvature
 from surefoot.algorithms.descent import add_square
-from surefoot.algorithms.guarantee import Premise
+from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.leader import AT_FIRST
 from surefoot.algorithms.observers import bounds_curved_regret
 from surefoot.algorithms.trust import Trust, reweigh
-from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.algorithms.with_errors import under_errors
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
 from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive, rounds
-from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Region
 
 __all__ = ["Averaging", "CertifiedDualAveraging", "ObservedAveraging", "TheoremK"]
 
@@ -151,7 +160,7 @@ class Averaging(Proposer):
         return ObservedAveraging() if bounds_curved_regret(knowledge) else None
 
 
-class CertifiedDualAveraging(NameWithKnowledge):
+class CertifiedDualAveraging(Certified):
     r"""Dual averaging whose far points are projected directly onto what is certainly feasible.
 
     .. math::
@@ -169,9 +178,13 @@ class CertifiedDualAveraging(NameWithKnowledge):
     (``algorithms.trust.reweigh``), so that nobody has to choose; their mean is
     certified, because the region is convex.
 
-    The parameters are those of :class:`~surefoot.algorithms.Averaging`, and ``knowledge``: the
-    curvature of one constraint, or of several, the known set, and the errors and drift to allow
-    for.
+    Args:
+        knowledge: the curvature of one constraint, or of several, the known set, and the errors
+            and drift to allow for.
+        radius: R of the steps.
+        far: F of the only far point, where there is one; four far points where it is None.
+        eta: the step; steps follow the gradients where it is None.
+        ramp: how far an action may be from the last one; None for any distance.
 
     Example:
         >>> import numpy as np
@@ -184,15 +197,51 @@ class CertifiedDualAveraging(NameWithKnowledge):
         array([0.      , 0.408278])
     """
 
-    parts: ClassVar[Parts] = (Averaging, (regions.Curvature, regions.CurvatureRows))
+    made_of = ((Averaging,), (regions.Curvature, regions.CurvatureRows))
+    declared_by = (Averaging, Parts)
+    typical_needs: ClassVar[Needs] = ROWS_NEED
 
-    default = CertifiedTuning(lambda: TheoremK)
-    known_horizon = CertifiedTuning(lambda: one_far_point)
+    def __init__(
+        self,
+        *,
+        knowledge: regions.Curvature | regions.CurvatureRows,
+        radius: float,
+        far: float | None = None,
+        eta: float | None = None,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        self.check_kind(knowledge)
+        averaging = Averaging(radius=radius, far=far, eta=eta)
+        super().__init__(proposer=averaging, knowledge=knowledge, ramp=ramp)
 
+    @classmethod
+    @tuning(lambda: TheoremK)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from a bound on the curvature; regret observed: Theorem K.
 
-def one_far_point(constants: Constants, horizon: int) -> TheoremK:
-    """Tune with the fixed step of Theorem K, for one far point that is pruned."""
-    return TheoremK(constants, FAR, horizon)
+        Args:
+            constants: needs R, beta and start_slack; uses rows, the errors and the drift.
+            horizon: not used; every tuning takes one.
+            domain: a known convex set that holds every action; None for none.
+        """
+        checks.check_possible_horizon(horizon)
+        return cls._tune(TheoremK(constants), domain)
+
+    @classmethod
+    @tuning(lambda: TheoremK)
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, and regret bounded in advance for a known horizon."""
+        return cls._tune(TheoremK(constants, FAR, checks.check_horizon(horizon)), domain)
+
+    @classmethod
+    def _tune(cls, theorem: TheoremK, domain: Region | None) -> Tuned[Self]:
+        averaging = Averaging(radius=theorem.radius, far=theorem.far, eta=theorem.eta)
+        knowledge = curvature_knowledge(theorem.constants, domain)
+        return Tuned(cls.of(averaging, knowledge), under_errors(theorem))
 
 
 class ObservedAveraging(NamedTuple):
@@ -271,6 +320,8 @@ class TheoremK(ByCurvature):
     """
 
     name: ClassVar[str] = "Theorem K (dual averaging certified by curvature)"
+    observed_theorem: ClassVar[str] = "Theorem K, observed"
+    advance_theorem: ClassVar[str] = "Theorem K, in advance"
 
     far: float | None = positive(default=None)
     horizon: int | None = rounds(default=None)
@@ -292,10 +343,10 @@ class TheoremK(ByCurvature):
         return min(usual, short, c.R / (2 * L))
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the explicit bound of the fixed step; else inf."""
+        """Return the explicit bound of the fixed step; else what every rule has."""
         T, eta = np.asarray(t, dtype=np.float64), self.eta
         if eta is None or self.far is None or self.rows > 1:
-            return np.full_like(T, math.inf)
+            return self._at_worst(t)
         R, L, D = self.constants.R, self._G_f, self.constants.reach
         k, b = self._ratios()
         return D**2 / (2 * eta) + eta * L**2 * T * (0.5 + 6 * k + 5 * b) + 5 * (k + 0.1) * R * L

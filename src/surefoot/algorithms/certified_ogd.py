@@ -7,27 +7,34 @@ certified ball. docs/curvature.md has the proofs.
 """
 
 import math
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 
 from surefoot import regions
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, NameWithKnowledge, Parts
+from surefoot.algorithms.certified import (
+    ROWS_NEED,
+    Certified,
+    Parts,
+    curvature_knowledge,
+)
 from surefoot.algorithms.descent import Descent
 from surefoot.algorithms.guarantee import Premise, Tuned
 from surefoot.algorithms.unknown import Estimated
-from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.algorithms.with_errors import under_errors
+from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import count, flag, number, positive
-from surefoot.core.types import Array, Number
+from surefoot.core.types import Array, Needs, Number, Region
 from surefoot.sets import Ball
 
 __all__ = ["CertifiedOGD", "TheoremC"]
 
 
-class CertifiedOGD(NameWithKnowledge):
+class CertifiedOGD(Certified):
     r"""Gradient descent whose steps are cut where the curvature no longer proves feasibility.
 
     .. math::
@@ -42,9 +49,13 @@ class CertifiedOGD(NameWithKnowledge):
     and the set together, each half-space moved by what the curvature adds over the step
     (:class:`surefoot.regions.CurvatureRows`).
 
-    The parameters are those of :class:`~surefoot.algorithms.Descent`, and ``knowledge``: the
-    curvature of one constraint, or of several, the known set, and the errors and drift to allow
-    for.
+    Args:
+        knowledge: the curvature of one constraint, or of several, the known set, and the errors
+            and drift to allow for.
+        radius: R of the steps.
+        eta: the largest step; steps follow the gradients where it is None.
+        ratchet: whether a step never grows again.
+        ramp: how far an action may be from the last one; None for any distance.
 
     Example:
         >>> import numpy as np
@@ -57,12 +68,42 @@ class CertifiedOGD(NameWithKnowledge):
         array([0.223607, 0.396424])
     """
 
-    parts: ClassVar[Parts] = (
-        Descent,
+    made_of = (
+        (Descent,),
         (regions.Curvature, regions.CurvatureRows, regions.EstimatedCurvature),
     )
+    declared_by = (Descent, Parts)
+    typical_needs: ClassVar[Needs] = ROWS_NEED
 
-    default = CertifiedTuning(lambda: TheoremC)
+    def __init__(
+        self,
+        *,
+        knowledge: regions.Curvature | regions.CurvatureRows | regions.EstimatedCurvature,
+        radius: float,
+        eta: float | None = None,
+        ratchet: bool = True,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        self.check_kind(knowledge)
+        descent = Descent(radius=radius, eta=eta, ratchet=ratchet)
+        super().__init__(proposer=descent, knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    @tuning(lambda: TheoremC)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from a bound on the curvature of g: Theorem C.
+
+        Args:
+            constants: needs R, beta and start_slack; uses rows, the errors and the drift.
+            horizon: not used; every tuning takes one.
+            domain: a known convex set that holds every action; None for none.
+        """
+        checks.check_possible_horizon(horizon)
+        theorem = TheoremC(constants)
+        knowledge = curvature_knowledge(constants, domain)
+        return Tuned(cls.of(Descent(radius=theorem.radius), knowledge), under_errors(theorem))
 
     @classmethod
     @tuning(
@@ -80,8 +121,8 @@ class CertifiedOGD(NameWithKnowledge):
         violations: int | None = None,
         largest_beta: float | None = None,
         convex: bool = True,
-    ) -> Tuned[Certified]:
-        """Return the rule for one g of which nobody knows beta: a few rounds may be outside.
+    ) -> Tuned[Self]:
+        """Few violations, counted, for one g whose curvature has no known bound: Theorem U.
 
         Args:
             domain: a ball that holds the feasible set.
@@ -100,7 +141,7 @@ class CertifiedOGD(NameWithKnowledge):
         )
         known = Constants(R=knowledge.reach, beta=largest_beta, convex=convex)
         promise = Estimated(known, theta, violations, constant="beta")
-        return Tuned(cls.pair(knowledge=knowledge, radius=float(domain.radius)), promise)
+        return Tuned(cls.of(Descent(radius=float(domain.radius)), knowledge), promise)
 
 
 class ByCurvature(StrictStart):
@@ -153,22 +194,24 @@ class TheoremC(ByCurvature):
     """
 
     name: ClassVar[str] = "Theorem C (certified by curvature)"
+    observed_theorem: ClassVar[str] = "Theorem C (1)"
+    advance_theorem: ClassVar[str] = "Theorem C (3)"
     horizon = None
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the explicit bound; inf if G_f is unknown or there are several rows."""
+        """Return the explicit bound; what every rule has for several rows, inf without G_f."""
         T = np.asarray(t, dtype=np.float64)
         c = self.constants
         if c.G_f is None or self.rows > 1:
-            return np.full_like(T, math.inf)
+            return self._at_worst(t)
         R, steep = c.R, self.steepness
         usual = math.sqrt(2) * R * c.G_f * np.sqrt(T)
         return np.maximum(usual, 4 * steep * R**2 * c.G_f) + usual + 8.2 * steep**2 * R**3 * c.G_f
 
     @property
     def regret_exponent(self) -> float | None:
-        """The exponent 1/2; None for several rows."""
-        return 0.5 if self.rows == 1 else None
+        """The exponent 1/2; None for several rows, and where G_f is not given."""
+        return None if self.constants.G_f is None or self.rows > 1 else 0.5
 
 
 def least_slope(beta: float, slack: float, reach: float) -> float:

@@ -5,27 +5,37 @@ In the theorem, :math:`\alpha` is the start's slack, :math:`D_1 = \|x_1 - x^\sta
 norm of the cost gradients up to round t. Both distances are at most ``start_reach``.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot import regions
-from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, Name, Parts
+from surefoot.algorithms.bounds import SHRINK, StrictStart, check_strict_start
+from surefoot.algorithms.certified import Certified, ErrorBounds, Parts, hull_knowledge
 from surefoot.algorithms.descent import Descent
-from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.algorithms.guarantee import KnownHorizon, Premise, Tuned
+from surefoot.algorithms.with_errors import under_errors
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants, polyak_rate
-from surefoot.core.parameters import Parameter, flag, parameters_of, positive, rounds
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import flag, parameters_of, positive, rounds
 from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Number
+from surefoot.core.types import Array, Number, Region
 from surefoot.sets import Ball
 
-__all__ = ["CertifiedPFS", "TheoremD"]
+__all__ = ["CertifiedPFS", "FixedStep", "TheoremD"]
+
+DIMENSIONS = 10_000
+"""What the rounding of a fixed step is counted for, on a ball of radius R: so many and fewer."""
 
 
-class CertifiedPFS(Name):
+class CertifiedPFS(Certified):
     r"""Polyak feasibility steps, each no longer than what is certified before it is taken.
 
     .. math::
@@ -38,9 +48,20 @@ class CertifiedPFS(Name):
     with :math:`S_t = \sum_{s \le t}\|\nabla_s\|^2` and :math:`B_t` the distance to the tightened
     set that is left after the half-space projection (:mod:`surefoot.regions.certified_length`).
 
-    The parameters are those of :class:`~surefoot.algorithms.Descent` and
-    :class:`~surefoot.regions.CertifiedLength`, ``decreasing`` unless said otherwise, with the
-    radius of the domain, and the errors to allow for.
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set and holds every action.
+        rho: :math:`\rho`, or c of :math:`\rho_t = c/\sqrt t`.
+        decreasing: whether the margin decreases.
+        sigma: a lower bound on the norms of subgradients near the boundary, if there is one.
+        eta: the largest step; steps follow the gradients where it is None.
+        ratchet: whether a step never grows again.
+        radius: R of the steps; half the diameter of the domain unless given.
+        value_error: how wrong a reported g may be.
+        slope_error: how wrong a reported subgradient may be.
+        drift: how much g may change from round to round.
+        evaluation_error: how wrong a computed g may be beyond rounding.
+        ramp: how far an action may be from the last one; None for any distance.
 
     Example:
         >>> import numpy as np
@@ -52,26 +73,95 @@ class CertifiedPFS(Name):
         array([0.158114, 0.25    ])
     """
 
-    parts: ClassVar[Parts] = (Descent, regions.CertifiedLength)
+    made_of = ((Descent,), (regions.CertifiedLength,))
+    declared_by = (Descent, regions.CertifiedLength, ErrorBounds, Parts)
+
+    def __init__(
+        self,
+        *,
+        G_g: float,
+        domain: Region,
+        rho: float,
+        decreasing: bool = True,
+        sigma: float | None = None,
+        eta: float | None = None,
+        ratchet: bool = True,
+        radius: float | None = None,
+        value_error: float = 0.0,
+        slope_error: float = 0.0,
+        drift: float = 0.0,
+        evaluation_error: float = 0.0,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        errors = ErrorBounds(
+            value_error=value_error,
+            slope_error=slope_error,
+            drift=drift,
+            evaluation_error=evaluation_error,
+        ).errors
+        knowledge = regions.CertifiedLength(
+            G_g=G_g, domain=domain, rho=rho, decreasing=decreasing, sigma=sigma, errors=errors
+        )
+        if radius is None:
+            radius = step_radius(domain)
+        descent = Descent(radius=radius, eta=eta, ratchet=ratchet)
+        super().__init__(proposer=descent, knowledge=knowledge, ramp=ramp)
 
     @classmethod
-    def pair(cls, **parameters: Any) -> Certified:
-        """Return the pair; the radius of the descent is half the diameter of the domain."""
-        domain = parameters.get("domain")
-        if domain is not None and "radius" not in parameters:
-            parameters_of(regions.CertifiedLength)["domain"].check(domain)
-            is_ball = isinstance(domain, Ball)
-            parameters["radius"] = domain.radius if is_ball else 0.5 * bounded_diameter(domain)
-        return super().pair(**{"decreasing": True} | parameters)
+    @tuning(lambda: TheoremD)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from G_g and the start, for any number of rounds: Theorem D.
+
+        Args:
+            constants: needs R, G_g and start_slack; uses the errors and the drift.
+            horizon: not used; every tuning takes one.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        checks.check_possible_horizon(horizon)
+        return cls._tune(decreasing_margin(constants), domain)
 
     @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters; the radius follows from the domain."""
-        both = super().parameters()
-        return both | {"radius": both["radius"]._replace(default=None)}
+    @tuning(lambda: TheoremD)
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from G_g and the start, with a margin for a known horizon."""
+        return cls._tune(fixed_margin(constants, horizon), domain)
 
-    default = CertifiedTuning(lambda: decreasing_margin)
-    known_horizon = CertifiedTuning(lambda: fixed_margin)
+    @classmethod
+    @tuning(lambda: FixedStep)
+    def bounded(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, with the smallest regret bound in advance: Theorem D'.
+
+        It is there for its bound: on most costs the regret of the other tunings is smaller.
+
+        Args:
+            constants: needs R, G_f, G_g and start_slack; uses start_reach and sigma.
+            horizon: the number of rounds.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        return cls._tune(fixed_step(as_constants(constants), horizon), domain)
+
+    @classmethod
+    def _tune(cls, theorem: TheoremD | FixedStep, domain: Region | None) -> Tuned[Self]:
+        knowledge = regions.CertifiedLength(
+            rho=theorem.rho,
+            decreasing=theorem.decreasing,
+            sigma=theorem.sigma,
+            **hull_knowledge(theorem.constants, domain),
+        )
+        descent = Descent(radius=step_radius(knowledge.domain), eta=theorem.eta)
+        return Tuned(cls.of(descent, knowledge), under_errors(theorem))
+
+
+def step_radius(domain: Any) -> float:
+    """Return R of the steps on a set: half of its diameter."""
+    parameters_of(regions.CertifiedLength)["domain"].check(domain)
+    return float(domain.radius) if isinstance(domain, Ball) else 0.5 * bounded_diameter(domain)
 
 
 def margin(constants: Constants) -> float:
@@ -130,13 +220,21 @@ class TheoremD(StrictStart):
     """
 
     name: ClassVar[str] = "Theorem D (certified steps)"
-    regret_exponent: ClassVar[float] = 0.5
+    feasibility_theorem: ClassVar[str] = "Theorem D (1)"
+    observed_theorem: ClassVar[str] = "Theorem D (3)"
+    advance_theorem: ClassVar[str] = "Theorem D (4)"
     needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
+    sigma: ClassVar[None] = None  # only one that the steps themselves use makes them longer
 
     rho: float = positive()
     decreasing: bool = flag(default=True)
     eta: float | None = positive(default=None)
     horizon: int | None = rounds(default=None)
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """The exponent 1/2; None where G_f is not given."""
+        return None if self.constants.G_f is None else 0.5
 
     def tightening(self, t: Number) -> Array:
         r"""Return :math:`\rho_t`."""
@@ -149,10 +247,9 @@ class TheoremD(StrictStart):
         T = np.asarray(t, dtype=np.float64)
         c = self.constants
         if c.G_f is None:
-            return np.full_like(T, math.inf)
+            return self._at_worst(t)
         R, G_g, slack = c.R, self._G_g, self._slack
         reach, L, S = c.reach, c.G_f, c.G_f**2 * T
-        # Not c.sigma: only a sigma that the steps themselves use makes them longer.
         slow = G_g * L / polyak_rate(min(0.5 * slack / reach, G_g), G_g)  # G_g L / xi_*
         last = self.tightening(T)
         if self.eta is None:
@@ -188,3 +285,185 @@ def fixed_margin(constants: Constants, horizon: int) -> TheoremD:
     r"""Tune by Theorem D, the fixed :math:`\rho = \min(\alpha/2, \sqrt{\alpha G_gR/(4T)})`."""
     rho = margin(constants) / math.sqrt(checks.check_horizon(horizon))
     return TheoremD(constants, rho, decreasing=False, horizon=horizon)
+
+
+class FixedStep(KnownHorizon, StrictStart):
+    r"""Certified steps that are never shortened: feasible in every round, with a bound in advance.
+
+    For :math:`0 < \rho \le \alpha/2`, :math:`\sigma_\rho = \min(G_g, (\alpha - \rho)/D)`, or a
+    known :math:`\sigma` where that is larger, :math:`\xi = 1 - \sqrt{1 - \sigma_\rho^2/G_g^2}` and
+    :math:`\eta = \xi\rho/(G_gG_f)`:
+
+    .. math::
+        g(x_t) &\le 0 \ \forall t, \\
+        \mathrm{Reg}_T &\le \frac{((1 - \rho/\alpha)D)^2}{2\eta} + \frac\eta2G_f^2T
+          + G_f\frac{D\rho}\alpha T .
+
+    With a known :math:`\sigma`, which must hold where :math:`g \ge -\rho` and which the steps then
+    use, also with :math:`D^2/(2\eta)` and :math:`G_f\rho T/\sigma` for the first and the last term.
+    Derived here; docs/lengths.md has the proof. The step is shorter by what rounding can take off a
+    certified length in up to 10,000 dimensions.
+
+    Args:
+        constants: needs R, G_f, G_g and start_slack; uses start_reach.
+        horizon: the number of rounds that rho was chosen for.
+        rho: the tightening, at most half of start_slack.
+        sigma: the known lower bound on slopes that the steps use; None where they use none.
+    """
+
+    name: ClassVar[str] = "Theorem D' (a fixed step)"
+    feasibility_theorem: ClassVar[str] = "Theorem D (1)"
+    observed_theorem: ClassVar[str] = "Theorem D (3)"
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_f", "G_g")
+    regret_exponent: ClassVar[float] = 0.5
+    decreasing: ClassVar[bool] = False
+
+    rho: float = positive()
+    sigma: float | None = positive(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.at_most(0.5 * self._slack, "half of start_slack", rho=self.rho)
+        if self.sigma is not None:
+            (level,) = self.constants.require("epsilon", by=self.name)
+            checks.at_most(level, "epsilon", rho=self.rho)
+        if not self.eta > 0:
+            raise InvalidValueError(
+                f"{self.name} needs a margin above rounding for these constants, got "
+                f"rho = {self.rho:g}"
+            )
+
+    @cached_property
+    def _margin(self) -> FixedMargin:
+        return FixedMargin.of(self.constants)
+
+    @property
+    def eta(self) -> float:
+        r"""The step size :math:`\xi\rho/(G_gG_f)`, less rounding; 0 where that leaves nothing."""
+        return self._margin.step(self.rho, self.sigma)
+
+    def regret_bound(self, t: Number) -> Array:
+        """Return the bound of the theorem."""
+        T = np.asarray(t, dtype=np.float64)
+        fixed, linear = self._margin.bound(self.rho, self.sigma)
+        return fixed + linear * T
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """Those of a start; sigma at the level of the margin, where the steps use it."""
+        if self.sigma is None:
+            return super().premises
+        near = Premise("subgradient near the boundary", "sigma", self.sigma, level=self.rho)
+        return (*super().premises, near)
+
+
+class FixedMargin(NamedTuple):
+    """What the bound of a fixed step is made of, for any margin.
+
+    Attributes:
+        reach: D.
+        G_f: the largest norm of a cost gradient.
+        G_g: that of a subgradient of g.
+        slack: that of the start.
+        noise: delta of docs/lengths.md.
+        error: e there.
+        kappa: kappa there.
+    """
+
+    reach: float
+    G_f: float
+    G_g: float
+    slack: float
+    noise: float
+    error: float
+    kappa: float
+
+    @classmethod
+    def of(cls, constants: Constants) -> FixedMargin:
+        """Return that of some constants."""
+        needed = ("G_f", "G_g", "start_slack")
+        G_f, G_g, slack = constants.require(*needed, by=FixedStep.name)
+        errors = regions.Errors(evaluation=constants.evaluation_error or 0.0)
+        ball = Ball(constants.R)
+        known = regions.CertifiedLength(G_g=G_g, domain=ball, rho=1.0, errors=errors)
+        margins = (float(size) for size in known.margins(DIMENSIONS))
+        return cls(constants.reach, G_f, G_g, slack, *margins)
+
+    def step(self, rho: float, sigma: float | None) -> float:
+        r"""Return the step that a margin never shortens; 0 where rounding leaves none.
+
+        In numbers a certified length is at least
+        :math:`(\rho/G_g)(1 - \sqrt{1 - \sigma^2/G_g^2 + \kappa + 8\delta/\rho}) - e`.
+        """
+        G_g = self.G_g
+        steep = min(G_g, max((self.slack - rho) / self.reach, sigma or 0.0))
+        square = (steep / G_g) ** 2
+        more = self.kappa + 8 * self.noise / rho
+        # 1 - sqrt(1 - square + more), without a difference of close numbers.
+        xi = (square - more) / (1 + math.sqrt(max(1 - square, 0.0) + more))
+        return max(SHRINK * (xi * rho / G_g - self.error) / self.G_f, 0.0)
+
+    def bound(self, rho: float, sigma: float | None) -> tuple[float, float]:
+        """Return the bound's fixed part, and what a round adds; infinite without a step."""
+        eta, share, D = self.step(rho, sigma), rho / self.slack, self.reach
+        if not eta > 0:
+            return math.inf, math.inf
+        per_round = 0.5 * eta * self.G_f**2
+        by_start = (((1 - share) * D) ** 2 / (2 * eta), per_round + self.G_f * D * share)
+        if sigma is None or D / self.slack <= 1 / sigma:
+            return by_start
+        return D**2 / (2 * eta), per_round + self.G_f * rho / sigma
+
+
+def fixed_step(constants: Constants, horizon: int) -> FixedStep:
+    r"""Tune by Theorem D': the margin with the smallest bound, by golden section on its logarithm.
+
+    Any margin is sound. Where a sigma is known the smaller of two bounds counts, with it and
+    without.
+    """
+    T, margin = checks.check_horizon(horizon), FixedMargin.of(constants)
+    check_strict_start(margin.slack, FixedStep.name)
+    most = 0.5 * margin.slack
+    found = _tune_margin(margin, None, most, T)
+    if constants.sigma is not None and constants.epsilon is not None:
+        level = min(most, constants.epsilon)
+        found = min(found, _tune_margin(margin, constants.sigma, level, T), key=lambda f: f[0])
+    return FixedStep(constants, T, *found[1:])
+
+
+def _tune_margin(
+    margin: FixedMargin, sigma: float | None, most: float, T: int
+) -> tuple[float, float, float | None]:
+    """Return the smallest bound with its margin, which is at most so much, and the sigma."""
+
+    def bound(log: float) -> float:
+        fixed, linear = margin.bound(math.exp(log), sigma)
+        return fixed + linear * T
+
+    scale = math.sqrt(margin.slack * margin.reach * margin.G_g / T)
+    high = math.log(most)
+    log = golden_section(bound, min(high, math.log(1e-3 * scale)), high)
+    rho = min(math.exp(log), most)
+    rho = min((rho, most), key=lambda rho: bound(math.log(rho)))
+    return bound(math.log(rho)), rho, sigma
+
+
+def golden_section(f: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function of one minimum is smallest; infinite values are left of it.
+
+    >>> round(golden_section(lambda x: (x - 2.0) ** 2, 0.0, 5.0), 6)
+    2.0
+    """
+    ratio = 0.5 * (math.sqrt(5.0) - 1.0)
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = f(left), f(right)
+    while high - low > 1e-9:
+        if at_left == math.inf or at_right < at_left:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = f(right)
+        else:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = f(left)
+    return 0.5 * (low + high)

@@ -190,6 +190,19 @@ class Rule:
             learner's, and those of the scratch memory.
     """
 
+    player: Certified
+    fields: dict[str, Any]
+    handle: Any
+    size: int
+    learner: int
+    scratch: int
+    d: Any
+    cuts: Any
+    rows: Any
+    layout: tuple[int, ...]
+    out: Any
+    sizes: list[int]
+
     def __init__(
         self, player: Certified, fields: dict[str, Any], made: tuple[Any, int, int, int]
     ) -> None:
@@ -358,6 +371,15 @@ def _room(size: int) -> Array:
     address: int = room.__array_interface__["data"][0]
     first = -(address // 8) % 8
     return room[first : first + size]
+
+
+def is_pair(algorithm: object) -> bool:
+    """Return whether the steps of a rule are those of its two parts: no subclass changed them."""
+    kind = type(algorithm)
+    return isinstance(algorithm, Certified) and all(
+        getattr(kind, name) is getattr(Certified, name)
+        for name in ("init", "step", "step_in_python")
+    )
 
 
 def make_rule(player: Certified, d: int) -> Rule | None:
@@ -625,7 +647,7 @@ class Compiled:
             return None
         d = len(x)
         if d not in self.rules:
-            fields = describe(player, d)
+            fields = describe(player, d) if is_pair(player) else None
             made = extension.make(fields or {})
             self.rules[d] = Rule(player, fields, made) if fields and made else None
         return self.rules[d]

@@ -20,7 +20,7 @@ from surefoot.algorithms.wrapper import (
     start_one_run,
 )
 from surefoot.core import checks
-from surefoot.core.algorithm import counts_rounds, move_to, own_domain, rest, tuning
+from surefoot.core.algorithm import counts_rounds, move_to, rest, tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
@@ -356,11 +356,11 @@ class CostProbing(Wrapper):
 def _confine(algorithm: Any, domain: Region) -> Any:
     """Return a certified rule on another set."""
     if isinstance(algorithm, Wrapper):
-        return replace(algorithm, base=_confine(algorithm.base, domain))
+        return algorithm.with_base(_confine(algorithm.base, domain))
     proposer, knowledge = algorithm.proposer, replace(algorithm.knowledge, domain=domain)
-    if own_domain(proposer) is not None:
+    if getattr(proposer, "domain", None) is not None:
         proposer = replace(proposer, domain=domain)
-    return replace(algorithm, proposer=proposer, knowledge=knowledge)
+    return algorithm.of(proposer, knowledge, algorithm.ramp)
 
 
 class InPairs(OfBase, StrictStart, KnownHorizon):
@@ -405,15 +405,15 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
     def regret_exponent(self) -> float | None:
         """One half where costs do not change in a pair, else three quarters.
 
-        1 where the base's is another; None where nothing is known of the base.
+        None where the base has no bound in advance.
         """
-        if self.each.regret_exponent != 0.5:
-            return None if self.each.regret_exponent is None else 1.0
+        if self.each.regret_exponent != 0.5 or self.dimension is None:
+            return None
         return 0.75 if self.change else 0.5
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound on the expected regret, at most :math:`2RG_ft`."""
-        if self.dimension is None:
+        if self.dimension is None or self.each.promises.in_advance is None:
             return self._at_worst(t)
         T, c, G = np.asarray(t, dtype=np.float64), self.constants, self._G_f
         kappa = self._G_g * c.reach / self._slack

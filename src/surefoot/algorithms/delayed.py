@@ -247,7 +247,9 @@ class InTurns(FromBase):
         return self.each.constraint_form
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the sum of the bounds of the copies."""
+        """Return the sum of the bounds of the copies, where they have one in advance."""
+        if self.each.promises.in_advance is None:
+            return self._at_worst(t)
         n = self.delay + 1
         return n * self.each.regret_bound(np.ceil(np.asarray(t, dtype=np.float64) / n))
 

@@ -10,7 +10,7 @@ step to :math:`y_t` off.
 """
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from surefoot import regions
 from surefoot.algorithms.certified import Proposer, Wish
@@ -69,7 +69,7 @@ class Descent(Proposer):
             each step is limited by itself: as safe, at times better, and without a regret proof.
     """
 
-    reads = frozenset({"longest"})
+    reads: ClassVar[frozenset[str]] = frozenset({"longest"})
 
     radius: Number = positive()
     eta: Number | None = positive(default=None)

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from surefoot import algorithms
 from surefoot.algorithms.guarantee import Tuned
-from surefoot.core.algorithm import Algorithm, find_constructor, works_on_ball
+from surefoot.algorithms.promise import Promises
+from surefoot.algorithms.safety import promises_of
+from surefoot.core.algorithm import Algorithm, works_on_ball
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.lazy import read_names
@@ -52,17 +54,36 @@ class Entry(NamedTuple):
         return "" if self.tuned is None else feedback_words(needs_of(self.tuned.algorithm))
 
     @property
-    def promise(self) -> str:
-        """The kind of guarantee and the rates, in words."""
+    def promises(self) -> Promises:
+        """What is promised, in three parts."""
+        return Promises() if self.tuned is None else promises_of(*self.tuned)
+
+    @property
+    def feasibility(self) -> str:
+        """What is promised of the constraint, with its rate, in words."""
         if self.tuned is None:
             return ""
         guarantee = self.tuned.guarantee
-        rates = f"regret {_power(guarantee.regret_exponent)}"
-        if guarantee.violation_exponent is not None:
-            # A sum of violations with exponent 0 is bounded, and regret logarithmic.
-            bounded = guarantee.violation_exponent == 0
-            rates += f", violation {'O(1)' if bounded else _power(guarantee.violation_exponent)}"
-        return f"{guarantee.kind}; {rates}"
+        if guarantee.violation_exponent is None:
+            return guarantee.kind
+        # A sum of violations with exponent 0 is bounded, and regret logarithmic.
+        bounded = guarantee.violation_exponent == 0
+        return f"{guarantee.kind}, {'O(1)' if bounded else _power(guarantee.violation_exponent)}"
+
+    @property
+    def observed(self) -> str:
+        """The theorem that bounds the regret by what was played; "none" without one."""
+        found = self.promises.observed
+        return "" if self.tuned is None else "none" if found is None else found.theorem
+
+    @property
+    def in_advance(self) -> str:
+        """The rate of the regret bound in advance; "none" where there is no finite bound."""
+        if self.tuned is None:
+            return ""
+        if self.promises.in_advance is None:
+            return "none"
+        return f"regret {_power(self.tuned.guarantee.regret_exponent)}"
 
     @property
     def work(self) -> str:
@@ -94,8 +115,8 @@ def catalogue(
     Example:
         >>> c = Constants(R=1.0, G_f=3.0, G_g=1.0, sigma=0.5, epsilon=0.5, start_slack=0.5)
         >>> first = catalogue(c, 100, Ball(1.0))[0]
-        >>> first.name, first.promise
-        ('PFS.anytime', 'every round; regret T^0.5')
+        >>> first.name, first.feasibility, first.observed, first.in_advance
+        ('PFS.anytime', 'every round', 'none', 'regret T^0.5')
         >>> first.feedback, first.work
         ('gradient, g, subgradient', 'O(d)')
     """
@@ -118,7 +139,7 @@ def try_tuning(
     source = source_of(kind, tuning)
     try:
         place = domain_of(kind, domain, feasible, tuning)
-        tuned = find_constructor(kind, tuning)(constants, horizon, place)
+        tuned = getattr(kind, tuning)(constants, horizon, place)
         return Entry(kind.__name__, tuning, tuned, "", source)
     except ValueError as error:
         return Entry(kind.__name__, tuning, None, str(error), source)

@@ -1,18 +1,18 @@
 """Filters from any proposed next action to one that is certainly feasible."""
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 from surefoot import regions
-from surefoot.algorithms.certified import Certified, Name, Parts, Proposals, by_slope_bound
+from surefoot.algorithms.certified import Certified, ErrorBounds, Parts, Proposals, hull_knowledge
 from surefoot.algorithms.certified_pfs import margin
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import Parameter, parameters_of
 from surefoot.core.types import Needs, Region
 
 __all__ = ["RegionFilter", "SafetyFilter"]
 
 
-class SafetyFilter(Name):
+class SafetyFilter(Certified):
     r"""A filter from any proposed next action to one that is certainly feasible.
 
     The way there is shortened to the certified length and cut by the half-space:
@@ -23,8 +23,19 @@ class SafetyFilter(Name):
         x_{t+1} &= \Pi_{\text{domain}}(p_t)
 
     for a proposal :math:`z_t` from momentum, Adam, a person: feasibility never depends on it.
-    There is no regret bound; that is the proposer's affair. The parameters are those of
-    :class:`~surefoot.regions.CertifiedLength`, and the errors to allow for.
+    There is no regret bound; that is the proposer's affair.
+
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set and holds every action.
+        rho: :math:`\rho`, or c of :math:`\rho_t = c/\sqrt t`.
+        decreasing: whether the margin decreases.
+        sigma: a lower bound on the norms of subgradients near the boundary, if there is one.
+        value_error: how wrong a reported g may be.
+        slope_error: how wrong a reported subgradient may be.
+        drift: how much g may change from round to round.
+        evaluation_error: how wrong a computed g may be beyond rounding.
+        ramp: how far an action may be from the last one; None for any distance.
 
     Example:
         >>> from surefoot import Ball
@@ -37,17 +48,38 @@ class SafetyFilter(Name):
         array([0. , 0.4])
     """
 
-    needs: ClassVar[Needs] = Needs(cost_gradients=0, proposals=1)
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    parts: ClassVar[Parts] = (Proposals, regions.CertifiedLength)
+    made_of = ((Proposals,), (regions.CertifiedLength,))
+    declared_by = (regions.CertifiedLength, ErrorBounds, Parts)
+    typical_needs: ClassVar[Needs] = Needs(cost_gradients=0, proposals=1)
+
+    def __init__(
+        self,
+        *,
+        G_g: float,
+        domain: Region,
+        rho: float,
+        decreasing: bool = False,
+        sigma: float | None = None,
+        value_error: float = 0.0,
+        slope_error: float = 0.0,
+        drift: float = 0.0,
+        evaluation_error: float = 0.0,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        errors = ErrorBounds(
+            value_error=value_error,
+            slope_error=slope_error,
+            drift=drift,
+            evaluation_error=evaluation_error,
+        ).errors
+        knowledge = regions.CertifiedLength(
+            G_g=G_g, domain=domain, rho=rho, decreasing=decreasing, sigma=sigma, errors=errors
+        )
+        super().__init__(proposer=Proposals(as_steps=True), knowledge=knowledge, ramp=ramp)
 
     @classmethod
-    def pair(cls, **parameters: Any) -> Certified:
-        """Return the pair; proposals are ends of steps, which keep the margin."""
-        return super().pair(**{"as_steps": True} | parameters)
-
-    @classmethod
-    def default(cls, constants: Constants, domain: Region | None = None) -> Certified:
+    def default(cls, constants: Constants, domain: Region | None = None) -> Self:
         r"""Return a filter with nothing to choose: :math:`\rho_t = \tfrac12\sqrt{\alpha G_gR/t}`.
 
         The margin is that of ``CertifiedPFS.default``.
@@ -62,11 +94,13 @@ class SafetyFilter(Name):
             0.25
         """
         as_constants(constants).require("R", "G_g", "start_slack", by="SafetyFilter.default")
-        known = by_slope_bound(constants, domain)
-        return cls.pair(rho=margin(constants), decreasing=True, **known)
+        knowledge = regions.CertifiedLength(
+            rho=margin(constants), decreasing=True, **hull_knowledge(constants, domain)
+        )
+        return cls.of(Proposals(as_steps=True), knowledge)
 
 
-class RegionFilter(Name):
+class RegionFilter(Certified):
     r"""Takes any proposal to the nearest point that is certainly feasible.
 
     .. math:: x_{t+1} = \text{the point of the certified region nearest to the proposal } z_t
@@ -96,20 +130,15 @@ class RegionFilter(Name):
     """
 
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    parts: ClassVar[Parts] = (Proposals, regions.Knowledge)
+    made_of = ((Proposals,), (regions.Knowledge,))
 
-    def __new__(cls, *, knowledge: regions.Knowledge, ramp: Any = None) -> Certified:  # type: ignore[misc]
-        """Return the pair."""
-        return Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
-
-    @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters: what is known, and the ramp."""
-        return {n: kind for n, kind in parameters_of(Certified).items() if n != "proposer"}
+    def __init__(
+        self, *, knowledge: regions.Knowledge, ramp: float | Sequence[float] | None = None
+    ) -> None:
+        super().__init__(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
 
     @classmethod
-    def default(cls, constants: Constants, domain: Region | None = None) -> Certified:
+    def default(cls, constants: Constants, domain: Region | None = None) -> Self:
         """Return the filter that G_g, the set around the feasible set and g's rounding allow."""
         as_constants(constants).require("G_g", by="the filter")
-        hull = regions.LipschitzHull(**by_slope_bound(constants, domain))
-        return Certified(proposer=Proposals(), knowledge=hull)
+        return cls.of(Proposals(), regions.LipschitzHull(**hull_knowledge(constants, domain)))

@@ -7,19 +7,19 @@ the constants are used.
 
 import math
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from surefoot.algorithms.bounds import KnownDiameter, descent_bound
 from surefoot.algorithms.guarantee import EveryRound, KnownHorizon, Premise
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, S
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import positive, projectable, size
+from surefoot.core.parameters import Declared, positive, projectable, size
 from surefoot.core.types import Array, Needs, Number, Real, Region
 from surefoot.sets import gauge_of
 
 
-class Projecting(CostsOnly[S]):
+class Projecting(Declared, CostsOnly):
     """A rule with a step size that projects onto the feasible set and asks nothing else of it."""
 
     needs: ClassVar[Needs] = COSTS_ONLY._replace(projections=1)
@@ -56,7 +56,7 @@ class AroundBall(Inside):
     inner_radius: float = size()
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
         """Return the inner radius, unless it is a constant."""
         return {"inner_radius": inner_radius_of(constants, domain)}
 

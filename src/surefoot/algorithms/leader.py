@@ -56,7 +56,7 @@ in any other domain they are projected onto the domain, too.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -177,7 +177,7 @@ class Leader(Proposer):
     leader: Any = algorithm(default=None)
     strong_convexity: Number | None = positive(default=None)
 
-    reads = frozenset({"radius", "depth", "steepness", "noise", "upper"})
+    reads: ClassVar[frozenset[str]] = frozenset({"radius", "depth", "steepness", "noise", "upper"})
     work = "K d"
     is_one_run = True
 

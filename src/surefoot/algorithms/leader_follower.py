@@ -1,27 +1,37 @@
 """A leader that learns and is never played; a certified follower that goes after it; Theorem E."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 
-from surefoot import regions
 from surefoot.algorithms.bounds import StrictStart
-from surefoot.algorithms.certified import Certified, Name, Parts
+from surefoot.algorithms.certified import Certified, ErrorBounds, Parts, hull_knowledge
+from surefoot.algorithms.change_over import ChangeOver, ChangeOverTheorem, refuse_errors
 from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
 from surefoot.algorithms.unknown import Estimated
-from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.algorithms.with_errors import under_errors
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
-from surefoot.core.constants import Constants
+from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import count, flag, number, positive
-from surefoot.core.types import Array, Needs, Number, Region
+from surefoot.core.types import Array, Needs, Number, Player, Region
+from surefoot.regions import (
+    ContextHull,
+    ContextKind,
+    EstimatedHull,
+    Knowledge,
+    LipschitzHull,
+)
 from surefoot.sets import Ball
 
 __all__ = ["LeaderFollower", "TheoremE", "crawl_lower_bound"]
 
 
-class LeaderFollower(Name):
+class LeaderFollower(Certified):
     r"""Learn with a leader, play a follower: safe from G_g alone, with the regret of the leader.
 
     Leaders, never played, learn on all half-spaces seen so far: one adds up all gradients, others
@@ -30,10 +40,21 @@ class LeaderFollower(Name):
     feasible (:class:`~surefoot.regions.LipschitzHull`). Safety is these hulls alone, whatever the
     leaders do.
 
-    The parameters are those of the two, with one ``domain`` for both, a set that contains the
-    feasible set and holds every action, and the errors to allow for: ``value_error``,
-    ``slope_error``, ``drift`` and ``evaluation_error``. With a ``context`` the limit may depend on
-    what is known before every round (:class:`~surefoot.regions.ContextHull`).
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set and holds every action.
+        cuts: how many half-spaces the leaders remember; a default by dimension unless given.
+        leader: an algorithm of your own that leads instead.
+        strong_convexity: H of strongly convex costs, whose steps are 2/(Ht).
+        reach: the largest norm of a feasible point; that of the domain unless given.
+        start_bound: a bound on g at the start in every round, for drift and contexts.
+        context: how the limit depends on what is known before every round
+            (:class:`~surefoot.regions.ContextHull`).
+        value_error: how wrong a reported g may be.
+        slope_error: how wrong a reported subgradient may be.
+        drift: how much g may change from round to round.
+        evaluation_error: how wrong a computed g may be beyond rounding.
+        ramp: how far an action may be from the last one; None for any distance.
 
     Example:
         >>> import numpy as np
@@ -45,13 +66,108 @@ class LeaderFollower(Name):
         array([0.325313, 0.379699])
     """
 
-    needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
-    parts: ClassVar[Parts] = (Leader, regions.LipschitzHull)
-    in_contexts = regions.ContextHull
-    or_knowledge = (regions.EstimatedHull,)
+    made_of = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull))
+    declared_by = (Leader, LipschitzHull, ContextHull, ErrorBounds, Parts)
+    typical_needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
 
-    default = CertifiedTuning(lambda: TheoremE)
-    strongly_convex = CertifiedTuning(lambda: TheoremE, strongly_convex=True)
+    def __init__(
+        self,
+        *,
+        G_g: float,
+        domain: Region,
+        cuts: int | None = None,
+        leader: Player | None = None,
+        strong_convexity: float | None = None,
+        reach: float | None = None,
+        start_bound: float | None = None,
+        context: ContextKind | None = None,
+        value_error: float = 0.0,
+        slope_error: float = 0.0,
+        drift: float = 0.0,
+        evaluation_error: float = 0.0,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        proposer = Leader(
+            domain=domain, cuts=cuts, leader=leader, strong_convexity=strong_convexity
+        )
+        errors = ErrorBounds(
+            value_error=value_error,
+            slope_error=slope_error,
+            drift=drift,
+            evaluation_error=evaluation_error,
+        ).errors
+        knowledge: Knowledge
+        if context is None:
+            knowledge = LipschitzHull(
+                G_g=G_g, domain=domain, reach=reach, start_bound=start_bound, errors=errors
+            )
+        else:
+            knowledge = ContextHull(
+                G_g=G_g,
+                domain=domain,
+                reach=reach,
+                start_bound=start_bound,
+                errors=errors,
+                context=context,
+            )
+        super().__init__(proposer=proposer, knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    @tuning(lambda: TheoremE)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from G_g and the start; regret observed: Theorems E and F.
+
+        Args:
+            constants: needs R, G_g and start_slack; uses the errors and the drift.
+            horizon: not used; every tuning takes one.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        checks.check_possible_horizon(horizon)
+        return cls._tune(TheoremE(constants), domain)
+
+    @classmethod
+    @tuning(lambda: TheoremE)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, with the steps for strongly convex costs; regret observed.
+
+        Args:
+            constants: needs R, G_g, start_slack and strong_convexity; uses errors and drift.
+            horizon: not used; every tuning takes one.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        checks.check_possible_horizon(horizon)
+        return cls._tune(TheoremE(constants, strongly_convex=True), domain)
+
+    @classmethod
+    @tuning(lambda: ChangeOverTheorem)
+    def promised(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[ChangeOver]:
+        """As default, with a regret bound in advance: Change-over.
+
+        It plays what default plays, unless the observed bound on the regret uses up a budget; then
+        CertifiedPFS.bounded plays from the start on.
+
+        Args:
+            constants: needs R, G_f, G_g and start_slack; uses start_reach and sigma; no errors.
+            horizon: the number of rounds; None where it is not known, which costs a factor of 3.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        checks.check_possible_horizon(horizon)
+        refuse_errors(as_constants(constants))
+        theorem = ChangeOverTheorem(constants, horizon)
+        first = cls._tune(TheoremE(constants), domain).algorithm
+        return Tuned(ChangeOver(base=first, constants=constants, horizon=horizon), theorem)
+
+    @classmethod
+    def _tune(cls, theorem: TheoremE, domain: Region | None) -> Tuned[Self]:
+        known = hull_knowledge(theorem.constants, domain)
+        leader = Leader(domain=known["domain"], strong_convexity=theorem.strong_convexity)
+        return Tuned(cls.of(leader, LipschitzHull(**known)), under_errors(theorem))
 
     @classmethod
     @tuning(
@@ -71,8 +187,8 @@ class LeaderFollower(Name):
         largest_G_g: float | None = None,
         largest_violation: float | None = None,
         start_slack: float | None = None,
-    ) -> Tuned[Certified]:
-        r"""Return the rule for a g of which nobody knows G_g: a few rounds may be outside.
+    ) -> Tuned[Self]:
+        r"""Few violations, counted, for a g whose G_g is unknown: Theorem U.
 
         Args:
             domain: a set that holds every action; a Ball must hold the feasible set.
@@ -96,7 +212,7 @@ class LeaderFollower(Name):
             if not isinstance(domain, Ball):  # which makes a slack a lower bound on G_g
                 rule = "None unless the domain is a Ball that holds the feasible set"
                 raise checks.invalid("start_slack", rule, start_slack)
-        knowledge = regions.EstimatedHull(
+        knowledge = EstimatedHull(
             domain=domain,
             theta=theta,
             violations=violations,
@@ -105,7 +221,7 @@ class LeaderFollower(Name):
         )
         known = Constants(R=knowledge.reach, G_g=largest_G_g, start_slack=start_slack)
         promise = Estimated(known, theta, violations, largest_violation)
-        return Tuned(Certified(proposer=Leader(domain=domain), knowledge=knowledge), promise)
+        return Tuned(cls.of(Leader(domain=domain), knowledge), promise)
 
 
 class TheoremE(PossibleHorizon, StrictStart):
@@ -124,6 +240,7 @@ class TheoremE(PossibleHorizon, StrictStart):
     """
 
     name: ClassVar[str] = "Theorem E (hulls of certified balls)"
+    observed_theorem: ClassVar[str] = "Theorem F"
     needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
 
     strongly_convex: bool = flag(default=False)
@@ -134,10 +251,6 @@ class TheoremE(PossibleHorizon, StrictStart):
         if not self.strongly_convex:
             return None
         return self.constants.require("strong_convexity", by=self.name)[0]
-
-    def regret_bound(self, t: Number) -> Array:
-        """Return :math:`2RG_ft`; inf where G_f is not known."""
-        return self._at_worst(t)
 
 
 def crawl_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array:

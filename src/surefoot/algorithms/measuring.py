@@ -4,16 +4,16 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from surefoot import regions
-from surefoot.algorithms.bounds import AtWorst, StrictStart
-from surefoot.algorithms.certified import Certified, Parts, own_point
+from surefoot.algorithms.bounds import StrictStart
+from surefoot.algorithms.certified import Certified, own_point
 from surefoot.algorithms.certified_dual_averaging import UNPRUNED, CertifiedDualAveraging
 from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
-from surefoot.algorithms.wrapper import Wrapper, WrapperName, refuse_slope_error, start_one_run
+from surefoot.algorithms.wrapper import Wrapper, refuse_slope_error, start_one_run
 from surefoot.core import checks
 from surefoot.core.algorithm import counts_rounds, tuning
 from surefoot.core.arrays import freeze, norm
@@ -25,6 +25,10 @@ from surefoot.regions.checks import check_bound, check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 
 __all__ = ["Measuring", "ValuesAndCurvature", "ValuesAveraging"]
+
+
+SHARE = 0.1
+"""The default of q of :class:`Measuring`."""
 
 
 class MeasuringState(NamedTuple):
@@ -98,13 +102,13 @@ class Measuring(Wrapper):
             least :math:`10^{-4}` of the largest norm of a feasible point, unless given.
     """
 
-    steps_base = "every round"
+    steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
     other_needs: ClassVar[dict[str, Any]] = {"constraint_subgradients": 0}
 
     start_slope: float = positive()
-    share: float = positive(default=0.1)
+    share: float = positive(default=SHARE)
     length: float | None = positive(default=None)
 
     def __post_init__(self) -> None:
@@ -302,14 +306,22 @@ class Measuring(Wrapper):
         return found + check_bound(int(t), read, bound, margin, words)
 
 
-class ValuesAveraging(WrapperName):
+class ValuesAveraging(Measuring):
     r"""Dual averaging from values and a bound on curvature: slopes are measured, with their error.
 
     It is :class:`~surefoot.algorithms.CertifiedDualAveraging` in
     :class:`~surefoot.algorithms.Measuring`, which measures a slope where the region cuts the step
-    and the slope is not known well enough. The parameters are those of both. There is one far
-    point, of all gradients, unless ``far`` is given: of several some are always cut, and slopes
-    would be measured in vain.
+    and the slope is not known well enough. There is one far point, of all gradients, unless ``far``
+    is given: of several some are always cut, and slopes would be measured in vain.
+
+    Args:
+        knowledge: the curvature of g, and the errors of values.
+        radius: R of the steps.
+        start_slope: a bound on the slope at the start, however rough.
+        far: F of the only far point; four far points where it is None.
+        eta: the step; steps follow the gradients where it is None.
+        share: how wrong a slope may be, of its norm; a larger one probes less.
+        length: how far probes go; as values err unless given.
 
     Example:
         >>> import numpy as np
@@ -325,25 +337,35 @@ class ValuesAveraging(WrapperName):
         array([0.3, 0.4])
     """
 
-    needs: ClassVar[Needs] = CertifiedDualAveraging.needs._replace(constraint_subgradients=0)
-    parts: ClassVar[Parts] = CertifiedDualAveraging.parts
-    wrapper = Measuring
-    inner = CertifiedDualAveraging
+    declared_by = (Measuring, CertifiedDualAveraging)
+    typical_needs: ClassVar[Needs] = CertifiedDualAveraging.typical_needs._replace(
+        constraint_subgradients=0
+    )
 
-    @classmethod
-    def pair(cls, **parameters: Any) -> Any:
-        """Return dual averaging with its measurements."""
-        return super().pair(**{"far": UNPRUNED} | parameters)
+    def __init__(
+        self,
+        *,
+        knowledge: regions.Curvature,
+        radius: float,
+        start_slope: float,
+        far: float | None = UNPRUNED,
+        eta: float | None = None,
+        share: float = SHARE,
+        length: float | None = None,
+    ) -> None:
+        base = CertifiedDualAveraging(knowledge=knowledge, radius=radius, far=far, eta=eta)
+        super().__init__(base=base, start_slope=start_slope, share=share, length=length)
 
     @classmethod
     @tuning(listed=False)
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
-    ) -> Tuned[Measuring]:
-        """Return the rule for the constants of a problem; G_g bounds the slope at the start.
+    ) -> Tuned[Self]:
+        """Feasible in every round from values and a bound on the curvature of a convex g.
 
         Args:
-            constants: needs R, beta, G_g, start_slack; uses the errors of values.
+            constants: needs R, beta, start_slack, and G_g, which bounds the slope at the start;
+                uses the errors of values.
             horizon: not used.
             domain: a known set that holds every action.
         """
@@ -351,10 +373,10 @@ class ValuesAveraging(WrapperName):
         R, beta, G_g = constants.require("R", "beta", "G_g", by=theorem.name)
         errors = replace(regions.Errors.of(constants), slope=0.0, drift=0.0)
         known = regions.Curvature(beta=beta, reach=R, domain=domain, errors=errors)
-        return Tuned(cls.pair(knowledge=known, radius=R, start_slope=G_g), theorem)
+        return Tuned(cls(knowledge=known, radius=R, start_slope=G_g), theorem)
 
 
-class ValuesAndCurvature(AtWorst, PossibleHorizon, StrictStart):
+class ValuesAndCurvature(PossibleHorizon, StrictStart):
     r"""Values and a bound on curvature: feasible in every round for a convex g.
 
     Slopes are measured by differences at actions that are played, with the error that curvature

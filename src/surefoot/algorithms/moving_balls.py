@@ -5,18 +5,28 @@ set X, :math:`\Delta` is the most that the first cost can fall on X, and
 :math:`\nu_* > 0` has :math:`\|s\|^2 + 2\beta|g| \ge \nu_*^2` on X: no slope is 0 on the boundary.
 """
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 
 from surefoot import regions
 from surefoot.algorithms.bounds import StrictStart, as_floats
-from surefoot.algorithms.certified import NameWithKnowledge, Parts, Proposer, Wish
-from surefoot.algorithms.guarantee import ConstraintForm, Premise
-from surefoot.algorithms.with_errors import CertifiedTuning
+from surefoot.algorithms.certified import (
+    ROWS_NEED,
+    Certified,
+    Parts,
+    Proposer,
+    Wish,
+    curvature_knowledge,
+)
+from surefoot.algorithms.guarantee import ConstraintForm, Premise, Tuned
+from surefoot.algorithms.with_errors import under_errors
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
+from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Number, Source
+from surefoot.core.types import Array, Feedback, Needs, Number, Region, Source
 
 __all__ = ["GradientSteps", "MovingBalls", "Stationarity"]
 
@@ -39,7 +49,7 @@ class GradientSteps(Proposer):
         return learner, Wish(x - self.eta * checks.read_gradient(x, feedback))
 
 
-class MovingBalls(NameWithKnowledge):
+class MovingBalls(Certified):
     r"""A gradient step, taken to the nearest point that curvature certifies.
 
     .. math::
@@ -50,8 +60,11 @@ class MovingBalls(NameWithKnowledge):
     no direction that keeps the limit lowers the cost (:class:`Stationarity`). A concave limit (a
     least level, a pressure, an over-voltage) has :math:`\beta = 0`: its tangent certifies.
 
-    The parameters are ``eta`` and ``knowledge``: the curvature of one constraint, or of several, a
-    known set, and the errors and drift to allow for.
+    Args:
+        knowledge: the curvature of one constraint, or of several, a known set, and the errors and
+            drift to allow for.
+        eta: the step size.
+        ramp: how far an action may be from the last one; None for any distance.
 
     Example:
         >>> from surefoot import Feedback
@@ -68,9 +81,44 @@ class MovingBalls(NameWithKnowledge):
     source: ClassVar[Source] = Source(
         "Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "as recalled"
     )
-    parts: ClassVar[Parts] = (GradientSteps, (regions.Curvature, regions.CurvatureRows))
+    made_of = ((GradientSteps,), (regions.Curvature, regions.CurvatureRows))
+    declared_by = (GradientSteps, Parts)
+    typical_needs: ClassVar[Needs] = ROWS_NEED
 
-    default = CertifiedTuning(lambda: Stationarity, "cost_curvature", "least_slope", listed=False)
+    def __init__(
+        self,
+        *,
+        knowledge: regions.Curvature | regions.CurvatureRows,
+        eta: float,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        self.check_kind(knowledge)
+        super().__init__(proposer=GradientSteps(eta=eta), knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    @tuning(lambda: Stationarity, listed=False)
+    def default(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Region | None = None,
+        *,
+        cost_curvature: float,
+        least_slope: float | None = None,
+    ) -> Tuned[Self]:
+        r"""Feasible in every round with steps that die out; nothing need be convex.
+
+        Args:
+            constants: needs beta and start_slack; uses R, rows, the errors and the drift.
+            horizon: not used; every tuning takes one.
+            domain: a known convex set that holds every action; None for none.
+            cost_curvature: L, a bound on the curvature of every cost.
+            least_slope: :math:`\nu_*` of the theorem, where it is known.
+        """
+        checks.check_possible_horizon(horizon)
+        theorem = Stationarity(constants, cost_curvature, least_slope)
+        knowledge = curvature_knowledge(constants, domain)
+        return Tuned(cls.of(GradientSteps(eta=theorem.eta), knowledge), under_errors(theorem))
 
 
 class FromCurvature(StrictStart):

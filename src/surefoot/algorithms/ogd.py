@@ -5,18 +5,21 @@ Each rule with its regret; :mod:`surefoot.algorithms.inside` has the notation.
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Anytime, FixedStep, Inside, Projecting
 from surefoot.algorithms.states import ActionState
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts, Span
 from surefoot.core.parameters import flag
-from surefoot.core.types import Array, Number, Source
+from surefoot.core.types import Array, Number, Region, Source
 
 __all__ = [
     "OGD",
@@ -31,7 +34,7 @@ __all__ = [
 ]
 
 
-class OGD(Projecting[ActionState]):
+class OGD(Projecting):
     r"""Online gradient descent with full projection.
 
     .. math:: x_{t+1} = \Pi_X(x_t - \eta \nabla f_t(x_t))
@@ -62,7 +65,15 @@ class OGD(Projecting[ActionState]):
     def next_state(self, state: ActionState, grad: Array) -> ActionState:
         return ActionState(self.domain.project(state.x - self.eta * grad))
 
-    fixed = Tuning(lambda: Zinkevich)
+    @classmethod
+    @tuning(lambda: Zinkevich)
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+        """Regret of order sqrt(T) on a known set, for a known horizon: Zinkevich's bound."""
+        return Tuned.of(
+            cls,
+            Zinkevich(constants, horizon=horizon, **Zinkevich.from_set(constants, domain)),
+            domain,
+        )
 
 
 class Zinkevich(FixedStep):
@@ -102,7 +113,7 @@ class DecayingOGDState(NamedTuple):
     rounds: Counts = 0.0
 
 
-class DecayingOGD(Projecting[DecayingOGDState]):
+class DecayingOGD(Projecting):
     r"""Online gradient descent with full projection and a step that decays.
 
     .. math:: x_{t+1} = \Pi_X(x_t - \eta t^{-q} \nabla f_t(x_t)), \qquad q = \tfrac12 \text{ or } 1
@@ -137,8 +148,25 @@ class DecayingOGD(Projecting[DecayingOGDState]):
         eta = self.eta / (t if self.fast else sqrt(t))
         return DecayingOGDState(self.domain.project(x - eta * grad), t)
 
-    anytime = Tuning(lambda: DecayingStep)
-    strongly_convex = Tuning(lambda: StronglyConvexDescent)
+    @classmethod
+    @tuning(lambda: DecayingStep)
+    def anytime(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Regret of order sqrt(T) on a known set, for any number of rounds."""
+        check_possible_horizon(horizon)
+        return Tuned.of(
+            cls, DecayingStep(constants, **DecayingStep.from_set(constants, domain)), domain
+        )
+
+    @classmethod
+    @tuning(lambda: StronglyConvexDescent)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Logarithmic regret on a known set, for strongly convex costs."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, StronglyConvexDescent(constants), domain)
 
 
 class DecayingStep(Anytime):
@@ -188,7 +216,7 @@ class AdaGradOGDState(NamedTuple):
     squares: Annotated[Number, Span(0)] = 0.0
 
 
-class AdaGradOGD(Projecting[AdaGradOGDState]):
+class AdaGradOGD(Projecting):
     r"""Online gradient descent with full projection and the AdaGrad-norm step.
 
     .. math::
@@ -222,7 +250,16 @@ class AdaGradOGD(Projecting[AdaGradOGDState]):
         eta = self.eta / sqrt(where(squares > 0, squares, number_like(x, 1.0)))
         return AdaGradOGDState(self.domain.project(x - eta * grad), squares)
 
-    adaptive = Tuning(lambda: AdaGradNorm)
+    @classmethod
+    @tuning(lambda: AdaGradNorm)
+    def adaptive(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Regret of order sqrt(T) on a known set, with steps from the gradients seen."""
+        check_possible_horizon(horizon)
+        return Tuned.of(
+            cls, AdaGradNorm(constants, **AdaGradNorm.from_set(constants, domain)), domain
+        )
 
 
 class AdaGradNorm(Anytime):
@@ -256,7 +293,7 @@ class DualAveragingState(NamedTuple):
     gradients: Array
 
 
-class DualAveraging(Projecting[DualAveragingState]):
+class DualAveraging(Projecting):
     r"""Dual averaging: the projection of all gradients together, not of the last action.
 
     .. math:: x_{t+1} = \Pi_X\Big(x_1 - \eta \sum_{s \le t} \nabla f_s(x_s)\Big)
@@ -290,7 +327,17 @@ class DualAveraging(Projecting[DualAveragingState]):
         x = self.domain.project(state.start - self.eta * gradients)
         return DualAveragingState(x, state.start, gradients)
 
-    fixed = Tuning(lambda: DualAveragingTheorem)
+    @classmethod
+    @tuning(lambda: DualAveragingTheorem)
+    def fixed(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+        """Regret of order sqrt(T) on a known set, for a known horizon."""
+        return Tuned.of(
+            cls,
+            DualAveragingTheorem(
+                constants, horizon=horizon, **DualAveragingTheorem.from_set(constants, domain)
+            ),
+            domain,
+        )
 
 
 class DualAveragingTheorem(FixedStep):

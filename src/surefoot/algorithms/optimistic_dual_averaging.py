@@ -1,16 +1,18 @@
 """Dual averaging that counts on a forecast of the next gradient; and its regret."""
 
 import math
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.adagrad_ftrl import AddedUp
-from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import Projecting
 from surefoot.core import checks
-from surefoot.core.algorithm import NOTHING
+from surefoot.core.algorithm import NOTHING, tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Span
-from surefoot.core.types import Array, Feedback, Info, Number, Source
+from surefoot.core.types import Array, Feedback, Info, Number, Region, Source
 
 __all__ = ["Forecasts", "OptimisticDualAveraging"]
 
@@ -33,7 +35,7 @@ class OptimisticState(NamedTuple):
     squares: Annotated[Number, Span(0)]
 
 
-class OptimisticDualAveraging(Projecting[OptimisticState]):
+class OptimisticDualAveraging(Projecting):
     r"""Dual averaging that adds a forecast :math:`m_{t+1}` of the next gradient to the sum.
 
     .. math::
@@ -87,7 +89,14 @@ class OptimisticDualAveraging(Projecting[OptimisticState]):
         x = self.domain.project(start - eta * (gradients + forecast))
         return OptimisticState(x, start, gradients, forecast, squares)
 
-    adaptive = Tuning(lambda: Forecasts)
+    @classmethod
+    @tuning(lambda: Forecasts)
+    def adaptive(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Regret that falls with the error of hints, on a known set."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, Forecasts(constants, **Forecasts.from_set(constants, domain)), domain)
 
 
 class Forecasts(AddedUp):

@@ -82,6 +82,11 @@ class BoundedNoise(KnownHorizon, FromStart):
             )
 
     @property
+    def allowed_errors(self) -> dict[str, float]:
+        """The errors of values and of subgradients."""
+        return {"values err": self.value_error, "slopes err": self.subgradient_error}
+
+    @property
     def shift(self) -> float:
         r"""How much too tight a half-space may be, :math:`\Delta = \delta + 2R\delta_s`."""
         return self.value_error + 2 * self.constants.R * self.subgradient_error
@@ -183,7 +188,7 @@ class SlowDrift(KnownHorizon, StrictStart):
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.4)
         >>> bound = SlowDrift(c, 10_000, drift=0.1)
         >>> round(bound.rho, 6), round(bound.eta, 6), float(bound.regret_bound(1))
-        (0.111547, 0.005774, inf)
+        (0.111547, 0.005774, 4.0)
     """
 
     name: ClassVar[str] = "Theorem 1, slow drift"
@@ -233,6 +238,11 @@ class SlowDrift(KnownHorizon, StrictStart):
         return min(self._G_g, max(sigmas))
 
     @property
+    def allowed_errors(self) -> dict[str, float]:
+        """The drift."""
+        return {"g drifts per round": self.drift}
+
+    @property
     def cost(self) -> float:
         r"""The price :math:`\kappa` of tightening; infinite without a common point."""
         return math.inf if self._common is None else self._common[1] / self._common[0]
@@ -257,9 +267,11 @@ class SlowDrift(KnownHorizon, StrictStart):
         return (self._step * self.rho - self.drift / self.sigma) / self._G_f
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the bound above; infinite without a common strictly feasible point."""
+        """Return the bound above; what every rule has without a common strictly feasible point."""
+        if self._common is None:
+            return self._at_worst(t)
         descent = descent_bound(t, self.eta, 2 * self.constants.R, self._G_f)
-        return descent + self.cost * self._G_f * self.rho * as_floats(t)  # inf without a cost
+        return descent + self.cost * self._G_f * self.rho * as_floats(t)
 
     @property
     def regret_exponent(self) -> float | None:

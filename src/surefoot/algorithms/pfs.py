@@ -6,7 +6,8 @@ Throughout, :math:`\gamma = 1 - \sigma^2/G_g^2`, :math:`\xi = 1 - \sqrt\gamma`,
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,21 +18,28 @@ from surefoot.algorithms.bounds import (
     check_strict_start,
     descent_bound,
 )
-from surefoot.algorithms.guarantee import Guarantee, Kind, KnownHorizon, Measure, Premise, Tuning
+from surefoot.algorithms.guarantee import (
+    Guarantee,
+    Kind,
+    KnownHorizon,
+    Measure,
+    Premise,
+    Tuned,
+)
 from surefoot.algorithms.perturbed_pfs import BoundedNoise, SlowDrift
 from surefoot.algorithms.states import ActionState
 from surefoot.core import checks
-from surefoot.core.algorithm import Algorithm, start_in
+from surefoot.core.algorithm import Algorithm, start_in, tuning
 from surefoot.core.arrays import dot, freeze
 from surefoot.core.constants import Constants, as_constants, polyak_rate
-from surefoot.core.parameters import nonnegative, positive, projectable, rounds
+from surefoot.core.parameters import Declared, nonnegative, positive, projectable, rounds
 from surefoot.core.types import Array, Feedback, Info, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
 
 __all__ = ["PFS", "Corollary1", "Corollary2", "Corollary3", "Theorem1", "tune_polyak"]
 
 
-class PFS(Algorithm):
+class PFS(Declared, Algorithm):
     r"""Online gradient descent with Polyak feasibility steps.
 
     A gradient step on the cost, then the projection onto the tightened constraint linearised at
@@ -81,13 +89,93 @@ class PFS(Algorithm):
         """Return the state with x as the point that the next step starts from."""
         return ActionState(x)
 
-    anytime = Tuning(lambda: Corollary1)
-    eventually = Tuning(lambda: Corollary2)
-    nearly = Tuning(lambda: Corollary3)
-    tuned = Tuning(lambda: tune_polyak)
-    chosen = Tuning(lambda: Theorem1, "eta", "rho", listed=False)
-    noisy = Tuning(lambda: BoundedNoise, "value_error", "subgradient_error", listed=False)
-    drifting = Tuning(lambda: SlowDrift, "drift", "common_slack", "common_reach", listed=False)
+    @classmethod
+    @tuning(lambda: Corollary1)
+    def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[Self]:
+        """Feasible in every round, for a known horizon: Corollary 1."""
+        return Tuned.of(cls, Corollary1(constants, horizon=horizon), domain)
+
+    @classmethod
+    @tuning(lambda: Corollary2)
+    def eventually(
+        cls, constants: Constants, horizon: int, domain: Ball | None = None
+    ) -> Tuned[Self]:
+        """Feasible from a round on that the theorem names: Corollary 2."""
+        return Tuned.of(cls, Corollary2(constants, horizon=horizon), domain)
+
+    @classmethod
+    @tuning(lambda: Corollary3)
+    def nearly(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[Self]:
+        """Violations that vanish with the horizon, from any start: Corollary 3."""
+        return Tuned.of(cls, Corollary3(constants, horizon=horizon), domain)
+
+    @classmethod
+    @tuning(lambda: tune_polyak)
+    def tuned(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[Self]:
+        """Feasible in every round, with the step and margin of the smallest bound of Theorem 1."""
+        return Tuned.of(cls, tune_polyak(constants, horizon=horizon), domain)
+
+    @classmethod
+    @tuning(lambda: Theorem1, listed=False)
+    def chosen(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Ball | None = None,
+        *,
+        eta: float,
+        rho: float,
+    ) -> Tuned[Self]:
+        """Theorem 1 for a step size and a margin of your own."""
+        return Tuned.of(cls, Theorem1(constants, horizon=horizon, eta=eta, rho=rho), domain)
+
+    @classmethod
+    @tuning(lambda: BoundedNoise, listed=False)
+    def noisy(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Ball | None = None,
+        *,
+        value_error: float = 0.0,
+        subgradient_error: float = 0.0,
+    ) -> Tuned[Self]:
+        """Feasible in every round where values and slopes err by known bounds."""
+        return Tuned.of(
+            cls,
+            BoundedNoise(
+                constants,
+                horizon=horizon,
+                value_error=value_error,
+                subgradient_error=subgradient_error,
+            ),
+            domain,
+        )
+
+    @classmethod
+    @tuning(lambda: SlowDrift, listed=False)
+    def drifting(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Ball | None = None,
+        *,
+        drift: float,
+        common_slack: float | None = None,
+        common_reach: float | None = None,
+    ) -> Tuned[Self]:
+        """Feasible in every round where the constraint drifts by a known bound."""
+        return Tuned.of(
+            cls,
+            SlowDrift(
+                constants,
+                horizon=horizon,
+                drift=drift,
+                common_slack=common_slack,
+                common_reach=common_reach,
+            ),
+            domain,
+        )
 
 
 class Theorem1(Guarantee):
@@ -105,6 +193,8 @@ class Theorem1(Guarantee):
         horizon: the number of rounds, if the parameters were chosen for one.
         tightening_cost: how far the best action may move per unit of rho; :math:`1/\sigma` by
             Lemma 1, unless a better number is known (:func:`surefoot.algorithms.tune_polyak`).
+        start_reach: D, how far the best action may be from the first: :math:`D^2/(2\eta)` is then
+            the first term, because the squares of the proof begin there; 2R unless given.
 
     Example:
         >>> c = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.5)
@@ -120,6 +210,7 @@ class Theorem1(Guarantee):
     rho: float = nonnegative()
     horizon: int | None = rounds(default=None)
     tightening_cost: float | None = nonnegative(default=None)
+    start_reach: float | None = positive(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -155,7 +246,8 @@ class Theorem1(Guarantee):
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
         cost = 1 / self._sigma if self.tightening_cost is None else self.tightening_cost
-        descent = descent_bound(t, self.eta, 2 * self.constants.R, self._G_f)
+        far = 2 * self.constants.R if self.start_reach is None else self.start_reach
+        descent = descent_bound(t, self.eta, far, self._G_f)
         return descent + self._G_f * self.rho * cost * as_floats(t)
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
@@ -420,7 +512,8 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
     here = constants.with_origin("local", sigma=sigma, epsilon=rho)
     eta = _step_size(R, G_f, G_g, sigma, rho, horizon)
     found.append(Theorem1(here, eta, rho, horizon, tightening_cost=cost))
-    return min(found, key=lambda theorem: float(theorem.regret_bound(horizon)))
+    least = min(found, key=lambda theorem: float(theorem.regret_bound(horizon)))
+    return replace(least, start_reach=constants.start_reach)
 
 
 def _step_size(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: int) -> float:

@@ -126,7 +126,7 @@ class PolicyLeader(Proposer):
     features: Callable[[Any], Array] | None = function(default=None)
     cuts: int | None = count(2, default=None)
 
-    reads = Leader.reads
+    reads: ClassVar[frozenset[str]] = Leader.reads
     work = "K d m"
     is_one_run = True
     in_contexts = True

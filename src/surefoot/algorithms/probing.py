@@ -2,29 +2,32 @@
 
 import math
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from surefoot import regions
-from surefoot.algorithms.bounds import AtWorst, StrictStart
-from surefoot.algorithms.certified import Certified, CertifiedState, Parts
-from surefoot.algorithms.guarantee import PossibleHorizon
+from surefoot.algorithms.bounds import StrictStart
+from surefoot.algorithms.certified import Certified, CertifiedState, hull_knowledge
+from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader, LeaderState
 from surefoot.algorithms.leader_follower import LeaderFollower
-from surefoot.algorithms.with_errors import CertifiedTuning
-from surefoot.algorithms.wrapper import Wrapper, WrapperName, refuse_slope_error
+from surefoot.algorithms.with_errors import under_errors
+from surefoot.algorithms.wrapper import Wrapper, refuse_slope_error
 from surefoot.core import checks
-from surefoot.core.algorithm import counts_rounds
+from surefoot.core.algorithm import counts_rounds, tuning
 from surefoot.core.arrays import freeze, norm
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Number
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Region
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
 
 NEGLIGIBLE = 1e-7
 """Slack below this share of the start's is not worth a probe."""
+PROBE, DOUBT, NEAR = 0.01, 0.5, 0.5
+"""The defaults of :class:`Probing`."""
 
 
 class ProbingState(NamedTuple):
@@ -85,12 +88,12 @@ class Probing(Wrapper):
         near: how close to the boundary probes begin, relative to the deepest action.
     """
 
-    steps_base = "every round"
+    steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     other_needs: ClassVar[dict[str, Any]] = {"constraint_subgradients": 0}
 
-    probe: Number = positive(default=0.01)
-    doubt: Number = nonnegative(default=0.5)
-    near: Number = nonnegative(default=0.5)
+    probe: Number = positive(default=PROBE)
+    doubt: Number = nonnegative(default=DOUBT)
+    near: Number = nonnegative(default=NEAR)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,12 +177,25 @@ class Probing(Wrapper):
         return float(max(self.probe * r, min(noisy, 0.25 * r)))
 
 
-class ValuesFollower(WrapperName):
+class ValuesFollower(Probing):
     r"""Leader and follower from values of g alone: safe from G_g, no slopes needed.
 
     It is :class:`~surefoot.algorithms.LeaderFollower` in
     :class:`~surefoot.algorithms.Probing`, which measures slopes by differences where the leader is
-    out of reach. The parameters are those of both; no slope is told, so that none can err.
+    out of reach. No slope is reported, so that none can err.
+
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set and holds every action.
+        cuts: how many half-spaces the leaders remember; a default by dimension unless given.
+        reach: the largest norm of a feasible point; that of the domain unless given.
+        start_bound: a bound on g at the start in every round, for drift.
+        probe: the length of a probe, relative to the radius of the certified ball; below 1/2.
+        doubt: which part of the slack may be unexplained without a probe.
+        near: how close to the boundary probes begin, relative to the deepest action.
+        value_error: how wrong a reported g may be.
+        drift: how much g may change from round to round.
+        evaluation_error: how wrong a computed g may be beyond rounding.
 
     Example:
         >>> import numpy as np
@@ -191,16 +207,59 @@ class ValuesFollower(WrapperName):
         array([0. , 0.5])
     """
 
-    needs: ClassVar[Needs] = LeaderFollower.needs._replace(constraint_subgradients=0)
-    parts: ClassVar[Parts] = LeaderFollower.parts
-    wrapper = Probing
-    inner = LeaderFollower
-    left_out = ("base", "ramp", "slope_error")
+    declared_by = (Probing, LeaderFollower)
+    typical_needs: ClassVar[Needs] = LeaderFollower.typical_needs._replace(
+        constraint_subgradients=0
+    )
 
-    default = CertifiedTuning(lambda: ValuesOnly)
+    def __init__(
+        self,
+        *,
+        G_g: float,
+        domain: Region,
+        cuts: int | None = None,
+        reach: float | None = None,
+        start_bound: float | None = None,
+        probe: float = PROBE,
+        doubt: float = DOUBT,
+        near: float = NEAR,
+        value_error: float = 0.0,
+        drift: float = 0.0,
+        evaluation_error: float = 0.0,
+    ) -> None:
+        base = LeaderFollower(
+            G_g=G_g,
+            domain=domain,
+            cuts=cuts,
+            reach=reach,
+            start_bound=start_bound,
+            value_error=value_error,
+            drift=drift,
+            evaluation_error=evaluation_error,
+        )
+        super().__init__(base=base, probe=probe, doubt=doubt, near=near)
+
+    @classmethod
+    @tuning(lambda: ValuesOnly)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from G_g, the start and values of g alone.
+
+        Args:
+            constants: needs R, G_g and start_slack; uses the error of values and the drift.
+            horizon: not used; every tuning takes one.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        checks.check_possible_horizon(horizon)
+        theorem = ValuesOnly(constants)
+        known = hull_knowledge(constants, domain)
+        leader = Leader(domain=known["domain"])
+        base = LeaderFollower.of(leader, regions.LipschitzHull(**known))
+        return Tuned(cls.around(base), under_errors(theorem))
 
 
-class ValuesOnly(AtWorst, PossibleHorizon, StrictStart):
+class ValuesOnly(PossibleHorizon, StrictStart):
     r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
 
     .. math:: g(x_t) \le 0 \ \forall t .

@@ -58,14 +58,14 @@ Rounding: steps are a billionth shorter than allowed (``SHRINK``).
 import math
 from abc import abstractmethod
 from functools import cached_property
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import SHRINK, FromStart, StronglyConvex, as_floats
-from surefoot.algorithms.guarantee import EveryRound, PossibleHorizon, Premise, Tuning
+from surefoot.algorithms.guarantee import EveryRound, PossibleHorizon, Premise, Tuned
 from surefoot.algorithms.pfs import Corollary1, Theorem1
-from surefoot.core.algorithm import OneConstraint
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import (
     dot,
     freeze,
@@ -76,8 +76,10 @@ from surefoot.core.arrays import (
     squared_and_norm,
     where,
 )
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts, Span
-from surefoot.core.parameters import flag, nonnegative, positive, projectable
+from surefoot.core.parameters import Declared, flag, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Source
 from surefoot.sets import Ball, project_halfspace
 
@@ -108,7 +110,7 @@ class ScheduledState(NamedTuple):
     squares: Annotated[Number, Span(0)] = 0.0
 
 
-class ScheduledPFS(OneConstraint[ScheduledState]):
+class ScheduledPFS(Declared, OneConstraint):
     r"""Polyak feasibility steps with a tightening that falls, and a step size in step with it.
 
     .. math::
@@ -169,10 +171,39 @@ class ScheduledPFS(OneConstraint[ScheduledState]):
         p = project_halfspace(y, g + dot(s, y - x) + rho, s)
         return ScheduledState(freeze(self.domain.project(p)), t, largest, squares)
 
-    unknown_horizon = Tuning(lambda: UnknownHorizon)
-    unknown_gradients = Tuning(lambda: UnknownGradients)
-    adaptive = Tuning(lambda: UnknownGradients, adaptive=True)
-    strongly_convex = Tuning(lambda: StronglyConvexSchedule)
+    @classmethod
+    @tuning(lambda: UnknownHorizon)
+    def unknown_horizon(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, for any number of rounds."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, UnknownHorizon(constants), domain)
+
+    @classmethod
+    @tuning(lambda: UnknownGradients)
+    def unknown_gradients(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, without a bound on the cost gradients."""
+        return Tuned.of(cls, UnknownGradients(constants, horizon=horizon), domain)
+
+    @classmethod
+    @tuning(lambda: UnknownGradients)
+    def adaptive(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, with steps from the gradients seen."""
+        return Tuned.of(cls, UnknownGradients(constants, horizon=horizon, adaptive=True), domain)
+
+    @classmethod
+    @tuning(lambda: StronglyConvexSchedule)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round with logarithmic regret, for strongly convex costs."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, StronglyConvexSchedule(constants), domain)
 
 
 class ScheduledSteps(FromStart):
@@ -475,7 +506,7 @@ class DoublingState(NamedTuple):
     played: Counts
 
 
-class DoublingPFS(OneConstraint[DoublingState]):
+class DoublingPFS(Declared, OneConstraint):
     r"""Polyak feasibility steps for 1, 2, 4, ... rounds, each time from the first action.
 
     In a phase of n rounds
@@ -530,7 +561,14 @@ class DoublingPFS(OneConstraint[DoublingState]):
             where(over, 0.0 * played, played),
         )
 
-    anytime = Tuning(lambda: DoublingHorizon)
+    @classmethod
+    @tuning(lambda: DoublingHorizon)
+    def anytime(
+        cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, for any number of rounds, by doubling the horizon."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, DoublingHorizon(constants), domain)
 
 
 class DoublingHorizon(EveryRound):

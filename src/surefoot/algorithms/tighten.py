@@ -25,13 +25,20 @@ from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, counts_rounds, move_to, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import algorithm, instance_of, nonnegative, parameters_of, share
+from surefoot.core.parameters import (
+    Declared,
+    algorithm,
+    instance_of,
+    nonnegative,
+    parameters_of,
+    share,
+)
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, needs_of
 
 __all__ = ["Tighten", "Tightened", "tightened_constants"]
 
 
-class Tighten(Algorithm):
+class Tighten(Declared, Algorithm):
     r"""A base algorithm that sees :math:`g(x_t) + \rho` instead of :math:`g(x_t)`.
 
     Nothing else changes: the gradients, the state and the work are the base's. A base whose sum

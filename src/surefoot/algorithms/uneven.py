@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ _MOST = 1e-8
 class OtherUnits(Wrapper):
     """A rule whose base, its constants and its knowledge are in other units."""
 
-    steps_base = "every round"
+    steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     is_one_run: ClassVar[bool] = True
 
     @property
@@ -224,17 +224,18 @@ def _pull_back(seen: Feedback, name: str, back: Array) -> Array | None:
 def _with_reach(algorithm: Any, times: float) -> Any:
     """Return a certified rule whose margins are those of a larger set."""
     if isinstance(algorithm, Wrapper):
-        return replace(algorithm, base=_with_reach(algorithm.base, times))
+        return algorithm.with_base(_with_reach(algorithm.base, times))
     known = algorithm.knowledge
     if isinstance(known, regions.Together):
         rows = tuple(replace(row, reach=times * row.reach) for row in known.rows)
-        return replace(algorithm, knowledge=replace(known, rows=rows))
+        return algorithm.of(algorithm.proposer, replace(known, rows=rows), algorithm.ramp)
     if "reach" not in parameters_of(type(known)):
         raise InvalidValueError(
             "base must be a rule whose knowledge has a reach of its own, "
             f"got {type(known).__name__}"
         )
-    return replace(algorithm, knowledge=replace(known, reach=times * known.reach))
+    further = replace(known, reach=times * known.reach)
+    return algorithm.of(algorithm.proposer, further, algorithm.ramp)
 
 
 class EvenCertificate(NamedTuple):
@@ -364,7 +365,9 @@ class InOtherUnits(FromBase):
         return f"{self.each.name}, in other units"
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the bound of the base."""
+        """Return the bound of the base, where it has one in advance."""
+        if self.each.promises.in_advance is None:
+            return self._at_worst(t)
         return self.each.regret_bound(t)
 
     @property

@@ -1,21 +1,20 @@
 """What rules share that are made of another rule, their base."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from surefoot.algorithms.certified import Certified, Name
+from surefoot.algorithms.certified import Certified
 from surefoot.algorithms.guarantee import EveryRound, Guarantee, Tuned, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, counts_rounds, errors_of
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Parameter, algorithm, parameters_of
+from surefoot.core.parameters import Declared, algorithm, field_values
 from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
 from surefoot.regions import AverageLimit, Errors
 
 
-class Wrapper(Algorithm):
+class Wrapper(Declared, Algorithm):
     """A rule that tells its base other feedback than it is told itself, or at other times.
 
     A wrapper hands ``move_to`` and ``rest`` down to its base.
@@ -26,13 +25,16 @@ class Wrapper(Algorithm):
     Attributes:
         steps_base: whether the base is stepped, or rests, in every round; one that is not, unless a
             wrapper says so, must not count rounds.
+        is_outermost: whether no wrapper may be around it.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "some rounds"
     rests_on_convexity: ClassVar[bool] = False
     is_one_run: ClassVar[bool] = False
+    is_outermost: ClassVar[bool] = False
     other_needs: ClassVar[dict[str, Any]] = {}
+    declared_by: ClassVar[tuple[type, ...]] = ()
 
     base: Any = algorithm()
 
@@ -42,6 +44,11 @@ class Wrapper(Algorithm):
             raise InvalidValueError(
                 f"{type(self).__name__} must have a base without a ramp, which it would not keep, "
                 f"got ramp = {self.base.ramp!r}"
+            )
+        if isinstance(self.base, Wrapper) and self.base.is_outermost:
+            raise InvalidValueError(
+                f"{type(self).__name__} must have a base other than {type(self.base).__name__}, "
+                "whose bound in advance it would not keep: wrap the first rule without it"
             )
         if self.steps_base != "every round" and counts_rounds(self.base):
             raise InvalidValueError(
@@ -107,7 +114,39 @@ class Wrapper(Algorithm):
 
     def allowing(self, errors: Errors) -> Self:
         """Return the same rule for other errors."""
-        return replace(self, base=self.base.allowing(errors))
+        return self.with_base(self.base.allowing(errors))
+
+    @classmethod
+    def around(cls, base: Any, **own: Any) -> Self:
+        """Return the wrapper around a base, where a constructor of its own makes the base.
+
+        Args:
+            base: the rule.
+            own: the fields of the wrapper.
+        """
+        if not cls.declared_by:
+            return cls(base=base, **own)
+        made = cls.__new__(cls)
+        make: Any = super(cls, made).__init__  # not its own, which makes the base
+        make(base=base, **own)
+        return made
+
+    @classmethod
+    def from_parts(cls, **parts: Any) -> Self:
+        """Return the wrapper that a file describes by its fields."""
+        return cls.around(**parts)
+
+    def with_base(self, base: Any) -> Self:
+        """Return the same wrapper around another base."""
+        own = {f.name: value for f, value in field_values(self) if f.name != "base"}
+        return self.around(base, **own)
+
+    def __repr__(self) -> str:
+        if not self.declared_by:
+            return super().__repr__()
+        own = {f.name: value for f, value in field_values(self) if f.name != "base"}
+        words = [repr(self.base), *(f"{name}={value!r}" for name, value in own.items())]
+        return f"{type(self).__name__}.around({', '.join(words)})"
 
 
 def find_knowledge(algorithm: object) -> Any:
@@ -120,38 +159,6 @@ def find_knowledge(algorithm: object) -> Any:
     while isinstance(algorithm, Wrapper):
         algorithm = algorithm.base
     return algorithm.knowledge if isinstance(algorithm, Certified) else None
-
-
-class WrapperName(Name):
-    """A name for a wrapper around the pairs of another name, with the parameters of both.
-
-    Attributes:
-        wrapper: the class of the wrapper.
-        inner: the name of what it is around.
-        left_out: the parameters that it has no use for.
-    """
-
-    wrapper: ClassVar[Any]
-    inner: ClassVar[type[Name]]
-    left_out: ClassVar[tuple[str, ...]] = ("base", "ramp")
-
-    @classmethod
-    def fits(cls, algorithm: object) -> bool:
-        """Return whether an algorithm is such a wrapper around a pair of the other name."""
-        return isinstance(algorithm, cls.wrapper) and cls.inner.fits(algorithm.base)
-
-    @classmethod
-    def pair(cls, **parameters: Any) -> Any:
-        """Return the wrapper around the pair."""
-        cls._refuse_unknown(name for name in parameters if name != "errors")
-        own = {n: parameters.pop(n) for n in parameters_of(cls.wrapper) if n in parameters}
-        return cls.wrapper(base=cls.inner.pair(**parameters), **own)
-
-    @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
-        """Return the declared parameters of both."""
-        both = cls.inner.parameters() | parameters_of(cls.wrapper)
-        return {name: kind for name, kind in both.items() if name not in cls.left_out}
 
 
 class OfBase(EveryRound):

@@ -12,18 +12,18 @@ most :math:`(2 + \kappa)\delta G_f` per round. The first round explores nothing,
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.bounds import InBlocks, as_floats
-from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon, inner_radius_of
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in, tuning
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Counts
-from surefoot.core.parameters import count, minimising, positive, size
+from surefoot.core.parameters import Declared, count, minimising, positive, size
 from surefoot.core.points import bounded_diameter, dimension_of, snap_inside
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source
 
@@ -55,7 +55,7 @@ class BanditState(NamedTuple):
     count: Counts
 
 
-class Exploring(Algorithm):
+class Exploring(Declared, Algorithm):
     """A rule on a shrunk set with one-point gradient estimates, which ``next_state`` sees."""
 
     needs: ClassVar[Needs] = VALUES_ONLY
@@ -115,7 +115,7 @@ class BanditTheorem(AroundBall, ForHorizon):
     diameter: float = size()
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
         """Return the radius inside, rounded down, the dimension and the diameter."""
         dimension = dimension_of(domain)
         if dimension is None:
@@ -192,7 +192,19 @@ class BanditFrankWolfe(Exploring):
         centre = state.centre + self.step_size * (v - state.centre)
         return state._replace(centre=centre, gradients=gradients, count=state.count + 1.0)
 
-    known_horizon = Tuning(lambda: SmoothedBanditTheorem)
+    @classmethod
+    @tuning(lambda: SmoothedBanditTheorem)
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Never infeasible, from values of the costs alone, for a known horizon."""
+        return Tuned.of(
+            cls,
+            SmoothedBanditTheorem(
+                constants, horizon=horizon, **SmoothedBanditTheorem.from_set(constants, domain)
+            ),
+            domain,
+        )
 
 
 class SmoothedBanditTheorem(BanditTheorem):
@@ -299,7 +311,19 @@ class BlockBandit(Exploring):
                 return z
             z = z + min(1.0, rest / float(way @ way)) * way
 
-    known_horizon = Tuning(lambda: BlockBanditTheorem)
+    @classmethod
+    @tuning(lambda: BlockBanditTheorem)
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Never infeasible, from values of the costs alone, in blocks of rounds."""
+        return Tuned.of(
+            cls,
+            BlockBanditTheorem(
+                constants, horizon=horizon, **BlockBanditTheorem.from_set(constants, domain)
+            ),
+            domain,
+        )
 
 
 class BlockBanditTheorem(BanditTheorem, InBlocks):

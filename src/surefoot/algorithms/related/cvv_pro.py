@@ -1,23 +1,25 @@
 """Velocities instead of projections (CVV-Pro), and their bounds (Kolev et al. 2023)."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuning
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Premise, Tuned
 from surefoot.algorithms.states import RoundState
-from surefoot.core.algorithm import EachConstraint
+from surefoot.core.algorithm import EachConstraint, tuning
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import flag, positive
-from surefoot.core.types import Array, Needs, Number, Real, Source
+from surefoot.core.parameters import Declared, flag, positive
+from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 
 __all__ = ["CVVPro", "CVVProTheorem"]
 
 
-class CVVPro(EachConstraint[RoundState]):
+class CVVPro(Declared, EachConstraint):
     r"""A step along the velocity nearest to the descent that reduces every violation.
 
     With the ball as row 0, :math:`g_0 = \tfrac12(\|x\|^2 - R^2)`, and I the rows with
@@ -90,8 +92,23 @@ class CVVPro(EachConstraint[RoundState]):
             )
         return -gradient + scale * way[0]
 
-    tuned = Tuning(lambda: CVVProTheorem)
-    fixed = Tuning(lambda: CVVProTheorem, smooth=True)
+    @classmethod
+    @tuning(lambda: CVVProTheorem)
+    def tuned(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Violations that are bounded in sum, by velocity projections."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, CVVProTheorem(constants), domain)
+
+    @classmethod
+    @tuning(lambda: CVVProTheorem)
+    def fixed(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Violations that are bounded in sum, for a smooth constraint."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, CVVProTheorem(constants, smooth=True), domain)
 
 
 class CVVProTheorem(Guarantee):

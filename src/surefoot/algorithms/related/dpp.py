@@ -2,19 +2,19 @@
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian, Multiplying, positive_part
 from surefoot.algorithms.states import QueueState
 from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import combine, dot, number_like, rows_dot
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count, nonnegative, positive, projectable
+from surefoot.core.parameters import Declared, count, nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["DPP", "DriftPlusPenalty", "ScalarDPP"]
@@ -27,7 +27,7 @@ class DPPState(NamedTuple):
     queues: Array
 
 
-class DPP(Multiplying[DPPState]):
+class DPP(Multiplying):
     r"""Drift plus penalty with a queue for each of m constraints.
 
     A step on the cost and on the constraints, each with what it owes as its weight; then the
@@ -77,7 +77,11 @@ class DPP(Multiplying[DPPState]):
         new = self.domain.project(x - d / (2 * self.alpha))
         return DPPState(new, positive_part(queues + g + rows_dot(s, new - x)))
 
-    tuned = Tuning(lambda: one_queue_each)
+    @classmethod
+    @tuning(lambda: one_queue_each)
+    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+        """Regret and violations of order sqrt(T), with one queue for each constraint."""
+        return Tuned.of(cls, one_queue_each(constants, horizon=horizon), domain)
 
 
 @tuning(V=positive(), window=count())
@@ -100,7 +104,7 @@ def in_windows(
     return DriftPlusPenalty(constants, horizon, 1, weight, window, source)
 
 
-class ScalarDPP(OneConstraint[QueueState]):
+class ScalarDPP(Declared, OneConstraint):
     r"""Drift plus penalty with one queue, on the largest constraint.
 
     .. math::
@@ -152,9 +156,35 @@ class ScalarDPP(OneConstraint[QueueState]):
         new = self.domain.project(x - d / (2 * self.alpha))
         return QueueState(new, positive_part(queue + g + dot(s, new - x)))
 
-    tuned = Tuning(lambda: DriftPlusPenalty)
-    changing = Tuning(lambda: DriftPlusPenalty, source="Neely-Yu 2017")
-    windows = Tuning(lambda: in_windows, "V", "window")
+    @classmethod
+    @tuning(lambda: DriftPlusPenalty)
+    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+        """Regret and violations of order sqrt(T), with one queue."""
+        return Tuned.of(cls, DriftPlusPenalty(constants, horizon=horizon), domain)
+
+    @classmethod
+    @tuning(lambda: DriftPlusPenalty)
+    def changing(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Regret and violations of order sqrt(T) for constraints that change: Neely and Yu 2017."""
+        return Tuned.of(
+            cls, DriftPlusPenalty(constants, horizon=horizon, source="Neely-Yu 2017"), domain
+        )
+
+    @classmethod
+    @tuning(lambda: in_windows)
+    def windows(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        V: float | None = None,
+        window: int = 1,
+    ) -> Tuned[Self]:
+        """Queues in windows of rounds, for constraints that change."""
+        return Tuned.of(cls, in_windows(constants, horizon=horizon, V=V, window=window), domain)
 
 
 class DriftPlusPenalty(KnownHorizon, Lagrangian):

@@ -1,16 +1,16 @@
 """Dual averaging with the entropy on a simplex: exponentiated gradients, and their regret."""
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import ForHorizon
-from surefoot.core.algorithm import CostsOnly
+from surefoot.core.algorithm import CostsOnly, tuning
 from surefoot.core.arrays import exp, namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, check_parameters, count, positive
+from surefoot.core.parameters import Declared, anything, check_parameters, count, positive
 from surefoot.core.points import clean
 from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import Simplex
@@ -25,7 +25,7 @@ class EntropicState(NamedTuple):
     gradients: Array
 
 
-class EntropicDualAveraging(CostsOnly[EntropicState]):
+class EntropicDualAveraging(Declared, CostsOnly):
     r"""Dual averaging with the entropy on a simplex: exponentiated gradients.
 
     .. math:: x_{t+1,i} \propto \exp\Big(-\eta \sum_{s \le t} \nabla_i f_s(x_s)\Big),
@@ -74,7 +74,19 @@ class EntropicDualAveraging(CostsOnly[EntropicState]):
         total = xp.sum(weights, axis=-1, keepdims=True)
         return EntropicState(self.domain.total * (weights / total), gradients)
 
-    fixed = Tuning(lambda: EntropicTheorem)
+    @classmethod
+    @tuning(lambda: EntropicTheorem)
+    def fixed(
+        cls, constants: Constants, horizon: int, domain: Simplex | None = None
+    ) -> Tuned[Self]:
+        """Regret of order sqrt(T log d) on a simplex, for a known horizon."""
+        return Tuned.of(
+            cls,
+            EntropicTheorem(
+                constants, horizon=horizon, **EntropicTheorem.from_set(constants, domain)
+            ),
+            domain,
+        )
 
 
 class EntropicTheorem(ForHorizon):
@@ -98,7 +110,7 @@ class EntropicTheorem(ForHorizon):
     total: float = positive()
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
         """Return the dimension and the total of a simplex."""
         if not isinstance(domain, Simplex):
             raise InvalidValueError(f"domain must be a Simplex, got a {type(domain).__name__}")

@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.inside import OnBounded
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import minimum, number_like, sqrt, where
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
-from surefoot.core.parameters import check_parameters, flag, minimising, positive
+from surefoot.core.parameters import Declared, check_parameters, flag, minimising, positive
 from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Needs, Number, Real, Region, Source
 
@@ -29,7 +30,7 @@ class FrankWolfeState(NamedTuple):
     rounds: Counts
 
 
-class FrankWolfe(CostsOnly[FrankWolfeState]):
+class FrankWolfe(Declared, CostsOnly):
     r"""Online Frank-Wolfe (conditional gradients).
 
     .. math::
@@ -90,8 +91,37 @@ class FrankWolfe(CostsOnly[FrankWolfeState]):
         mixed = where(step < 1.0, x + step * (v - x), v)
         return FrankWolfeState(snap_inside(self.domain, mixed), start, gradients, t)
 
-    tuned = Tuning(lambda: FrankWolfeTheorem, is_tuned=True)
-    textbook = Tuning(lambda: FrankWolfeTheorem, is_tuned=False)
+    @classmethod
+    @tuning(lambda: FrankWolfeTheorem)
+    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+        """Never infeasible with one linear minimisation a round; the tuned step."""
+        return Tuned.of(
+            cls,
+            FrankWolfeTheorem(
+                constants,
+                horizon=horizon,
+                is_tuned=True,
+                **FrankWolfeTheorem.from_set(constants, domain),
+            ),
+            domain,
+        )
+
+    @classmethod
+    @tuning(lambda: FrankWolfeTheorem)
+    def textbook(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Never infeasible with one linear minimisation a round; the textbook's step."""
+        return Tuned.of(
+            cls,
+            FrankWolfeTheorem(
+                constants,
+                horizon=horizon,
+                is_tuned=False,
+                **FrankWolfeTheorem.from_set(constants, domain),
+            ),
+            domain,
+        )
 
 
 class FrankWolfeTheorem(OnBounded):

@@ -1,20 +1,21 @@
 """Projection-free descent in blocks (Garber and Kretzu): fixed or changing sets, moving optima."""
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import InBlocks, KnownDiameter, as_floats, descent_bound
-from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned, Tuning
+from surefoot.algorithms.guarantee import Guarantee, Kind, Measure, Tuned
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, Algorithm, CostsOnly
+from surefoot.core.algorithm import COSTS_ONLY, Algorithm, CostsOnly, tuning
 from surefoot.core.arrays import maximum
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
-from surefoot.core.parameters import instance_of, minimising, positive
+from surefoot.core.parameters import Declared, instance_of, minimising, positive
 from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, State
 
@@ -44,7 +45,7 @@ class GarberKretzuState(NamedTuple):
     count: Counts
 
 
-class GarberKretzu(CostsOnly[GarberKretzuState]):
+class GarberKretzu(Declared, CostsOnly):
     r"""Gradient descent in blocks of b rounds, with close infeasible projections.
 
     During a block one action is played and gradients are added up: :math:`S = \sum\nabla_t`. At
@@ -98,7 +99,19 @@ class GarberKretzu(CostsOnly[GarberKretzuState]):
         x, y = close_projection(self.domain, x, y - self.eta * gradients, self.closeness)
         return GarberKretzuState(x, y, 0.0 * gradients, 0.0)
 
-    known_horizon = Tuning(lambda: BlockedTheorem)
+    @classmethod
+    @tuning(lambda: BlockedTheorem)
+    def known_horizon(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Never infeasible with few linear minimisations, in blocks of rounds."""
+        return Tuned.of(
+            cls,
+            BlockedTheorem(
+                constants, horizon=horizon, **BlockedTheorem.from_set(constants, domain)
+            ),
+            domain,
+        )
 
 
 def close_projection(domain: Region, x: Array, y: Array, closeness: Number) -> tuple[Array, Array]:
@@ -223,7 +236,7 @@ class BlockedTheorem(Blocks, Inside):
         return self._bound(t, far) + (far / self.eta + self.block * self._G_f) * path
 
 
-class PenalisedBlocks(Algorithm):
+class PenalisedBlocks(Declared, Algorithm):
     r"""Descent in blocks on :math:`f_t + \tfrac{1}{2\theta}[g_t]_+^2`, by linear minimisation.
 
     :class:`~surefoot.algorithms.GarberKretzu` on a simple set, told
@@ -257,7 +270,8 @@ class PenalisedBlocks(Algorithm):
 
     def init(self, x1: Array) -> GarberKretzuState:
         """Start at x1, a point of the simple set."""
-        return self.base.init(x1)
+        first: GarberKretzuState = self.base.init(x1)
+        return first
 
     def step(self, state: GarberKretzuState, feedback: Feedback) -> tuple[GarberKretzuState, Info]:
         """Add the penalty to the gradient, and let the base play."""
@@ -265,10 +279,17 @@ class PenalisedBlocks(Algorithm):
         penalised = gradient + maximum(g, 0.0 * g) / self.theta * s
         return self.base.step(state, Feedback(penalised))
 
-    known_horizon = Tuning(lambda: PenalisedBlocksTheorem)
+    @classmethod
+    @tuning(lambda: PenalisedBlocksTheorem)
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Bounded regret and violations with few linear minimisations, by penalties."""
+        theorem = PenalisedBlocksTheorem(
+            constants, horizon=horizon, **PenalisedBlocksTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
     @classmethod
-    def from_set(cls, domain: Region, theorem: Guarantee) -> dict[str, object]:
+    def from_set(cls, domain: Region, theorem: Guarantee) -> dict[str, Any]:
         """Return blocks on the simple set that actions stay in, as a ball around all others."""
         return {"base": Tuned.of(GarberKretzu, theorem, domain).algorithm}
 
@@ -378,10 +399,17 @@ class TrackingBlocks(Mixing):
     def _snap(self, x: Array) -> Array:
         return snap_inside(self.domain, x)
 
-    known_horizon = Tuning(lambda: TrackingTheorem)
+    @classmethod
+    @tuning(lambda: TrackingTheorem)
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Bounded regret and violations with few linear minimisations, by tracking."""
+        theorem = TrackingTheorem(
+            constants, horizon=horizon, **TrackingTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
     @classmethod
-    def from_set(cls, domain: Region, theorem: "TrackingTheorem") -> dict[str, object]:
+    def from_set(cls, domain: Region, theorem: "TrackingTheorem") -> dict[str, Any]:
         """Return one rule for each length of a block."""
         experts = (GarberKretzu(domain=domain, **e._asdict()) for e in theorem.experts)
         return {"experts": tuple(experts)}

@@ -22,19 +22,21 @@ oracle that is off by ``error`` adds at most :math:`G_fR` times that to each rou
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, descent_bound, harmonic
-from surefoot.algorithms.guarantee import Guarantee, Tuning
+from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon
 from surefoot.core import checks
-from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, S
+from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, tuning
 from surefoot.core.arrays import dot, freeze, minimum, number_like, where
+from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import (
+    Declared,
     anything,
     count,
     nonnegative,
@@ -72,7 +74,7 @@ class Shrunk(NamedTuple):
     s: Array
 
 
-class Gauged(CostsOnly[S]):
+class Gauged(Declared, CostsOnly):
     """A rule with a gauge, whose state begins as :class:`Shrunk`.
 
     Its ``next_state`` is told the surrogate gradient.
@@ -84,11 +86,11 @@ class Gauged(CostsOnly[S]):
     domain: Ball = projectable()
 
     @classmethod
-    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, Any]:
         """Return the gauge of the set."""
         return {"gauge": gauge_of(domain)}
 
-    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the state after a round: the lines of the class's docstring."""
         point: Any = state
         grad = checks.read_gradient(state.x, feedback)
@@ -131,7 +133,7 @@ class GaugedTheorem(AroundBall):
     error: float = nonnegative()
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
         """Return what the gauge of the set knows."""
         gauge = gauge_of(domain)
         return {"inner_radius": gauge.inner_radius, "error": gauge.error}
@@ -161,7 +163,7 @@ class GaugeDescentState(NamedTuple):
     t: Counts
 
 
-class GaugeDescent(Gauged[GaugeDescentState]):
+class GaugeDescent(Gauged):
     r"""Projected gradient descent on a ball, with one gauge per round instead of a projection.
 
     With :math:`\gamma` the gauge of the feasible set K and s its subgradient at :math:`w_t`,
@@ -219,8 +221,24 @@ class GaugeDescent(Gauged[GaugeDescentState]):
         w = self.domain.project(w - eta * (gradient + mu * (w - x)))
         return GaugeDescentState(*self._shrunk(w), t + 1.0)
 
-    fixed = Tuning(lambda: GaugeTheorem)
-    strongly_convex = Tuning(lambda: StronglyConvexGauge)
+    @classmethod
+    @tuning(lambda: GaugeTheorem)
+    def fixed(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Never infeasible with one membership query a round, for a known horizon."""
+        theorem = GaugeTheorem(
+            constants, horizon=horizon, **GaugeTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
+
+    @classmethod
+    @tuning(lambda: StronglyConvexGauge)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Any = None
+    ) -> Tuned[Self]:
+        """Never infeasible with one membership query a round, for strongly convex costs."""
+        check_possible_horizon(horizon)
+        theorem = StronglyConvexGauge(constants, **StronglyConvexGauge.from_set(constants, domain))
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
 
 class GaugeTheorem(GaugedForHorizon):
@@ -308,7 +326,7 @@ class AdaptiveGaugeState(NamedTuple):
     t: Counts
 
 
-class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
+class AdaptiveGauge(Gauged):
     r"""A mixture of gradient descents that restart on geometric intervals, with one gauge.
 
     Expert j = 0, ..., J-1 lives on intervals of :math:`2^j` rounds. At the start of round t every
@@ -393,7 +411,14 @@ class AdaptiveGauge(Gauged[AdaptiveGaugeState]):
         shares = self._rates * weights
         return shares / shares.sum() @ points
 
-    known_horizon = Tuning(lambda: AdaptiveGaugeTheorem)
+    @classmethod
+    @tuning(lambda: AdaptiveGaugeTheorem)
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Never infeasible with one membership query a round; steps from the gradients seen."""
+        theorem = AdaptiveGaugeTheorem(
+            constants, horizon=horizon, **AdaptiveGaugeTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
 
 class AdaptiveGaugeTheorem(GaugedForHorizon):
@@ -440,7 +465,7 @@ class GaugeNewtonState(NamedTuple):
     metric: Array
 
 
-class GaugeNewton(Gauged[GaugeNewtonState]):
+class GaugeNewton(Gauged):
     r"""An online Newton step with one gauge per round, whose rate has no condition number.
 
     With x, s and :math:`\tilde g` as in :class:`~surefoot.algorithms.GaugeDescent`,
@@ -495,7 +520,14 @@ class GaugeNewton(Gauged[GaugeNewtonState]):
             w = _nearest_in_metric(w, metric, radius)
         return GaugeNewtonState(*self._shrunk(w), metric)
 
-    known_horizon = Tuning(lambda: GaugeNewtonTheorem)
+    @classmethod
+    @tuning(lambda: GaugeNewtonTheorem)
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Never infeasible with one membership query a round; Newton steps."""
+        theorem = GaugeNewtonTheorem(
+            constants, horizon=horizon, **GaugeNewtonTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
 
 def _nearest_in_metric(y: Array, metric: Array, radius: float) -> Array:
@@ -561,7 +593,7 @@ class GaugeNewtonTheorem(GaugedForHorizon):
     dimension: int = count()
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
         """Return what the gauge of the set knows, and the dimension."""
         d = checks.positive_int(dimension_of(domain), "the dimension of the domain")
         return super().from_set(constants, domain) | {"dimension": d}

@@ -6,16 +6,18 @@ not known); g is one constraint, the largest where there are several.
 """
 
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic, power_sum
-from surefoot.algorithms.guarantee import Kind, Measure, Tuning
+from surefoot.algorithms.guarantee import Kind, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.core.algorithm import OneConstraint
+from surefoot.core.algorithm import OneConstraint, tuning
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
-from surefoot.core.parameters import nonnegative, positive, projectable, share
+from surefoot.core.parameters import Declared, nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Jenatton", "JenattonStronglyConvex", "JenattonTradeOff"]
@@ -29,7 +31,7 @@ class JenattonState(NamedTuple):
     t: Counts = 1.0
 
 
-class Jenatton(OneConstraint[JenattonState]):
+class Jenatton(Declared, OneConstraint):
     r"""Descent and ascent with steps and a regulariser that fade, so that no horizon is needed.
 
     One multiplier for g, the largest of all constraints, and the Lagrangian
@@ -84,8 +86,33 @@ class Jenatton(OneConstraint[JenattonState]):
         ascent = (g - theta * multiplier) / (theta * (t + 1.0))
         return JenattonState(self.domain.project(y), positive_part(multiplier + ascent), t + 1.0)
 
-    trade_off = Tuning(lambda: JenattonTradeOff, "beta")
-    strongly_convex = Tuning(lambda: JenattonStronglyConvex, "beta")
+    @classmethod
+    @tuning(lambda: JenattonTradeOff)
+    def trade_off(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Region | None = None,
+        *,
+        beta: float = 0.5,
+    ) -> Tuned[Self]:
+        """Regret against violations, traded off by beta, for any number of rounds."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, JenattonTradeOff(constants, beta=beta), domain)
+
+    @classmethod
+    @tuning(lambda: JenattonStronglyConvex)
+    def strongly_convex(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Region | None = None,
+        *,
+        beta: float = 0.5,
+    ) -> Tuned[Self]:
+        """Regret against violations, traded off by beta, for strongly convex costs."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, JenattonStronglyConvex(constants, beta=beta), domain)
 
 
 class _Adaptive(Lagrangian):

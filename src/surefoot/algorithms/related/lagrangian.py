@@ -2,26 +2,26 @@
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Summed
 from surefoot.core import checks
-from surefoot.core.algorithm import NOTHING, EachConstraint, S
+from surefoot.core.algorithm import NOTHING, EachConstraint
 from surefoot.core.arrays import convert_like, maximum
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import count
+from surefoot.core.parameters import Declared, count
 from surefoot.core.types import Array, Feedback, Info, Number
 
 
-class Multiplying(EachConstraint[S]):
+class Multiplying(Declared, EachConstraint):
     """A rule with a multiplier, or a queue, for each of ``rows`` constraints."""
 
     rows: int = count()
 
-    def step(self, state: S, feedback: Feedback) -> tuple[S, Info]:
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the state after a round: the lines of the class's docstring.
 
         The constraints must be as many as the rows: one multiplier would broadcast against any

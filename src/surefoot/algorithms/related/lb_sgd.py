@@ -1,23 +1,25 @@
 """LB-SGD: descent on the cost and a logarithmic barrier; a step leaves half of every slack."""
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.moving_balls import FromCurvature
 from surefoot.algorithms.states import ActionState
 from surefoot.core import checks
-from surefoot.core.algorithm import EachConstraint
+from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm, rows_dot, where
-from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.types import Array, Real, Source
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import Declared, nonnegative, positive
+from surefoot.core.types import Array, Real, Region, Source
 
 __all__ = ["LBSGD", "HalvedSlack"]
 
 
-class LBSGD(EachConstraint[ActionState]):
+class LBSGD(Declared, EachConstraint):
     r"""Gradient steps on the cost and a logarithmic barrier, never longer than curvature allows.
 
     With the slacks :math:`a_i = -g_i`, the barrier weight b and
@@ -57,7 +59,8 @@ class LBSGD(EachConstraint[ActionState]):
 
     def init(self, x1: Array) -> ActionState:
         """Start at x1, which must be strictly feasible."""
-        return self.first_state(checks.to_action(x1))
+        first: ActionState = self.first_state(checks.to_action(x1))
+        return first
 
     def next_state(self, state: ActionState, grad: Array, g: Array, s: Array) -> ActionState:
         x, xp, slack = state.x, namespace(g), -g
@@ -79,7 +82,22 @@ class LBSGD(EachConstraint[ActionState]):
         step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
         return ActionState(freeze(x - where(size > 0, step, 0.0 * step) * d))
 
-    barrier = Tuning(lambda: HalvedSlack, "weight", "cost_curvature")
+    @classmethod
+    @tuning(lambda: HalvedSlack)
+    def barrier(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Region | None = None,
+        *,
+        weight: float = 0.01,
+        cost_curvature: float = 0.0,
+    ) -> Tuned[Self]:
+        """Feasible in every round by a logarithmic barrier; no bound on the regret."""
+        check_possible_horizon(horizon)
+        return Tuned.of(
+            cls, HalvedSlack(constants, weight=weight, cost_curvature=cost_curvature), domain
+        )
 
 
 class HalvedSlack(FromCurvature):

@@ -14,16 +14,17 @@ that p is the projection onto, so :math:`\|y - p\| \le \|y - x_t\| = \eta_t\|\na
 """
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Guarantee, Tuning
+from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.inside import Inside, OnBounded
 from surefoot.algorithms.states import RoundState
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, start_in, tuning
 from surefoot.core.arrays import dot, where
+from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
-from surefoot.core.parameters import anything, flag, nonnegative, positive, size
+from surefoot.core.parameters import Declared, anything, flag, nonnegative, positive, size
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import SmoothSet, smooth_of
@@ -31,7 +32,7 @@ from surefoot.sets import SmoothSet, smooth_of
 __all__ = ["LevyKrause", "LevyKrauseStronglyConvex", "LevyKrauseTheorem"]
 
 
-class LevyKrause(CostsOnly[RoundState]):
+class LevyKrause(Declared, CostsOnly):
     r"""Gradient descent on a set :math:`\{h \le 0\}` with a smooth h, by one linearisation.
 
     .. math::
@@ -70,13 +71,14 @@ class LevyKrause(CostsOnly[RoundState]):
     decreasing: bool = flag(default=False)
 
     @classmethod
-    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, Any]:
         """Return the smooth function of the set."""
         return {"smooth": smooth_of(domain)}
 
     def init(self, x1: Array) -> RoundState:
         """Start at x1, a point of the set."""
-        return self.first_state(start_in(self.smooth, x1))  # type: ignore[arg-type]
+        first: RoundState = self.first_state(start_in(self.smooth, x1))  # type: ignore[arg-type]
+        return first
 
     def next_state(self, state: RoundState, grad: Array) -> RoundState:
         x, t = state
@@ -95,8 +97,26 @@ class LevyKrause(CostsOnly[RoundState]):
         back = p + pull * (self.smooth.interior_like(x) - p)
         return RoundState(where(outside, back, y), t + 1.0)
 
-    fixed = Tuning(lambda: LevyKrauseTheorem)
-    strongly_convex = Tuning(lambda: LevyKrauseStronglyConvex)
+    @classmethod
+    @tuning(lambda: LevyKrauseTheorem)
+    def fixed(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Never infeasible, with fast projections onto a smooth set, for a known horizon."""
+        theorem = LevyKrauseTheorem(
+            constants, horizon=horizon, **LevyKrauseTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
+
+    @classmethod
+    @tuning(lambda: LevyKrauseStronglyConvex)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Any = None
+    ) -> Tuned[Self]:
+        """Never infeasible, with fast projections, for strongly convex costs."""
+        check_possible_horizon(horizon)
+        theorem = LevyKrauseStronglyConvex(
+            constants, **LevyKrauseStronglyConvex.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
 
 class _Smooth(Inside):
@@ -105,7 +125,7 @@ class _Smooth(Inside):
     depth: float = size()
 
     @classmethod
-    def from_set(cls, constants: Constants, domain: object) -> dict[str, float]:
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
         """Return what the smooth function of the set knows."""
         smooth = smooth_of(domain)
         own = {"reach": smooth.reach, "curvature": smooth.curvature, "depth": smooth.depth}

@@ -7,16 +7,18 @@ where not known). G_g must bound the subgradients of every constraint, not only 
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, first_horizon, too_short
-from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Premise, Tuning
+from surefoot.algorithms.guarantee import ConstraintForm, KnownHorizon, Premise, Tuned
 from surefoot.algorithms.related.lagrangian import EachRow, Multiplying, positive_part
 from surefoot.algorithms.states import DualState
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, rows_dot
+from surefoot.core.constants import Constants
 from surefoot.core.parameters import nonnegative, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
@@ -29,7 +31,7 @@ __all__ = [
 ]
 
 
-class Mahdavi(Multiplying[DualState]):
+class Mahdavi(Multiplying):
     r"""Gradient descent on the action and ascent on the multipliers, both at the same point.
 
     The Lagrangian :math:`f_t(x) + \sum_i \lambda_i (g_i(x) + \gamma) -
@@ -85,8 +87,28 @@ class Mahdavi(Multiplying[DualState]):
         ascent = g + self.gamma - self.delta * self.eta * multipliers
         return DualState(self.domain.project(y), positive_part(multipliers + self.eta * ascent))
 
-    balanced = Tuning(lambda: MahdaviBalanced)
-    no_violation = Tuning(lambda: MahdaviNoViolation, "tightening")
+    @classmethod
+    @tuning(lambda: MahdaviBalanced)
+    def balanced(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Bounds on regret and on the sum of violations, for a known horizon."""
+        return Tuned.of(cls, MahdaviBalanced(constants, horizon=horizon), domain)
+
+    @classmethod
+    @tuning(lambda: MahdaviNoViolation)
+    def no_violation(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        tightening: float | None = None,
+    ) -> Tuned[Self]:
+        """No violation in sum, paid for by a tightened constraint."""
+        return Tuned.of(
+            cls, MahdaviNoViolation(constants, horizon=horizon, tightening=tightening), domain
+        )
 
 
 class _Regularised(KnownHorizon, EachRow):
@@ -318,7 +340,7 @@ class LinearState(NamedTuple):
     mu: Array
 
 
-class MahdaviLinear(Multiplying[LinearState]):
+class MahdaviLinear(Multiplying):
     r"""Descent and ascent that predict the part of the next gradient that the constraints make.
 
     For linear constraints :math:`Ax \le b` the coupling of actions and multipliers is known
@@ -374,7 +396,22 @@ class MahdaviLinear(Multiplying[LinearState]):
         mu = positive_part(mu + self.eta * g)
         return LinearState(self.domain.project(z - self.eta * combine(mu, A)), z, mu)
 
-    balanced = Tuning(lambda: MahdaviLinearBalanced, "operator_norm")
+    @classmethod
+    @tuning(lambda: MahdaviLinearBalanced)
+    def balanced(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        operator_norm: float | None = None,
+    ) -> Tuned[Self]:
+        """Bounds on regret and on the sums of linear constraints, by a mirror prox step."""
+        return Tuned.of(
+            cls,
+            MahdaviLinearBalanced(constants, horizon=horizon, operator_norm=operator_norm),
+            domain,
+        )
 
 
 class MahdaviLinearBalanced(KnownHorizon, EachRow):

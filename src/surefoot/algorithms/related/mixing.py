@@ -10,7 +10,7 @@ from surefoot.algorithms.bounds import as_floats
 from surefoot.algorithms.guarantee import KnownHorizon
 from surefoot.core import checks
 from surefoot.core.algorithm import CostsOnly
-from surefoot.core.parameters import anything, positive
+from surefoot.core.parameters import Declared, anything, positive
 from surefoot.core.types import Array, Number, Real, State
 
 
@@ -22,7 +22,7 @@ class MixtureState(NamedTuple):
     log_weights: Array
 
 
-class Mixing(CostsOnly[MixtureState]):
+class Mixing(Declared, CostsOnly):
     """A mixture of experts, every one of which is told the gradient at the mixture.
 
     Attributes:

@@ -8,18 +8,20 @@ evaluate every agent's functions at every agent's action.
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.core import checks
-from surefoot.core.algorithm import NOTHING, Algorithm, start_in
+from surefoot.core.algorithm import NOTHING, Algorithm, start_in, tuning
 from surefoot.core.arrays import dot, maximum
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import declare, nonnegative, positive, projectable, share
+from surefoot.core.parameters import Declared, declare, nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
 from surefoot.sets import Ball
 
@@ -73,7 +75,7 @@ class NetworkState(NamedTuple):
     t: float
 
 
-class NetworkPenalty(Algorithm):
+class NetworkPenalty(Declared, Algorithm):
     r"""Every agent takes a penalised gradient step, then averages with its neighbours.
 
     Agent i plays :math:`x_{t,i}`, sees its own cost and constraint there, and
@@ -146,8 +148,33 @@ class NetworkPenalty(Algorithm):
         away = state.x - state.x.mean(axis=0)
         return float(np.sqrt(dot(away, away)).max())
 
-    trade_off = Tuning(lambda: NetworkTheorem, "mixing", "c", listed=False)
-    strongly_convex = Tuning(lambda: NetworkStronglyConvex, "mixing", listed=False)
+    @classmethod
+    @tuning(lambda: NetworkTheorem, listed=False)
+    def trade_off(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Ball | None = None,
+        *,
+        mixing: Any,
+        c: float = 0.5,
+    ) -> Tuned[Self]:
+        """Bounds on regret and violations of agents in a network, traded off by c."""
+        return Tuned.of(cls, NetworkTheorem(constants, horizon=horizon, mixing=mixing, c=c), domain)
+
+    @classmethod
+    @tuning(lambda: NetworkStronglyConvex, listed=False)
+    def strongly_convex(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Ball | None = None,
+        *,
+        mixing: Any,
+    ) -> Tuned[Self]:
+        """Bounds for agents in a network, for strongly convex costs."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, NetworkStronglyConvex(constants, mixing=mixing), domain)
 
 
 class _Network(Lagrangian):

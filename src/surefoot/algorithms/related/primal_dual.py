@@ -1,13 +1,15 @@
 """Primal and dual descent for a known margin, and its bounds (Castiglioni et al. 2022)."""
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from surefoot.algorithms.bounds import as_floats, too_short
-from surefoot.algorithms.guarantee import Tuning
+from surefoot.algorithms.guarantee import Tuned
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
 from surefoot.algorithms.states import DualState
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, norm
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
@@ -15,7 +17,7 @@ from surefoot.core.types import Array, Number, Real, Region, Source
 __all__ = ["PrimalDual", "PrimalDualTheorem"]
 
 
-class PrimalDual(Multiplying[DualState]):
+class PrimalDual(Multiplying):
     r"""Gradient descent on the action and ascent on the multipliers, both with fixed steps.
 
     .. math::
@@ -69,7 +71,13 @@ class PrimalDual(Multiplying[DualState]):
         capped = raised * (self.cap / maximum(size, self.cap + 0.0 * size))
         return DualState(self.domain.project(y), capped)
 
-    known_margin = Tuning(lambda: PrimalDualTheorem)
+    @classmethod
+    @tuning(lambda: PrimalDualTheorem)
+    def known_margin(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Bounds on regret and violations where a strictly feasible margin is known."""
+        return Tuned.of(cls, PrimalDualTheorem(constants, horizon=horizon), domain)
 
 
 class PrimalDualTheorem(RowsApart):

@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats, harmonic, power_sum
-from surefoot.algorithms.guarantee import ROUNDING, Kind, Measure, Tuning
+from surefoot.algorithms.guarantee import ROUNDING, Kind, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.yi import Proximal
 from surefoot.core import checks
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import maximum, to_numpy
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import flag, nonnegative, positive
@@ -29,7 +32,7 @@ class RECOOState(NamedTuple):
     t: Counts = 1.0
 
 
-class RECOO(Proximal[RECOOState]):
+class RECOO(Proximal):
     r"""A proximal step on a rectified penalty whose multiplier is never small.
 
     .. math::
@@ -76,7 +79,7 @@ class RECOO(Proximal[RECOOState]):
     floor: Real = positive(default=1.0)
 
     @classmethod
-    def from_set(cls, domain: object, theorem: "RecooTheorem") -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: "RecooTheorem") -> dict[str, Any]:
         """Return the prox of the set, or of the round's constraint in a ball where that changes."""
         if not theorem.changing:
             return super().from_set(domain, theorem)
@@ -94,10 +97,65 @@ class RECOO(Proximal[RECOOState]):
         queue = maximum(queue + gamma * maximum(g, 0.0 * g), self.floor * t**self.power)
         return RECOOState(self._step(x, gradient, g, s, gamma * queue, alpha), queue, t + 1.0)
 
-    fixed = Tuning(lambda: RecooTheorem, "distance")
-    fixed_strongly_convex = Tuning(lambda: RecooTheorem, "distance", strong=True)
-    changing = Tuning(lambda: RecooTheorem, "distance", changing=True)
-    changing_strongly_convex = Tuning(lambda: RecooTheorem, "distance", strong=True, changing=True)
+    @classmethod
+    @tuning(lambda: RecooTheorem)
+    def fixed(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Any = None,
+        *,
+        distance: float | None = None,
+    ) -> Tuned[Self]:
+        """Bounds on regret and hard violations for a fixed constraint."""
+        check_possible_horizon(horizon)
+        theorem = RecooTheorem(constants, distance=distance)
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
+
+    @classmethod
+    @tuning(lambda: RecooTheorem)
+    def fixed_strongly_convex(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Any = None,
+        *,
+        distance: float | None = None,
+    ) -> Tuned[Self]:
+        """Bounds for a fixed constraint and strongly convex costs."""
+        check_possible_horizon(horizon)
+        theorem = RecooTheorem(constants, strong=True, distance=distance)
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
+
+    @classmethod
+    @tuning(lambda: RecooTheorem)
+    def changing(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Any = None,
+        *,
+        distance: float | None = None,
+    ) -> Tuned[Self]:
+        """Bounds on regret and hard violations for constraints that change."""
+        check_possible_horizon(horizon)
+        theorem = RecooTheorem(constants, changing=True, distance=distance)
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
+
+    @classmethod
+    @tuning(lambda: RecooTheorem)
+    def changing_strongly_convex(
+        cls,
+        constants: Constants,
+        horizon: int | None = None,
+        domain: Any = None,
+        *,
+        distance: float | None = None,
+    ) -> Tuned[Self]:
+        """Bounds for constraints that change and strongly convex costs."""
+        check_possible_horizon(horizon)
+        theorem = RecooTheorem(constants, strong=True, changing=True, distance=distance)
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
 
 def _is_around_zero(domain: object, radius: float) -> bool:

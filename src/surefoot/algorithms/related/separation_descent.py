@@ -1,16 +1,17 @@
 """Descent brought back by separating half-spaces, and its regret (Garber and Kretzu 2022)."""
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import descent_bound, too_short
-from surefoot.algorithms.guarantee import Guarantee, Tuning
+from surefoot.algorithms.guarantee import Guarantee, Tuned
 from surefoot.algorithms.inside import AroundBall, ForHorizon
-from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
+from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, flag, positive, projectable
+from surefoot.core.parameters import Declared, anything, flag, positive, projectable
 from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.sets import Ball, Separation, separation_of
 
@@ -24,7 +25,7 @@ class SeparationDescentState(NamedTuple):
     cuts: Number = 0.0
 
 
-class SeparationDescent(CostsOnly[SeparationDescentState]):
+class SeparationDescent(Declared, CostsOnly):
     r"""Gradient descent whose point is cut back until the separation oracle finds it inside.
 
     .. math:: y = \Pi_{R\mathbb{B}}(x_t - \eta\nabla_t);\quad
@@ -68,14 +69,15 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
     deep: bool = flag(default=False)
 
     @classmethod
-    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Guarantee) -> dict[str, Any]:
         """Return the separation oracle of the set."""
         return {"separation": separation_of(domain)}
 
     def first_state(self, x1: Array) -> SeparationDescentState:
         if self.separation(x1) is not None:
             raise InvalidValueError(f"x1 must be in the feasible set, got {x1!r}")
-        return super().first_state(x1)
+        first: SeparationDescentState = super().first_state(x1)
+        return first
 
     def next_state(self, state: SeparationDescentState, grad: Array) -> SeparationDescentState:
         x, cuts = state
@@ -105,8 +107,23 @@ class SeparationDescent(CostsOnly[SeparationDescentState]):
                 )
         return y, cuts
 
-    known_horizon = Tuning(lambda: SeparationTheorem)
-    deep_cuts = Tuning(lambda: SeparationTheorem, deep=True)
+    @classmethod
+    @tuning(lambda: SeparationTheorem)
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Never infeasible, with separating hyperplanes instead of projections."""
+        theorem = SeparationTheorem(
+            constants, horizon=horizon, **SeparationTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
+
+    @classmethod
+    @tuning(lambda: SeparationTheorem)
+    def deep_cuts(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Never infeasible, with deep separating cuts instead of projections."""
+        theorem = SeparationTheorem(
+            constants, horizon=horizon, deep=True, **SeparationTheorem.from_set(constants, domain)
+        )
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
 
 class SeparationTheorem(AroundBall, ForHorizon):

@@ -5,17 +5,18 @@ picks the constraints, and there need not be a Slater point.
 """
 
 import math
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian, positive_part
-from surefoot.core.algorithm import OneConstraint
+from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts, Span
-from surefoot.core.parameters import positive, projectable
+from surefoot.core.parameters import Declared, positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["SinhaVaze", "SinhaVazeConvex", "SinhaVazeStronglyConvex", "StrongSinhaVaze"]
@@ -40,7 +41,7 @@ class SinhaVazeState(NamedTuple):
     squares: Annotated[Number, Span(0)] = 0.0
 
 
-class SinhaVaze(OneConstraint[SinhaVazeState]):
+class SinhaVaze(Declared, OneConstraint):
     r"""Descent on the cost plus a penalty that grows exponentially with the violations so far.
 
     .. math::
@@ -88,7 +89,13 @@ class SinhaVaze(OneConstraint[SinhaVazeState]):
         step = where(moves, self.diameter / sqrt(2 * where(moves, squares, 1.0)), 0.0 * squares)
         return SinhaVazeState(self.domain.project(x - step * h), queue, squares)
 
-    convex = Tuning(lambda: SinhaVazeConvex)
+    @classmethod
+    @tuning(lambda: SinhaVazeConvex)
+    def convex(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Regret and violations of order sqrt(T), for constraints that change."""
+        return Tuned.of(cls, SinhaVazeConvex(constants, horizon=horizon), domain)
 
 
 class StrongState(NamedTuple):
@@ -105,7 +112,7 @@ class StrongState(NamedTuple):
     rounds: Counts = 0.0
 
 
-class StrongSinhaVaze(OneConstraint[StrongState]):
+class StrongSinhaVaze(Declared, OneConstraint):
     r"""Descent on strongly convex costs plus a penalty in proportion to the violations so far.
 
     .. math::
@@ -147,7 +154,13 @@ class StrongSinhaVaze(OneConstraint[StrongState]):
         new = self.domain.project(x - h / (self.strong_convexity * t))
         return StrongState(new, queue, t)
 
-    strongly_convex = Tuning(lambda: SinhaVazeStronglyConvex)
+    @classmethod
+    @tuning(lambda: SinhaVazeStronglyConvex)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Logarithmic regret for strongly convex costs, and constraints that change."""
+        return Tuned.of(cls, SinhaVazeStronglyConvex(constants, horizon=horizon), domain)
 
 
 class _Penalised(KnownHorizon, Lagrangian):

@@ -4,19 +4,20 @@ Their bounds need no Slater point.
 """
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.related.mixing import Mixing, MixingTheorem
 from surefoot.algorithms.states import QueueState
-from surefoot.core.algorithm import COSTS_ONLY, OneConstraint, S
+from surefoot.core.algorithm import COSTS_ONLY, OneConstraint, tuning
 from surefoot.core.arrays import maximum
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import anything, positive, projectable, share
+from surefoot.core.parameters import Declared, anything, positive, projectable, share
 from surefoot.core.types import Array, Feedback, Needs, Number, Real, Source, State
 from surefoot.sets import Ball, Linearised, Prox, prox_of
 from surefoot.sets.oracles import SetProx
@@ -24,7 +25,7 @@ from surefoot.sets.oracles import SetProx
 __all__ = ["TrackingPenalty", "TrackingPenaltyTheorem", "Yi", "YiTheorem"]
 
 
-class Proximal(OneConstraint[S]):
+class Proximal(Declared, OneConstraint):
     """A rule whose step is a proximal one, with a penalty on the violation."""
 
     needs: ClassVar[Needs] = Needs(proxes=1, domain="feasible", numpy_only=True, one_run=True)
@@ -33,7 +34,7 @@ class Proximal(OneConstraint[S]):
     domain: Ball = projectable()
 
     @classmethod
-    def from_set(cls, domain: object, theorem: Any) -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: Any) -> dict[str, Any]:
         """Return the proximal oracle of the set."""
         return {"prox": prox_of(domain)}
 
@@ -45,7 +46,7 @@ class Proximal(OneConstraint[S]):
         return self.prox(y, weight, alpha, radius, Linearised(x, g, s))
 
 
-class Yi(Proximal[QueueState]):
+class Yi(Proximal):
     r"""A proximal step on a penalty that grows with all violations so far.
 
     With :math:`p = [g]_+`,
@@ -93,7 +94,14 @@ class Yi(Proximal[QueueState]):
         weight = (queue + seen) * self.gamma
         return QueueState(self._step(x, gradient, g, s, weight, self.alpha), queue)
 
-    trade_off = Tuning(lambda: YiTheorem, "c")
+    @classmethod
+    @tuning(lambda: YiTheorem)
+    def trade_off(
+        cls, constants: Constants, horizon: int, domain: Any = None, *, c: float = 0.5
+    ) -> Tuned[Self]:
+        """Regret against hard violations, traded off by c, for a known horizon."""
+        theorem = YiTheorem(constants, horizon=horizon, c=c)
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
 
 class YiTheorem(KnownHorizon, Lagrangian):
@@ -224,10 +232,15 @@ class TrackingPenalty(Mixing):
     def _snap(self, x: Array) -> Array:
         return self.domain.project(x)
 
-    known_horizon = Tuning(lambda: TrackingPenaltyTheorem)
+    @classmethod
+    @tuning(lambda: TrackingPenaltyTheorem)
+    def known_horizon(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
+        """Bounds on regret and hard violations with proximal steps on all constraints."""
+        theorem = TrackingPenaltyTheorem(constants, horizon=horizon)
+        return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
     @classmethod
-    def from_set(cls, domain: object, theorem: "TrackingPenaltyTheorem") -> dict[str, object]:
+    def from_set(cls, domain: object, theorem: "TrackingPenaltyTheorem") -> dict[str, Any]:
         """Return one rule for each weight, all with the proximal oracle of the set."""
         prox, ball = prox_of(domain), Ball(theorem.constants.R)
         each = (Yi(prox=prox, domain=ball, gamma=c, alpha=a) for c, a in theorem.experts)

@@ -1,12 +1,14 @@
 """Queues that look one step ahead, and their O(1) bound for linear constraints (2020)."""
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 from surefoot.algorithms.bounds import as_floats
-from surefoot.algorithms.guarantee import ConstraintForm, Tuning
+from surefoot.algorithms.guarantee import ConstraintForm, Tuned
 from surefoot.algorithms.related.lagrangian import Multiplying, RowsApart
+from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, maximum, number_like, where
+from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import positive, projectable
 from surefoot.core.types import Array, Number, Real, Region, Source
@@ -22,7 +24,7 @@ class YuNeelyState(NamedTuple):
     t: Counts
 
 
-class YuNeely(Multiplying[YuNeelyState]):
+class YuNeely(Multiplying):
     r"""Drift plus penalty whose queues look one step ahead; for linear constraints.
 
     .. math::
@@ -78,7 +80,13 @@ class YuNeely(Multiplying[YuNeelyState]):
         step = gradient + self.gamma * combine(weights, s)
         return YuNeelyState(self.domain.project(x - step / (2 * self.alpha)), queues, t + 1.0)
 
-    linear = Tuning(lambda: YuNeelyTheorem)
+    @classmethod
+    @tuning(lambda: YuNeelyTheorem)
+    def linear(
+        cls, constants: Constants, horizon: int, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Regret of order sqrt(T) and bounded violations, for linear constraints."""
+        return Tuned.of(cls, YuNeelyTheorem(constants, horizon=horizon), domain)
 
 
 class YuNeelyTheorem(RowsApart):

@@ -9,23 +9,25 @@ differ from round to round, against the best action that is feasible in all roun
 """
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StronglyConvex, as_floats, harmonic
-from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuning
+from surefoot.algorithms.guarantee import Kind, KnownHorizon, Measure, Tuned
 from surefoot.algorithms.related.lagrangian import Lagrangian
 from surefoot.algorithms.states import RoundState
-from surefoot.core.algorithm import EachConstraint
+from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, maximum
-from surefoot.core.parameters import nonnegative, positive, projectable, share
+from surefoot.core.checks import check_possible_horizon
+from surefoot.core.constants import Constants
+from surefoot.core.parameters import Declared, nonnegative, positive, projectable, share
 from surefoot.core.types import Array, Number, Real, Region, Source
 
 __all__ = ["Yuan", "YuanStronglyConvex", "YuanTradeOff"]
 
 
-class Yuan(EachConstraint[RoundState]):
+class Yuan(Declared, EachConstraint):
     r"""Descent on a Lagrangian of violations only, whose multipliers are the best in each round.
 
     In :math:`f_t(x) + \sum_i \lambda_i [g_i(x)]_+ - \tfrac{\theta_t}{2}\|\lambda\|^2` the
@@ -79,8 +81,30 @@ class Yuan(EachConstraint[RoundState]):
         y = x - self.eta / fade * (grad + combine(multipliers, s))
         return RoundState(self.domain.project(y), t + 1.0)
 
-    trade_off = Tuning(lambda: YuanTradeOff, "beta", "alpha")
-    strongly_convex = Tuning(lambda: YuanStronglyConvex)
+    @classmethod
+    @tuning(lambda: YuanTradeOff)
+    def trade_off(
+        cls,
+        constants: Constants,
+        horizon: int,
+        domain: Region | None = None,
+        *,
+        beta: float = 0.5,
+        alpha: float = 0.5,
+    ) -> Tuned[Self]:
+        """Bounds on regret and on squared violations, traded off by beta and alpha."""
+        return Tuned.of(
+            cls, YuanTradeOff(constants, horizon=horizon, beta=beta, alpha=alpha), domain
+        )
+
+    @classmethod
+    @tuning(lambda: YuanStronglyConvex)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+    ) -> Tuned[Self]:
+        """Bounds on regret and on squared violations, for strongly convex costs."""
+        check_possible_horizon(horizon)
+        return Tuned.of(cls, YuanStronglyConvex(constants), domain)
 
 
 class YuanTradeOff(KnownHorizon, Lagrangian):
