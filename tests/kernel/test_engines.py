@@ -246,3 +246,19 @@ def test_states_and_infos_are_of_one_class_whoever_takes_the_step(name):
     assert list(info._asdict()) == list(Info._fields)
     assert type(copy.copy(state)) is CertifiedState
     assert repr(state) == repr(state.unpack())
+
+
+class Slowed(LeaderFollower):
+    """A rule of somebody's own: half of the way that leader and follower go."""
+
+    def step_in_python(self, state, feedback):
+        after, info = super().step_in_python(state, feedback)
+        return after._replace(x=0.5 * (state.x + after.x)), info
+
+
+def test_the_kernel_leaves_a_rule_to_python_whose_steps_a_subclass_changes():
+    own, usual = (kind(G_g=1.0, domain=Ball(1.0)) for kind in (Slowed, LeaderFollower))
+    assert own.engine == "python"
+    told = Feedback(np.array([-1.0, 0.0]), -0.5, np.array([1.0, 0.0]))
+    ways = [player.update(player.init(np.zeros(2)), told).x for player in (own, usual)]
+    np.testing.assert_allclose(ways[0], 0.5 * ways[1], rtol=1e-9)

@@ -58,7 +58,7 @@ def test_an_evaluation_error_below_the_rounding_of_a_linear_g_changes_nothing():
         CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1, evaluation_error=error).knowledge.margins(
             2
         )
-        for error in (None, 1e-18, 1e-10)
+        for error in (0.0, 1e-18, 1e-10)
     ]
     assert margins[0] == margins[1]
     assert margins[2][0] == pytest.approx(1e-10 + 8 * 2.0**-53, rel=1e-12)

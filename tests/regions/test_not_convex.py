@@ -20,6 +20,7 @@ from surefoot.algorithms import (
     ValuesFollower,
 )
 from surefoot.regions import (
+    CertifiedLength,
     Curvature,
     CurvatureRows,
     EmptyRegionError,
@@ -58,10 +59,8 @@ def test_the_hull_of_two_balls_really_violates_in_a_corridor_and_curvature_does_
     "make",
     [
         lambda: LipschitzHull(G_g=1.0, reach=1.0, convex=False),
-        lambda: LeaderFollower(G_g=1.0, domain=Ball(1.0), convex=False),
-        lambda: CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.1, convex=False),
-        lambda: SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1, convex=False),
-        lambda: ValuesFollower(G_g=1.0, domain=Ball(1.0), convex=False),
+        lambda: CertifiedLength(G_g=1.0, domain=Ball(1.0), rho=0.1, convex=False),
+        lambda: ValuesFollower.default(KNOWN),
         lambda: Together(rows=(HULL, CURVED), convex=False),
         lambda: LeaderFollower.default(KNOWN),
         lambda: CertifiedPFS.default(KNOWN),

@@ -388,7 +388,7 @@ def test_a_wrapper_would_not_keep_a_ramp_and_refuses_it():
     base = LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
     with pytest.raises(ValueError, match=r"Delayed must have a base without a ramp, .* ramp = 0.1"):
         Delayed(base=base, delay=2)
-    with pytest.raises(ValueError, match=r"ValuesFollower has no parameter .ramp."):
+    with pytest.raises(TypeError, match=r"ValuesFollower has no parameter .ramp."):
         ValuesFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
 
 

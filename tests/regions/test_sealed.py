@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from surefoot import Ball, Controller
+from surefoot import Ball, Controller, algorithms, regions
 from surefoot.algorithms import Certified, Descent, Leader, Proposals
+from surefoot.core.lazy import public_names
 from surefoot.core.types import Feedback
 from surefoot.regions import (
     Additive,
@@ -301,6 +302,10 @@ NOT_PLAYED = {
     "QuadraticBounds": "abstract",
     "UnknownConstant": "abstract",
 }
+
+
+# A class is found once its file is loaded.
+LOADED = (public_names(regions), public_names(algorithms))
 
 
 def library_kinds(kind=Knowledge):

@@ -6,8 +6,9 @@ from benchmarks import soak_basic, soak_context, soak_knowledge, soak_play, soak
 from benchmarks.soak_knowledge import ATTACKS, attack
 from benchmarks.soak_play import Tally
 
-from surefoot import regions
+from surefoot import algorithms, regions
 from surefoot.algorithms import Certified, RegionFilter
+from surefoot.core.lazy import public_names
 from surefoot.regions import (
     CertificateError,
     Errors,
@@ -36,6 +37,10 @@ BASES = {regions.Knowledge, QuadraticBounds, UnknownConstant}
 
 class BegunError(Exception):
     """A player was about to begin."""
+
+
+# A class is found once its file is loaded.
+LOADED = (public_names(regions), public_names(algorithms))
 
 
 def find_kinds(kind):

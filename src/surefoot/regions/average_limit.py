@@ -19,7 +19,7 @@ budget. So are ramps: the last action may be more than what is left for the next
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from surefoot.core import checks
 from surefoot.core.arrays import round_up
@@ -94,6 +94,8 @@ class AverageLimit(LipschitzHull):
     refusals: ClassVar[Mapping[Capability, str]] = {
         "late": "0 for AverageLimit: the rounds played meanwhile would spend the same budget"
     }
+
+    kind: ClassVar[Literal["cumulative"]] = "cumulative"
 
     most: float = positive()
 

@@ -418,6 +418,25 @@ class StepCertificate(NamedTuple):
 class LengthRegion(Region):
     """The ball around q; where nothing is certified beyond it, one point."""
 
+    knowledge: CertifiedLength
+    memory: LengthMemory
+    errors: Errors
+    round: float
+    x: Array
+    upper: Number
+    noise: Number
+    error: Number
+    steepness: Number
+    reach: Number
+    rise: Number
+    longest: Number
+    radius: Number
+    depth: Number
+    slack: Number
+    point: Array
+    point_level: Number
+    has_point: Number
+
     def __init__(self, knowledge: CertifiedLength, memory: LengthMemory, errors: Errors) -> None:
         self.knowledge, self.memory, self.errors = knowledge, memory, errors
         self.round, self.x, self.upper = memory.rounds, memory.x, memory.upper

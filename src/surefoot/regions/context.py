@@ -72,6 +72,11 @@ class ContextKind(Declared):
         """What :mod:`surefoot.controller.check` needs to know of it."""
         return {"kind": type(self).__name__, "G_c": None}
 
+    @property
+    def premise(self) -> str:
+        """What must be true of contexts."""
+        return "what is told of every context is true"
+
     def read(self, context: Any, before: Array | None) -> Array:
         """Return the place of a context, from what a user tells.
 
@@ -107,6 +112,11 @@ class Additive(ContextKind, kw_only=False):
 
     q: Callable[[Any], float] | None = function(default=None)
 
+    @property
+    def premise(self) -> str:
+        """What must be true of contexts."""
+        return "g is h(x) + q(c), with the q that is given"
+
     def read(self, context: Any, before: Array | None) -> Array:
         """Return q of a context."""
         name = "context" if self.q is None else "q(context)"
@@ -134,6 +144,13 @@ class LipschitzContext(ContextKind, kw_only=False):
         """What :mod:`surefoot.controller.check` needs to know of it."""
         word = "joint" if self.is_joint else "one_sided" if self.one_sided else "both_sides"
         return {"kind": word, "G_c": self.G_c}
+
+    @property
+    def premise(self) -> str:
+        """What must be true of contexts."""
+        more = ", and a larger one is never better" if self.one_sided else ""
+        more = ", and is convex in both together" if self.is_joint else more
+        return f"g changes by at most G_c = {self.G_c:.6g} per unit of context{more}"
 
     def rise(self, before: Array, after: Array) -> Array:
         """Return the distance, or how far it is up, times G_c."""
@@ -165,6 +182,11 @@ class ToldDrift(ContextKind):
 
     A place is the sum of what was told so far.
     """
+
+    @property
+    def premise(self) -> str:
+        """What must be true of contexts."""
+        return "g changes by at most what is told before every round"
 
     def read(self, context: Any, before: Array | None) -> Array:
         """Return the sum with one more drift."""

@@ -64,7 +64,7 @@ from surefoot.core.arrays import norm, round_up
 from surefoot.core.forms import MOST, Axes, Count, Same, Span
 from surefoot.core.parameters import instance_of
 from surefoot.core.points import UNIT
-from surefoot.core.types import Array, Context
+from surefoot.core.types import Array, Context, Number
 from surefoot.regions.checks import check_bound, check_rise, check_wish
 from surefoot.regions.context import NO_DELAY, ContextKind, ToldDrift, check_context
 from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors
@@ -269,6 +269,26 @@ class ContextRegion(Region):
         memory: what was read, and the context.
         errors: what it allows for.
     """
+
+    knowledge: ContextHull
+    errors: Errors
+    round: float
+    x: Array
+    upper: Number
+    read_place: Array | None
+    steepness: Number
+    noise: Number
+    reach: Number
+    rounding: float
+    seen: Seen
+    values: Array
+    mixes: Array
+    centres: Any
+    radii: Array
+    radius: Number
+    depth: Number
+    longest: Number
+    found: tuple[Array, Any, Array]
 
     def __init__(self, knowledge: ContextHull, memory: ContextMemory, errors: Errors) -> None:
         self.knowledge, self.errors, self.round = knowledge, errors, memory.rounds

@@ -302,7 +302,7 @@ class Curvature(QuadraticBounds):
 
     beta: Number = nonnegative()
 
-    allows = QuadraticBounds.allows | {"batch"}
+    allows: ClassVar[frozenset[Capability]] = QuadraticBounds.allows | {"batch"}
 
     @property
     def takes_batches(self) -> bool:
@@ -477,6 +477,24 @@ class CurvatureRegion(Region):
         low: g at x was at least this.
         level: the bound on g at x in the round.
     """
+
+    x: Array
+    round: float
+    errors: Errors
+    reach: Number
+    upper: Number
+    low: Number
+    level: Number
+    slope_error: Array | None
+    anchor: Anchor | None
+    steepness: Number
+    noise: Number
+    ball: Quadratic
+    nu: Number
+    longest: Number
+    radius: Number
+    depth: Number
+    curvature_seen: Number
 
     def __init__(
         self, knowledge: QuadraticBounds, memory: CurvatureMemory, t: Number, errors: Errors

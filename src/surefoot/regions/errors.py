@@ -102,6 +102,21 @@ class Errors(Declared):
         parts = [*self.in_words(), "rounding"] if self.in_words() else ["rounding alone"]
         return f"allows for {', '.join(parts)}{steer}"
 
+    def conditions(self, slopes: bool = True) -> list[str]:
+        """Return what must be true of readings and of g, one phrase each.
+
+        Args:
+            slopes: whether readings of subgradients count.
+
+        Example:
+            >>> Errors(value=0.05, drift=0.1).conditions(slopes=False)
+            ['values err by at most 0.05', 'g drifts by at most 0.1 per round']
+        """
+        value, slope, drift = (float(np.max(e)) for e in (self.value, self.slope, self.drift))
+        read = [f"values err by at most {value:g}"]
+        read += [f"slopes err by at most {slope:g}"] if slopes and slope < math.inf else []
+        return [*read, f"g drifts by at most {drift:g} per round"]
+
     def in_words(self) -> list[str]:
         """Return what is allowed for beside rounding, each in a few words."""
         words = {
@@ -153,6 +168,9 @@ class CertificateError(SurefootError, ValueError):
         region: the region.
         point: the action, which is not played.
     """
+
+    region: Any
+    point: Array
 
     def __init__(self, region: Any, point: Array, is_inside: bool) -> None:
         fault = "that it does not certify" if is_inside else "that is outside of the domain"

@@ -81,7 +81,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -228,6 +228,7 @@ class UnknownConstant(Knowledge):
     violations: int | None = count(0, default=None)
 
     constant: ClassVar[str]
+    kind: ClassVar[Literal["rounds outside"]] = "rounds outside"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
     offers = BALLS
 
@@ -449,7 +450,7 @@ class EstimatedHull(UnknownConstant):
         array([1.])
     """
 
-    slopes = "steer"
+    slopes: ClassVar[Literal["certify", "steer", "unused"]] = "steer"
     refusals: ClassVar[Mapping[Capability, str]] = {
         "late": "0 where G_g is unknown",
         "margin": "whose G_g is unknown",

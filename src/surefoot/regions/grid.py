@@ -126,6 +126,9 @@ class OnGrid(Around):
         grid: the grid.
     """
 
+    grid: Grid
+    known: KnownSets
+
     def __init__(self, part: Region, grid: Grid) -> None:
         super().__init__(part)
         self.grid, self.known = grid, KnownSets(*part.known.sets, grid)

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -135,7 +135,7 @@ class LipschitzHull(Knowledge):
     allows: ClassVar[frozenset[Capability]] = frozenset(
         {"value", "slope", "drift", "late", "margin"}
     )
-    slopes = "steer"
+    slopes: ClassVar[Literal["certify", "steer", "unused"]] = "steer"
     offers = BALLS
 
     G_g: float = positive()
@@ -367,6 +367,30 @@ class HullRegion(Region):
     Attributes:
         before_visit: the hull as it was, where the anchor alone is to be visited.
     """
+
+    knowledge: LipschitzHull
+    errors: Errors
+    round: float
+    anchor: Anchor
+    last: Anchor
+    x: Array
+    anchor_level: Number
+    level: Number
+    upper: Number
+    lost: float
+    rounding: float
+    anchor_radius: Number
+    radius: Number
+    steepness: Number
+    noise: Number
+    depth: Number
+    longest: Number
+    reach: Number
+    centres: Array
+    rounds: Array
+    levels: Array
+    radii: Array
+    pairs: Pairs
 
     def __init__(
         self, knowledge: LipschitzHull, memory: HullMemory, t: float, errors: Errors

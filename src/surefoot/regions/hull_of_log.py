@@ -38,7 +38,7 @@ Without one this is so up to rounding.
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from surefoot.core.arrays import norm
 from surefoot.core.forms import Axes, Count
 from surefoot.core.parameters import matrix, positive, vector
 from surefoot.core.points import UNIT
-from surefoot.core.types import Array
+from surefoot.core.types import Array, Number
 from surefoot.regions.checks import check_bound, check_wish
 from surefoot.regions.errors import Errors, describe_errors
 from surefoot.regions.mean_ball import find_mean_ball
@@ -117,7 +117,7 @@ class HullOfLog(Knowledge):
 
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "late", "known start"})
     refusals: ClassVar[Mapping[Capability, str]] = {"margin": "which certifies by a log"}
-    slopes = "unused"
+    slopes: ClassVar[Literal["certify", "steer", "unused"]] = "unused"
     offers = BALLS
 
     points: Array = matrix()
@@ -136,6 +136,11 @@ class HullOfLog(Knowledge):
     def constants(self) -> dict[str, float]:
         """None that a contradiction may disprove."""
         return {}
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What must be true for certificates to be right."""
+        return ("the points and values of the log are those of g", *super().premises)
 
     @cached_property
     def reach(self) -> float:
@@ -217,6 +222,13 @@ class LogRegion(Region):
 
     radius = depth = steepness = 0.0  # no ball is known around an action
     longest = math.inf
+    knowledge: HullOfLog
+    errors: Errors
+    round: float
+    x: Array
+    upper: Number
+    noise: Number
+    reach: Number
 
     def __init__(self, knowledge: HullOfLog, memory: LogMemory, errors: Errors) -> None:
         self.knowledge, self.errors = knowledge, errors

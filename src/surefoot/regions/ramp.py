@@ -161,6 +161,10 @@ class Ramped(Around):
         ramps: what the ramp reaches.
     """
 
+    back: Region
+    point: Array
+    ramps: KnownSets
+
     def __init__(self, part: Region, back: Region, point: Array, ramps: KnownSets) -> None:
         super().__init__(part)
         self.back, self.point, self.ramps = back, point, ramps

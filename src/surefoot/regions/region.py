@@ -105,6 +105,16 @@ class Reading(NamedTuple):
 CONSTANTS = ("G_g", "beta", "L_0", "L_1")
 """The names of constants of g, as parameters of knowledge."""
 
+_CONDITIONS = {
+    "G_g": "no subgradient of g is longer than G_g = {:.6g}",
+    "largest_G_g": "no subgradient of g is longer than largest_G_g = {:.6g}",
+    "beta": "no curvature of g exceeds beta = {:.6g}",
+    "largest_beta": "no curvature of g exceeds largest_beta = {:.6g}",
+    "L_0": "no curvature of g exceeds L_0 + L_1 |s|, L_0 = {:.6g}",
+    "L_1": "no curvature of g exceeds L_0 + L_1 |s|, L_1 = {:.6g}",
+}
+"""What each constant says of g."""
+
 BALLS = frozenset({"radius", "depth", "longest", "steepness", "noise", "upper"})
 """The numbers of regions that are made of balls around actions, which they all offer."""
 
@@ -138,6 +148,7 @@ class Knowledge(Declared):
         reach: the largest norm of a feasible point.
         in_contexts: whether the context of every round must be told before it is played; a memory
             then has the ``context`` of the next.
+        kind: what certified actions keep: g <= 0 in every round, or as the guarantees name it.
     """
 
     errors: Errors = anything("the errors of readings", default=Errors())
@@ -151,6 +162,7 @@ class Knowledge(Declared):
     passes: ClassVar[frozenset[Capability]] = frozenset()
     row_count: ClassVar[int] = 1
     in_contexts: ClassVar[bool] = False
+    kind: ClassVar[Literal["every round", "rounds outside", "cumulative"]] = "every round"
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a kind that writes what the base owns."""
@@ -310,6 +322,20 @@ class Knowledge(Declared):
     def constants(self) -> dict[str, float]:
         """The constants that a contradiction may disprove, by name."""
         return {n: float(np.max(v)) for n, v in vars(self).items() if n in CONSTANTS}
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What must be true for certificates to be right, one phrase each."""
+        known: Any = self
+        words = ["g is convex"] if self.convex else []
+        for name, size in self.constants.items():
+            words.append(_CONDITIONS.get(name, name + " is at most {:.6g}").format(size))
+        if self.bounds_start:
+            words.append(f"g at the start is at most {known.start_bound:.6g} in every round")
+        elif "known start" not in self.allows:
+            words.append("the start is strictly feasible")
+        words += self.errors.conditions(self.slopes == "certify")
+        return (*words, known.context.premise) if self.in_contexts else tuple(words)
 
     @abstractmethod
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
@@ -562,6 +588,8 @@ class Within(Around):
         known: the sets.
     """
 
+    known: KnownSets
+
     def __init__(self, part: Region, known: KnownSets) -> None:
         super().__init__(part.part if isinstance(part, Within) else part)
         self.known = KnownSets(*part.known.sets, *known.sets)
@@ -591,6 +619,9 @@ class Recertified(Within):
         part: the region, in its known set.
         certify: makes the reason from that of the region.
     """
+
+    known: KnownSets
+    certify: Callable[[Array], Certificate]
 
     def __init__(self, part: Region, certify: Callable[[Any], Certificate]) -> None:
         Around.__init__(self, part)  # the region stays as it is
@@ -696,6 +727,13 @@ class OnePoint(Region):
         errors: what the bound allows for.
         reason: in words.
     """
+
+    round: float
+    x: Array
+    upper: Number
+    errors: Errors
+    reason: str
+    reach: Number
 
     def __init__(self, t: float, x: Array, bound: float, errors: Errors, reason: str) -> None:
         self.round, self.x, self.upper, self.errors, self.reason = t, x, bound, errors, reason

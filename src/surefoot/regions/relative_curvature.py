@@ -127,6 +127,11 @@ class RelativeRegion(CurvatureRegion):
         farthest: how far from x the bound holds.
     """
 
+    farthest: float
+    radius: Number
+    longest: Number
+    depth: Number
+
     def __init__(
         self, knowledge: RelativeCurvature, memory: CurvatureMemory, t: Number, errors: Errors
     ) -> None:

@@ -160,6 +160,22 @@ class RowsRegion(Region):
         own: the bounds on the rows, with e of each for rounding.
     """
 
+    knowledge: CurvatureRows
+    errors: Errors
+    each: CurvatureRegion
+    x: Array
+    round: float
+    anchor: Anchor | None
+    own: Bounds
+    reach: Number
+    longest: Number
+    radius: Number
+    upper: Number
+    noise: Number
+    steepness: Number
+    depth: Number
+    curvature_seen: Number
+
     def __init__(
         self, knowledge: CurvatureRows, memory: CurvatureMemory, t: float, errors: Errors
     ) -> None:

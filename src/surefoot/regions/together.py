@@ -18,7 +18,7 @@ from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count
 from surefoot.core.parameters import anything
-from surefoot.core.types import Array, Certificate, Feedback
+from surefoot.core.types import Array, Certificate, Feedback, Number
 from surefoot.regions import nearest
 from surefoot.regions.anchor import StandingAnchor
 from surefoot.regions.average_limit import AverageLimit
@@ -158,6 +158,11 @@ class Together(Knowledge):
         each = [row.constants for row in self.rows]
         return {n: max(own[n] for own in each if n in own) for row in each for n in row}
 
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What must be true for certificates to be right: of every row what its own need."""
+        return tuple(dict.fromkeys(words for row in self.rows for words in row.premises))
+
     def first(self, x1: Array) -> TogetherMemory:
         """Return the memory before the first round."""
         return TogetherMemory(0.0, x1, tuple(row.init(x1) for row in self.rows))
@@ -235,6 +240,20 @@ class TogetherRegion(Region):
     Attributes:
         certified: the rows without the visits that they ask for.
     """
+
+    rows: Sequence[Region]
+    x: Array
+    round: float
+    errors: Errors
+    certified: tuple[Region, ...]
+    upper: Number
+    radius: Number
+    depth: Number
+    longest: Number
+    steepness: Number
+    noise: Number
+    curvature_seen: Number
+    reach: Number
 
     def __init__(self, rows: Sequence[Region], x: Array, rounds: float, errors: Errors) -> None:
         self.rows, self.x, self.round, self.errors = rows, x, rounds, errors
