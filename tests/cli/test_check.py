@@ -21,7 +21,7 @@ def test_a_certified_run_ends_with_0_and_a_forged_one_with_1(desk):
     assert (ended.code, ended.err) == (0, "")
     said, constants, trusted = ended.out.splitlines()
     assert said == "certified: 14 of 15 rounds; the first is the start"
-    assert constants.startswith("constants: from round 1: Certified(knowledge=CertifiedLength(")
+    assert constants.startswith("constants: from round 1: CertifiedPFS(knowledge=CertifiedLength(")
     assert trusted.startswith("taken on trust: what was read ")
     path.write_text(path.read_text().replace('"round":5', '"round":6', 1))
     ended = desk.do("check j.jsonl")

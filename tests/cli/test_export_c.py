@@ -69,7 +69,7 @@ def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
         code, out, err = desk.do("export-c", "plant.journal")
     assert (code, err) == (0, "")
     assert "{0x0.0p+0, 0x1.0000000000000p-3}" in out
-    assert "Player: Certified(proposer=Descent(radius=1.0" in out
+    assert "Player: CertifiedPFS.of(Descent(radius=1.0" in out
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import html.parser
 import numpy as np
 import pytest
 
-from surefoot import Ball, Controller
+from surefoot import OGD, Ball, Controller
 from surefoot.algorithms import CertifiedPFS, SafetyFilter
 from surefoot.controller import read_journal
 
@@ -32,13 +32,44 @@ def test_the_summary_says_who_played_and_what_the_data_leave_of_the_promise(desk
     code, out, err = desk.do("journal j.db")
     assert (code, err) == (0, "")
     for words in (
-        "Certified(proposer=Descent(radius=1.5",
+        "CertifiedPFS.of(Descent(radius=1.5",
         "30, 29 with a certificate",
         "0 rounds outside",
     ):
         assert words in out
     assert "contradicted: feasibility is not guaranteed" in out
     assert "round 20: |s| = 3.24" in out
+
+
+def test_a_certified_rule_without_a_theorem_is_not_called_without_a_guarantee(desk):
+    played(desk.folder / "j.db")
+    lines = desk.do("journal j.db").out.splitlines()
+    told = {line[:16].strip(): line[16:] for line in lines}
+    name = "certified by CertifiedLength"
+    assert told["guarantee"] == f"{name} for any number of rounds (every round)"
+    assert (told["feasibility"], told["observed"]) == (name, "Theorem D (3)")
+    assert told["in advance"] == "none"
+    assert "no subgradient of g is longer than G_g = 1.2" in told["needs"]
+    assert desk.do("journal j.db --json").data["promises"] == {
+        "feasibility": name,
+        "observed": "Theorem D (3)",
+        "in advance": "none",
+    }
+    assert f"{name} for any number" in page_of(desk)
+
+
+def test_a_rule_that_certifies_nothing_has_no_guarantee(desk):
+    with Controller(OGD(eta=0.1, domain=Ball(1.0)), [0.0], journal=desk.folder / "j.db") as live:
+        live.ask()
+        live.tell(cost_gradient=[1.0])
+    out = desk.do("journal j.db").out
+    assert "guarantee       none\nfeasibility     none\n" in out
+    assert "no guarantee was given" in out
+
+
+def page_of(desk):
+    assert desk.do("journal j.db --page j.html").code == 0
+    return (desk.folder / "j.html").read_text(encoding="utf-8")
 
 
 def test_the_table_has_the_latest_rounds(desk):

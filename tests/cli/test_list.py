@@ -8,6 +8,7 @@ from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
 MORE = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex", "MovingBalls.default"]
 MORE += ["LeaderFollower.unknown", "CertifiedOGD.unknown"]
+PARTS = ("feasibility", "observed", "in_advance")
 
 
 def test_every_algorithm_and_every_problem_is_listed(desk):
@@ -20,13 +21,26 @@ def test_every_algorithm_and_every_problem_is_listed(desk):
 
 def test_every_algorithm_has_feedback_promise_and_work(desk):
     for entry in desk.do("list algorithms --json").data["algorithms"]:
-        wanted = ("feedback", "promise", "work", "from", "rule")
+        wanted = ("feedback", "feasibility", "observed", "in_advance", "work", "from", "rule")
         assert all(entry[key] for key in wanted), entry
 
 
 def test_a_bounded_sum_of_violations_is_not_called_logarithmic(desk):
     found = {e["name"]: e for e in desk.do("list algorithms --json").data["algorithms"]}
-    assert found["RECOO.fixed_strongly_convex"]["promise"].endswith("log T, violation O(1)")
+    one = found["RECOO.fixed_strongly_convex"]
+    assert (one["feasibility"], one["in_advance"]) == ("hard, O(1)", "regret log T")
+
+
+def test_the_three_parts_of_a_promise_have_a_column_each(desk):
+    head, *_ = desk.do("list algorithms").out.splitlines()
+    assert " ".join(head.split()).startswith("algorithm feedback feasibility observed in advance")
+    found = {e["name"]: e for e in desk.do("list algorithms --json").data["algorithms"]}
+    said = {name: [found[name][part] for part in PARTS] for name in found}
+    assert said["CertifiedPFS.default"] == ["every round", "Theorem D (3)", "regret T^0.5"]
+    assert said["PFS.nearly"] == ["bounded, T^0.5", "none", "regret T^0.5"]
+    assert said["ValuesFollower.default"] == ["every round", "none", "none"]
+    assert said["CVVPro.tuned"] == ["none", "none", "regret T^0.5"]
+    assert said["LeaderFollower.strongly_convex"] == ["every round", "Theorem F", "none"]
 
 
 def test_the_source_of_a_tuning_is_its_own(desk):
@@ -60,20 +74,20 @@ def test_the_literature_says_what_runs_here_and_what_does_not(desk):
 def test_moving_balls_are_described_with_what_they_ask_for(desk):
     (tuning,) = desk.do("list MovingBalls --json").data["algorithm"]["tunings"]
     assert [option["name"] for option in tuning["options"]] == ["cost_curvature", "least_slope"]
-    assert tuning["promise"] == "every round; regret ?"
+    assert [tuning[part] for part in PARTS] == ["every round", "none", "none"]
 
 
 def test_a_rule_for_agents_is_described(desk):
     out = desk.do("list NetworkPenalty").out
     assert "the rule is derived here" in out
-    assert "hard; regret T^0.5, violation T^0.75" in out
+    assert "trade_off        hard, T^0.75  none      regret T^0.5" in out
 
 
 def test_one_algorithm_in_detail(desk):
     (found,) = desk.do("list PFS --json").data.values()
     tunings = {t["name"]: t for t in found["tunings"]}
     assert [o["name"] for o in tunings["chosen"]["options"]] == ["eta", "rho"]
-    assert tunings["anytime"]["promise"] == "every round; regret T^0.5"
+    assert [tunings["anytime"][part] for part in PARTS] == ["every round", "none", "regret T^0.5"]
     assert [p["name"] for p in found["parameters"]] == ["eta", "rho"]
     assert "parameter  kind    required  default\neta        number  yes" in desk.do("list PFS").out
 
@@ -118,4 +132,4 @@ def test_formulas_are_printed_as_one_would_type_them(desk, name):
 
 
 def test_a_formula_in_words(desk):
-    assert "regret O(T^(3/4)), no violation" in desk.do("list GarberKretzu").out
+    assert "Gradient descent in blocks of b rounds" in desk.do("list GarberKretzu").out

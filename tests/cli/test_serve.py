@@ -97,7 +97,7 @@ def test_the_journal_of_the_command_replaces_that_of_the_file(desk):
     assert not (desk.folder / "machines.db").exists()
     assert (code, err) == (0, "")  # the input is at its end at once
     assert read_journal(desk.folder / "j.db").player.startswith(
-        "Certified(proposer=Leader(domain=Ball("
+        "LeaderFollower.of(Leader(domain=Ball("
     )
 
 

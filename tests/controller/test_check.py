@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot import Ball, Controller
+from surefoot import Ball, Controller, algorithms
 from surefoot.algorithms import (
     Averaged,
+    Certified,
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
@@ -23,6 +24,8 @@ from surefoot.algorithms import (
     SafetyFilter,
 )
 from surefoot.controller.check import check
+from surefoot.controller.check.players import PAIRS
+from surefoot.core.lazy import public_names
 from surefoot.regions import (
     AverageLimit,
     CurvatureRows,
@@ -166,7 +169,7 @@ def test_the_folder_runs_by_itself(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     said, constants, trusted = done.stdout.splitlines()
     assert said == "certified: 19 of 20 rounds; the first is the start"
-    assert constants.startswith("constants: from round 1: Certified(knowledge=LipschitzHull(")
+    assert constants.startswith("constants: from round 1: RegionFilter(knowledge=LipschitzHull(")
     assert f"G_g={G_G!r}" in constants
     assert trusted.startswith("taken on trust: what was read ")
     done = subprocess.run(
@@ -603,3 +606,8 @@ def test_readings_of_a_player_that_was_halted_first_are_counted_from_its_own(tmp
     report = check(str(path))
     assert report.is_right, report.said
     assert report.said[0] == "certified: 11 of 12 rounds; the first is the start"
+
+
+def test_the_checker_knows_every_rule_that_is_a_proposer_and_knowledge():
+    rules = (kind for kind in public_names(algorithms).values() if isinstance(kind, type))
+    assert {kind.__name__ for kind in rules if issubclass(kind, Certified)} == set(PAIRS)

@@ -113,7 +113,7 @@ def test_a_header_has_no_constants_beside_the_player(tmp_path, table, change):
 def test_the_constants_of_the_player_are_the_ones_that_are_used_and_printed(tmp_path):
     path = played(tmp_path / "run")
     (constants,) = check(str(path)).constants
-    assert constants.startswith("constants: from round 1: Certified(knowledge=LipschitzHull(")
+    assert constants.startswith("constants: from round 1: RegionFilter(knowledge=LipschitzHull(")
     assert "value=0.01" in constants
     assert "G_g=1.0" in constants
 

@@ -574,7 +574,7 @@ def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
 KILLED = """
     import os, sys
     sys.path.insert(0, sys.argv[2])
-    from tests.controller.test_context import *
+    from tests.controller.test_context import Controller, degrees, filtering, play, signal
     controller = Controller(filtering(), [0.0, 0.0], context=degrees(1), journal=sys.argv[1])
     play(controller, 7)
     controller.announce(context=33.0)

@@ -1,6 +1,7 @@
 import json
 import math
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from surefoot.algorithms import (
     PremiseError,
     PremiseWarning,
     RegionFilter,
+    safety_of,
 )
 from surefoot.controller.serve import Service
 from surefoot.regions import EmptyRegionError, Errors, LipschitzHull
@@ -62,15 +64,20 @@ def test_the_bound_holds_in_the_round_that_follows():
 
 def test_an_explanation_has_a_line_for_each_fact():
     controller = after("certified", 3)
-    head, why, margin, promise, regret, data = str(controller.explain()).split("\n")
+    head, why, margin, promise, observed, ahead, data = str(controller.explain()).split("\n")
     assert head == f"round 4: proved, g is at most {controller.explain().bound:.3g}"
-    assert why == f"  why       {controller.explain().certificate}"
-    assert margin == "  margin    allows for rounding alone"
+    assert why == f"  why          {controller.explain().certificate}"
+    assert margin == "  margin       allows for rounding alone"
     assert promise == (
-        "  promise   Theorem D (certified steps) for any number of rounds (every round)"
+        "  feasibility  Theorem D (certified steps) for any number of rounds (every round)"
     )
-    assert re.fullmatch(r"  regret    so far at most \d+\.?\d*", regret)
-    assert data == "  data      the data contradict nothing"
+    words = r"  observed     regret so far at most \d+\.?\d*: Theorem D \(3\)"
+    assert re.fullmatch(words, observed)
+    theorem = PLAYERS["certified"].guarantee
+    bound, worth = float(theorem.regret_bound(3)), theorem.describe_worth(3)
+    words = f"regret at most {bound:.4g} in 3 rounds ({worth}): Theorem D (4)"
+    assert ahead == f"  in advance   {words}"
+    assert data == "  data         the data contradict nothing"
 
 
 def test_a_hull_is_explained_by_what_was_measured_allowed_and_used():
@@ -79,24 +86,62 @@ def test_a_hull_is_explained_by_what_was_measured_allowed_and_used():
     controller.tell(cost_gradient=[-1.0], constraint_value=-0.5, constraint_subgradient=[1.0])
     lines = str(controller.explain()).split("\n")
     assert lines[1:4] == [
-        "  measured  g = -0.5 in round 1",
-        "  allowed   0.5, because g rises by at most G_g = 1 per unit",
-        "  used      0.492",
+        "  measured     g = -0.5 in round 1",
+        "  allowed      0.5, because g rises by at most G_g = 1 per unit",
+        "  used         0.492",
     ]
 
 
+@pytest.mark.parametrize("reopen", [False, True])
+def test_a_filter_has_the_promise_of_its_knowledge(tmp_path, reopen):
+    path = tmp_path / "run.jsonl"
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+    controller = Controller(player, [0.0], journal=path)
+    controller.ask()
+    controller.tell(proposal=[0.2], constraint_value=-0.5, constraint_subgradient=[1.0])
+    if reopen:
+        controller.close()
+        controller = Controller.open(path)
+    assert controller.guarantee is None  # no theorem
+    explained = controller.explain()
+    assert explained.guarantee == safety_of(player)
+    assert explained.promises == controller.promises == explained.guarantee.promises
+    assert "no subgradient of g is longer than G_g = 1" in controller.promises.feasibility.needs
+    assert str(explained).split("\n")[-3:] == [
+        "  feasibility  certified by LipschitzHull for any number of rounds (every round)",
+        "  in advance   nothing is promised of the regret",
+        "  data         the data contradict nothing",
+    ]
+    controller.close()
+
+
+def test_a_bound_in_advance_that_ended_is_not_told_any_more():
+    controller = Controller(PLAYERS["PFS tuned"], START, on_contradiction="record")
+    controller.ask()
+    steep = 2 * controller.guarantee.constants.G_f
+    seen = seen_at(PLAYERS["PFS tuned"], 1, START) | {"cost_gradient": np.array([steep, 0.0])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        controller.tell(**seen)
+    explained = controller.explain()
+    assert explained.regret_bound is None
+    assert "  in advance   no longer applies: Theorem 1\n" in str(explained)
+
+
 def test_before_the_first_round_there_is_the_guarantee_alone():
+    bound = float(PLAYERS["PFS tuned"].guarantee.regret_bound(5_000))
     assert str(Controller(PLAYERS["PFS tuned"], START).explain()) == (
         "round 1: proved, g is at most 0\n"
-        "  measured  nothing yet: this is the start\n"
-        "  promise   Theorem 1 for T = 5000 (every round)\n"
-        "  data      the data contradict nothing"
+        "  measured     nothing yet: this is the start\n"
+        "  feasibility  Theorem 1 for T = 5000 (every round)\n"
+        f"  in advance   regret at most {bound:.4g} in 5,000 rounds: Theorem 1\n"
+        "  data         the data contradict nothing"
     )
     explained = Controller(PLAYERS["PFS"], START).explain()
     assert str(explained) == (
         "round 1: not proved\n"
-        "  measured  nothing yet: this is the start\n"
-        "  promise   no guarantee was given"
+        "  measured     nothing yet: this is the start\n"
+        "  feasibility  no guarantee was given"
     )
     assert explained.bound is None
     assert not explained.is_proven
@@ -116,7 +161,7 @@ def test_a_feasibility_step_of_pfs_is_told(g, taken):
     )
     explained = controller.explain()
     assert explained.feasibility_step is (g == -0.1)
-    assert str(explained).split("\n")[1] == f"  measured  slack {-g:g}, {taken}"
+    assert str(explained).split("\n")[1] == f"  measured     slack {-g:g}, {taken}"
 
 
 def test_slack_is_that_of_the_largest_constraint():
@@ -130,7 +175,7 @@ def test_without_constraint_and_guarantee_little_is_said():
     controller.ask()
     controller.tell(cost_gradient=[1.0, 2.0])
     explained = controller.explain()
-    assert str(explained).split("\n")[1] == "  measured  the constraint was not told"
+    assert str(explained).split("\n")[1] == "  measured     the constraint was not told"
     assert (explained.slack, explained.certificate, explained.regret_bound) == (None, None, None)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.kernel.players import players
 
 from surefoot import Ball, Controller, LeaderFollower, kernel
-from surefoot.algorithms import OGD, CostProbing, Delayed, Probing, SafetyFilter
+from surefoot.algorithms import OGD, CertifiedPFS, CostProbing, Delayed, Probing, SafetyFilter
 from surefoot.controller import Fleet
 from surefoot.controller.records import encode_loop, loop_from
 from surefoot.core.errors import DamagedError
@@ -68,7 +68,7 @@ def test_every_state_of_a_run_is_read_back(name, engine):
         (("state", "memory", "last", "round"), 0.5, r"last.round of LeaderFollower must be whole"),
         (("state", "memory", "rounds"), -1.0, "whole numbers from 0 to 9007199254740992, got"),
         (("state", "learner", "squares"), -1.0, "squares of LeaderFollower must be numbers from 0"),
-        (("info", "cut"), 9.0, "cut of LeaderFollower must be true or"),
+        (("cut",), 9.0, "loop.cut of LeaderFollower must be bool or None"),
         (("state", "learner", "cuts", "offsets"), [0.0] * 99, "must be as long as the others"),
         (("state", "learner", "gradients"), {"number": "nan"}, "array of shape .2,. of float64"),
         (("state", "x"), {"array": [1, 2], "type": "int64", "shape": [2]}, "float64, got"),
@@ -93,6 +93,15 @@ def test_the_sentence_names_the_field_the_rule_and_the_value(path, forged, words
         loop_from("journal 'a'", data, run)
     assert str(error.value).startswith("journal 'a' is damaged: its state cannot be read")
     assert "\n" not in str(error.value)
+
+
+def test_a_flag_is_true_or_false():
+    player = CertifiedPFS(G_g=1.1, domain=Ball(4.0), rho=0.1)
+    run, loop = played(player, telling(player))
+    data = encode_loop(loop)
+    data["state"]["memory"]["is_pulled"] = 9.0
+    with pytest.raises(DamagedError, match="is_pulled of CertifiedPFS must be true or false"):
+        loop_from("journal 'a'", data, run)
 
 
 def test_as_many_cuts_as_a_leader_remembers_and_no_more():

@@ -936,7 +936,7 @@ def tuned(G_f):
             r"player.knowledge.domain.upper\[7\] is 1.0 there and 0.25 here",
         ),
         (descent(HIGH), descent(TIGHT), r"player.domain.upper\[7\] is 1.0 there and 0.25 here"),
-        (descent(HIGH), boxed(HIGH), "player is 'OGD' there and 'Certified' here"),
+        (descent(HIGH), boxed(HIGH), "player is 'OGD' there and 'RegionFilter' here"),
         (tuned(1.0), tuned(2.0)[0], "guarantee is 'TheoremD' there and None here"),
         (tuned(1.0), tuned(2.0), r"guarantee.constants.G_f is 1.0 there and 2.0 here"),
     ],

@@ -38,7 +38,7 @@ def test_hold_keeps_the_action_until_it_is_resumed():
         assert controller.ask().tolist() == [0.0, 0.0]
         controller.tell(proposal=[0.0, 0.2], **steep([0.0, 0.0]))
     reason = controller.explain()
-    assert "halted    until resumed: |s| = 2" in str(reason)
+    assert "halted       until resumed: |s| = 2" in str(reason)
     assert reason.is_proven  # by what was measured there, if g does not change
     controller.resume(RegionFilter(knowledge=LipschitzHull(G_g=2.0, reach=2.0)))
     assert (controller.halted, controller.round) == (None, 5)

@@ -169,7 +169,7 @@ def players_of(name):
     if name in ("slope_error", "value_error"):
         return [PLAYERS["rows"]]
     # The age of a reading counts where g drifts.
-    return [LeaderFollower(G_g=1.1, domain=Ball(1.5), drift=0.01 if name == "age" else None)]
+    return [LeaderFollower(G_g=1.1, domain=Ball(1.5), drift=0.01 if name == "age" else 0.0)]
 
 
 @pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")

@@ -53,7 +53,7 @@ def export_c(
     from surefoot.controller.export import c_header, c_vectors
 
     player, start, *_ = read_player(source)
-    name, d = _name(out) if name is None else name, np.size(start)
+    name, d = _name(out) if name is None else name, np.asarray(start).size
     text = c_header(player, d, name=name, start=start)
     if vectors is not None:
         _write(vectors, c_vectors(player, d, name=name, start=start))

@@ -74,6 +74,7 @@ def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:
 def _summary(record: JournalRecord) -> dict[str, Any]:
     return {
         **dict(zip(_SHOWN, attrgetter(*_SHOWN)(record), strict=True)),
+        "promises": record.promises.theorems(),
         "contradictions": [breach._asdict() for breach in record.breaches],
         "notes": [note._asdict() for note in record.notes],
     }

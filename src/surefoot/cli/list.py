@@ -34,9 +34,10 @@ def list_(
 ) -> None:
     """List the algorithms and problems that a specification can name.
 
-    For each algorithm and each of its theorems: the feedback needed per round, the promise (on the
-    constraint and on the regret), the work per update, where it comes from, and whether its rule is
-    that of the source. For each problem: a description; `surefoot calibrate` shows which theorems
+    For each algorithm and each of its theorems: the feedback needed per round, what is promised of
+    the constraint, the theorem that bounds the regret by what was played, the rate of the regret
+    bound in advance, the work per update, where it comes from, and whether its rule is that of the
+    source. For each problem: a description; `surefoot calibrate` shows which theorems
     apply to it. For each work of the paper's bibliography: what runs here. Give the name of one to
     see its tunings and parameters, or its arguments; also that of a filter or a wrapper, which
     `surefoot serve` takes and a specification does not: SafetyFilter, RegionFilter, Certified,
@@ -80,7 +81,7 @@ def _algorithms() -> list[Facts]:
             "algorithm": entry.algorithm,
             "tuning": entry.tuning,
             "feedback": entry.feedback,
-            "promise": entry.promise,
+            **_state_parts(entry),
             "work": entry.work,
             "from": entry.source.work,
             "rule": entry.source.rule,
@@ -90,17 +91,24 @@ def _algorithms() -> list[Facts]:
     for plugin in list_plugins():
         for name in plugin.algorithms:
             needs = needs_of(ALGORITHMS_BY_NAME[f"{plugin.name}:{name}"])
-            own = {"name": name, "algorithm": name, "tuning": "", "promise": ""}
-            own |= {"feedback": feedback_words(needs), "work": needs.work}
+            own = {"name": name, "algorithm": name, "tuning": ""}
+            own |= {"feedback": feedback_words(needs), **dict.fromkeys(_PARTS, "")}
+            own |= {"work": needs.work}
             found.append(own | {"from": f"plugin {plugin.name}", "rule": "your own"})
     return found
+
+
+def _state_parts(entry: Entry) -> Facts:
+    """Return the three parts of what a theorem promises, in words."""
+    parts = (entry.feasibility, entry.observed, entry.in_advance)
+    return dict(zip(_PARTS, parts, strict=True))
 
 
 def _theorems() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
     from surefoot import algorithms
     from surefoot.algorithms import ALGORITHMS, Entry, source_of, try_tuning
-    from surefoot.core.algorithm import constructors_of, find_constructor
+    from surefoot.core.algorithm import constructors_of
     from surefoot.core.constants import Constants
     from surefoot.core.types import needs_of
     from surefoot.sets import Ball, Box, Simplex
@@ -115,7 +123,7 @@ def _theorems() -> Iterator[Entry]:
     for name, more in _ASK_FOR_MORE.items():
         kind = getattr(algorithms, name)
         for tuning in constructors_of(kind):
-            tuned = find_constructor(kind, tuning)(constants, HORIZON, **more)
+            tuned = getattr(kind, tuning)(constants, HORIZON, **more)
             yield Entry(name, tuning, tuned, "", source_of(kind))
     for rule in (algorithms.LeaderFollower, algorithms.CertifiedOGD):  # without constants
         yield Entry(rule.__name__, "unknown", rule.unknown(Ball(1.0)), "", source_of(rule))
@@ -151,6 +159,9 @@ def _literature() -> list[Facts]:
     ]
 
 
+_PARTS = ("feasibility", "observed", "in_advance")
+"""The three parts of a promise, a column each."""
+
 _KINDS = {"algorithms": _algorithms, "problems": _problems, "literature": _literature}
 
 
@@ -167,20 +178,21 @@ def _problem(name: str) -> Facts:
 
 def _algorithm(kind: type[Any]) -> Facts:
     from surefoot.algorithms import source_of
-    from surefoot.core.algorithm import constructors_of, find_constructor
+    from surefoot.core.algorithm import constructors_of
     from surefoot.core.parameters import parameters_of
     from surefoot.experiments.build import FULL_NAMES, plain_parameters_of
 
-    promises = {entry.name: entry.promise for entry in _theorems()}
+    promises = {entry.name: _state_parts(entry) for entry in _theorems()}
+    none = dict.fromkeys(_PARTS, "")
     tunings = [
         {
             "name": tuning,
-            "promise": promises.get(f"{kind.__name__}.{tuning}", ""),
+            **promises.get(f"{kind.__name__}.{tuning}", none),
             "options": _parameters(parameters_of(make)),
             "about": _first_line(make),
         }
         for tuning in constructors_of(kind)
-        for make in [find_constructor(kind, tuning)]
+        for make in [getattr(kind, tuning)]
     ]
     return {
         "name": kind.__name__,
@@ -237,7 +249,7 @@ def _table(first: str, things: Sequence[Facts]) -> Iterator[str]:
     """Yield a table with a column for each key; the first has another name."""
     head = [name for name in things[0] if name not in ("algorithm", "tuning")]
     rows = [[_word(thing[name]) for name in head] for thing in things]
-    yield from table([first, *head[1:]], rows)
+    yield from table([first, *(name.replace("_", " ") for name in head[1:])], rows)
 
 
 def _details(one: Facts) -> Iterator[str]:

@@ -5,7 +5,6 @@ And say what it does after a contradiction where no program of Python looks afte
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from surefoot.algorithms import Certified
@@ -15,7 +14,6 @@ from surefoot.core.algorithm import (
     Algorithm,
     constructors_of,
     errors_of,
-    find_constructor,
     works_on_ball,
 )
 from surefoot.core.constants import Constants
@@ -77,7 +75,7 @@ def player_from(
     numbers = build({"class": "Constants", **(constants or {})}, "constants")
     place = None if domain is None else build(domain, "domain")
     given = {"constants": _complete(numbers, start), "horizon": horizon, "domain": place}
-    make = find_constructor(rule, tuning)
+    make = getattr(rule, tuning)
     if "domain" in inspect.signature(make).parameters and place is None:
         if not works_on_ball(rule, tuning):
             raise InvalidValueError(f"domain must be given for {name}, which works on the set")
@@ -106,7 +104,7 @@ def _limit_pace(player: Any, ramp: Any, name: str) -> Certified:
     pair = unpack(player)[0]
     if not isinstance(pair, Certified):
         raise InvalidValueError(f"player.ramp must be left out for {name}, got {ramp!r}")
-    return replace(pair, ramp=ramp)
+    return pair.of(pair.proposer, pair.knowledge, ramp)
 
 
 def rules_by_name() -> dict[str, type[Algorithm]]:

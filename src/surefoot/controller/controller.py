@@ -5,19 +5,19 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Self
 
-from surefoot.algorithms import Guarantee, PremiseWarning, Reaction, unpack
+from surefoot.algorithms import Guarantee, PremiseWarning, Promises, Reaction, Tuned, unpack
 from surefoot.controller import records
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.decide import announce, decide, obey
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, bytes_in, now
-from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
+from surefoot.controller.loop import POLICIES, LoopState, Missing, Run, check_text
 from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.plain import Data, PlainTable, encode
-from surefoot.core.types import Array, ArrayLike, Feedback, Region, State
+from surefoot.core.types import ArrayLike, Feedback, FloatArray, Player, Region, State
 
 __all__ = ["Controller", "JournalWarning", "Live", "player_difference"]
 
@@ -201,16 +201,16 @@ class Controller(Live):
 
     def __init__(
         self,
-        player: Any,
+        player: Player | Tuned[Any],
         start: ArrayLike,
         *,
         journal: str | os.PathLike[str] | None = None,
         on_contradiction: Reaction = "raise",
-        on_missing: str = "hold",
+        on_missing: Missing = "hold",
         rotate: int | str | None = None,
         durable_every: int = 1,
         on_alarm: OnAlarm | None = None,
-        context: Any = None,
+        context: object = None,
     ) -> None:
         run = Run.of(player, start, on_contradiction=on_contradiction, on_missing=on_missing)
         loop = run.begin()
@@ -224,12 +224,12 @@ class Controller(Live):
         cls,
         path: str | os.PathLike[str],
         *,
-        player: Any = None,
+        player: Player | Tuned[Any] | None = None,
         on_contradiction: Reaction | None = None,
-        on_missing: str | None = None,
+        on_missing: Missing | None = None,
         at_least: int = 0,
         on_alarm: OnAlarm | None = None,
-        **given: Any,
+        **given: object,
     ) -> Self:
         """Continue from a journal, bit for bit as if nothing had happened.
 
@@ -280,11 +280,16 @@ class Controller(Live):
     def open_or_create(
         cls,
         path: str | os.PathLike[str],
-        player: Any,
+        player: Player | Tuned[Any],
         start: ArrayLike,
         *,
-        given: dict[str, Any] | None = None,
-        **options: Any,
+        given: Mapping[str, Any] | None = None,
+        on_contradiction: Reaction | None = None,
+        on_missing: Missing | None = None,
+        rotate: int | str | None = None,
+        durable_every: int = 1,
+        on_alarm: OnAlarm | None = None,
+        context: object = None,
     ) -> Self:
         """Continue from a journal if there is one at the path, else start one there.
 
@@ -293,7 +298,12 @@ class Controller(Live):
             player: as for a new controller, and for :meth:`open`.
             start: the first action; not used where there is a journal.
             given: what could not be stored, as for :meth:`open`.
-            options: policies, as for a new controller.
+            on_contradiction: as for a new controller; None leaves that of the journal as it is.
+            on_missing: likewise.
+            rotate: as for a new controller; not used where there is a journal.
+            durable_every: likewise.
+            on_alarm: as for a new controller.
+            context: that of the first round; not used where there is a journal.
 
         Example:
             >>> import tempfile
@@ -312,21 +322,43 @@ class Controller(Live):
             2
         """
         if not os.path.lexists(path):
-            return cls(player, start, journal=path, **options)
-        again = {name: options[name] for name in ("on_alarm", *POLICIES) if name in options}
-        return cls.open(path, player=player, **again, **(given or {}))
+            return cls(
+                player,
+                start,
+                journal=path,
+                on_contradiction="raise" if on_contradiction is None else on_contradiction,
+                on_missing="hold" if on_missing is None else on_missing,
+                rotate=rotate,
+                durable_every=durable_every,
+                on_alarm=on_alarm,
+                context=context,
+            )
+        return cls.open(
+            path,
+            player=player,
+            on_contradiction=on_contradiction,
+            on_missing=on_missing,
+            on_alarm=on_alarm,
+            **(given or {}),
+        )
 
     # --- what a user asks ------------------------------------------------------------------------
 
     @property
-    def algorithm(self) -> Any:
+    def algorithm(self) -> Player:
         """The rule or filter that chooses the actions."""
-        return self._now[0].algorithm
+        algorithm: Player = self._now[0].algorithm
+        return algorithm
 
     @property
     def guarantee(self) -> Guarantee | None:
         """The guarantee that the algorithm was tuned for, if any."""
         return self._now[0].guarantee
+
+    @property
+    def promises(self) -> Promises:
+        """What is promised, in three parts; also of a rule that no theorem tunes."""
+        return self._now[0].promises
 
     @property
     def state(self) -> State:
@@ -345,7 +377,7 @@ class Controller(Live):
         halt = self._now[1].halt
         return None if halt is None else halt.reason
 
-    def ask(self) -> Array:
+    def ask(self) -> FloatArray:
         """Return the action to play in this round, as a read-only copy; the same until ``tell``.
 
         Warns where this round was told and refused, by a contradiction or because drift leaves no
@@ -360,7 +392,7 @@ class Controller(Live):
                 "not proved any more, is still the one at hand: retreat, or resume with a player",
                 PremiseWarning,
             )
-        x = loop.x.copy()
+        x: FloatArray = loop.x.copy()
         x.setflags(write=False)
         self._asked = loop.round
         return x
@@ -379,7 +411,7 @@ class Controller(Live):
         slope_error: float | None = None,
         within: Region | None = None,
         hint: ArrayLike | None = None,
-        context: Any = None,
+        context: object = None,
         drift: float | None = None,
     ) -> None:
         """Report what was observed at the current action, and advance to the next.
@@ -416,6 +448,7 @@ class Controller(Live):
                 drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
+        place: Any = context  # in numbers, once it is read
         told = Feedback(
             cost_gradient,
             constraint_value,
@@ -429,7 +462,7 @@ class Controller(Live):
             within,
             None,
             hint,
-            context,
+            place,
         )
         with self._lock:  # of two threads that tell one round, one is refused
             run, loop, at = self._now
@@ -454,7 +487,7 @@ class Controller(Live):
         if decision.error is not None:
             raise decision.error
 
-    def announce(self, *, context: Any = None, drift: float | None = None) -> None:
+    def announce(self, *, context: object = None, drift: float | None = None) -> None:
         """Tell the context of the current round, before it is played: ask (again) for its action.
 
         Until the round is told, it may be announced anew: then nothing is left of what was told of
@@ -524,12 +557,12 @@ class Controller(Live):
 
     def resume(
         self,
-        player: Any = None,
+        player: Player | Tuned[Any] | None = None,
         *,
         start: ArrayLike | None = None,
         reason: str = "resumed",
         on_contradiction: Reaction | None = None,
-        on_missing: str | None = None,
+        on_missing: Missing | None = None,
     ) -> None:
         """Go on after a hold, a retreat or a contradiction, in the same journal.
 

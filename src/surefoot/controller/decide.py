@@ -44,7 +44,7 @@ from surefoot.core.algorithm import locate, move_to, rest
 from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode
-from surefoot.core.types import Array, Context, Feedback, Info, State
+from surefoot.core.types import Array, Context, Feedback, Info, Number, State
 from surefoot.regions import (
     Anchor,
     AverageLimit,
@@ -131,6 +131,11 @@ class Round:
     """
 
     __slots__ = ("drift", "loop", "run", "t", "told")
+    drift: Number
+    loop: LoopState
+    run: Run
+    t: int
+    told: Told
 
     def __init__(self, run: Run, loop: LoopState, told: Told) -> None:
         self.run, self.loop, self.told = run, loop, told

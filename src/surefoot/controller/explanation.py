@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Guarantee
+from surefoot.algorithms import Breach, Guarantee, Promises, Safety
+from surefoot.algorithms.promise import NO_PROMISES
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import WayBack
 from surefoot.core.display import facts_html
@@ -30,7 +31,10 @@ class Explanation:
         feasibility_step: whether the half-space of the constraint moved the action.
         bound: an upper bound on g at the current action, by the certificate or else by the
             guarantee; None where neither says so, or the data contradict what they rest on.
-        guarantee: what the theorem promises.
+        guarantee: the theorem, or what the knowledge of a rule without one certifies.
+        promises: what is promised, in three parts.
+        ahead: the bound on the regret in advance, in words; empty where there is none.
+        in_force: which of two rules plays, and why, in words; empty where there is one.
         regret_bound: no regret of the rounds told is larger: from what was observed where steps
             are certified, else the guarantee's; None where there is none or it no longer applies.
         broken: the premises that the data contradict, each with its first round; also by a round
@@ -50,7 +54,7 @@ class Explanation:
     slack: float | None
     feasibility_step: bool | None
     bound: float | None
-    guarantee: Guarantee | None
+    guarantee: Guarantee | Safety | None
     regret_bound: float | None
     broken: tuple[Breach, ...]
     errors: Errors | None = None
@@ -58,6 +62,9 @@ class Explanation:
     uncovered: str | None = None
     visit: int | None = None
     estimate: Estimate | None = None
+    promises: Promises = NO_PROMISES
+    ahead: str = ""
+    in_force: str = ""
 
     @property
     def is_proven(self) -> bool:
@@ -73,7 +80,7 @@ class Explanation:
         return facts_html(repr(self)[1:].partition(";")[0], dict(self._facts()))
 
     def __str__(self) -> str:
-        lines = (f"  {name:<10}{text}" for name, text in self._facts())
+        lines = (f"  {name:<12} {text}" for name, text in self._facts())
         return "\n".join([self._headline(), *lines])
 
     def _headline(self) -> str:
@@ -88,12 +95,9 @@ class Explanation:
         yield from self._step()
         if self.errors is not None:
             yield "margin", str(self.errors)
-        if self.guarantee is not None:
-            yield "promise", str(self.guarantee)
-        elif self.certificate is None:
-            yield "promise", "no guarantee was given"
-        if self.regret_bound is not None:
-            yield "regret", f"so far at most {self.regret_bound:.4g}"
+        yield from self._state_promises()
+        if self.in_force:
+            yield "in force", self.in_force
         if self.estimate is not None:
             yield "constant", str(self.estimate)
         if self.uncovered is not None:
@@ -106,6 +110,24 @@ class Explanation:
             yield "visit", f"the anchor is visited in round {self.visit}"
         if self.halted is not None:
             yield "halted", f"until resumed: {self.halted}"
+
+    def _state_promises(self) -> Iterator[tuple[str, str]]:
+        """Yield what is promised of the constraint, observed of the regret, and in advance."""
+        feasibility, observed, in_advance = self.promises
+        if self.guarantee is None:
+            if self.certificate is None:
+                yield "feasibility", "no guarantee was given"
+            return
+        yield "feasibility", "none" if feasibility is None else str(self.guarantee)
+        if observed is not None:
+            known = "regret so far is not bounded"
+            if self.regret_bound is not None:
+                known = f"regret so far at most {self.regret_bound:.4g}"
+            yield "observed", f"{known}: {observed.theorem}"
+        if in_advance is None:
+            yield "in advance", "nothing is promised of the regret"
+        else:
+            yield "in advance", f"{self.ahead}: {in_advance.theorem}"
 
     def _step(self) -> Iterator[tuple[str, str]]:
         """Yield what was measured, what that allows, and what was used of it."""
@@ -144,7 +166,10 @@ def explain(run: Run, loop: LoopState) -> Explanation:
         slack=None if loop.value is None else 0.0 - float(np.max(loop.value)),
         feasibility_step=loop.cut if loop.info is None else loop.info.cut,
         bound=bound if bound < math.inf else None,
-        guarantee=guarantee,
+        guarantee=run.safety if guarantee is None else guarantee,
+        promises=run.promises,
+        ahead=_state_ahead(run, loop),
+        in_force=run.describe(loop.state),
         regret_bound=_regret_bound(run, loop) if told else None,
         broken=(*loop.breaches, *loop.refused),
         errors=None if certificate is None or is_way else run.errors,
@@ -161,8 +186,29 @@ def _regret_bound(run: Run, loop: LoopState) -> float | None:
     if loop.regret is not None:
         # Made of what was observed: it rests on convexity, and on no constant.
         wrong = any(b.constant == "constants" for b in broken)
-        return None if wrong else loop.regret.bound(run.algorithm, loop.state)
-    if run.guarantee is None or loop.uncovered or any(b.affects != "feasibility" for b in broken):
+        found = math.inf if wrong else loop.regret.bound(run.algorithm, loop.state)
+        return found if found < math.inf else None
+    if run.guarantee is None or run.promises.in_advance is None or _is_ended(run, loop):
         return None
-    limit = float(run.guarantee.regret_bound(loop.round - 1))
-    return limit if limit < math.inf else None
+    return float(run.guarantee.regret_bound(loop.round - 1))
+
+
+def _is_ended(run: Run, loop: LoopState) -> bool:
+    """Return whether the bound on the regret in advance no longer applies."""
+    broken = (*loop.breaches, *loop.refused)
+    if loop.uncovered or not run.keeps_promise(loop.state):
+        return True
+    return any(b.affects != "feasibility" for b in broken)
+
+
+def _state_ahead(run: Run, loop: LoopState) -> str:
+    """Return the bound on the regret in advance in words; empty where there is none."""
+    guarantee = run.guarantee
+    if guarantee is None or run.promises.in_advance is None:
+        return ""
+    if _is_ended(run, loop):
+        return "no longer applies"
+    T = guarantee.horizon or max(loop.round - 1, 1)
+    words = f"regret at most {float(guarantee.regret_bound(T)):.4g} in {T:,} rounds"
+    worth = guarantee.describe_worth(T)
+    return f"{words} ({worth})" if worth else words

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Reaction
+from surefoot.algorithms import Breach, Reaction, Tuned
 from surefoot.algorithms.compiled import KernelInfo, KernelState
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.configuring import reaction_of
@@ -18,14 +18,14 @@ from surefoot.controller.decide import Decision, at_start, decide, obey
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_array, read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader
-from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
+from surefoot.controller.loop import POLICIES, LoopState, Missing, Run, check_text
 from surefoot.controller.records import encode_loop, loop_from, reading_back, run_from
 from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode, encode
-from surefoot.core.types import Array, ArrayLike, Feedback
+from surefoot.core.types import Array, ArrayLike, Feedback, FloatArray, Player
 from surefoot.kernel import compiled
 from surefoot.regions import Anchor, EmptyRegionError
 
@@ -105,15 +105,15 @@ class Fleet(Live):
 
     def __init__(
         self,
-        player: Any,
+        player: Player | Tuned[Any],
         starts: ArrayLike,
         *,
         journal: str | os.PathLike[str] | None = None,
         on_contradiction: Reaction | None = None,
-        on_missing: str = "hold",
+        on_missing: Missing = "hold",
         rotate: int | str | None = None,
         on_alarm: OnAlarm | None = None,
-        context: Sequence[Any] | None = None,
+        context: Sequence[object] | None = None,
     ) -> None:
         if on_contradiction is None:
             on_contradiction = reaction_of(player)
@@ -140,7 +140,7 @@ class Fleet(Live):
 
     @classmethod
     def open(
-        cls, journal: str | os.PathLike[str], *, on_alarm: OnAlarm | None = None, **given: Any
+        cls, journal: str | os.PathLike[str], *, on_alarm: OnAlarm | None = None, **given: object
     ) -> Self:
         """Continue from the journal of a fleet, as if nothing had happened.
 
@@ -155,11 +155,15 @@ class Fleet(Live):
     def open_or_create(
         cls,
         journal: str | os.PathLike[str],
-        player: Any,
+        player: Player | Tuned[Any],
         starts: ArrayLike,
         *,
-        given: dict[str, Any] | None = None,
-        **options: Any,
+        given: Mapping[str, Any] | None = None,
+        on_contradiction: Reaction | None = None,
+        on_missing: Missing = "hold",
+        rotate: int | str | None = None,
+        on_alarm: OnAlarm | None = None,
+        context: Sequence[object] | None = None,
     ) -> Self:
         """Continue from the journal of a fleet if there is one in the folder, else start one there.
 
@@ -168,24 +172,36 @@ class Fleet(Live):
             player: as for a new fleet; the journal must be that of the same.
             starts: likewise.
             given: what could not be stored, as for :meth:`Controller.open`.
-            options: as for a new fleet; policies must be those of the journal.
+            on_contradiction: as for a new fleet; it must be that of the journal.
+            on_missing: likewise.
+            rotate: as for a new fleet; not used where there is a journal.
+            on_alarm: as for a new fleet.
+            context: those of the first round; not used where there is a journal.
 
         Raises:
             InvalidValueError: if the journal is that of another player, of other members or of
                 other policies; it is as it was then.
         """
         if not os.path.lexists(Path(os.fspath(journal)) / FILE):
-            return cls(player, starts, journal=journal, **options)
-        policies = {name: options[name] for name in POLICIES if name in options}
-        wanted = cls(player, starts, **policies)
-        return cls._continue(journal, options.get("on_alarm"), given or {}, wanted)
+            return cls(
+                player,
+                starts,
+                journal=journal,
+                on_contradiction=on_contradiction,
+                on_missing=on_missing,
+                rotate=rotate,
+                on_alarm=on_alarm,
+                context=context,
+            )
+        wanted = cls(player, starts, on_contradiction=on_contradiction, on_missing=on_missing)
+        return cls._continue(journal, on_alarm, given or {}, wanted)
 
     @classmethod
     def _continue(
         cls,
         journal: str | os.PathLike[str],
         on_alarm: OnAlarm | None,
-        given: Mapping[str, Any],
+        given: Mapping[str, object],
         wanted: Self | None = None,
     ) -> Self:
         """Continue from a journal, which must be that of a fleet that begins like another."""
@@ -219,13 +235,14 @@ class Fleet(Live):
     def __len__(self) -> int:
         return len(self._now[1].actions)
 
-    def ask(self) -> Array:
+    def ask(self) -> FloatArray:
         """Return the actions to play in this round, (n, d), as a read-only copy."""
         state = self._now[1]
         for loop in state.aside.values():
             self._check_context(loop)
         self._asked = state.round
-        return freeze(state.actions.copy())
+        actions: FloatArray = freeze(state.actions.copy())
+        return actions
 
     def explain(self, member: int) -> Explanation:
         """Return why the action of a member may be played."""
@@ -239,7 +256,7 @@ class Fleet(Live):
         constraint_value: ArrayLike | None = None,
         constraint_subgradient: ArrayLike | None = None,
         proposal: ArrayLike | None = None,
-        context: Sequence[Any] | None = None,
+        context: Sequence[object] | None = None,
         drift: Sequence[float] | None = None,
     ) -> None:
         """Report what was observed at the current actions, and advance all members to the next.
@@ -272,7 +289,7 @@ class Fleet(Live):
         sound(alarms, self.on_alarm)
 
     def announce(
-        self, *, context: Sequence[Any] | None = None, drift: Sequence[float] | None = None
+        self, *, context: Sequence[object] | None = None, drift: Sequence[float] | None = None
     ) -> None:
         """Tell the contexts of the current round, as :meth:`Controller.announce`: ask (again).
 

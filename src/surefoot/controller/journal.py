@@ -44,7 +44,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError
-from surefoot.core.plain import PlainTable
+from surefoot.core.plain import Data, PlainTable
 
 try:
     import fcntl
@@ -145,6 +145,16 @@ class Reader:
         rounds: how many rounds were told in all files so far.
         torn: the bytes after the last line that an interrupted write has left.
     """
+
+    first: Path
+    part: int
+    told: int
+    rounds: int
+    torn: int
+    header: PlainTable
+    size: int
+    begin: Data
+    digest: str
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.first, self.part = Path(os.fspath(path)).absolute(), 1
@@ -347,6 +357,9 @@ class Journal:
         first: the path of the first file, which is locked as long as the run is written.
         header: of the run, which says how often to sync and when to go on in another file.
     """
+
+    durable_every: int
+    rotate: Any
 
     def __init__(self, first: Path, header: Mapping[str, Any]) -> None:
         self.first = first

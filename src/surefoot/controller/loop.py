@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple, Self, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
 
 from surefoot import regions
-from surefoot.algorithms import Breach, Certified, Guarantee, Premise, Tuned, name_of, unpack
+from surefoot.algorithms import (
+    Breach,
+    Certified,
+    Guarantee,
+    Premise,
+    Promises,
+    Safety,
+    Tuned,
+    promises_of,
+    safety_of,
+    unpack,
+)
 from surefoot.algorithms.certified import CertifiedState
 from surefoot.algorithms.compiled import Rule
 from surefoot.algorithms.guarantee import Reaction
@@ -24,6 +35,7 @@ from surefoot.core.types import (
     Array,
     ArrayLike,
     Certificate,
+    FloatArray,
     Info,
     Needs,
     Number,
@@ -32,9 +44,12 @@ from surefoot.core.types import (
     needs_of,
 )
 
-__all__ = ["POLICIES", "LoopState", "Run", "check_text"]
+__all__ = ["POLICIES", "LoopState", "Missing", "Run", "check_text"]
 
-POLICIES = {"on_contradiction": get_args(Reaction), "on_missing": ("hold", "retreat", "raise")}
+Missing: TypeAlias = Literal["hold", "retreat", "raise"]
+"""What to do in a round without a measurement."""
+
+POLICIES = {"on_contradiction": get_args(Reaction), "on_missing": get_args(Missing)}
 """What may be done after a contradiction, and in a round without a measurement."""
 
 
@@ -52,7 +67,7 @@ class Run:
 
     algorithm: Any
     guarantee: Guarantee | None
-    start: Array
+    start: FloatArray
     on_contradiction: str = "raise"
     on_missing: str = "hold"
 
@@ -93,7 +108,7 @@ class Run:
     @cached_property
     def name(self) -> str:
         """The name that a user writes for the algorithm."""
-        return name_of(self.algorithm)
+        return type(self.algorithm).__name__
 
     @cached_property
     def engine(self) -> str:
@@ -144,6 +159,16 @@ class Run:
             return None
         return self.unknown.estimate(state.memory)
 
+    def keeps_promise(self, state: State) -> bool:
+        """Return whether a state is still one that a regret bound in advance is about."""
+        player = self.algorithm
+        return not isinstance(player, Algorithm) or player.keeps_promise(state)
+
+    def describe(self, state: State) -> str:
+        """Return in words what of the player's state one should know; empty for nothing."""
+        player = self.algorithm
+        return player.describe(state) if isinstance(player, Algorithm) else ""
+
     @cached_property
     def convex(self) -> bool:
         """Whether g is convex; nothing says otherwise without knowledge."""
@@ -173,6 +198,16 @@ class Run:
             return self.knowledge.row_count
         rows: int | None = getattr(self.algorithm, "rows", None)
         return rows
+
+    @cached_property
+    def safety(self) -> Safety | None:
+        """What the knowledge of a rule without a theorem certifies; None where nothing does."""
+        return safety_of(self.algorithm) if self.guarantee is None else None
+
+    @cached_property
+    def promises(self) -> Promises:
+        """What is promised, in three parts."""
+        return promises_of(self.algorithm, self.guarantee)
 
     @cached_property
     def premises(self) -> tuple[Premise, ...]:

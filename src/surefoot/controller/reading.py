@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Breach
+from surefoot.algorithms import Breach, Promises, promises_of, safety_of
+from surefoot.algorithms.promise import NO_PROMISES
 from surefoot.controller.journal import HEAD, Reader
 from surefoot.controller.records import OWN, certificate_from, reading_back
 from surefoot.core import checks
@@ -120,7 +121,8 @@ class JournalRecord:
         surefoot: the version that wrote it.
         created: when.
         player: the algorithm, in the form of its constructor.
-        guarantee: what it was tuned for, in words; None without a guarantee.
+        guarantee: what it was tuned for, or what its knowledge certifies, in words; None without.
+        promises: what is promised, in three parts; nothing where functions of yours hide it.
         on_contradiction: the policy it was created with.
         action: the one at hand, whose outcome has not been told.
         certificate: of the action at hand; None where there is none.
@@ -152,6 +154,7 @@ class JournalRecord:
     rounds: tuple[JournalRound, ...] = ()
     breaches: tuple[Breach, ...] = ()
     notes: tuple[JournalNote, ...] = ()
+    promises: Promises = NO_PROMISES
 
     @property
     def told(self) -> int:
@@ -220,6 +223,11 @@ class JournalRecord:
     def __str__(self) -> str:
         return "\n".join(f"{name:<16}{value}" for name, value in self.facts().items())
 
+    def _needs(self) -> str:
+        """Return what feasibility rests on, in words."""
+        found = self.promises.feasibility
+        return "nothing is known" if found is None else "; ".join(found.needs) or "nothing"
+
     def facts(self) -> dict[str, str]:
         """Return the summary: a few facts by name, in words."""
         facts = {
@@ -227,6 +235,8 @@ class JournalRecord:
             "written by": f"Surefoot {self.surefoot}, created {self.created}",
             "player": self.player,
             "guarantee": self.guarantee or "none",
+            **self.promises.theorems(),
+            "needs": self._needs(),
             "status": self.status,
             "rounds": f"{self.told}, {self.certified} with a certificate",
         }
@@ -348,15 +358,18 @@ def _begin(reader: Reader) -> JournalRecord:
     """Return the record of a journal before its first round."""
     header = reader.header
     try:
-        player, guarantee = repr(decode(header["player"])), decode(header["guarantee"])
-        promise = None if guarantee is None else str(guarantee)
+        algorithm, theorem = decode(header["player"]), decode(header["guarantee"])
+        player, promises = repr(algorithm), promises_of(algorithm, theorem)
+        known = safety_of(algorithm) if theorem is None else theorem
+        promise = None if known is None else str(known)
     except NotPlainError:  # functions of the user's, which are not needed to read
-        player, promise = describe(header["player"]), None
+        player, promise, promises = describe(header["player"]), None, NO_PROMISES
         if header["guarantee"] is not None:
             promise = str(header["guarantee"].get("class"))
     first = np.array(header["loop"]["state"]["x"], dtype=np.float64)
     about = (header["surefoot"], header["created"], player, promise, header["on_contradiction"])
-    return JournalRecord(reader.first, *about, first, errors=_value_error_of(header["player"]))
+    errors = _value_error_of(header["player"])
+    return JournalRecord(reader.first, *about, first, errors=errors, promises=promises)
 
 
 def _value_error_of(player: Any) -> float:

@@ -15,6 +15,7 @@ from surefoot import kernel
 from surefoot.controller import records
 from surefoot.controller.decide import decide, obey
 from surefoot.controller.journal import LostRoundsError, Position, Reader
+from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.reading import read_one
 from surefoot.core.algorithm import move_to
 from surefoot.core.errors import first_line
@@ -213,6 +214,13 @@ class Shadow:
 
     at: Position
     engine: str
+    reader: Reader
+    given: Mapping[str, object]
+    player: Mapping[str, Any]
+    run: Run
+    loop: LoopState
+    tolerance: float
+    is_rebuilt: bool
 
     def __init__(
         self,

@@ -79,6 +79,7 @@ class Service:
     """
 
     longest: ClassVar[int] = LONGEST
+    commands: dict[str, PlainTable]
 
     def __init__(self, controller: Controller | Fleet) -> None:
         self._controller: Any = controller
@@ -177,6 +178,7 @@ class Service:
             "slack": json_plain(why.slack),
             "regret_bound": json_plain(why.regret_bound),
             "guarantee": None if why.guarantee is None else str(why.guarantee),
+            "promises": why.promises.theorems(),
             "certificate": None if certificate is None else json_plain(certificate._asdict()),
             "broken": [b.sentence for b in why.broken],
         }

@@ -21,6 +21,8 @@ class Average(Hull):
 
     keys: ClassVar[str] = f"{Hull.keys} most"
     certificates: ClassVar[tuple[str, ...]] = ("AverageCertificate",)
+    most: Fraction
+    is_broken: bool
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)

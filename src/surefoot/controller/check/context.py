@@ -31,6 +31,10 @@ class Contexts(Hull):
     keys: ClassVar[str] = f"{Hull.keys} context"
     certificates: ClassVar[tuple[str, ...]] = ("ContextCertificate",)
     in_contexts: ClassVar[bool] = True
+    name: Any
+    G_c: Fraction
+    is_joint: Any
+    is_one_sided: Any
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)

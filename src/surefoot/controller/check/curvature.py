@@ -34,6 +34,10 @@ class Curved(Kind):
 
     keys: ClassVar[str] = "reach beta"
     certificates: ClassVar[tuple[str, ...]] = ("CurvatureCertificate",)
+    reach: Fraction
+    noise: Fraction
+    betas: list[Fraction]
+    rows: int
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)

@@ -16,7 +16,7 @@ from .exact import (
     number,
     vector,
 )
-from .kind import Certificate, Reading
+from .kind import Certificate, Kind, Reading
 from .known_sets import refuse_outside
 from .players import Player
 from .way_back import certify_way, claims_nothing, confirm_way
@@ -70,6 +70,21 @@ class Follower:
         players: by round, what was played from there on.
         events: by round, what an operator or a contradiction did.
     """
+
+    t: int
+    certified: int
+    is_halted: bool
+    player: Player
+    kind: Kind
+    drift: Fraction
+    start: Point
+    start_bound: Fraction | None
+    delay: int
+    d: int
+    action: Point
+    is_inherited: bool
+    read: Places
+    proved: Places
 
     def __init__(self, header: dict[str, Any]) -> None:
         self.t, self.certified, self.is_halted = 1, 0, False

@@ -52,6 +52,9 @@ class Hull(Kind):
 
     keys: ClassVar[str] = "G_g reach start_bound"
     certificates: ClassVar[tuple[str, ...]] = ("HullCertificate",)
+    G_g: Fraction
+    reach: Fraction
+    noise: Fraction
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)

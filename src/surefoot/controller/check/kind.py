@@ -125,6 +125,7 @@ class Kind:
     noise: Fraction = Fraction(0)
     domain: Any = None
     convex: bool = False
+    evaluation: Fraction
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         refuse_other_keys(table, f"class errors convex domain {self.keys}")

@@ -30,6 +30,13 @@ class Length(Kind):
 
     keys: ClassVar[str] = "G_g rho decreasing sigma"
     certificates: ClassVar[tuple[str, ...]] = ("StepCertificate",)
+    G_g: Fraction
+    reach: Fraction
+    sigma: Fraction | None
+    noise: Fraction
+    round: int
+    before: list[Link]
+    after: list[Link]
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)

@@ -28,6 +28,11 @@ class Log(Kind):
     keys: ClassVar[str] = "points values G_g"
     certificates: ClassVar[tuple[str, ...]] = ("LogCertificate",)
     needs_start: ClassVar[bool] = False
+    points: list[Point]
+    G_g: Fraction | None
+    noise: Fraction
+    margin: Fraction
+    values: list[list[Fraction]]
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)

@@ -29,7 +29,22 @@ _KINDS: dict[str, type[Kind]] = {
     "LipschitzHull": Hull,
     "RelativeCurvature": Relative,
 }
-_WRAPPERS = {"Delayed": "base delay copies late", "Probing": "base probe doubt near"}
+PAIRS = (
+    "Certified",
+    "CertifiedDualAveraging",
+    "CertifiedOGD",
+    "CertifiedPFS",
+    "LeaderFollower",
+    "MovingBalls",
+    "RegionFilter",
+    "SafetyFilter",
+)
+"""The rules that are a proposer and knowledge: which one it is certifies nothing."""
+_WRAPPERS = {
+    "Delayed": "base delay copies late",
+    "Probing": "base probe doubt near",
+    "ValuesFollower": "base probe doubt near",
+}
 _SHOWN = 8
 
 
@@ -54,6 +69,14 @@ class Player:
         is_late: whether what is told is late already.
     """
 
+    encoded: dict[str, Any]
+    value: Fraction
+    slope: Fraction
+    drift: Fraction
+    delay: int
+    turns: int
+    is_late: bool
+
     def __init__(self, line: dict[str, Any]) -> None:
         self.encoded = {name: line[name] for name in ("player", "guarantee", "start")}
         self.start: Point = vector(line["start"], len(line["start"]), "start")
@@ -77,7 +100,7 @@ class Player:
                 if not all(isinstance(player[name], bool) for name in ("late", "copies")):
                     raise WrongError("late and copies must be true or false")
             player = player["base"]
-        if not isinstance(player, dict) or player.get("class") != "Certified":
+        if not isinstance(player, dict) or player.get("class") not in PAIRS:
             return
         refuse_other_keys(player, "class proposer knowledge ramp")
         known = player["knowledge"]
