@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import algorithms, regions, sets
-from surefoot.algorithms import name_of
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
@@ -221,7 +220,7 @@ class Check(NamedTuple):
         if reason := why_missing(backend):  # what is asked for must not be skipped silently
             raise MissingExtraError(reason)
         case = Case(algorithm, small_problem(start, checks.positive_int(rounds, "rounds")), backend)
-        about = f"{name_of(algorithm)} on {backend}: {self.name}"
+        about = f"{type(algorithm).__name__} on {backend}: {self.name}"
         try:
             with double_precision(backend):
                 self.run(case)

@@ -172,7 +172,7 @@ def test_the_filter_is_told_of_the_rounded_action_and_a_larger_g():
 @pytest.mark.parametrize("name", ["hull", "safety"])
 def test_a_proposal_out_of_the_box_is_taken_to_the_box_also_under_drift(name, drift):
     errors = Errors(drift=drift)
-    safe = SafetyFilter(G_g=1.0, domain=Ball(3.0), rho=0.1, errors=errors)
+    safe = SafetyFilter(G_g=1.0, domain=Ball(3.0), rho=0.1).allowing(errors)
     if name == "hull":
         safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=3.0, errors=errors))
     box = np.array([-1.0, -1.0]), np.array([1.0, 0.5])

@@ -10,10 +10,13 @@ from tests._own import Stepping
 
 import surefoot as sf
 from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
-from surefoot.algorithms import RECOO
+from surefoot.algorithms import RECOO, CertifiedPFS
+from surefoot.core.display import RESULT_HEAD
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Info
 from surefoot.experiments import Results, gather, sweep, to_xarray
+from surefoot.experiments.page.findings import pairs_of
+from surefoot.experiments.page.tables import results_table, verdict_table
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
 
@@ -29,6 +32,51 @@ def test_a_rule_without_constants_is_made_judged_and_shown():
     found = compare({"known": LeaderFollower.default, "unknown": LeaderFollower.unknown}, TOY)
     assert [row.verdict for row in found.rows] == ["held", "held"]
     assert "few g > 0" in str(found)
+
+
+def test_a_share_is_told_only_of_a_bound_that_can_be_exceeded():
+    toy = problems.binding_toy(200, trials=2)
+    known = toy.constants.with_origin("given", G_f=None)
+    players = {
+        "says something": OGD.fixed,
+        "trivial": CertifiedPFS.default,
+        "none in advance": CertifiedPFS.default(known, domain=toy.domain),
+        "no theorem": LeaderFollower(G_g=known.G_g, domain=toy.domain),
+        "no promise": PFS(eta=0.1, rho=0.1, domain=toy.domain),
+    }
+    rows = {row.algorithm: row for row in compare(players, toy, progress=False).rows}
+    head = RESULT_HEAD.index("of bound")
+    shares = {name: row.cells[head] for name, row in rows.items()}
+    assert 0 < float(shares.pop("says something")) < 1
+    assert shares == {
+        "trivial": "trivial",
+        "none in advance": "-",
+        "no theorem": "-",
+        "no promise": "-",
+    }
+    assert rows["trivial"].guarantee.regret_bound > 2 * known.R * toy.constants.G_f * 200
+    assert rows["trivial"].guarantee.in_advance.theorem == "Theorem D (4)"
+    assert rows["none in advance"].guarantee.regret_bound is None
+    assert "bound_path" not in rows["none in advance"].arrays
+    assert rows["no theorem"].guarantee.name == "certified by LipschitzHull"
+    assert rows["no theorem"].guarantee.observed.theorem == "Theorem F"
+    verdicts = {name: row.verdict for name, row in rows.items()}
+    assert verdicts.pop("no promise") == "not claimed"
+    assert set(verdicts.values()) == {"held"}
+
+
+def test_the_report_has_a_column_for_each_part():
+    toy = problems.binding_toy(60, trials=2)
+    found = compare([CertifiedPFS.default, OGD.fixed], toy, progress=False)
+    columns = [
+        column.title for column in verdict_table(pairs_of(found.rows, found.places())).columns
+    ]
+    assert columns[1:5] == ["Verdict", "Promised", "Observed", "In advance"]
+    results = results_table(found.rows)
+    titles = [column.title for column in results.columns]
+    shares = {row[0].text: row[titles.index("Share of bound")].text for row in results.rows}
+    assert shares["CertifiedPFS.default"] == "trivial"
+    assert shares["OGD.fixed"].endswith(" %")
 
 
 def test_players_of_all_kinds_meet_the_same_streams():
@@ -52,7 +100,7 @@ def test_players_of_all_kinds_meet_the_same_streams():
 
 @pytest.mark.slow
 def test_it_is_shown_tabled_drawn_exported_and_reported(tmp_path):
-    found = compare([Stepping(0.05), LeaderFollower.default], TOY)
+    found = compare([Stepping(0.05), CertifiedPFS.default], TOY)
     assert repr(found) == "<Comparison of 2 players on 'binding toy': 3 trials of 60 rounds>"
     assert str(found).splitlines()[1].startswith("Stepping")
     assert found.table("markdown").count("\n") == 3
@@ -66,7 +114,7 @@ def test_it_is_shown_tabled_drawn_exported_and_reported(tmp_path):
     assert to_xarray(found).sizes
     page = found.report(tmp_path).read_text()
     assert "Stepping" in page
-    assert "sf.compare([Stepping, LeaderFollower.default], binding toy)" in page
+    assert "sf.compare([Stepping, CertifiedPFS.default], binding toy)" in page
 
 
 def test_it_is_saved_as_a_results_file_of_the_same_rows(tmp_path):

@@ -146,6 +146,6 @@ def test_a_compiled_game_is_used_again_only_for_the_same_game():
     for game in games:
         for keep in (False, True):
             scan = play(player, game, engine="scan", keep_actions=keep)
-            assert (scan.actions is not None) == keep
+            assert (scan.kept_actions is not None) == keep
             expected = play(player, game, engine="loop")
             assert scan.constraint == pytest.approx(expected.constraint, abs=1e-9)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, play, problems
+from surefoot.core.errors import InvalidValueError
 from surefoot.games import violations
 from surefoot.games.record import block_length
 from surefoot.problems import adversarial_cube
@@ -97,7 +98,9 @@ def test_peaks_are_carried_over_the_borders_of_blocks(engine, every):
 @ENGINES
 def test_actions_are_left_out_when_not_wanted(toy, engine):
     bare = play(PLAYER, toy, engine=engine, keep_actions=False)
-    assert bare.actions is None
+    assert bare.kept_actions is None
+    with pytest.raises(InvalidValueError, match="actions must be kept to be read"):
+        _ = bare.actions
     full = play(PLAYER, toy, engine=engine)
     np.testing.assert_array_equal(bare.cost_sum, full.cost_sum)
     np.testing.assert_array_equal(bare.regret().upper, full.regret().upper)

@@ -44,7 +44,9 @@ def test_no_bound_is_exceeded_and_every_promise_held(results):
     played = [cell for _, cell in results if cell.status == "done"]
     assert len(played) > 50
     assert {cell.facts.verdict.word for cell in played} == {"held"}
-    assert all(cell.facts.regret_share <= 1 for cell in played)
+    shares = [cell.facts.regret_share for cell in played]
+    assert max(share for share in shares if share is not None) <= 1
+    assert sum(share is not None for share in shares) > 40  # the others promise none in advance
 
 
 @pytest.mark.slow

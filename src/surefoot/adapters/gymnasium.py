@@ -13,7 +13,7 @@ Agents that learn from their own actions keep the action that they proposed; wha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 
 import numpy as np
 
@@ -155,16 +155,14 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
-    ) -> tuple[object, dict[str, object]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Reset the environment and the filter; the next action is the start."""
         result = self.env.reset(seed=seed, options=options)
         self._begin()
         observation, info = result
         return observation, {**info, "guarantee": self.guarantee}
 
-    def step(
-        self, action: ArrayLike
-    ) -> tuple[object, SupportsFloat, bool, bool, dict[str, object]]:
+    def step(self, action: ArrayLike) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Play what is certified of the action, and read g where it was played."""
         space, proposed = self.env.action_space, np.array(action)
         if proposed.shape != space.shape:

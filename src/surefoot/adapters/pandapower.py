@@ -240,8 +240,9 @@ class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc,
         self, net: Net, limits: Limits, loop: Controller, reactive_cost: float = 0.1, **options: Any
     ) -> None:
         checks.positive(reactive_cost=reactive_cost)
-        check_filter(loop.algorithm)
-        rows, wanted = loop.algorithm.knowledge.row_count, len(limits.names)
+        player: Any = loop.algorithm
+        check_filter(player)
+        rows, wanted = player.knowledge.row_count, len(limits.names)
         if rows != wanted:
             raise InvalidValueError(f"loop must be told {wanted} limits apart, got {rows}")
         super().__init__(net, **options)

@@ -13,7 +13,7 @@ the scale of its features: put ``river.preprocessing.StandardScaler`` in front.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,7 @@ _river = need("river.base", "river", "surefoot.adapters.river")
 
 __all__ = ["Limit", "SafeLinearClassifier", "SafeLinearRegressor"]
 
-Numbers: TypeAlias = Mapping[Hashable, float]
+Numbers: TypeAlias = Mapping[Any, float]
 Limit: TypeAlias = Callable[[Numbers], tuple[float, Numbers]]
 """From the weights of the features, and the intercept under None, to g and its slope by feature."""
 

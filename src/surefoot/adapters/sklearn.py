@@ -194,7 +194,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
 
     def _begin(self, y: Array, classes: ArrayLike | None) -> None:
         _multiclass.check_classification_targets(y)
-        found = np.unique(y if classes is None else classes)
+        found = np.unique(y if classes is None else np.asarray(classes))
         if len(found) != 2:
             several = f"{len(found)} class{'es' * (len(found) > 1)}"
             raise InvalidValueError(

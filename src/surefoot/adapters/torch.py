@@ -14,7 +14,7 @@ can be off (``value_error``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -81,6 +81,10 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         >>> print(opt.certificates[0])
         round 100: ... the next g is at most ...
     """
+
+    param_groups: Any
+    state: Any
+    defaults: Any
 
     def __init__(
         self,

@@ -4,8 +4,6 @@ A specification (:class:`Spec`) is read from TOML (:func:`read_spec`); :func:`ru
 folder does not have yet, and :func:`estimate` says how long that would take.
 """
 
-# ruff: noqa: F401 (what is imported here is exported)
-
 from surefoot.core.errors import StoreError
 from surefoot.experiments.build import PluginError, load_plugin
 from surefoot.experiments.executors import RunError
@@ -17,5 +15,30 @@ from surefoot.experiments.store import DamagedCellError, Results
 from surefoot.experiments.sweep import Estimate, Event, Outcome, estimate, run
 from surefoot.experiments.toml import dump_spec, parse_spec, read_spec
 
-# What was imported above, and no submodule.
-__all__ = sorted(n for n, v in globals().items() if callable(v) and n[0] != "_")
+__all__ = [
+    "CellResult",
+    "DamagedCellError",
+    "Estimate",
+    "Event",
+    "Facts",
+    "Outcome",
+    "Place",
+    "PluginError",
+    "Results",
+    "Row",
+    "RunError",
+    "Spec",
+    "SpecError",
+    "Status",
+    "StoreError",
+    "build_spec",
+    "dump_spec",
+    "estimate",
+    "gather",
+    "load_plugin",
+    "mean_std",
+    "parse_spec",
+    "read_spec",
+    "run",
+    "to_xarray",
+]

@@ -37,12 +37,12 @@ import numpy as np
 
 from surefoot import problems
 from surefoot.algorithms import ALGORITHMS, Tuned, domain_of, unpack
-from surefoot.core.algorithm import call_constructor, find_constructor, is_algorithm_class
+from surefoot.core.algorithm import call_constructor
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, suggest
 from surefoot.core.lazy import public_names
-from surefoot.core.parameters import Declared, Parameter, Read, field_values, number, parameters_of
+from surefoot.core.parameters import Declared, Parameter, Read, number, parameters_of, parts_of
 from surefoot.core.types import Player, needs_of
 from surefoot.experiments.record import PlayerTable, PluginMark, ProblemTable, Sourced, from_plain
 from surefoot.problems import Problem
@@ -278,7 +278,7 @@ def takes_base(rule: type[Any], tuning: str | None) -> bool:
     """Return whether a rule, or one of its tuned constructors, has an algorithm inside."""
     if tuning is None:
         return "base" in parameters_of(rule)
-    return "base" in inspect.signature(find_constructor(rule, tuning)).parameters
+    return "base" in inspect.signature(getattr(rule, tuning)).parameters
 
 
 class Amount(Declared):
@@ -381,7 +381,7 @@ def _build_player(
 def constructor_of(algorithm: PlayerTable, horizon: int) -> Callable[..., Tuned[Player]]:
     """Return a theorem-tuned constructor with its options at a horizon put in."""
     rule, tuning = ALGORITHMS_BY_NAME[algorithm["name"]], algorithm["tuning"]
-    make, base = find_constructor(rule, tuning), algorithm.get("base")
+    make, base = getattr(rule, tuning), algorithm.get("base")
     options = plain_values(algorithm.get("options") or {}, parameters_of(make), horizon)
     if base is not None:
         options["base"] = constructor_of(base, horizon)
@@ -413,15 +413,15 @@ def _list_options(algorithm: PlayerTable, horizon: int) -> Parameters:
 def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
     """Return the numbers in a dataclass and those inside it; a domain's are the problem's."""
     found: Parameters = {}
-    for f, value in field_values(owner):
-        if value is None or f.name in skip or not f.repr:
+    for name, value in parts_of(owner, shown=True).items():
+        if value is None or name in skip:
             continue
-        source = "problem" if f.name == "domain" else origin
-        if is_dataclass(value):
-            found[f.name] = Sourced(type(value).__name__, source)
-            found |= {f"{f.name}.{n}": v for n, v in numbers_of(value, source).items()}
+        source = "problem" if name == "domain" else origin
+        if parts_of(value) or is_dataclass(value):
+            found[name] = Sourced(type(value).__name__, source)
+            found |= {f"{name}.{n}": v for n, v in numbers_of(value, source).items()}
         else:
-            found[f.name] = Sourced(_number(value), source)
+            found[name] = Sourced(_number(value), source)
     return found
 
 
@@ -504,7 +504,7 @@ def _load(name: str, folder: Path) -> Plugin:
     rules = {
         n: value
         for n, value in public.items()
-        if inspect.isclass(value) and is_dataclass(value) and is_algorithm_class(value)
+        if inspect.isclass(value) and is_dataclass(value) and issubclass(value, Player)
     }
     made = {n: value for n, value in public.items() if _returns_problem(value)}
     file = Path(str(module.__file__))

@@ -28,7 +28,8 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 
 from surefoot import __version__
-from surefoot.algorithms import Breach, Guarantee, Tuned
+from surefoot.algorithms import Breach, Promise, Tuned
+from surefoot.algorithms.guarantee import NONE_IN_ADVANCE
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
@@ -359,7 +360,8 @@ def summarise(
     regret = regret_of(trace.cost_sum[-1:], best)
     upper, lower = _runs(regret.upper)[-1], _runs(regret.lower)[-1]
     verdict = judge(trace, lower)
-    bound = None if guarantee is None else float(guarantee.regret_bound(T))
+    known = guarantee is not None and not guarantee.describe_worth(T)
+    bound = float(guarantee.regret_bound(T)) if guarantee is not None and known else None
     replaced = spec["algorithm"].get("constants") or {}
     dimension = problem.costs.dimension
     facts = record.Facts(
@@ -376,7 +378,7 @@ def summarise(
             for name, origin in constants.origins.items()
         },
         parameters=parameters,
-        guarantee=None if guarantee is None else _guarantee(guarantee, T),
+        guarantee=_guarantee(trace),
         verdict=record.VerdictFacts(word=verdict.word, sentence=verdict.sentence),
         breaches=_breaches(trace, build.BLOCK * spec["block"]),
         comparator=record.ComparatorFacts(
@@ -430,11 +432,11 @@ def _arrays(
         spent = _sums.get(owner, trace.horizon, lambda: _sum_costs(trace, best))[rounds - 1]
         gap = upper[-1] - (arrays["cost_sum"][-1] - spent[-1])  # of the comparator, and rounding
         arrays["regret_path"] = arrays["cost_sum"] - spent + gap
-        if trace.guarantee is not None:
+        if trace.guarantee is not None and trace.promises.in_advance is not None:
             bound = np.asarray(trace.guarantee.regret_bound(rounds), dtype=np.float64)
             arrays["bound_path"] = np.broadcast_to(bound, rounds.shape)
-    if recording["actions"] and trace.actions is not None:
-        actions = trace.actions[kept]
+    if recording["actions"] and trace.kept_actions is not None:
+        actions = trace.kept_actions[kept]
         actions = actions[:, None] if trace.runs is None else actions
         arrays["actions"] = actions[:, : recording["actions"]]
         edge = _boundary(trace.problem) if actions.shape[-1] == 2 else None
@@ -472,19 +474,45 @@ def _boundary(problem: Problem) -> Array | None:
     return inside + low * way
 
 
-def _guarantee(guarantee: Guarantee, T: int) -> record.GuaranteeFacts:
+def _guarantee(trace: Trace) -> record.GuaranteeFacts | None:
+    """Return what was promised of a game; None where nothing was."""
+    guarantee, T = trace.guarantee, trace.horizon
+    feasibility, observed, in_advance = map(_promise, trace.promises)
+    if guarantee is None:
+        known = trace.safety
+        if known is None:
+            return None
+        premises = () if known.feasibility is None else known.feasibility.needs
+        return record.GuaranteeFacts(
+            name=known.name,
+            kind=known.kind,
+            text=str(known),
+            worth=NONE_IN_ADVANCE,
+            premises=premises,
+            feasibility=feasibility,
+            observed=observed,
+        )
     bounds = {str(measure): finite_or_none(b) for measure, b in guarantee.bounds(T).items()}
     return record.GuaranteeFacts(
         name=guarantee.name,
         kind=guarantee.kind,
         text=str(guarantee),
-        regret_bound=finite_or_none(guarantee.regret_bound(T)),
+        regret_bound=finite_or_none(guarantee.regret_bound(T)) if in_advance else None,
         worth=guarantee.describe_worth(T),
         bounds={measure: limit for measure, limit in bounds.items() if limit is not None},
         regret_exponent=guarantee.regret_exponent,
         violation_exponent=guarantee.violation_exponent,
         premises=tuple(p.requirement for p in guarantee.premises),
+        feasibility=feasibility,
+        observed=observed,
+        in_advance=in_advance,
     )
+
+
+def _promise(part: Promise | None) -> record.PromiseFacts | None:
+    if part is None:
+        return None
+    return record.PromiseFacts(theorem=part.theorem, needs=part.needs, not_covered=part.not_covered)
 
 
 def _breaches(trace: Trace, before: int) -> tuple[record.BreachFacts, ...]:

@@ -10,17 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from surefoot.algorithms import Tuned, domain_of, name_of, unpack
+from surefoot.algorithms import Tuned, domain_of, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import (
     call_constructor,
     constructors_of,
-    find_constructor,
     is_algorithm,
 )
 from surefoot.core.display import RESULT_HEAD, RESULT_RIGHT, Style, Table
 from surefoot.core.errors import InvalidTypeError, InvalidValueError, suggest, warn_caller
 from surefoot.core.optional import MissingExtraError
+from surefoot.core.types import Player
 from surefoot.experiments.build import BLOCK, check_problem, numbers_of
 from surefoot.experiments.cells import Job, Parts, job_at, play_cell, stream_seed, time_now
 from surefoot.experiments.executors import InProcess
@@ -122,7 +122,7 @@ class Comparison(Results):
         return Path(path)
 
 
-Player: TypeAlias = Any
+PlayerLike: TypeAlias = Player | Tuned[Any] | Callable[..., Tuned[Any]] | tuple[type[Any], str]
 """An algorithm; one with its guarantee (``Tuned``); a constructor of one (``PFS.anytime``); or a
 class and the name of its constructor (``(PFS, "anytime")``)."""
 
@@ -133,7 +133,7 @@ _POINTS = 200
 
 
 def compare(
-    players: Sequence[Player] | Mapping[str, Player],
+    players: Sequence[PlayerLike] | Mapping[str, PlayerLike],
     problem: Problem | Callable[..., Problem],
     *,
     horizon: int | Sequence[int] | None = None,
@@ -251,7 +251,7 @@ def show_progress(progress: bool | Progress = True) -> Iterator[Progress | None]
 class _Source:
     """Makes problem and player of a cell from the objects of the call."""
 
-    def __init__(self, players: Mapping[str, Player], problem: Any, trials: Any, seed: Any) -> None:
+    def __init__(self, players: Mapping[str, Any], problem: Any, trials: Any, seed: Any) -> None:
         self.players = players
         self._whole = problem if isinstance(problem, Problem) else None
         self._make = problem
@@ -344,7 +344,7 @@ def _horizons(horizon: Any, problem: Any) -> list[int]:
     return sorted({checks.check_horizon(h) for h in wanted})
 
 
-def _label_players(players: Any) -> dict[str, Player]:
+def _label_players(players: Any) -> dict[str, Any]:
     """Return players by label; those of one name are told apart by numbers."""
     if not isinstance(players, Mapping):
         several = isinstance(players, (list, tuple)) and not isinstance(players, Tuned)
@@ -357,7 +357,7 @@ def _label_players(players: Any) -> dict[str, Player]:
         }
     if not players:
         raise InvalidValueError("players must not be empty, got none")
-    found: dict[Any, Player] = {label: _resolve(player) for label, player in players.items()}
+    found: dict[Any, Any] = {label: _resolve(player) for label, player in players.items()}
     for label, player in found.items():
         _title(player)
         if not isinstance(label, str) or not label or not label.isprintable():
@@ -365,28 +365,28 @@ def _label_players(players: Any) -> dict[str, Player]:
     return found
 
 
-def _resolve(player: Player) -> Player:
+def _resolve(player: Any) -> Any:
     """Return a player, of a pair the constructor that it names."""
     if not _is_pair(player):
         return player
     rule, tuning = player
     if tuning not in (have := constructors_of(rule)):
         raise InvalidValueError(f"{rule.__name__} has no {tuning!r}{suggest(tuning, have)}")
-    return find_constructor(rule, tuning)
+    return getattr(rule, tuning)
 
 
-def _is_pair(player: Player) -> bool:
+def _is_pair(player: object) -> bool:
     return isinstance(player, tuple) and len(player) == 2 and isinstance(player[0], type)
 
 
-def _title(player: Player) -> str:
+def _title(player: Any) -> str:
     """Return the name of a player, or raise what one must be."""
     if isinstance(player, Tuned):
-        return name_of(player.algorithm)
+        return type(player.algorithm).__name__
     if inspect.ismethod(player) and isinstance(rule := player.__self__, type):
         return f"{rule.__name__}.{player.__name__}"
     if is_algorithm(player):
-        return name_of(player)
+        return type(player).__name__
     if isinstance(player, type):
         tunings = [*constructors_of(player), "default"]
         raise InvalidTypeError(

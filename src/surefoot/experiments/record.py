@@ -94,6 +94,15 @@ class ProblemFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromiseFacts:
+    """One of the three parts of a promise: its theorem, what it needs, what it leaves out."""
+
+    theorem: str
+    needs: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GuaranteeFacts:
     """What a theorem promises at the horizon.
 
@@ -101,13 +110,16 @@ class GuaranteeFacts:
         name: the statement, as its source calls it.
         kind: what it promises of the constraint.
         text: the statement in a few words.
-        regret_bound: at the horizon; None if it is not finite.
-        worth: says so where that bound is true of every rule; empty else.
+        regret_bound: in advance, at the horizon; None where there is none.
+        worth: says so where there is none, or it is true of every rule; empty else.
         bounds: the promised limits at the horizon, by measure: "round", "soft", "hard", "squared",
             "rows". A measure about which nothing is promised has no key.
         regret_exponent: power of T in the regret bound.
         violation_exponent: power of T in the violation bound.
-        premises: what must be true, one sentence each.
+        premises: what is watched, one sentence each.
+        feasibility: what is promised of the constraint.
+        observed: what bounds the regret by what was played.
+        in_advance: what bounds the regret before the first round.
     """
 
     name: str
@@ -119,6 +131,9 @@ class GuaranteeFacts:
     regret_exponent: float | None = None
     violation_exponent: float | None = None
     premises: tuple[str, ...] = ()
+    feasibility: PromiseFacts | None = None
+    observed: PromiseFacts | None = None
+    in_advance: PromiseFacts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

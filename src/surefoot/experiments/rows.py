@@ -80,6 +80,14 @@ class Row:
         return PROMISES.get(self.guarantee.kind, self.guarantee.kind)
 
     @property
+    def share(self) -> str:
+        """The regret over the bound in advance; "trivial" or "-" where that cannot be exceeded."""
+        if self.guarantee.worth:
+            return "-" if self.guarantee.in_advance is None else "trivial"
+        share = self.facts.regret_share
+        return "-" if share is None else f"{share:.3f}"
+
+    @property
     def outside(self) -> float | None:
         """The number of rounds of a trial with the action outside, averaged over the trials."""
         counts = self.arrays.get("count") if self.played else None
@@ -88,7 +96,7 @@ class Row:
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of a table of results, below ``RESULT_HEAD``."""
-        place, share = (self.algorithm, str(self.horizon)), self.facts.regret_share
+        place = (self.algorithm, str(self.horizon))
         if not self.played:
             return *place, "", "", self.promise, "", "", self.status
         outside = self.outside or 0.0
@@ -96,7 +104,7 @@ class Row:
         return (
             *place,
             mean_and_spread(self.arrays["regret"]),
-            "" if share is None else f"{share:.3f}",
+            self.share,
             self.promise,
             f"{count} of {self.horizon}",
             f"{self.arrays['worst'].max():.3g}",
@@ -218,6 +226,7 @@ def _join_guarantees(guarantees: Sequence[GuaranteeFacts]) -> GuaranteeFacts:
     return replace(
         guarantees[0],
         regret_bound=_largest([g.regret_bound for g in guarantees]),
+        worth=next((g.worth for g in guarantees if g.worth), ""),
         bounds={m: max(g.bounds[m] for g in guarantees if m in g.bounds) for m in measures},
     )
 

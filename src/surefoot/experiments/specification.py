@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
-from surefoot.core.algorithm import constructors_of, find_constructor
+from surefoot.core.algorithm import constructors_of
 from surefoot.core.checks import invalid
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError, suggest
@@ -552,7 +552,7 @@ class PlayerChecks:
             self._check_base(row, rule, path)
             if tuning is not None:
                 key, owner = "options", f"option of {rule.__name__}.{tuning}"
-                wanted = parameters_of(find_constructor(rule, tuning))
+                wanted = parameters_of(getattr(rule, tuning))
             else:
                 key, owner, wanted = "parameters", f"parameter of {name}", plain_parameters_of(rule)
                 if row.get("options"):

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import algorithms as rules
-from surefoot.algorithms.compiled import describe_domain
+from surefoot.algorithms.compiled import describe_domain, is_pair
 from surefoot.algorithms.related.gauge import Gauged
 from surefoot.algorithms.related.lagrangian import Multiplying
-from surefoot.core.algorithm import own_domain
 from surefoot.core.arrays import is_sparse
 from surefoot.core.types import Array, needs_of
 from surefoot.games.game import Game, Played
@@ -127,12 +126,12 @@ def describe(
 
 def _player(algorithm: Any, d: int) -> _Player | None:
     """Return an algorithm as C has it; None where it has not."""
-    if type(algorithm) is rules.Certified:
+    if is_pair(algorithm):
         return _certified_player(algorithm, d)
     tightening: Any = 0.0
     if type(algorithm) is rules.Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
-    domain = own_domain(algorithm)
+    domain: Any = getattr(algorithm, "domain", None)
     known = describe_domain(domain, d)
     if type(algorithm) not in _RULES or known is None:
         return None

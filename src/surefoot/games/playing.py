@@ -9,17 +9,23 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import Guarantee, Tuned, name_of, unpack
+from surefoot.algorithms import (
+    Guarantee,
+    Tuned,
+    promises_of,
+    safety_of,
+    unpack,
+)
 from surefoot.algorithms.guarantee import ROUNDING
 from surefoot.core import checks
-from surefoot.core.algorithm import own_domain
 from surefoot.core.arrays import is_foreign_array, to_numpy
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import parts_of
 from surefoot.core.types import Array, ArrayLike, Index, Player, needs_of
 from surefoot.games.compiled import describe, play_compiled
 from surefoot.games.game import Directions, Game, Played
 from surefoot.games.record import BlockWatch, Mode, Observed, Progress, Recorder, bounds
-from surefoot.games.rounds import fields_of, play_batch, play_loop
+from surefoot.games.rounds import play_batch, play_loop
 from surefoot.games.scan import play_scan
 from surefoot.games.trace import Trace, ledger_of
 from surefoot.problems import Problem
@@ -120,7 +126,7 @@ def _check_problem(problem: object, player: object) -> None:
 
 def _run(game: Game, engine: str) -> Played:
     """Play the game by an engine; refuse one that does not have it."""
-    name = name_of(game.algorithm)
+    name = type(game.algorithm).__name__
     if engine == "batch" and needs_of(game.algorithm).one_run:
         raise InvalidValueError(
             f"{name} is written for one run, not for a batch: play it with engine='loop' or 'auto'"
@@ -168,14 +174,14 @@ def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem
     Constants have a radius and no centre, so that a constructor which is told no domain takes
     the ball around 0. One around the same point may well be smaller: that is the user's word.
     """
-    mine, ball = own_domain(algorithm), problem.domain
+    mine, ball = getattr(algorithm, "domain", None), problem.domain
     around = needs_of(algorithm).domain == "ball"
     if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain
     here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
     apart = float(np.linalg.norm(here - there))
     if apart > 0 and apart + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
-        movable = around and "domain" in fields_of(algorithm)
+        movable = around and "domain" in parts_of(algorithm)
         cure = "give the problem's domain to the constructor"
         raise InvalidValueError(
             f"the player's domain must hold the problem's {ball!r} for {guarantee.name}, got "
@@ -221,7 +227,7 @@ def _trace(
         engine_note=f"{choice.engine}: {choice.reason}",
         horizon=recorder.horizon,
         rounds=recorder.rounds,
-        actions=None if recorder.actions is None else recorder.actions[:, runs],
+        kept_actions=None if recorder.actions is None else recorder.actions[:, runs],
         cost=recorder.cost[:, runs],
         cost_sum=recorder.cost_sum[:, runs],
         constraint=recorder.constraint[:, runs],
@@ -235,7 +241,9 @@ def _trace(
         breaches=tuple(sorted(watch.breaches, key=lambda b: (b.round, b.run))),
         status=status[0] if runs == 0 else status,
         ledger=ledger_of(game.algorithm, recorder.horizon, region, seconds, compiled),
-        player=name_of(game.algorithm),
+        player=type(game.algorithm).__name__,
+        promises=promises_of(game.algorithm, guarantee),
+        safety=safety_of(game.algorithm) if guarantee is None else None,
     )
 
 
@@ -271,7 +279,7 @@ def choose(
         return Choice("kernel", size)
     if runs == 1:
         return Choice("loop", size)
-    alone = name_of(algorithm) if needs_of(algorithm).one_run else None
+    alone = type(algorithm).__name__ if needs_of(algorithm).one_run else None
     if alone := alone or _outsider((algorithm, problem.constraint, problem.costs)):
         return Choice("loop", f"{size}, with {alone}, which plays one at a time")
     return Choice("batch", size)
@@ -287,5 +295,5 @@ def _outsider(part: object) -> str | None:
         return None
     ours = getattr(part, "__module__", "").split(".")[0] == __name__.split(".")[0]
     if ours:
-        return _outsider(tuple(fields_of(part).values()))
+        return _outsider(tuple(parts_of(part).values()))
     return getattr(part, "__name__", type(part).__name__)

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import is_dataclass
 
 import numpy as np
 
 from surefoot.core.arrays import norm, to_numpy
 from surefoot.core.optional import need
-from surefoot.core.parameters import field_values
+from surefoot.core.parameters import parts_of
 from surefoot.core.types import Array, Number, Player, State, needs_of
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, block_length
@@ -125,17 +124,10 @@ def _group_size(game: Game) -> int:
     return fitting - fitting % 16 if fitting > 16 else max(fitting, 1)
 
 
-def fields_of(part: object) -> dict[str, Array]:
-    """Return what a dataclass holds, by name; nothing of anything else."""
-    if not is_dataclass(part) or isinstance(part, type):
-        return {}
-    return {f.name: value for f, value in field_values(part)}
-
-
 def numbers_of(part: object) -> list[Array]:
     """Return the arrays and floats of a dataclass, those of its parts included."""
-    if is_dataclass(part):
-        part = tuple(fields_of(part).values())
+    if parts := parts_of(part):
+        part = tuple(parts.values())
     if isinstance(part, tuple):
         return [number for one in part for number in numbers_of(one)]
     return [part] if isinstance(part, (float, np.ndarray, np.generic)) else []

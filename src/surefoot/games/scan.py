@@ -12,10 +12,10 @@ import numpy as np
 
 from surefoot.core.arrays import is_foreign_array, norm
 from surefoot.core.optional import need
+from surefoot.core.parameters import parts_of
 from surefoot.core.types import Array, Player, State
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, Recorder, block_length
-from surefoot.games.rounds import fields_of
 
 if TYPE_CHECKING:
     import jax
@@ -157,7 +157,7 @@ def _register(part: object) -> None:
     """Make the dataclasses that something consists of known to JAX."""
     import jax
 
-    if held := fields_of(part):
+    if held := parts_of(part):
         kind = type(part)
         if kind not in _REGISTERED:
             jax.tree_util.register_pytree_node(kind, _take_apart, partial(_put_together, kind))
@@ -173,7 +173,7 @@ _Structure: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, object], ...]]
 
 
 def _take_apart(part: Array) -> tuple[list[object], _Structure]:
-    values = fields_of(part)
+    values = parts_of(part)
     numbers = {name: value for name, value in values.items() if _has_numbers(value)}
     rest = tuple((name, value) for name, value in values.items() if name not in numbers)
     return list(numbers.values()), (tuple(numbers), rest)
@@ -186,7 +186,7 @@ def _has_numbers(value: object) -> bool:
     if isinstance(value, float):
         return value != 0.0
     is_array = isinstance(value, (np.ndarray, np.generic)) or is_foreign_array(value)
-    return is_array or bool(fields_of(value))
+    return is_array or bool(parts_of(value))
 
 
 def _put_together(kind: type[T], structure: _Structure, numbers: Sequence[object]) -> T:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Guarantee
-from surefoot.core.algorithm import own_domain
+from surefoot.algorithms import Breach, Guarantee, Promises, Safety
+from surefoot.algorithms.promise import NO_PROMISES
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
-from surefoot.core.types import Array, ArrayLike, CostStream, Player, Region, Solving, needs_of
+from surefoot.core.types import (
+    Array,
+    ArrayLike,
+    CostStream,
+    FloatArray,
+    Player,
+    Region,
+    Solving,
+    needs_of,
+)
 from surefoot.games.record import Observed, Violations
 from surefoot.games.regret import (
     DynamicRegret,
@@ -84,7 +93,7 @@ def ledger_of(
     """Return the ledger of one run of an algorithm on a problem with this feasible set."""
     needs = needs_of(algorithm)
     over_sets = needs.projections + needs.linear_minimisations
-    solves = any(isinstance(s, Solving) for s in (feasible, own_domain(algorithm)))
+    solves = any(isinstance(s, Solving) for s in (feasible, getattr(algorithm, "domain", None)))
     calls = {name: rounds * calls for name, calls in needs._asdict().items() if name in _CALLS}
     return Ledger(
         rounds,
@@ -106,12 +115,14 @@ class Trace:
 
     Attributes:
         problem: what was played.
-        guarantee: what was promised, if anything.
+        guarantee: what the player was tuned for, if anything.
+        promises: what is promised of it, in three parts.
+        safety: what its knowledge certifies, where no theorem tunes it; else None.
         engine: which engine played: "kernel", "loop", "batch" or "scan".
         engine_note: the same with the reason, and the time that it took to compile.
         horizon: rounds played.
         rounds: which rounds are kept, ``(n,)``, counted from 1.
-        actions: the actions of those rounds, ``(n, d)`` or ``(n, B, d)``; None if not kept.
+        kept_actions: the actions of those rounds, ``(n, d)`` or ``(n, B, d)``; None if not kept.
         cost: the costs of those rounds, ``(n,)`` or ``(n, B)``.
         cost_sum: the costs up to and with those rounds.
         constraint: the values of g in those rounds.
@@ -135,22 +146,24 @@ class Trace:
     engine: str
     engine_note: str
     horizon: int
-    rounds: Array
-    actions: Array | None
-    cost: Array
-    cost_sum: Array
-    constraint: Array
-    peak: Array
+    rounds: np.ndarray[Any, np.dtype[np.int64]]
+    kept_actions: FloatArray | None
+    cost: FloatArray
+    cost_sum: FloatArray
+    constraint: FloatArray
+    peak: FloatArray
     total_cost: Array
     violations: Violations
-    row_sums: Array | None
+    row_sums: FloatArray | None
     excess: Array | None
-    next_action: Array
+    next_action: FloatArray
     observed: Observed | None
     breaches: tuple[Breach, ...]
     status: str | tuple[str, ...]
     ledger: Ledger
     player: str = "player"
+    promises: Promises = NO_PROMISES
+    safety: Safety | None = None
 
     def __repr__(self) -> str:
         runs = "one run" if self.runs is None else f"{self.runs:,} runs"
@@ -158,6 +171,17 @@ class Trace:
             f"<Trace of {self.problem.name!r}: {runs} of {self.horizon:,} rounds, "
             f"{len(self.rounds):,} kept, by {self.engine}; {self.verdict()}>"
         )
+
+    @property
+    def actions(self) -> FloatArray:
+        """The actions of the kept rounds, ``(n, d)`` or ``(n, B, d)``.
+
+        Raises:
+            InvalidValueError: if they were not kept.
+        """
+        if self.kept_actions is None:
+            raise InvalidValueError("actions must be kept to be read, got keep_actions=False")
+        return self.kept_actions
 
     @property
     def runs(self) -> int | None:
@@ -175,7 +199,7 @@ class Trace:
         if rounds is None:
             closed = has_closed_form(costs, problem.benchmark.region)
             rounds = self.rounds if closed else self.rounds[-1:]
-        rounds = np.atleast_1d(rounds)
+        rounds = np.atleast_1d(np.asarray(rounds))
         at = np.searchsorted(self.rounds, rounds)
         if (at >= len(self.rounds)).any() or (self.rounds[at] != rounds).any():
             raise InvalidValueError(f"rounds must be among those kept, got {rounds!r}")
@@ -241,8 +265,9 @@ class Trace:
 
     def _best_moving(self, first: int, last: int, changes: int | Sequence[int]) -> MovingComparator:
         costs, problem = self.costs().rounds(first - 1, last), self.problem
-        known = {"domain": problem.domain, "interior": problem.interior}
-        return best_moving(costs, problem.benchmark, changes, **known)
+        return best_moving(
+            costs, problem.benchmark, changes, domain=problem.domain, interior=problem.interior
+        )
 
     def _compare(
         self, first: int, last: int, best: MovingComparator, bound: Array | None
@@ -262,13 +287,13 @@ class Trace:
         """Return the costs that were played; an adversary's as they turned out."""
         costs = self.problem.costs
         if isinstance(costs, Adversarial):
-            if self.actions is None or len(self.rounds) != self.horizon:
+            if self.kept_actions is None or len(self.rounds) != self.horizon:
                 raise InvalidValueError(
                     "every action must be kept to know the costs of an adversary, "
-                    f"got {0 if self.actions is None else len(self.rounds)} of "
+                    f"got {0 if self.kept_actions is None else len(self.rounds)} of "
                     f"{self.horizon} rounds: play with every=1"
                 )
-            return costs.realise(self.actions)
+            return costs.realise(self.kept_actions)
         return costs
 
     def verdict(self) -> str:
@@ -295,8 +320,8 @@ class Trace:
             "constraint": self.constraint.T.ravel(),
             "peak": self.peak.T.ravel(),
         }
-        if self.actions is not None:
-            entries = np.reshape(self.actions, (len(self.rounds), runs, -1)).T
+        if self.kept_actions is not None:
+            entries = np.reshape(self.kept_actions, (len(self.rounds), runs, -1)).T
             columns |= {f"x{i}": entry.ravel() for i, entry in enumerate(entries)}
         frame = pandas.DataFrame(columns)
         return frame.drop(columns="run") if self.runs is None else frame

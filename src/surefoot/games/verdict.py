@@ -60,17 +60,17 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
     if lost:
         return Verdict("stopped", f"stopped, {lost[0]}")
     guarantee, outside = trace.guarantee, _outside(trace)
-    if guarantee is None or guarantee.kind == "none":
+    if not any(trace.promises):
         return Verdict("not claimed", f"no guarantee was claimed: {outside}")
     if trace.breaches:
         return Verdict("premise broken", f"premise broken, {trace.breaches[0]}; {outside}")
+    if guarantee is None:
+        return _judge_safety(trace, outside)
     checks = list(checks_of(guarantee, trace))
-    compared = "(regret was not computed: call final_regret())"
-    if regret is not None:
+    if regret is not None and trace.promises.in_advance is not None:
         most, bound = float(np.max(regret)), float(guarantee.regret_bound(trace.horizon))
-        worth = guarantee.describe_worth(trace.horizon)
-        compared = f"regret {most:.6g}, bound {bound:.6g}{f' ({worth})' if worth else ''}"
         checks.append(Compared(most <= bound, f"regret {most:.6g} exceeds its bound {bound:.6g}"))
+    compared = _tell_regret(guarantee, trace, regret)
     for kept, words in checks:
         if kept is False:
             told = "; ".join(filter(None, [words, outside]))
@@ -78,8 +78,44 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
     for kept, words in checks:
         if kept is None:
             return Verdict("not checked", f"{guarantee} not checked: {words}; {outside}")
-    numbers = [words for _, words in checks[: len(checks) - (regret is not None)] if words]
+    if trace.promises.feasibility is None:
+        told = f"{guarantee} claims nothing of the constraint: {outside}; {compared}"
+        return Verdict("not claimed", told)
+    numbers = [words for _, words in checks_of(guarantee, trace) if words]
     return Verdict("held", f"{guarantee} held: {'; '.join([*numbers, outside, compared])}")
+
+
+def _tell_regret(guarantee: Guarantee, trace: Trace, regret: Array | None) -> str:
+    """Return what was promised of the regret, observed and in advance, beside what it was.
+
+    Nothing is called kept that cannot fail.
+    """
+    T, promises = trace.horizon, trace.promises
+    seen = "" if regret is None else f"regret {float(np.max(regret)):.6g}; "
+    if promises.in_advance is None:
+        words = f"{seen}nothing was promised of the regret in advance"
+    elif worth := guarantee.describe_worth(T):
+        words = f"{seen}the regret bound {float(guarantee.regret_bound(T)):.6g} is {worth}"
+    elif regret is None:
+        words = "(regret was not computed: call final_regret())"
+    else:
+        words = f"{seen.removesuffix('; ')}, bound {float(guarantee.regret_bound(T)):.6g}"
+    if trace.promises.observed is not None:
+        words += f"; {trace.promises.observed.theorem} bounds the regret by what was played"
+    return words
+
+
+def _judge_safety(trace: Trace, outside: str) -> Verdict:
+    """Return whether actions that knowledge certifies were feasible; no theorem bounds regret."""
+    assert trace.safety is not None
+    kind = trace.safety.kind
+    ahead = "nothing was promised of the regret in advance"
+    if kind != "every round":
+        return Verdict("not checked", f"{trace.safety} not checked: {outside}; {ahead}")
+    if np.any(trace.violations.count):  # a certificate is a proof
+        words = "one of the premises of the knowledge is false"
+        return Verdict("premise broken", f"premise broken, {words}: {outside}")
+    return Verdict("held", f"{trace.safety} held: {outside}; {ahead}")
 
 
 def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Compared]:

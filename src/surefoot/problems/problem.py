@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -14,7 +14,7 @@ from surefoot.core.display import facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.points import Bounded, diameter_of, dimension_of
-from surefoot.core.types import Array, ArrayLike, CostStream, Region, Solving
+from surefoot.core.types import Array, ArrayLike, CostStream, FloatArray, Region, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import Costs
 from surefoot.problems.hindsight import Comparator, best_action
@@ -38,12 +38,9 @@ class Problem(Declared):
     costs: CostStream
     constraint: Constraint | ConstraintStream
     domain: Ball
-    start: Array
+    start: FloatArray
     constants: Constants
     name: str = "problem"
-    _best: dict[int, Comparator] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
 
     def __post_init__(self) -> None:
         _check_parts(self.costs, self.constraint, self.domain)
@@ -68,10 +65,14 @@ class Problem(Declared):
         return facts_html(f"Problem {self.name}", facts, constants_table(self.constants))
 
     @property
-    def interior(self) -> Array | None:
+    def interior(self) -> FloatArray | None:
         """A strictly feasible point; the start, if it is one; else the constraint's own."""
         benchmark = self.benchmark
         return self.start if benchmark.value(self.start) < 0 else benchmark.interior
+
+    @cached_property
+    def _best(self) -> dict[int, Comparator]:
+        return {}
 
     def best(self, t: int) -> Comparator:
         """Return the best fixed action over the first t rounds, computed once per t.

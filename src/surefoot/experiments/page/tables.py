@@ -23,6 +23,7 @@ from surefoot.experiments.record import (
     REPRODUCED,
     Claim,
     Facts,
+    PromiseFacts,
     Sourced,
 )
 from surefoot.experiments.rows import Fit, Row, mean_std, problems
@@ -99,6 +100,8 @@ def verdict_table(pairs: Sequence[Pair]) -> Table:
         Column("Algorithm"),
         Column("Verdict", "whether its promise was kept, at the worst of its horizons"),
         Column("Promised", "what the theorem promises of the constraint"),
+        Column("Observed", "the theorem that bounds the regret by what was played"),
+        Column("In advance", "the theorem that bounds the regret before the first round"),
         Column(
             "Rounds outside",
             "mean number of rounds with g > 0, without tolerance, at that horizon; a promise about "
@@ -122,9 +125,18 @@ def _verdict_row(pair: Pair, where: str) -> list[Cell]:
         Cell(pair.algorithm, aside=where),
         _badge_cell(pair.word, "" if row is None else row.guarantee.kind, pair.badge, aside),
         promised,
+        _part(None if row is None else row.guarantee.observed),
+        _in_advance(row),
         Cell(NONE) if outside is None else Cell(f"{number(outside)} of {pair.horizon:,}", outside),
         Cell(NONE) if row is None else _spread(row, "regret"),
     ]
+
+
+def _in_advance(row: Row | None) -> Cell:
+    """Return the theorem that bounds the regret in advance, and where it says nothing."""
+    if row is None or row.guarantee.in_advance is None:
+        return Cell(NONE)
+    return Cell(row.guarantee.in_advance.theorem, aside=row.guarantee.worth)
 
 
 def results_table(rows: Sequence[Row]) -> Table:
@@ -156,7 +168,7 @@ def results_table(rows: Sequence[Row]) -> Table:
 
 
 def _result(row: Row) -> list[Cell]:
-    share, comparator = row.facts.regret_share, row.facts.comparator
+    comparator = row.facts.comparator
     exact = comparator is not None and comparator.exact
     return [
         *_place(row),
@@ -167,7 +179,7 @@ def _result(row: Row) -> list[Cell]:
         _spread(row, "regret"),
         Cell(f"{row.trials:,}", row.trials),
         _number_cell(row.guarantee.regret_bound)._replace(aside=row.guarantee.worth),
-        Cell(NONE if share is None else f"{number(100 * share, 3)} %", share),
+        _share(row),
         *(_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")),
         _if_known(row, "first_violation", _first),
         _if_known(row, "feasible_from", lambda seen: _feasible(int(seen.max()), row.horizon)),
@@ -176,6 +188,19 @@ def _result(row: Row) -> list[Cell]:
         _number_cell(row.provenance.get("microseconds_a_round")),
         Cell(row.facts.engine or NONE),
     ]
+
+
+def _share(row: Row) -> Cell:
+    """Return the regret over the bound; "trivial" where every rule keeps to that."""
+    share = row.facts.regret_share
+    if row.guarantee.worth and row.guarantee.in_advance is not None:
+        return Cell("trivial")
+    return Cell(NONE if share is None else f"{number(100 * share, 3)} %", share)
+
+
+def _part(part: PromiseFacts | None) -> Cell:
+    """Return the theorem of a part of a promise."""
+    return Cell(NONE if part is None else part.theorem)
 
 
 def _if_known(row: Row, name: str, cell: Callable[[np.ndarray], Cell]) -> Cell:

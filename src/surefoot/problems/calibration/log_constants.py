@@ -273,6 +273,22 @@ class _Largest(NamedTuple):
 class Pairs:
     """What all pairs of rounds show."""
 
+    x: Array
+    g: Array
+    s: Array | None
+    c: Array
+    G_c: float
+    value_error: float
+    slope_error: float
+    extent: float
+    rise: _Largest
+    bend: _Largest
+    turn: _Largest
+    change: _Largest
+    fall: _Largest
+    falls: Array
+    rates: Array
+
     def __init__(
         self,
         x: np.ndarray,

@@ -141,8 +141,9 @@ def _without(constants: Constants, *names: str) -> Constants:
 def _rank(entry: Entry, horizon: int) -> tuple[bool, float]:
     """Return whether a theorem does not apply, and its bound on the regret; less is better."""
     tuned = entry.tuned
-    bound = math.inf if tuned is None else tuned.guarantee.regret_bound(horizon)
-    return tuned is None, float(bound)
+    if tuned is None or tuned.guarantee.promises.in_advance is None:
+        return tuned is None, math.inf
+    return False, float(tuned.guarantee.regret_bound(horizon))
 
 
 def _promise(guarantee: Guarantee, horizon: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import ClassVar, Self, final
+from typing import Self, final
 
 import numpy as np
 
@@ -38,8 +38,12 @@ class _StatedCosts(Costs, Declared):
 class _SharedCosts(_StatedCosts):
     """Costs by functions of the round, which every run meets."""
 
-    runs: ClassVar[int | None] = None
     first: int | np.int64 = 0
+
+    @property
+    def runs(self) -> int | None:
+        """None: all runs share the costs."""
+        return None
 
     def rounds(self, start: int, stop: int) -> Self:
         """Return the stream of the rounds from start to stop - 1."""
