@@ -30,6 +30,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:mod", r"surefoot.*"),
     ("py:class", r"surefoot\..*"),
+    ("py:class", r"(numpy|os|concurrent)\..*|QuadraticBounds"),  # types of other libraries
     ("py:exc", r"\w+"),
     ("py:class", r"[A-Z][a-z]+( .*)?|[a-z]+ .*"),  # words before a colon, which are no types
 ]
@@ -38,7 +39,9 @@ myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 
-autodoc_typehints = "none"  # the signatures of rules are long; argument types are in the text
+autodoc_typehints = "description"  # beside the meaning of each argument
+autodoc_typehints_description_target = "documented"
+autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True

@@ -87,7 +87,7 @@ def figure_of(found: Sequence[Kind], corners: int = 720) -> Figure:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Save the figure, and say how much of the set each region covers."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
     parser.add_argument("--corners", type=int, default=720)
     options = parser.parse_args(arguments)

@@ -45,7 +45,7 @@ def run(journal: Path, rounds: int, die_in: int = 0) -> Array:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     if (child := parser.parse_args().child) is not None:
         run(child, 400, die_in=150)

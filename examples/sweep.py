@@ -30,8 +30,12 @@ def run(horizons: tuple[int, ...] = (200, 400, 800), trials: int = 10) -> Compar
         f"CertifiedPFS, rho = {rho:g}": sf.CertifiedPFS(G_g=np.sqrt(2), domain=Ball(1.2), rho=rho)
         for rho in (0.01, 0.05, 0.15)
     }
-    players = {**margins, "PFS": sf.PFS.tuned, "leader": sf.LeaderFollower.default}
-    return sf.compare(players, depot, horizon=horizons, trials=trials)
+    return sf.compare(
+        {**margins, "PFS": sf.PFS.tuned, "leader": sf.LeaderFollower.default},
+        depot,
+        horizon=horizons,
+        trials=trials,
+    )
 
 
 if __name__ == "__main__":

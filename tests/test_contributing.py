@@ -149,7 +149,7 @@ toy = problems.binding_toy(1_000, trials=1)
 (entry,) = [e for e in catalogue(toy.constants, 1_000, toy.domain) if e.algorithm == "Momentum"]
 assert entry.name == "Momentum.anytime"
 assert isinstance(entry.tuned.guarantee, ShortSteps)
-assert entry.promise == "every round; regret ?"
+assert (entry.feasibility, entry.observed, entry.in_advance) == ("every round", "none", "none")
 assert "Between" in constraints.__all__
 assert KnownPrices in Knowledge.__subclasses__()
 """

@@ -597,10 +597,11 @@ def test_all_costs_are_on_the_page():
 def line_of_entry(entry):
     name = f"`{entry.name}`"
     if entry.tuned is None:
-        return row(name, "", f"does not apply: {entry.note}", "", "", "")
+        return row(name, "", f"does not apply: {entry.note}", *[""] * 5)
     guarantee = entry.tuned.guarantee
     changing = "yes" if guarantee.changing else "no"
-    return row(name, entry.feedback, entry.promise, entry.work, guarantee.name, changing)
+    parts = (entry.feasibility, entry.observed, entry.in_advance)
+    return row(name, entry.feedback, *parts, entry.work, guarantee.name, changing)
 
 
 def test_the_page_has_the_catalogue_of_the_algorithms():

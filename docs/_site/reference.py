@@ -20,7 +20,6 @@ from docutils import nodes
 import surefoot
 from surefoot import algorithms, problems, regions, sets
 from surefoot.algorithms import catalogue, source_of
-from surefoot.algorithms.certified import Name
 from surefoot.core.types import Source
 from surefoot.problems import constraints, costs
 
@@ -129,13 +128,16 @@ def _algorithm_page(
         lines += [
             "With the constants of the paper's experiment and a million rounds:\n",
             ".. list-table::\n   :header-rows: 1\n",
-            "   * - tuning\n     - a round asks for\n     - promise\n     - theorem",
+            "   * - tuning\n     - a round asks for\n"
+            "     - feasibility\n     - regret, observed\n     - regret, in advance\n"
+            "     - theorem",
         ]
         for row in rows:
             theorem = row.note or row.tuned.guarantee.name
             lines.append(
                 f"   * - ``{row.tuning}``\n     - {row.feedback or '-'}\n"
-                f"     - {row.promise or 'does not apply'}\n     - {theorem}"
+                f"     - {row.feasibility or 'does not apply'}\n     - {row.observed or '-'}\n"
+                f"     - {row.in_advance or '-'}\n     - {theorem}"
             )
         lines.append("")
     lines += ["The rule", "--------\n", _autoclass(f"surefoot.algorithms.{name}")]
@@ -159,8 +161,7 @@ def _autoclass(path: str, *, index: bool = True) -> str:
     ]
     # What rules share they inherit, and a controller what an operator orders.
     shared = ("init", "step", "update", "rest", "hold", "retreat", "resume", "note")
-    if not (isinstance(thing, type) and issubclass(thing, Name)):  # which makes a rule, and is none
-        own += [key for key in shared if key not in own and hasattr(thing, key)]
+    own += [key for key in shared if key not in own and hasattr(thing, key)]
     members = f"   :members: {', '.join(own)}\n" if own else ""
     hidden = "" if index else "   :no-index:\n"
     return f".. autoclass:: {path}\n{hidden}{members}"
