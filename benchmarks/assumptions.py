@@ -99,7 +99,7 @@ def play_corridor(seed: int, rounds: int, *, rule: str) -> Played:
     known: Any = Curvature(beta=beta, reach=2.0, convex=False)
     if rule == "hull":
         known = LipschitzHull(G_g=0.6 * math.sqrt(1 + bent) + 0.14, reach=2.0)
-    player = RegionFilter(knowledge=known)
+    player: Certified = RegionFilter(knowledge=known)
     if rule == "moving balls":
         player = MovingBalls(knowledge=known, eta=1.0)
     state: Any = player.init(np.array([1.0, a * math.sin(w)]))

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.findings import Findings, Table
 from benchmarks.timing import Effort
 from surefoot import Feedback
-from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD, name_of
+from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD
 from surefoot.core.types import Array, Info, Needs, Region, needs_of
 from surefoot.problems.constraints import MaxOf, QuadraticForm
 from surefoot.regions import Curvature, CurvatureRows
@@ -217,7 +217,7 @@ def _paid(case: Case, player: Any, start: Array, gradients: Array) -> Any:
         x = state.x
         g, s = case.constraint.query_all(x) if apart else case.constraint.query(x)
         if not np.all(g <= 0):
-            raise AssertionError(f"{name_of(player)} was outside on {case.name}: {np.max(g)}")
+            raise AssertionError(f"{type(player).__name__} was outside on {case.name}: {np.max(g)}")
         total += np.vecdot(gradient, x)
         state, _ = player.step(state, Feedback(gradient, g, s))
     return total

@@ -63,7 +63,7 @@ PLAYERS: dict[str, Callable[[Target, float, float], Any]] = {
     "leader and follower": lambda target, G_g, rho: LeaderFollower(
         G_g=G_g,
         domain=target.domain,
-        evaluation_error=target.constraint.evaluation_error(target.domain),
+        evaluation_error=target.constraint.evaluation_error(target.domain) or 0.0,
     ),
     "descent with curvature": lambda target, G_g, rho: CertifiedOGD(
         knowledge=_rows(target), radius=float(target.domain.radius), eta=LONG, ratchet=False

@@ -60,8 +60,10 @@ def players(problem: Problem) -> dict[str, Any]:
     known, d = problem.constants, len(problem.start)
     eta = float(known.R) / math.sqrt(2)
 
+    (G_g,) = known.require("G_g", by="the followers")
+
     def behind(leader: Any) -> Any:
-        return LeaderFollower(G_g=known.G_g, domain=problem.domain, leader=leader)
+        return LeaderFollower(G_g=G_g, domain=problem.domain, leader=leader)
 
     optimistic = behind(OptimisticDualAveraging(eta=eta, domain=Ball(WIDE)))
     return {

@@ -18,8 +18,11 @@ import numpy as np  # noqa: E402
 
 IMPORTED_NUMPY = time.perf_counter()
 
+from collections.abc import Sequence  # noqa: E402
+
 from surefoot import PFS, Problem, Trace, play  # noqa: E402
 from surefoot.algorithms import ScalarDPP, Tighten  # noqa: E402
+from surefoot.core.types import Player  # noqa: E402
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy  # noqa: E402
 from surefoot.problems.constraints import Affine  # noqa: E402
 
@@ -32,7 +35,7 @@ def polytope_toy() -> Problem:
     return Problem.of(toy.costs, rows, toy.domain, toy.start, name="polytope toy")
 
 
-def contenders(problem: Problem) -> dict[str, list[PFS] | list[ScalarDPP] | list[Tighten]]:
+def contenders(problem: Problem) -> dict[str, Sequence[Player]]:
     ball = problem.domain
     steps = [SETTINGS[0].parameters(T) for T in HORIZONS]
     queues = [ScalarDPP(V=math.sqrt(T), alpha=float(T), domain=ball) for T in HORIZONS]

@@ -289,9 +289,9 @@ def attack(number: int, played: int = PLAYED, numbers: int = NUMBERS) -> Outcome
     return Outcome(number, name, judged, violations, worst, cramped, rule)
 
 
-def _with_rho(player: Certified, rho: Array) -> Certified:
+def _with_rho(player: CertifiedPFS, rho: Array) -> CertifiedPFS:
     """Return the player with another tightening."""
-    return replace(player, knowledge=replace(player.knowledge, rho=rho))
+    return player.of(player.proposer, replace(player.knowledge, rho=rho), player.ramp)
 
 
 # --- all of them ---------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ def _told(rng: Any, world: World, *names: str) -> dict[str, Any]:
         "value_error": world.depth * 10 ** rng.uniform(-4, -0.7),
         "drift": world.depth * 10 ** rng.uniform(-5, -2),
     }
-    return {name: sizes[name] if rng.random() < 0.5 else None for name in names}
+    return {name: sizes[name] if rng.random() < 0.5 else 0.0 for name in names}
 
 
 def _wish(rng: Any, world: World, x: Array) -> Array:
@@ -302,7 +302,7 @@ def _below_rounding(rng: Any, judge: _Judge, world: World, played: int, factor: 
     world.full[0] = min(world.full)
     world.begin()
     nu = world.depth * 10 ** rng.uniform(-3, -0.5)
-    v = 2.0 ** -rng.uniform(52, 58) if rng.random() < 0.3 else None
+    v = 2.0 ** -rng.uniform(52, 58) if rng.random() < 0.3 else 0.0
     players = _players(world, rng, {"value_error": nu, "drift": v})
     if world.c:
         world.keep_one()
@@ -350,7 +350,7 @@ def _changing_errors(rng: Any, judge: _Judge, world: World, played: int, factor:
 def _lying_leaders(rng: Any, judge: _Judge, world: World, played: int, factor: float) -> Played:
     told = _told(rng, world, "value_error", "drift")
     # Under drift a round that is refused leaves nothing certified.
-    leader = Liar(rng, world.reach, wild=told["drift"] is None)
+    leader = Liar(rng, world.reach, wild=not told["drift"])
     player = LeaderFollower(G_g=world.G_g, domain=Ball(world.reach), leader=leader, **told)
     nu, v = (factor * (told[name] or 0.0) for name in ("value_error", "drift"))
 
@@ -394,7 +394,7 @@ def _missed_rounds(rng: Any, judge: _Judge, world: World, played: int, factor: f
     players = _players(world, rng, told)
     name = str(rng.choice(["hull", "leader", "steps", "filter", "costs by value"]))
     start = np.zeros(world.A.shape[1])
-    loop = Controller(players[name](), start, on_missing=str(rng.choice(["hold", "retreat"])))
+    loop = Controller(players[name](), start, on_missing="retreat" if rng.integers(2) else "hold")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PremiseWarning)
         for _ in range(played):

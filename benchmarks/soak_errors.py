@@ -161,12 +161,18 @@ def _player(kind: str, target: Target, told: Errors) -> Certified:
                 )
             )
         ),
-        "CertifiedPFS": lambda: CertifiedPFS(domain=ball, rho=0.3 * target.depth, **flat),
+        "CertifiedPFS": lambda: CertifiedPFS(
+            G_g=target.steepest, domain=ball, rho=0.3 * target.depth
+        ).allowing(told),
         "CertifiedPFS, one run": lambda: CertifiedPFS(
-            domain=ball, rho=0.1 * target.depth, ratchet=False, **flat
+            G_g=target.steepest, domain=ball, rho=0.1 * target.depth, ratchet=False
+        ).allowing(told),
+        "SafetyFilter": lambda: SafetyFilter(
+            G_g=target.steepest, domain=ball, rho=0.1 * target.depth
+        ).allowing(told),
+        "LeaderFollower": lambda: LeaderFollower(G_g=target.steepest, domain=ball, cuts=4).allowing(
+            told
         ),
-        "SafetyFilter": lambda: SafetyFilter(domain=ball, rho=0.1 * target.depth, **flat),
-        "LeaderFollower": lambda: LeaderFollower(domain=ball, cuts=4, **flat),
         "CertifiedOGD": lambda: CertifiedOGD(
             knowledge=CurvatureRows(rows=m, **curved), radius=R, ratchet=False
         ),

@@ -99,7 +99,7 @@ def play(player: Certified, system: System) -> Played:
 def players(system: System, *, short: bool) -> dict[str, Certified]:
     """Return the rules by name."""
     ball, G, most = Ball(1.0), system.G_g, PESSIMISM * system.G_g
-    made = {"G_g known": LeaderFollower(G_g=G, domain=ball)}
+    made: dict[str, Certified] = {"G_g known": LeaderFollower(G_g=G, domain=ball)}
     for theta in (2.0,) if short else (1.5, 2.0, 4.0):
         made[f"unknown, theta = {theta:g}"] = LeaderFollower.unknown(ball, theta=theta).algorithm
     made["100 G_g known, k = 0"] = LeaderFollower(G_g=most, domain=ball)

@@ -65,7 +65,7 @@ class CertifiedGenerator(Generator):  # type: ignore[misc]
             rows = max(2, len(self.response))
             knowledge = CurvatureRows(beta=0.0, rows=rows, domain=box, errors=errors)
             radius = float(np.linalg.norm(box.upper - box.lower)) / 2
-            base = CertifiedDualAveraging.pair(knowledge=knowledge, radius=radius)
+            base = CertifiedDualAveraging(knowledge=knowledge, radius=radius)
             player = CostProbing(base=base, length=self.length, seed=self.seed)
             start = [self.start[name] for name in self.vocs.variable_names]
             self._controller = Controller(player, start)
