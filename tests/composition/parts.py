@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import OGD, regions
-from surefoot.algorithms.certified import Name, Proposer
+from surefoot import OGD, algorithms, regions
+from surefoot.algorithms.certified import Proposer
 from surefoot.algorithms.wrapper import Wrapper
+from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
+from surefoot.core.lazy import public_names
 from surefoot.core.parameters import parameters_of
 from surefoot.regions import Errors, Grid, Knowledge
 from surefoot.regions.context import ContextKind
@@ -27,6 +29,8 @@ from tests.composition.worlds import UP, World, read_low
 
 STEP = 0.0625
 """Of grids; every start is on it."""
+# A class is found once its file is loaded.
+LOADED = (public_names(regions), public_names(algorithms))
 DOMAINS = ("none", "ball", "box", "grid", "endless grid")
 ERRORS = ("value", "slope", "drift")
 
@@ -71,11 +75,6 @@ def find_wrappers() -> list[type]:
 def find_contexts() -> list[type]:
     """Return every kind of context."""
     return find(ContextKind, regions)
-
-
-def find_names() -> list[type]:
-    """Return every name under which pairs are written."""
-    return sorted(Name.all_names, key=lambda name: name.__name__)
 
 
 # --- knowledge -----------------------------------------------------------------------------------
@@ -391,6 +390,12 @@ def stretch_of(make: Specimen) -> np.ndarray:
     return np.diag(entries)
 
 
+def constants_of(make: Specimen) -> Constants:
+    """Return the constants of a bound in advance; most gradients are longer than its G_f."""
+    slack = -float(make.told(make.world.start))
+    return Constants(R=8.0 * make.unit, G_f=0.01, G_g=make.steep, start_slack=slack)
+
+
 WRAPPED: dict[str, Callable[[Specimen], Any]] = {
     "delay": lambda make: int(make.rng.integers(1, 4)),
     "sigma": lambda make: 0.02 * make.world.slack,
@@ -400,6 +405,7 @@ WRAPPED: dict[str, Callable[[Specimen], Any]] = {
     "stretch": stretch_of,
     "slopes": lambda make: make.bounds,
     "start_slope": lambda make: 2.0 * make.world.G_g,
+    "constants": constants_of,
 }
 """The value of every parameter of wrappers that is required, or must be given."""
 GIVEN = {"failure", "longest"}
@@ -455,7 +461,6 @@ __all__ = [
     "Wrapping",
     "check_tables",
     "find_knowledge",
-    "find_names",
     "find_proposers",
     "find_wrappers",
     "make_proposer",
