@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from surefoot import PFS, Ball, Controller, kernel, replay
-from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SafetyFilter
+from surefoot import PFS, Ball, Constants, Controller, kernel, replay
+from surefoot.algorithms import CertifiedOGD, ChangeOver, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import Fleet, JournalWarning, StoreError, read_journal
 from surefoot.controller.check import check
 from surefoot.regions import Curvature, Errors, LipschitzHull
@@ -24,6 +24,11 @@ TARGETS = 2 * RNG.normal(size=(N, D))
 PLAYERS = {
     "leader": LeaderFollower(G_g=1.0, domain=Ball(9.0)),
     "tuned leader": LeaderFollower.default(CONSTANTS),
+    "wrapper": ChangeOver(
+        base=LeaderFollower(G_g=1.0, domain=Ball(9.0)),
+        constants=Constants(R=9.0, G_f=5.0, G_g=1.0, start_slack=0.3),
+        horizon=10_000,
+    ),
     "filter": SafetyFilter(G_g=1.0, domain=Ball(9.0), rho=0.05),
     "drifting": RegionFilter(
         knowledge=LipschitzHull(G_g=1.0, reach=9.0, errors=Errors(drift=1e-3))

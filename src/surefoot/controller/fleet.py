@@ -454,7 +454,8 @@ def _decide(run: Run, state: FleetState, seen: dict[str, Any]) -> tuple[FleetSta
         alarms += _alarms_of(i, decision)
         actions[i] = loop.x
         info: Any = loop.info
-        if _is_usual(loop) and isinstance(info, KernelInfo):
+        # A wrapper hands on the info of a rule that the kernel steps; its own state is no block.
+        if run.rule is not None and _is_usual(loop) and isinstance(info, KernelInfo):
             blocks[i], outs[i] = info.after.block, info.out
             if loop.anchor is not None:
                 places[i], bounds[i], since[i] = loop.anchor
