@@ -262,3 +262,20 @@ def test_the_kernel_leaves_a_rule_to_python_whose_steps_a_subclass_changes():
     told = Feedback(np.array([-1.0, 0.0]), -0.5, np.array([1.0, 0.0]))
     ways = [player.update(player.init(np.zeros(2)), told).x for player in (own, usual)]
     np.testing.assert_allclose(ways[0], 0.5 * ways[1], rtol=1e-9)
+
+
+class Located(LeaderFollower):
+    """A rule of somebody's own, whose readings are all of the start."""
+
+    def locate(self, state, feedback):
+        return super().locate(state, feedback)._replace(action=np.zeros(2))
+
+
+def test_the_kernel_leaves_a_rule_to_python_that_says_itself_where_a_reading_is_from():
+    player = Located(G_g=1.0, domain=Ball(1.0))
+    told = Feedback(np.array([-1.0, 0.0]), -0.5, np.array([1.0, 0.0]))
+    state = player.init(np.zeros(2))
+    for _ in range(3):
+        state = player.update(state, told)
+    assert player.engine == "python"
+    assert np.linalg.norm(state.x) <= 0.5

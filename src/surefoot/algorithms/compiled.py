@@ -378,7 +378,7 @@ def is_pair(algorithm: object) -> bool:
     kind = type(algorithm)
     return isinstance(algorithm, Certified) and all(
         getattr(kind, name) is getattr(Certified, name)
-        for name in ("init", "step", "step_in_python")
+        for name in ("init", "locate", "step", "step_in_python")
     )
 
 
