@@ -127,8 +127,9 @@ class Wrapper(Declared, Algorithm):
         if not cls.declared_by:
             return cls(base=base, **own)
         made = cls.__new__(cls)
-        make: Any = super(cls, made).__init__  # not its own, which makes the base
-        make(base=base, **own)
+        # Not a constructor that makes the base: that of the nearest class which takes one.
+        plain: Any = next(kind for kind in cls.__mro__ if not getattr(kind, "declared_by", ()))
+        plain.__init__(made, base=base, **own)
         return made
 
     @classmethod

@@ -414,8 +414,10 @@ class Declared:
         """Make a frozen dataclass of the class."""
         super().__init_subclass__(**options)
         # Equality, hash and text are the methods below: none is to be written for each class.
-        dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
-        check_keywords(cls, lambda name, self: "")
+        written = bool(getattr(cls, "declared_by", ()))  # a constructor, which subclasses inherit
+        dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False, init=not written)(cls)
+        if "__init__" in vars(cls):
+            check_keywords(cls, lambda name, self: "")
 
     def __post_init__(self) -> None:
         check_parameters(self)
