@@ -224,3 +224,11 @@ def test_a_name_that_is_elsewhere_is_an_error_that_says_where(name, end):
 def test_no_file_imports_by_star():
     texts = [p for p in SOURCES if "import *" in p.read_text(encoding="utf-8")]
     assert texts == []
+
+
+def test_a_live_loop_loads_no_rule_that_it_does_not_play():
+    code = "from surefoot import Controller, LeaderFollower; import sys; print(*sys.modules)"
+    loaded = set(run(code).split())
+    assert "surefoot.algorithms.leader_follower" in loaded
+    others = ("related", "change_over", "averaged", "delayed", "certified_pfs", "pfs", "ogd")
+    assert [name for name in others if f"surefoot.algorithms.{name}" in loaded] == []

@@ -149,6 +149,11 @@ class Averaged(Wrapper):
         """Return the same rule for other errors but those of values, which are noise."""
         return super().allowing(replace(errors, value=0.0))
 
+    @property
+    def certainty(self) -> float:
+        """With which probability all certificates hold."""
+        return 1 - self.failure
+
     def init(self, x1: Array) -> AveragedState:
         """Start at x1."""
         base = start_one_run(self.base, x1)

@@ -268,6 +268,11 @@ class ObservedAveraging(NamedTuple):
     last: float = 0.0
     inverse_eta: float = 0.0
 
+    @property
+    def theorem(self) -> str:
+        """The statement that bounds the regret by these sums."""
+        return "Theorem K, observed"
+
     def after(self, info: Info) -> ObservedAveraging | None:
         """Return the sums with one more round, from what its step knew; None without a region."""
         note, region = info.note, info.region

@@ -40,6 +40,11 @@ AT_FIRST = 4
 class ChangeOverRegret(NamedTuple):
     """The observed bound on the regret of both rules, whose sums are in the state."""
 
+    @property
+    def theorem(self) -> str:
+        """The statement that bounds the regret by these sums."""
+        return "Theorem F and D"
+
     def after(self, info: Info) -> ChangeOverRegret:
         """Return the same: the state has added up the round.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from surefoot.algorithms.bounds import StrictStart
 from surefoot.algorithms.certified import Certified, ErrorBounds, Parts, hull_knowledge
-from surefoot.algorithms.change_over import ChangeOver, ChangeOverTheorem, refuse_errors
 from surefoot.algorithms.guarantee import PossibleHorizon, Tuned
 from surefoot.algorithms.leader import Leader
 from surefoot.algorithms.unknown import Estimated
@@ -27,6 +27,9 @@ from surefoot.regions import (
     LipschitzHull,
 )
 from surefoot.sets import Ball
+
+if TYPE_CHECKING:
+    from surefoot.algorithms.change_over import ChangeOver
 
 __all__ = ["LeaderFollower", "TheoremE", "crawl_lower_bound"]
 
@@ -143,7 +146,7 @@ class LeaderFollower(Certified):
         return cls._tune(TheoremE(constants, strongly_convex=True), domain)
 
     @classmethod
-    @tuning(lambda: ChangeOverTheorem)
+    @tuning(lambda: import_module("surefoot.algorithms.change_over").ChangeOverTheorem)
     def promised(
         cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
     ) -> Tuned[ChangeOver]:
@@ -157,6 +160,8 @@ class LeaderFollower(Certified):
             horizon: the number of rounds; None where it is not known, which costs a factor of 3.
             domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
         """
+        from surefoot.algorithms.change_over import ChangeOver, ChangeOverTheorem, refuse_errors
+
         checks.check_possible_horizon(horizon)
         refuse_errors(as_constants(constants))
         theorem = ChangeOverTheorem(constants, horizon)

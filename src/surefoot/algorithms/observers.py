@@ -153,6 +153,11 @@ class LeaderRegret(NamedTuple):
     lazy_steps: float
     steps: float
 
+    @property
+    def theorem(self) -> str:
+        """The statement that bounds the regret by these sums."""
+        return "Theorem F"
+
     @classmethod
     def first(cls, multiples: tuple[float, ...]) -> LeaderRegret:
         """Return the sums before the first round."""

@@ -91,6 +91,11 @@ class PolicyRegret(NamedTuple):
 
     leaders: LeaderRegret
 
+    @property
+    def theorem(self) -> str:
+        """The statement that bounds the regret by these sums."""
+        return "Theorem F, against policies"
+
     def after(self, info: Info) -> PolicyRegret:
         """Return the sums with one more round."""
         return PolicyRegret(self.leaders.after(info))

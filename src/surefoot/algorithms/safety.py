@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surefoot.algorithms.averaged import Averaged
-from surefoot.algorithms.certified_dual_averaging import ObservedAveraging
-from surefoot.algorithms.change_over import ChangeOverRegret, ChangeOverTheorem
 from surefoot.algorithms.guarantee import Guarantee, Kind
-from surefoot.algorithms.observers import LeaderRegret, ObservedRegret
-from surefoot.algorithms.policy_leader import PolicyRegret
+from surefoot.algorithms.observers import ObservedRegret
 from surefoot.algorithms.promise import Promise, Promises, promise_observed
 from surefoot.algorithms.wrapper import Wrapper, find_knowledge
 from surefoot.core.algorithm import observer_of
@@ -71,8 +67,8 @@ def safety_of(algorithm: object) -> Safety | None:
     needs = list(knowledge.premises)
     while isinstance(algorithm, Wrapper):
         name += f" in {type(algorithm).__name__}"
-        if isinstance(algorithm, Averaged):
-            name += f", with probability {1 - algorithm.failure:g}"
+        if algorithm.certainty < 1:
+            name += f", with probability {algorithm.certainty:g}"
             uncovered.append("the runs that the probability leaves")
         algorithm = algorithm.base
     if knowledge.kind == "rounds outside":
@@ -100,20 +96,10 @@ def promises_of(algorithm: object, guarantee: Guarantee | None = None) -> Promis
 
 def find_observed(algorithm: object) -> Promise | None:
     """Return the promise of the bound that an algorithm adds up while it plays; None without."""
-    match observer_of(algorithm):
-        case None:
-            return None
-        case LeaderRegret():
-            return promise_observed("Theorem F")
-        case ChangeOverRegret():
-            return promise_observed(ChangeOverTheorem.observed_theorem)
-        case PolicyRegret():
-            return promise_observed("Theorem F, against policies")
-        case ObservedAveraging():
-            return promise_observed("Theorem K, observed")
-        case ObservedRegret() if isinstance(find_knowledge(algorithm), CertifiedLength):
-            return promise_observed("Theorem D (3)")
-        case ObservedRegret():
-            return promise_observed("Theorem C (1)")
-        case other:
-            return promise_observed(type(other).__name__)
+    observer = observer_of(algorithm)
+    if observer is None:
+        return None
+    if isinstance(observer, ObservedRegret):  # of descent, whose theorem is that of its knowledge
+        is_length = isinstance(find_knowledge(algorithm), CertifiedLength)
+        return promise_observed("Theorem D (3)" if is_length else "Theorem C (1)")
+    return promise_observed(getattr(observer, "theorem", type(observer).__name__))

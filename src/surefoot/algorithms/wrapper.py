@@ -108,6 +108,11 @@ class Wrapper(Declared, Algorithm):
         """Whether a step stands for exactly one round: assumed of a wrapper that does not say."""
         return True
 
+    @property
+    def certainty(self) -> float:
+        """With which probability all certificates hold; 1 unless readings are random."""
+        return 1.0
+
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the known set of the base."""
         return bool(self.base.may_play(x))
