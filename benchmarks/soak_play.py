@@ -302,6 +302,7 @@ class DriftingRows(Rows):
         if self.rng.random() < 0.5:
             return -0.999 * self.always * self.depth
         self.missing = 0.0
+        self.may_end = True  # nothing is known of later rounds, and nothing may be left to certify
         # What is left at the start must be more than a drift and what a reading hides of it.
         self.always = max(self.always, 1.05 * (self.v + 4 * self.nu) / self.depth)
         return None
