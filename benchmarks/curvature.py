@@ -18,7 +18,7 @@ from benchmarks.findings import Findings, Table
 from benchmarks.timing import Effort
 from surefoot import Feedback
 from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD
-from surefoot.core.types import Array, Info, Needs, Region, needs_of
+from surefoot.core.types import Array, Info, Needs, Set, needs_of
 from surefoot.problems.constraints import MaxOf, QuadraticForm
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Intersection
@@ -60,7 +60,7 @@ class KnownState(NamedTuple):
 class Known:
     """Projected descent or dual averaging, with steps that adapt, on a set that is known."""
 
-    region: Region
+    region: Set
     radius: float
     averaging: bool
 
@@ -182,7 +182,7 @@ def players(case: Case) -> dict[str, Any]:
     return found
 
 
-def closed(case: Case) -> Region | None:
+def closed(case: Case) -> Set | None:
     """Return the feasible set where its projection has a closed form."""
     region = case.constraint.region
     return None if isinstance(region, Intersection) else region

@@ -22,7 +22,7 @@ import numpy as np
 
 from surefoot import Ball, Feedback
 from surefoot.algorithms import CertifiedDualAveraging, EvenRows, LeaderFollower, Stretched
-from surefoot.core.types import Array, Region
+from surefoot.core.types import Array, Set
 from surefoot.problems.constraints import Affine, QuadraticForm
 from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Polytope
@@ -40,7 +40,7 @@ def play(player: Any, constraint: Any, gradients: Array) -> float:
     return paid
 
 
-def average_knowing(region: Region, radius: float, gradients: Array) -> float:
+def average_knowing(region: Set, radius: float, gradients: Array) -> float:
     """Return what dual averaging pays that projects onto the set."""
     x = total = np.zeros(gradients.shape[1])
     squares = paid = 0.0

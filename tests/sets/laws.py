@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import surefoot.sets
-from surefoot.core.types import Region
+from surefoot.core.types import Set
 
 U = 2.0**-53
 
@@ -87,7 +87,7 @@ class Laws:
 
     def test_a_projection_is_in_the_set_exactly(self, case, x):
         region = case.region
-        assert isinstance(region, Region)
+        assert isinstance(region, Set)
         p = region.project(x)
         assert region.contains(p).shape == (len(x), 1)
         assert region.contains(p).all()

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from surefoot.core.types import Region
+from surefoot.core.types import Set
 from surefoot.sets import Ball, Box, Halfspace
 
 U = 2.0**-53
@@ -83,7 +83,7 @@ def case(family, d, scale):
 
 def test_a_projection_is_in_the_set_exactly(case):
     region, x, _ = case
-    assert isinstance(region, Region)
+    assert isinstance(region, Set)
     p = region.project(x)
     inside = region.contains(p)
     assert inside.shape == (len(x), 1)

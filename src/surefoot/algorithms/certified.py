@@ -50,7 +50,7 @@ from surefoot.core.types import (
     Info,
     Needs,
     Player,
-    Region,
+    Set,
     Source,
     needs_of,
 )
@@ -304,7 +304,7 @@ class Plan(NamedTuple):
     """
 
     wish: Array
-    within: Region | None = None
+    within: Set | None = None
 
 
 class CertifiedState(NamedTuple):
@@ -508,9 +508,9 @@ class Certified(Algorithm):
         return errors
 
     @property
-    def domain(self) -> Region | None:
+    def domain(self) -> Set | None:
         """The set that holds every action; None where none is known."""
-        domain: Region | None = self.knowledge.domain
+        domain: Set | None = self.knowledge.domain
         return domain
 
     @classmethod
@@ -696,7 +696,7 @@ def own_point(wish: Wish, x: Array) -> Array:
     return np.array(wish.point, dtype=np.float64) if isinstance(x, np.ndarray) else wish.point
 
 
-def hull_knowledge(constants: Constants, domain: Region | None) -> dict[str, Any]:
+def hull_knowledge(constants: Constants, domain: Set | None) -> dict[str, Any]:
     """Return what knowledge by a bound on slopes is made of; the ball of radius R for no set."""
     domain = Ball(constants.R) if domain is None else domain
     errors = regions.Errors.of(constants)
@@ -704,7 +704,7 @@ def hull_knowledge(constants: Constants, domain: Region | None) -> dict[str, Any
 
 
 def curvature_knowledge(
-    constants: Constants, domain: Region | None
+    constants: Constants, domain: Set | None
 ) -> regions.Curvature | regions.CurvatureRows:
     """Return the curvature that constants name, on a known convex set or on none."""
     if not getattr(domain, "is_convex", True):  # no theorem is about the points of a grid

@@ -37,7 +37,7 @@ from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
 from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive, rounds
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Region
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Set
 
 __all__ = ["Averaging", "CertifiedDualAveraging", "ObservedAveraging", "TheoremK"]
 
@@ -217,7 +217,7 @@ class CertifiedDualAveraging(Certified):
     @classmethod
     @tuning(lambda: TheoremK)
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round from a bound on the curvature; regret observed: Theorem K.
 
@@ -232,13 +232,13 @@ class CertifiedDualAveraging(Certified):
     @classmethod
     @tuning(lambda: TheoremK)
     def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
+        cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round, and regret bounded in advance for a known horizon."""
         return cls._tune(TheoremK(constants, FAR, checks.check_horizon(horizon)), domain)
 
     @classmethod
-    def _tune(cls, theorem: TheoremK, domain: Region | None) -> Tuned[Self]:
+    def _tune(cls, theorem: TheoremK, domain: Set | None) -> Tuned[Self]:
         averaging = Averaging(radius=theorem.radius, far=theorem.far, eta=theorem.eta)
         knowledge = curvature_knowledge(theorem.constants, domain)
         return Tuned(cls.of(averaging, knowledge), under_errors(theorem))

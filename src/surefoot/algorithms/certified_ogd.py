@@ -28,7 +28,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import count, flag, number, positive
-from surefoot.core.types import Array, Needs, Number, Region
+from surefoot.core.types import Array, Needs, Number, Set
 from surefoot.sets import Ball
 
 __all__ = ["CertifiedOGD", "TheoremC"]
@@ -91,7 +91,7 @@ class CertifiedOGD(Certified):
     @classmethod
     @tuning(lambda: TheoremC)
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round from a bound on the curvature of g: Theorem C.
 

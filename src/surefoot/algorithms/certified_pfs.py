@@ -26,7 +26,7 @@ from surefoot.core.constants import Constants, as_constants, polyak_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import flag, parameters_of, positive, rounds
 from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.types import Array, Number, Set
 from surefoot.sets import Ball
 
 __all__ = ["CertifiedPFS", "FixedStep", "TheoremD"]
@@ -80,7 +80,7 @@ class CertifiedPFS(Certified):
         self,
         *,
         G_g: float,
-        domain: Region,
+        domain: Set,
         rho: float,
         decreasing: bool = True,
         sigma: float | None = None,
@@ -110,7 +110,7 @@ class CertifiedPFS(Certified):
     @classmethod
     @tuning(lambda: TheoremD)
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round from G_g and the start, for any number of rounds: Theorem D.
 
@@ -125,16 +125,14 @@ class CertifiedPFS(Certified):
     @classmethod
     @tuning(lambda: TheoremD)
     def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
+        cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round from G_g and the start, with a margin for a known horizon."""
         return cls._tune(fixed_margin(constants, horizon), domain)
 
     @classmethod
     @tuning(lambda: FixedStep)
-    def bounded(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
+    def bounded(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Feasible in every round, with the smallest regret bound in advance: Theorem D'.
 
         It is there for its bound: on most costs the regret of the other tunings is smaller.
@@ -147,7 +145,7 @@ class CertifiedPFS(Certified):
         return cls._tune(fixed_step(as_constants(constants), horizon), domain)
 
     @classmethod
-    def _tune(cls, theorem: TheoremD | FixedStep, domain: Region | None) -> Tuned[Self]:
+    def _tune(cls, theorem: TheoremD | FixedStep, domain: Set | None) -> Tuned[Self]:
         knowledge = regions.CertifiedLength(
             rho=theorem.rho,
             decreasing=theorem.decreasing,

@@ -27,7 +27,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Axes, Count, PerRow, Span
 from surefoot.core.parameters import count, nonnegative, positive
 from surefoot.core.points import UNIT, dimension_of
-from surefoot.core.types import Array, Feedback, Info, Number, Region, needs_of
+from surefoot.core.types import Array, Feedback, Info, Number, Set, needs_of
 from surefoot.regions import OnePoint
 from surefoot.sets import Ball, Box
 
@@ -302,7 +302,7 @@ class CostProbing(Wrapper):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         base: Callable[..., Tuned[Any]] = LeaderFollower.default,
         change: float | None = None,
@@ -353,7 +353,7 @@ class CostProbing(Wrapper):
         return Tuned(cls(base=made.algorithm, length=length), theorem)
 
 
-def _confine(algorithm: Any, domain: Region) -> Any:
+def _confine(algorithm: Any, domain: Set) -> Any:
     """Return a certified rule on another set."""
     if isinstance(algorithm, Wrapper):
         return algorithm.with_base(_confine(algorithm.base, domain))

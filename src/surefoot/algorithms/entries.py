@@ -12,7 +12,7 @@ from surefoot.core.algorithm import Algorithm, works_on_ball
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.lazy import read_names
-from surefoot.core.types import Needs, Region, Source, needs_of
+from surefoot.core.types import Needs, Set, Source, needs_of
 from surefoot.sets import Ball, Intersection
 
 __all__ = [
@@ -102,7 +102,7 @@ def find_algorithms(package: ModuleType, names: Iterable[str]) -> tuple[type[Alg
 
 
 def catalogue(
-    constants: Constants, horizon: int, domain: Ball, feasible: Region | None = None
+    constants: Constants, horizon: int, domain: Ball, feasible: Set | None = None
 ) -> list[Entry]:
     """Return all algorithms with all their theorems, for the constants of a problem.
 
@@ -133,7 +133,7 @@ def try_tuning(
     constants: Constants,
     horizon: int,
     domain: Ball,
-    feasible: Region | None = None,
+    feasible: Set | None = None,
 ) -> Entry:
     """Return an algorithm tuned by one of its theorems, or the reason why it cannot be."""
     source = source_of(kind, tuning)
@@ -161,9 +161,7 @@ def source_of(kind: type, tuning: str | None = None) -> Source:
     return own.source if tuning is None else own.sources.get(tuning, own.source)
 
 
-def domain_of(
-    kind: type, domain: Ball, feasible: Region | None, tuning: str | None = None
-) -> Region:
+def domain_of(kind: type, domain: Ball, feasible: Set | None, tuning: str | None = None) -> Set:
     """Return the set that an algorithm works on: the ball, or the feasible set if it needs that.
 
     Args:

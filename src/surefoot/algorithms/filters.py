@@ -7,7 +7,7 @@ from surefoot import regions
 from surefoot.algorithms.certified import Certified, ErrorBounds, Parts, Proposals, hull_knowledge
 from surefoot.algorithms.certified_pfs import margin
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.types import Needs, Region
+from surefoot.core.types import Needs, Set
 
 __all__ = ["RegionFilter", "SafetyFilter"]
 
@@ -57,7 +57,7 @@ class SafetyFilter(Certified):
         self,
         *,
         G_g: float,
-        domain: Region,
+        domain: Set,
         rho: float,
         decreasing: bool = False,
         sigma: float | None = None,
@@ -79,7 +79,7 @@ class SafetyFilter(Certified):
         super().__init__(proposer=Proposals(as_steps=True), knowledge=knowledge, ramp=ramp)
 
     @classmethod
-    def default(cls, constants: Constants, domain: Region | None = None) -> Self:
+    def default(cls, constants: Constants, domain: Set | None = None) -> Self:
         r"""Return a filter with nothing to choose: :math:`\rho_t = \tfrac12\sqrt{\alpha G_gR/t}`.
 
         The margin is that of ``CertifiedPFS.default``.
@@ -138,7 +138,7 @@ class RegionFilter(Certified):
         super().__init__(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
 
     @classmethod
-    def default(cls, constants: Constants, domain: Region | None = None) -> Self:
+    def default(cls, constants: Constants, domain: Set | None = None) -> Self:
         """Return the filter that G_g, the set around the feasible set and g's rounding allow."""
         as_constants(constants).require("G_g", by="the filter")
         return cls.of(Proposals(), regions.LipschitzHull(**hull_knowledge(constants, domain)))

@@ -45,7 +45,7 @@ from surefoot.core.parameters import (
     share,
     size,
 )
-from surefoot.core.types import Array, Number, Player, Region as Set
+from surefoot.core.types import Array, Number, Player, Set
 from surefoot.sets import Ball
 
 __all__ = [

@@ -15,7 +15,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, CostsOnly
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import Declared, positive, projectable, size
-from surefoot.core.types import Array, Needs, Number, Real, Region
+from surefoot.core.types import Array, Needs, Number, Real, Set
 from surefoot.sets import gauge_of
 
 
@@ -25,7 +25,7 @@ class Projecting(Declared, CostsOnly):
     needs: ClassVar[Needs] = COSTS_ONLY._replace(projections=1)
 
     eta: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
 
 
 def inner_radius_of(constants: Constants, domain: object) -> float:

@@ -72,7 +72,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import NonNegative, Span
 from surefoot.core.parameters import algorithm, count, positive, projectable
 from surefoot.core.points import reach_from
-from surefoot.core.types import Array, Feedback, Number, Region
+from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.sets import Ball, project_halfspace
 
 MULTIPLES = (0.0, 0.25, 1.0, 4.0)
@@ -172,7 +172,7 @@ class Leader(Proposer):
             :math:`\eta_t = 2/(Ht)`.
     """
 
-    domain: Region = projectable()
+    domain: Set = projectable()
     cuts: int | None = count(2, default=None)
     leader: Any = algorithm(default=None)
     strong_convexity: Number | None = positive(default=None)

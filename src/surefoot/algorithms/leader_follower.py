@@ -18,7 +18,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.parameters import count, flag, number, positive
-from surefoot.core.types import Array, Needs, Number, Player, Region
+from surefoot.core.types import Array, Needs, Number, Player, Set
 from surefoot.regions import (
     ContextHull,
     ContextKind,
@@ -77,7 +77,7 @@ class LeaderFollower(Certified):
         self,
         *,
         G_g: float,
-        domain: Region,
+        domain: Set,
         cuts: int | None = None,
         leader: Player | None = None,
         strong_convexity: float | None = None,
@@ -118,7 +118,7 @@ class LeaderFollower(Certified):
     @classmethod
     @tuning(lambda: TheoremE)
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round from G_g and the start; regret observed: Theorems E and F.
 
@@ -133,7 +133,7 @@ class LeaderFollower(Certified):
     @classmethod
     @tuning(lambda: TheoremE)
     def strongly_convex(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round, with the steps for strongly convex costs; regret observed.
 
@@ -148,7 +148,7 @@ class LeaderFollower(Certified):
     @classmethod
     @tuning(lambda: import_module("surefoot.algorithms.change_over").ChangeOverTheorem)
     def promised(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[ChangeOver]:
         """As default, with a regret bound in advance: Change-over.
 
@@ -169,7 +169,7 @@ class LeaderFollower(Certified):
         return Tuned(ChangeOver(base=first, constants=constants, horizon=horizon), theorem)
 
     @classmethod
-    def _tune(cls, theorem: TheoremE, domain: Region | None) -> Tuned[Self]:
+    def _tune(cls, theorem: TheoremE, domain: Set | None) -> Tuned[Self]:
         known = hull_knowledge(theorem.constants, domain)
         leader = Leader(domain=known["domain"], strong_convexity=theorem.strong_convexity)
         return Tuned(cls.of(leader, LipschitzHull(**known)), under_errors(theorem))
@@ -185,7 +185,7 @@ class LeaderFollower(Certified):
     )
     def unknown(
         cls,
-        domain: Region,
+        domain: Set,
         *,
         theta: float = 2.0,
         violations: int | None = None,

@@ -20,7 +20,7 @@ from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Count
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Region
+from surefoot.core.types import Array, Feedback, Info, Needs, Set
 from surefoot.regions.checks import check_bound, check_reach, check_start
 from surefoot.regions.curvature import curvature_margin
 
@@ -359,7 +359,7 @@ class ValuesAveraging(Measuring):
     @classmethod
     @tuning(listed=False)
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round from values and a bound on the curvature of a convex g.
 

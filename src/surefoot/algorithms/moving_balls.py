@@ -26,7 +26,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Needs, Number, Region, Source
+from surefoot.core.types import Array, Feedback, Needs, Number, Set, Source
 
 __all__ = ["GradientSteps", "MovingBalls", "Stationarity"]
 
@@ -101,7 +101,7 @@ class MovingBalls(Certified):
         cls,
         constants: Constants,
         horizon: int | None = None,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         cost_curvature: float,
         least_slope: float | None = None,

@@ -19,7 +19,7 @@ from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts, Span
 from surefoot.core.parameters import flag
-from surefoot.core.types import Array, Number, Region, Source
+from surefoot.core.types import Array, Number, Set, Source
 
 __all__ = [
     "OGD",
@@ -67,7 +67,7 @@ class OGD(Projecting):
 
     @classmethod
     @tuning(lambda: Zinkevich)
-    def fixed(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Regret of order sqrt(T) on a known set, for a known horizon: Zinkevich's bound."""
         return Tuned.of(
             cls,
@@ -151,7 +151,7 @@ class DecayingOGD(Projecting):
     @classmethod
     @tuning(lambda: DecayingStep)
     def anytime(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Regret of order sqrt(T) on a known set, for any number of rounds."""
         check_possible_horizon(horizon)
@@ -162,7 +162,7 @@ class DecayingOGD(Projecting):
     @classmethod
     @tuning(lambda: StronglyConvexDescent)
     def strongly_convex(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Logarithmic regret on a known set, for strongly convex costs."""
         check_possible_horizon(horizon)
@@ -253,7 +253,7 @@ class AdaGradOGD(Projecting):
     @classmethod
     @tuning(lambda: AdaGradNorm)
     def adaptive(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Regret of order sqrt(T) on a known set, with steps from the gradients seen."""
         check_possible_horizon(horizon)
@@ -329,7 +329,7 @@ class DualAveraging(Projecting):
 
     @classmethod
     @tuning(lambda: DualAveragingTheorem)
-    def fixed(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+    def fixed(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Regret of order sqrt(T) on a known set, for a known horizon."""
         return Tuned.of(
             cls,

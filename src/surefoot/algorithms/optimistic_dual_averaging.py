@@ -12,7 +12,7 @@ from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Span
-from surefoot.core.types import Array, Feedback, Info, Number, Region, Source
+from surefoot.core.types import Array, Feedback, Info, Number, Set, Source
 
 __all__ = ["Forecasts", "OptimisticDualAveraging"]
 
@@ -92,7 +92,7 @@ class OptimisticDualAveraging(Projecting):
     @classmethod
     @tuning(lambda: Forecasts)
     def adaptive(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Regret that falls with the error of hints, on a known set."""
         check_possible_horizon(horizon)

@@ -20,7 +20,7 @@ from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Region
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Set
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
 
@@ -216,7 +216,7 @@ class ValuesFollower(Probing):
         self,
         *,
         G_g: float,
-        domain: Region,
+        domain: Set,
         cuts: int | None = None,
         reach: float | None = None,
         start_bound: float | None = None,
@@ -242,7 +242,7 @@ class ValuesFollower(Probing):
     @classmethod
     @tuning(lambda: ValuesOnly)
     def default(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Feasible in every round from G_g, the start and values of g alone.
 

@@ -33,7 +33,7 @@ from surefoot.core.parameters import (
     parameters_of,
     share,
 )
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, needs_of
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Set, Source, needs_of
 
 __all__ = ["Tighten", "Tightened", "tightened_constants"]
 
@@ -105,7 +105,7 @@ class Tighten(Declared, Algorithm):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         base: Callable[..., Tuned[Any]] = ScalarDPP.tuned,
         share: float = 0.5,

@@ -17,7 +17,7 @@ from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.plain import Data, PlainTable, encode
-from surefoot.core.types import ArrayLike, Feedback, FloatArray, Player, Region, State
+from surefoot.core.types import ArrayLike, Feedback, FloatArray, Player, Set, State
 
 __all__ = ["Controller", "JournalWarning", "Live", "player_difference"]
 
@@ -409,7 +409,7 @@ class Controller(Live):
         missing: bool = False,
         value_error: float | None = None,
         slope_error: float | None = None,
-        within: Region | None = None,
+        within: Set | None = None,
         hint: ArrayLike | None = None,
         context: object = None,
         drift: float | None = None,

@@ -11,7 +11,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Context, Feedback, Number, Region, State
+from surefoot.core.types import Array, Context, Feedback, Number, Set, State
 from surefoot.regions import ToldDrift
 
 __all__ = ["Told", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
@@ -124,7 +124,7 @@ def _read_seldom(run: Run, state: State, told: Feedback, drift: object) -> tuple
     within: Any = told.within
     if drift is not None or told.context is not None:
         told = told._replace(context=read_context(run, state, told.context, drift))
-    if within is not None and (not isinstance(within, Region) or isinstance(within, type)):
+    if within is not None and (not isinstance(within, Set) or isinstance(within, type)):
         raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
     for name, what in _CERTIFIED.items():
         if getattr(told, name) is not None and run.knowledge is None:

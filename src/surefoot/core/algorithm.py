@@ -24,9 +24,9 @@ from surefoot.core.types import (
     Needs,
     Number,
     Player,
-    Region,
     RegretObserver,
     RuleState,
+    Set,
     Source,
     needs_of,
 )
@@ -323,7 +323,7 @@ class CostsOnly(OneConstraint):
         return self.next_state(state, checks.read_gradient(state.x, feedback)), NOTHING
 
 
-def start_in(domain: Region, x1: Array) -> Array:
+def start_in(domain: Set, x1: Array) -> Array:
     """Return a read-only float64 copy of x1; raise if it is outside the domain."""
     x1 = checks.to_action(x1)
     # A set of yours need not know its dimension; then its own operations are left to object.

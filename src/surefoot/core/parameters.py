@@ -5,7 +5,7 @@ A class of parameters is a frozen dataclass whose fields are declared by what th
     class Descent(Declared):
         eta: float = positive()
         decay: float = nonnegative(default=0.0)
-        domain: Region = projectable()
+        domain: Set = projectable()
 
 The constructor checks them, in one sentence with the name, the rule and the value. Specifications,
 ``serve``, the export to C, ``surefoot list`` and the tables of the docs ask :func:`parameters_of`,

@@ -18,7 +18,7 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.types import Array, Number, Set
 
 # The unit roundoff u of float64: one operation errs by at most u of its result.
 UNIT = 2.0**-53
@@ -134,7 +134,7 @@ def divide_rows(A: Array, by: Array) -> Array:
     return divided
 
 
-def snap_inside(region: Region, x: Array) -> Array:
+def snap_inside(region: Set, x: Array) -> Array:
     """Return a mean of points of a set, moved back into the set if rounding put it outside.
 
     That is no projection of a point that may be anywhere: a set that has no cheap one can have a
@@ -176,7 +176,7 @@ class ConvexSet(Declared, kw_only=False):
         return self.project(x)
 
 
-def reach_of(region: Region | None) -> Number:
+def reach_of(region: Set | None) -> Number:
     """Return the largest norm of a point of a set, at most; refuse a set that has no end.
 
     It is what the rounding of the set's points scales with.
@@ -194,7 +194,7 @@ def reach_of(region: Region | None) -> Number:
     return near + bounded_diameter(region)
 
 
-def reach_from(region: Region, point: Array) -> float:
+def reach_from(region: Set, point: Array) -> float:
     """Return the largest distance from a point of a set to another, at most.
 
     >>> from surefoot.sets import Simplex

@@ -99,7 +99,7 @@ class Feedback(NamedTuple):
     action: Array = None
     age: int = 0
     proposal: Array = None
-    within: Region | None = None
+    within: Set | None = None
     direction: Array = None
     hint: Array = None
     context: Context | None = None
@@ -272,7 +272,7 @@ class RegretObserver(Protocol):
 
 
 @runtime_checkable
-class Region(Protocol):
+class Set(Protocol):
     """A closed convex set that knows its own geometry (the classes in :mod:`surefoot.sets`)."""
 
     def project(self, x: Array) -> Array:

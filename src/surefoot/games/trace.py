@@ -18,7 +18,7 @@ from surefoot.core.types import (
     CostStream,
     FloatArray,
     Player,
-    Region,
+    Set,
     Solving,
     needs_of,
 )
@@ -88,7 +88,7 @@ class Ledger(NamedTuple):
 
 
 def ledger_of(
-    algorithm: Player, rounds: int, feasible: Region | None, seconds: float, compile_seconds: float
+    algorithm: Player, rounds: int, feasible: Set | None, seconds: float, compile_seconds: float
 ) -> Ledger:
     """Return the ledger of one run of an algorithm on a problem with this feasible set."""
     needs = needs_of(algorithm)

@@ -34,7 +34,7 @@ from surefoot.core.display import after_rounds, format_bracket, of_runs
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.points import add_centre, subtract_centre
-from surefoot.core.types import Array, CostStream, Region, Solving
+from surefoot.core.types import Array, CostStream, Set, Solving
 from surefoot.problems.constraints import Constraint, max_of
 from surefoot.problems.costs import Adversarial, Linear, Quadratic
 from surefoot.sets import Ball
@@ -65,13 +65,13 @@ class Comparator(NamedTuple):
         return f"<Comparator{of_runs(value)}{after_rounds(self.rounds)}: cost {cost}>"
 
 
-def has_closed_form(costs: CostStream, region: Region | None) -> TypeGuard[Linear | Quadratic]:
+def has_closed_form(costs: CostStream, region: Set | None) -> TypeGuard[Linear | Quadratic]:
     """Return whether :func:`closed_form` supports the costs, and the region projects exactly."""
     exact = region is not None and not isinstance(region, Solving)
     return exact and isinstance(costs, (Quadratic, Linear))
 
 
-def closed_form(costs: Linear | Quadratic, region: Region, rounds: Array) -> Comparator:
+def closed_form(costs: Linear | Quadratic, region: Set, rounds: Array) -> Comparator:
     """Return the best fixed action of a region over the first t rounds, for each t in ``rounds``.
 
     Example:

@@ -14,7 +14,7 @@ from surefoot.core.display import facts_html
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.points import Bounded, diameter_of, dimension_of
-from surefoot.core.types import Array, ArrayLike, CostStream, FloatArray, Region, Solving
+from surefoot.core.types import Array, ArrayLike, CostStream, FloatArray, Set, Solving
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly
 from surefoot.problems.costs import Costs
 from surefoot.problems.hindsight import Comparator, best_action
@@ -201,7 +201,7 @@ def _check_parts(costs: object, constraint: object, domain: object) -> None:
             "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "
             "two functions",
             constraint,
-            (isinstance(constraint, Region), "a constraint has values, as L2Norm and Affine do"),
+            (isinstance(constraint, Set), "a constraint has values, as L2Norm and Affine do"),
             (callable(constraint), "FunctionConstraint(g, subgradient) takes it"),
             (bool(checks.shape_of(constraint)), "Affine(A, b) takes rows and limits"),
         )
@@ -231,7 +231,7 @@ def _check_start(
         )
 
 
-def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
+def _check_domain(region: Set | None, domain: Ball, x1: Array) -> None:
     r"""Raise for a ball that misses a point of a bounded set, as far as one is found.
 
     A point that is far from the centre c is found by :math:`x \leftarrow \arg\max_{y \in X}
@@ -264,7 +264,7 @@ def _check_domain(region: Region | None, domain: Ball, x1: Array) -> None:
 def _refuse_part(rule: str, value: object, *hints: tuple[bool, str]) -> NoReturn:
     """Raise with what was given, and the class that takes it where there is one."""
     is_constraint = isinstance(value, (Constraint, ConstraintStream))
-    kind = "the constraint " if is_constraint else "the set " * isinstance(value, Region)
+    kind = "the constraint " if is_constraint else "the set " * isinstance(value, Set)
     hint = next((f": {said}" for fits, said in hints if fits), "")
     raise InvalidValueError(f"{rule}, got {kind}{checks.describe(value)}{hint}")
 

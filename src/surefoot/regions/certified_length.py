@@ -77,7 +77,7 @@ from surefoot.core.arrays import (
 from surefoot.core.forms import Counts, Extended, Moment
 from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
-from surefoot.core.types import Array, Number, Region as Set, Solving
+from surefoot.core.types import Array, Number, Set, Solving
 from surefoot.regions.checks import check_bound, check_rise, check_start, check_wish
 from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, is_zero, list_causes
 from surefoot.regions.region import BALLS, Capability, Knowledge, Reading, Region

@@ -9,7 +9,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import norm, squared_and_norm, to_numpy
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number, Region as Set
+from surefoot.core.types import Array, Number, Set
 from surefoot.regions.errors import Errors, list_causes
 
 BALL_TOO_SMALL = "the ball around the feasible set is too small"

@@ -21,7 +21,7 @@ import numpy as np
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, nonnegative
-from surefoot.core.types import Array, Feedback, Number, Region as Set
+from surefoot.core.types import Array, Feedback, Number, Set
 
 __all__ = [
     "CertificateError",

@@ -23,7 +23,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything, instance_of
-from surefoot.core.types import Array, Region as Set
+from surefoot.core.types import Array, Set
 from surefoot.regions.context import read_numbers
 from surefoot.regions.errors import EmptyRegionError
 from surefoot.regions.nearest import KnownSets

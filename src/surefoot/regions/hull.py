@@ -42,7 +42,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count
 from surefoot.core.parameters import number, positive, projectable
 from surefoot.core.points import UNIT
-from surefoot.core.types import Array, Number, Region as Set
+from surefoot.core.types import Array, Number, Set
 from surefoot.regions.anchor import Anchor, StandingAnchor
 from surefoot.regions.checks import check_bound, check_rise, check_wish
 from surefoot.regions.errors import EmptyRegionError, Errors, describe_errors, list_causes

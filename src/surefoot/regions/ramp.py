@@ -41,7 +41,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Certificate, Region as Set
+from surefoot.core.types import Array, Certificate, Set
 from surefoot.regions.anchor import Anchor, StandingAnchor
 from surefoot.regions.average_limit import AverageLimit
 from surefoot.regions.checks import check_wish

@@ -37,7 +37,7 @@ from surefoot.core.arrays import if_any, is_number, loop_in_turn, norm, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything, flag, projectable
 from surefoot.core.points import reach_of
-from surefoot.core.types import Array, Certificate, Context, Feedback, Number, Region as Set
+from surefoot.core.types import Array, Certificate, Context, Feedback, Number, Set
 from surefoot.regions import nearest
 from surefoot.regions.anchor import Anchor
 from surefoot.regions.checks import check_finite, check_first, check_one_run

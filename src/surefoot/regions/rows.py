@@ -24,7 +24,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import anything, count
-from surefoot.core.types import Array, Feedback, Number, Region as Set
+from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.regions import nearest
 from surefoot.regions.anchor import Anchor, pull_share
 from surefoot.regions.checks import check_start, check_wish

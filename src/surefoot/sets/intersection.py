@@ -23,7 +23,7 @@ from surefoot.core.points import (
     snap_inside,
     to_dense,
 )
-from surefoot.core.types import Array, Region
+from surefoot.core.types import Array, Set
 from surefoot.sets.halfspace import Halfspace
 from surefoot.sets.polytope import Nearest, Polytope, project_each, refuse_others
 
@@ -64,7 +64,7 @@ class Intersection(Declared, kw_only=False):
         (array([0.8, 0.6]), True, True)
     """
 
-    sets: tuple[Region, ...]
+    sets: tuple[Set, ...]
     inner: Array
 
     def __post_init__(self) -> None:
@@ -135,9 +135,9 @@ class Intersection(Declared, kw_only=False):
         return places, parts
 
     @cached_property
-    def _pieces(self) -> tuple[Region, ...]:
+    def _pieces(self) -> tuple[Set, ...]:
         """The sets, with the half-spaces of a polytope one by one: no solver in every cycle."""
-        found: list[Region] = []
+        found: list[Set] = []
         for one in self.sets:
             if isinstance(one, Polytope) and one.A.shape[0] <= _ROWS:
                 faces = zip(to_dense(one.A), one.b, strict=True)
@@ -186,7 +186,7 @@ class Product(Declared, kw_only=False):
         array([ 0.75,  0.25,  0.  , -0.8 ,  0.6 ])
     """
 
-    sets: tuple[Region, ...]
+    sets: tuple[Set, ...]
     sizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -236,7 +236,7 @@ class Product(Declared, kw_only=False):
         parts = [one.minimize_linear(part) for one, part in self._split(c)]
         return namespace(c).concat(parts, axis=-1)
 
-    def _split(self, x: Array) -> Iterator[tuple[Region, Array]]:
+    def _split(self, x: Array) -> Iterator[tuple[Set, Array]]:
         start = 0
         for one, size in zip(self.sets, self.sizes, strict=True):
             yield one, x[..., start : start + size]

@@ -52,7 +52,7 @@ from surefoot.core.parameters import (
     vector,
 )
 from surefoot.core.points import row_norms, subtract_centre
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.types import Array, Number, Set
 from surefoot.sets._active_set import project_halfspaces
 from surefoot.sets.ball import Ball
 from surefoot.sets.box import Box
@@ -546,7 +546,7 @@ class SetSeparation(Declared, kw_only=False):
         (0.25, array([0.5, 0. ]))
     """
 
-    region: Region
+    region: Set
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
         """Return the way from the nearest point, and its squared length as the depth."""
@@ -585,7 +585,7 @@ def separation_of(region: object) -> Separation:
     """
     if isinstance(region, (Box, Polytope)):
         return RowSeparation(*rows_of(region))
-    if isinstance(region, Region):
+    if isinstance(region, Set):
         return SetSeparation(region)
     if isinstance(region, Separation) and not isinstance(region, type):
         return region

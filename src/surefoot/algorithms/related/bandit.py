@@ -25,7 +25,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import Declared, count, minimising, positive, size
 from surefoot.core.points import bounded_diameter, dimension_of, snap_inside
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Set, Source
 
 __all__ = ["BanditFrankWolfe", "BlockBandit", "BlockBanditTheorem", "SmoothedBanditTheorem"]
 
@@ -62,7 +62,7 @@ class Exploring(Declared, Algorithm):
 
     radius: Real = positive()
     shrink: Real = positive()
-    domain: Region = minimising()
+    domain: Set = minimising()
 
     def init(self, x1: Array) -> BanditState:
         """Start at x1; the centre is x1 shrunk towards 0 like the set.
@@ -195,7 +195,7 @@ class BanditFrankWolfe(Exploring):
     @classmethod
     @tuning(lambda: SmoothedBanditTheorem)
     def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
+        cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
         """Never infeasible, from values of the costs alone, for a known horizon."""
         return Tuned.of(
@@ -314,7 +314,7 @@ class BlockBandit(Exploring):
     @classmethod
     @tuning(lambda: BlockBanditTheorem)
     def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
+        cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
         """Never infeasible, from values of the costs alone, in blocks of rounds."""
         return Tuned.of(

@@ -12,7 +12,7 @@ from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, flag, positive
-from surefoot.core.types import Array, Needs, Number, Real, Region, Source
+from surefoot.core.types import Array, Needs, Number, Real, Set, Source
 from surefoot.sets import Ball
 from surefoot.sets._active_set import project_halfspaces
 
@@ -95,7 +95,7 @@ class CVVPro(Declared, EachConstraint):
     @classmethod
     @tuning(lambda: CVVProTheorem)
     def tuned(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Violations that are bounded in sum, by velocity projections."""
         check_possible_horizon(horizon)
@@ -104,7 +104,7 @@ class CVVPro(Declared, EachConstraint):
     @classmethod
     @tuning(lambda: CVVProTheorem)
     def fixed(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Violations that are bounded in sum, for a smooth constraint."""
         check_possible_horizon(horizon)

@@ -15,7 +15,7 @@ from surefoot.core.arrays import combine, dot, number_like, rows_dot
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, count, nonnegative, positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Set, Source
 
 __all__ = ["DPP", "DriftPlusPenalty", "ScalarDPP"]
 
@@ -65,7 +65,7 @@ class DPP(Multiplying):
 
     V: Real = positive()
     alpha: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
     queue: Real = nonnegative(default=0.0)
 
     def first_state(self, x1: Array) -> DPPState:
@@ -79,7 +79,7 @@ class DPP(Multiplying):
 
     @classmethod
     @tuning(lambda: one_queue_each)
-    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+    def tuned(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Regret and violations of order sqrt(T), with one queue for each constraint."""
         return Tuned.of(cls, one_queue_each(constants, horizon=horizon), domain)
 
@@ -144,7 +144,7 @@ class ScalarDPP(Declared, OneConstraint):
 
     V: Real = positive()
     alpha: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
     queue: Real = nonnegative(default=0.0)
 
     def first_state(self, x1: Array) -> QueueState:
@@ -158,15 +158,13 @@ class ScalarDPP(Declared, OneConstraint):
 
     @classmethod
     @tuning(lambda: DriftPlusPenalty)
-    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+    def tuned(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Regret and violations of order sqrt(T), with one queue."""
         return Tuned.of(cls, DriftPlusPenalty(constants, horizon=horizon), domain)
 
     @classmethod
     @tuning(lambda: DriftPlusPenalty)
-    def changing(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
+    def changing(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Regret and violations of order sqrt(T) for constraints that change: Neely and Yu 2017."""
         return Tuned.of(
             cls, DriftPlusPenalty(constants, horizon=horizon, source="Neely-Yu 2017"), domain
@@ -178,7 +176,7 @@ class ScalarDPP(Declared, OneConstraint):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         V: float | None = None,
         window: int = 1,

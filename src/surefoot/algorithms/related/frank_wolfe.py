@@ -16,7 +16,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import Declared, check_parameters, flag, minimising, positive
 from surefoot.core.points import snap_inside
-from surefoot.core.types import Array, Needs, Number, Real, Region, Source
+from surefoot.core.types import Array, Needs, Number, Real, Set, Source
 
 __all__ = ["FrankWolfe", "FrankWolfeTheorem"]
 
@@ -69,7 +69,7 @@ class FrankWolfe(Declared, CostsOnly):
     }
 
     eta: Real = positive()
-    domain: Region = minimising()
+    domain: Set = minimising()
     step_size: Real | None = positive(default=None)
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class FrankWolfe(Declared, CostsOnly):
 
     @classmethod
     @tuning(lambda: FrankWolfeTheorem)
-    def tuned(cls, constants: Constants, horizon: int, domain: Region | None = None) -> Tuned[Self]:
+    def tuned(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Never infeasible with one linear minimisation a round; the tuned step."""
         return Tuned.of(
             cls,
@@ -108,9 +108,7 @@ class FrankWolfe(Declared, CostsOnly):
 
     @classmethod
     @tuning(lambda: FrankWolfeTheorem)
-    def textbook(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
+    def textbook(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Never infeasible with one linear minimisation a round; the textbook's step."""
         return Tuned.of(
             cls,

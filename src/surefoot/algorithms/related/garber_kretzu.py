@@ -17,7 +17,7 @@ from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import Declared, instance_of, minimising, positive
 from surefoot.core.points import snap_inside
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Region, Source, State
+from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Set, Source, State
 
 __all__ = [
     "BlockedTheorem",
@@ -86,7 +86,7 @@ class GarberKretzu(Declared, CostsOnly):
     eta: Real = positive()
     block: Real = positive()
     closeness: Real = positive()
-    domain: Region = minimising()
+    domain: Set = minimising()
 
     def first_state(self, x1: Array) -> GarberKretzuState:
         return GarberKretzuState(x1, x1, 0.0 * x1, 0.0)
@@ -102,7 +102,7 @@ class GarberKretzu(Declared, CostsOnly):
     @classmethod
     @tuning(lambda: BlockedTheorem)
     def known_horizon(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
+        cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
         """Never infeasible with few linear minimisations, in blocks of rounds."""
         return Tuned.of(
@@ -114,7 +114,7 @@ class GarberKretzu(Declared, CostsOnly):
         )
 
 
-def close_projection(domain: Region, x: Array, y: Array, closeness: Number) -> tuple[Array, Array]:
+def close_projection(domain: Set, x: Array, y: Array, closeness: Number) -> tuple[Array, Array]:
     r"""Return a point of K and one within ``closeness`` of it that y may be replaced by.
 
     Frank-Wolfe steps with exact line search on :math:`\tfrac12\|\cdot - y\|^2`, from x. With
@@ -289,7 +289,7 @@ class PenalisedBlocks(Declared, Algorithm):
         return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
     @classmethod
-    def from_set(cls, domain: Region, theorem: Guarantee) -> dict[str, Any]:
+    def from_set(cls, domain: Set, theorem: Guarantee) -> dict[str, Any]:
         """Return blocks on the simple set that actions stay in, as a ball around all others."""
         return {"base": Tuned.of(GarberKretzu, theorem, domain).algorithm}
 
@@ -409,7 +409,7 @@ class TrackingBlocks(Mixing):
         return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
     @classmethod
-    def from_set(cls, domain: Region, theorem: "TrackingTheorem") -> dict[str, Any]:
+    def from_set(cls, domain: Set, theorem: "TrackingTheorem") -> dict[str, Any]:
         """Return one rule for each length of a block."""
         experts = (GarberKretzu(domain=domain, **e._asdict()) for e in theorem.experts)
         return {"experts": tuple(experts)}

@@ -18,7 +18,7 @@ from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import Declared, nonnegative, positive, projectable, share
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Set, Source
 
 __all__ = ["Jenatton", "JenattonStronglyConvex", "JenattonTradeOff"]
 
@@ -77,7 +77,7 @@ class Jenatton(Declared, OneConstraint):
     theta: Real = positive()
     beta: Real = share()
     decay: Real = nonnegative()
-    domain: Region = projectable()
+    domain: Set = projectable()
 
     def next_state(self, state: JenattonState, grad: Array, g: Number, s: Array) -> JenattonState:
         x, multiplier, t = state
@@ -92,7 +92,7 @@ class Jenatton(Declared, OneConstraint):
         cls,
         constants: Constants,
         horizon: int | None = None,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         beta: float = 0.5,
     ) -> Tuned[Self]:
@@ -106,7 +106,7 @@ class Jenatton(Declared, OneConstraint):
         cls,
         constants: Constants,
         horizon: int | None = None,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         beta: float = 0.5,
     ) -> Tuned[Self]:

@@ -14,7 +14,7 @@ from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm,
 from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import Declared, nonnegative, positive
-from surefoot.core.types import Array, Real, Region, Source
+from surefoot.core.types import Array, Real, Set, Source
 
 __all__ = ["LBSGD", "HalvedSlack"]
 
@@ -88,7 +88,7 @@ class LBSGD(Declared, EachConstraint):
         cls,
         constants: Constants,
         horizon: int | None = None,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         weight: float = 0.01,
         cost_curvature: float = 0.0,

@@ -20,7 +20,7 @@ from surefoot.core.algorithm import tuning
 from surefoot.core.arrays import combine, rows_dot
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import nonnegative, positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Set, Source
 
 __all__ = [
     "Mahdavi",
@@ -75,7 +75,7 @@ class Mahdavi(Multiplying):
 
     eta: Real = positive()
     delta: Real = nonnegative()
-    domain: Region = projectable()
+    domain: Set = projectable()
     gamma: Real = nonnegative(default=0.0)
 
     def first_state(self, x1: Array) -> DualState:
@@ -89,9 +89,7 @@ class Mahdavi(Multiplying):
 
     @classmethod
     @tuning(lambda: MahdaviBalanced)
-    def balanced(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
+    def balanced(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Bounds on regret and on the sum of violations, for a known horizon."""
         return Tuned.of(cls, MahdaviBalanced(constants, horizon=horizon), domain)
 
@@ -101,7 +99,7 @@ class Mahdavi(Multiplying):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         tightening: float | None = None,
     ) -> Tuned[Self]:
@@ -384,7 +382,7 @@ class MahdaviLinear(Multiplying):
     source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "derived here")
 
     eta: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
 
     def first_state(self, x1: Array) -> LinearState:
         return LinearState(x1, x1, self._zeros(x1))
@@ -402,7 +400,7 @@ class MahdaviLinear(Multiplying):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         operator_norm: float | None = None,
     ) -> Tuned[Self]:

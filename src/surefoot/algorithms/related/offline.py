@@ -30,7 +30,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import dot, maximum, norm, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.types import Array, Number, Set
 
 __all__ = [
     "correct",
@@ -76,7 +76,7 @@ def polyak_bound(k: Number, G_f: float, distance: float) -> Array:
     return G_f * distance / np.sqrt(np.asarray(k, dtype=np.float64))
 
 
-def deep_cut(x: Array, g: Number, s: Array, radius: float, domain: Region) -> Array:
+def deep_cut(x: Array, g: Number, s: Array, radius: float, domain: Set) -> Array:
     r"""Step beyond a violated constraint: :math:`\Pi_Y\big(x - \frac{g + r\|s\|}{\|s\|^2}s\big)`.
 
     Every step taken with g > 0 brings x nearer to a point whose ball of radius r is feasible, by
@@ -107,7 +107,7 @@ def corrections_bound(distance: float, radius: float) -> float:
     return (distance / radius) ** 2
 
 
-def correct(v: Array, excess: Number, d: Array, domain: Region, beta: float = 1.0) -> Array:
+def correct(v: Array, excess: Number, d: Array, domain: Set, beta: float = 1.0) -> Array:
     r"""Move against a violation: :math:`\Pi_Y\big(v - \beta\frac{[e]_+}{\|d\|^2}d\big)`.
 
     After a forward step :math:`v = \Pi_Y(x - \alpha s_f)`, for every feasible u
@@ -136,7 +136,7 @@ def correct(v: Array, excess: Number, d: Array, domain: Region, beta: float = 1.
 def correct_all(
     v: Array,
     constraints: Sequence[Callable[[Array], tuple[Number, Array]]],
-    domain: Region,
+    domain: Set,
     beta: float = 1.0,
     order: Literal["parallel", "sequential"] = "parallel",
 ) -> Array:
@@ -192,7 +192,7 @@ def proximal_step(
 
 
 def linearised_step(
-    x: Array, gradient: Array, g: Number, s: Array, alpha: float, domain: Region, beta: float = 1.0
+    x: Array, gradient: Array, g: Number, s: Array, alpha: float, domain: Set, beta: float = 1.0
 ) -> Array:
     r"""Take a gradient step, then correct by the constraint linearised at x itself.
 

@@ -12,7 +12,7 @@ from surefoot.core.arrays import combine, maximum, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Set, Source
 
 __all__ = ["PrimalDual", "PrimalDualTheorem"]
 
@@ -58,7 +58,7 @@ class PrimalDual(Multiplying):
     primal_step: Real = positive()
     dual_step: Real = positive()
     cap: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
 
     def first_state(self, x1: Array) -> DualState:
         return DualState(x1, self._zeros(x1))
@@ -74,7 +74,7 @@ class PrimalDual(Multiplying):
     @classmethod
     @tuning(lambda: PrimalDualTheorem)
     def known_margin(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
+        cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
         """Bounds on regret and violations where a strictly feasible margin is known."""
         return Tuned.of(cls, PrimalDualTheorem(constants, horizon=horizon), domain)

@@ -17,7 +17,7 @@ from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts, Span
 from surefoot.core.parameters import Declared, positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Set, Source
 
 __all__ = ["SinhaVaze", "SinhaVazeConvex", "SinhaVazeStronglyConvex", "StrongSinhaVaze"]
 
@@ -77,7 +77,7 @@ class SinhaVaze(Declared, OneConstraint):
     scale: Real = positive()
     rate: Real = positive()
     diameter: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
 
     def next_state(self, state: SinhaVazeState, grad: Array, g: Number, s: Array) -> SinhaVazeState:
         x, queue, squares = state
@@ -91,9 +91,7 @@ class SinhaVaze(Declared, OneConstraint):
 
     @classmethod
     @tuning(lambda: SinhaVazeConvex)
-    def convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
+    def convex(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Regret and violations of order sqrt(T), for constraints that change."""
         return Tuned.of(cls, SinhaVazeConvex(constants, horizon=horizon), domain)
 
@@ -145,7 +143,7 @@ class StrongSinhaVaze(Declared, OneConstraint):
 
     V: Real = positive()
     strong_convexity: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
 
     def next_state(self, state: StrongState, grad: Array, g: Number, s: Array) -> StrongState:
         x, queue, played = state
@@ -157,7 +155,7 @@ class StrongSinhaVaze(Declared, OneConstraint):
     @classmethod
     @tuning(lambda: SinhaVazeStronglyConvex)
     def strongly_convex(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
+        cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
         """Logarithmic regret for strongly convex costs, and constraints that change."""
         return Tuned.of(cls, SinhaVazeStronglyConvex(constants, horizon=horizon), domain)

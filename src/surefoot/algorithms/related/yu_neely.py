@@ -11,7 +11,7 @@ from surefoot.core.arrays import combine, maximum, number_like, where
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import positive, projectable
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Set, Source
 
 __all__ = ["YuNeely", "YuNeelyTheorem"]
 
@@ -67,7 +67,7 @@ class YuNeely(Multiplying):
 
     gamma: Real = positive()
     alpha: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
 
     def first_state(self, x1: Array) -> YuNeelyState:
         return YuNeelyState(x1, self._zeros(x1), number_like(x1, 1.0))
@@ -82,9 +82,7 @@ class YuNeely(Multiplying):
 
     @classmethod
     @tuning(lambda: YuNeelyTheorem)
-    def linear(
-        cls, constants: Constants, horizon: int, domain: Region | None = None
-    ) -> Tuned[Self]:
+    def linear(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
         """Regret of order sqrt(T) and bounded violations, for linear constraints."""
         return Tuned.of(cls, YuNeelyTheorem(constants, horizon=horizon), domain)
 

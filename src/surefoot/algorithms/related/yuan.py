@@ -22,7 +22,7 @@ from surefoot.core.arrays import combine, maximum
 from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import Declared, nonnegative, positive, projectable, share
-from surefoot.core.types import Array, Number, Real, Region, Source
+from surefoot.core.types import Array, Number, Real, Set, Source
 
 __all__ = ["Yuan", "YuanStronglyConvex", "YuanTradeOff"]
 
@@ -71,7 +71,7 @@ class Yuan(Declared, EachConstraint):
 
     eta: Real = positive()
     theta: Real = positive()
-    domain: Region = projectable()
+    domain: Set = projectable()
     decay: Real = nonnegative(default=0.0)
 
     def next_state(self, state: RoundState, grad: Array, g: Array, s: Array) -> RoundState:
@@ -87,7 +87,7 @@ class Yuan(Declared, EachConstraint):
         cls,
         constants: Constants,
         horizon: int,
-        domain: Region | None = None,
+        domain: Set | None = None,
         *,
         beta: float = 0.5,
         alpha: float = 0.5,
@@ -100,7 +100,7 @@ class Yuan(Declared, EachConstraint):
     @classmethod
     @tuning(lambda: YuanStronglyConvex)
     def strongly_convex(
-        cls, constants: Constants, horizon: int | None = None, domain: Region | None = None
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
         """Bounds on regret and on squared violations, for strongly convex costs."""
         check_possible_horizon(horizon)

@@ -13,7 +13,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, ArrayLike, CostStream, Number, Region
+from surefoot.core.types import Array, ArrayLike, CostStream, Number, Set
 from surefoot.problems.calibration.log_constants import Pairs
 from surefoot.problems.calibration.offers import Calibration, Conditions, Probe, offers_for
 from surefoot.problems.constraints import (
@@ -60,7 +60,7 @@ def calibrate(
     probes: int = 8,
     factor: float = 2.0,
     seed: int = 0,
-    within: Region | None = None,
+    within: Set | None = None,
     **given: float,
 ) -> Calibration:
     r"""Return which guarantees apply, before a single round is played.
@@ -112,7 +112,7 @@ def calibrate(
     checks.above(1.0, factor=factor)
     case = _read_case(problem, start, domain, given)
     kept: object = within
-    if kept is not None and not (isinstance(kept, Region) and kept.contains(case.start)):
+    if kept is not None and not (isinstance(kept, Set) and kept.contains(case.start)):
         raise checks.invalid("within", f"a set that holds the start {case.start!r}", within)
     if cost_gradient is not None:
         checks.function(cost_gradient=cost_gradient)
@@ -337,7 +337,7 @@ def look_around(
     radius: float,
     count: int,
     seed: int,
-    within: Region | None = None,
+    within: Set | None = None,
 ) -> list[Probe]:
     """Query opposite pairs of random points on the sphere of that radius around the start.
 
@@ -350,7 +350,7 @@ def look_around(
     return [_ask(query, _inside(within, start, start + radius * way)) for way in pairs]
 
 
-def _inside(within: Region | None, start: Array, point: Array) -> Array:
+def _inside(within: Set | None, start: Array, point: Array) -> Array:
     """Return the nearest point of a set that holds the start, rounding taken care of."""
     if within is None or within.contains(point):
         return point

@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.algorithms import ALGORITHMS, Entry, Guarantee, Tuned, try_tuning
 from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import PROMISES, Table, facts_html
-from surefoot.core.types import Array, Region, needs_of
+from surefoot.core.types import Array, Set, needs_of
 from surefoot.sets import Ball
 
 __all__ = ["Calibration", "Offer", "Probe", "Standing"]
@@ -66,7 +66,7 @@ class Conditions(NamedTuple):
 
     horizon: int
     domain: Ball
-    feasible: Region | None
+    feasible: Set | None
     linear: bool
     changing: bool
 

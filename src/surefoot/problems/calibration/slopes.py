@@ -10,7 +10,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.points import UNIT
-from surefoot.core.types import Array, Region
+from surefoot.core.types import Array, Set
 
 __all__ = ["Slope", "finite_differences", "through_sensitivity"]
 
@@ -34,7 +34,7 @@ def finite_differences(
     *,
     value_error: float = 0.0,
     beta: float | None = None,
-    within: Region | None = None,
+    within: Set | None = None,
     G_g: float | None = None,
 ) -> Slope:
     r"""Return a slope of a convex g at x from values alone, and a bound on its error.
@@ -103,7 +103,7 @@ def finite_differences(
 
 
 def _sides(
-    point: np.ndarray, i: int, h: float, within: Region | None, *, both: bool
+    point: np.ndarray, i: int, h: float, within: Set | None, *, both: bool
 ) -> list[tuple[float, np.ndarray]]:
     """Return the steps and points to ask at for one entry: one, or one on each side."""
     found = []

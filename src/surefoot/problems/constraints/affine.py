@@ -12,7 +12,7 @@ from surefoot.core.arrays import convert_like, find_largest, is_sparse, namespac
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.parameters import Declared, count, positive
 from surefoot.core.points import divide_rows, row_norms, row_terms, to_dense
-from surefoot.core.types import Array, ArrayLike, Number, Region
+from surefoot.core.types import Array, ArrayLike, Number, Set
 from surefoot.problems.constraints.base import Constraint, bound_above, gamma, level_below, point
 from surefoot.sets import Ball, Box, Halfspace, Polytope, Simplex
 from surefoot.sets.polytope import Rows
@@ -179,7 +179,7 @@ class Affine(Rows, LinearRows, kw_only=False):
         return point if self.value(point) < 0 else None
 
     @property
-    def region(self) -> Region:
+    def region(self) -> Set:
         """A half-space for one row, a box for rows that bound one, else a polytope."""
         if is_sparse(self.A):
             return Polytope(self.A, self.b)

@@ -11,7 +11,7 @@ from surefoot.core.arrays import namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.points import check_length, dimension_of
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.types import Array, Number, Set
 from surefoot.sets import Ball
 
 __all__ = ["Constraint", "level_below"]
@@ -42,7 +42,7 @@ class Constraint(ABC):
         return self.query(point(x, None))[1]
 
     @property
-    def region(self) -> Region | None:
+    def region(self) -> Set | None:
         """The feasible set, if it is a set that can be projected onto; else None."""
         return None
 

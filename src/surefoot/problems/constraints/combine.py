@@ -12,7 +12,7 @@ from surefoot.core.checks import describe
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.parameters import Declared, instance_of, number
 from surefoot.core.points import common_dimension, dimension_of, to_dense
-from surefoot.core.types import Array, Number, Region
+from surefoot.core.types import Array, Number, Set
 from surefoot.problems.constraints.affine import Affine
 from surefoot.problems.constraints.base import Constraint
 from surefoot.problems.constraints.norms import L1Norm, L2Norm, LinfNorm, NuclearNorm, SpectralNorm
@@ -56,7 +56,7 @@ class Combined(Constraint):
         return _largest(part.value_bound(domain, point) for part in self.parts)
 
     @property
-    def region(self) -> Region | None:
+    def region(self) -> Set | None:
         """The intersection of the parts' regions, if all have one and share an interior point."""
         regions = tuple(r for part in self.parts if (r := part.region) is not None)
         if len(self.parts) == 1 or len(regions) < len(self.parts):
@@ -167,7 +167,7 @@ class Shifted(Changed, kw_only=False):
         return None if bound is None else bound + abs(float(self.rho))
 
     @property
-    def region(self) -> Region | None:
+    def region(self) -> Set | None:
         """The region with rho absorbed, for linear rows, balls and quadratics; else None."""
         moved = _absorb(self.constraint, self.rho)
         return None if moved is None else moved.region

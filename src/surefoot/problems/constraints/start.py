@@ -8,7 +8,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.points import dimension_of, to_dense
-from surefoot.core.types import Array, Region
+from surefoot.core.types import Array, Set
 from surefoot.problems.constraints.base import Constraint
 from surefoot.sets import Ball
 
@@ -42,7 +42,7 @@ class NoStartError(SurefootError, ValueError):
 
 def find_start(
     constraint: Constraint,
-    domain: Region,
+    domain: Set,
     guess: Array | None = None,
     iterations: int = 10_000,
     tolerance: float = 0.01,
@@ -130,7 +130,7 @@ def find_start(
     )
 
 
-def _first(constraint: Constraint, domain: Region, guess: Array | None) -> Array:
+def _first(constraint: Constraint, domain: Set, guess: Array | None) -> Array:
     """Return where to begin, which also fixes the length of an action."""
     if guess is not None:
         return checks.to_vector(guess, "guess", length=dimension_of(constraint))
@@ -149,7 +149,7 @@ def _first(constraint: Constraint, domain: Region, guess: Array | None) -> Array
 class _Cuts:
     """A weighted mean of cuts of g, and its minimum over the domain: a lower bound on g."""
 
-    def __init__(self, domain: Region) -> None:
+    def __init__(self, domain: Set) -> None:
         self.domain = domain
         self.count = 0
         self.weight = self.offset = self.terms = self.lengths = 0.0
