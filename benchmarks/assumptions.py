@@ -20,11 +20,12 @@ import numpy as np
 
 from benchmarks.pages import table, write_section
 from surefoot import Ball, Feedback, LeaderFollower
-from surefoot.algorithms import Certified, MovingBalls, RegionFilter
+from surefoot.certified import Certified
 from surefoot.core.types import Array
+from surefoot.knowledge import Curvature, EmptyRegionError, Errors, LipschitzHull
 from surefoot.problems.calibration import fleet_constant
 from surefoot.problems.constraints import Affine
-from surefoot.regions import Curvature, EmptyRegionError, Errors, LipschitzHull
+from surefoot.rules import MovingBalls, RegionFilter
 
 PAGE = Path(__file__).parents[1] / "docs" / "unknown.md"
 

@@ -16,15 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import LeaderFollower
-from surefoot.algorithms import Certified, PolicyLeader
+from surefoot.certified import Certified
 from surefoot.core.types import Array, Feedback
-from surefoot.regions import (
+from surefoot.knowledge import (
     Additive,
     ContextHull,
     EmptyRegionError,
     JointContext,
     LipschitzContext,
 )
+from surefoot.proposers import PolicyLeader
 from surefoot.sets import Box
 
 PAGE = Path(__file__).parents[1] / "docs" / "unknown.md"

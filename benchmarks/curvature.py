@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks.findings import Findings, Table
 from benchmarks.timing import Effort
 from surefoot import Feedback
-from surefoot.algorithms import LBSGD, CertifiedDualAveraging, CertifiedOGD
 from surefoot.core.types import Array, Info, Needs, Set, needs_of
+from surefoot.knowledge import Curvature, CurvatureRows
 from surefoot.problems.constraints import MaxOf, QuadraticForm
-from surefoot.regions import Curvature, CurvatureRows
+from surefoot.rules import LBSGD, CertifiedDualAveraging, CertifiedOGD
 from surefoot.sets import Intersection
 
 WEIGHTS = tuple(10.0**k for k in np.linspace(-4, -0.5, 8))

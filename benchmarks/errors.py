@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Constants, problems
-from surefoot.algorithms import CertifiedDualAveraging, CertifiedOGD, CertifiedPFS, LeaderFollower
 from surefoot.core.types import Array, Feedback
 from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Linear
+from surefoot.rules import CertifiedDualAveraging, CertifiedOGD, CertifiedPFS, LeaderFollower
 from surefoot.sets import Box, Ellipsoid
 
 PAGE = Path(__file__).parents[1] / "docs" / "noise.md"

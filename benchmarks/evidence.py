@@ -60,8 +60,12 @@ CURRENT, EARLIER = "current", "of an earlier text"
 LIBRARY = (
     "src/surefoot/core/**/*.py",
     "src/surefoot/sets/**/*.py",
-    "src/surefoot/regions/**/*.py",
-    "src/surefoot/algorithms/*.py",
+    "src/surefoot/knowledge/**/*.py",
+    "src/surefoot/certified.py",
+    "src/surefoot/kernel_bridge.py",
+    "src/surefoot/proposers/**/*.py",
+    "src/surefoot/rules/certified/*.py",
+    "src/surefoot/rules/wrappers/*.py",
     "src/surefoot/kernel/**/*.py",
     "src/surefoot/kernel/**/*.[ch]",
 )

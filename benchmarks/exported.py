@@ -19,7 +19,10 @@ from typing import Any
 import numpy as np
 
 from surefoot import Ball, kernel
-from surefoot.algorithms import (
+from surefoot.controller.export import c_header
+from surefoot.core.types import Feedback
+from surefoot.knowledge import Curvature, CurvatureRows, LipschitzHull
+from surefoot.rules import (
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
@@ -27,9 +30,6 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
 )
-from surefoot.controller.export import c_header
-from surefoot.core.types import Feedback
-from surefoot.regions import Curvature, CurvatureRows, LipschitzHull
 from surefoot.sets import Box
 
 STRICT = ("-ffp-contract=off", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")

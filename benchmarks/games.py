@@ -20,11 +20,11 @@ from benchmarks.rivals import must_agree
 from benchmarks.streams import CURVATURE, cube_toy, rows_toy
 from benchmarks.timing import PROCESS, Effort, spread, take_turns
 from surefoot import LeaderFollower, Problem, kernel, play
-from surefoot.algorithms import PFS, CertifiedOGD, CertifiedPFS
 from surefoot.games import Engine, Trace
 from surefoot.kernel.games import is_available
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
+from surefoot.rules import PFS, CertifiedOGD, CertifiedPFS
 from surefoot.sets import Ball
 
 

@@ -24,9 +24,9 @@ import numpy as np
 from benchmarks import evidence, soak, soak_regions
 from benchmarks.soak import LONG, Outcome, Target
 from surefoot import Ball, CertifiedPFS, Feedback, SafetyFilter, SurefootError
-from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, Errors, LipschitzHull
+from surefoot.knowledge import CurvatureRows, Errors, LipschitzHull
+from surefoot.rules import CertifiedOGD, LeaderFollower, RegionFilter
 
 COVERS = (*soak.COVERS, "benchmarks/hostile.py", "benchmarks/soak_regions.py")
 ROUNDS = 10**5  # one run at a time: a round costs a hundred times one of a batch

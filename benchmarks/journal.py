@@ -23,7 +23,7 @@ __all__ = ["main"]
 def play(path: str, dimension: int) -> None:
     """Play as many rounds as each line of the input says; print the microseconds of each tell."""
     from surefoot import Ball, Controller
-    from surefoot.algorithms import CertifiedPFS
+    from surefoot.rules import CertifiedPFS
 
     player = CertifiedPFS(G_g=1.2, domain=Ball(1.5), rho=0.3)
     gradient, normal = np.zeros(dimension), np.zeros(dimension)

@@ -23,7 +23,12 @@ import numpy as np
 
 import surefoot as sf
 from surefoot import Ball, Feedback
-from surefoot.algorithms import (
+from surefoot.core.types import Array
+from surefoot.knowledge import Curvature
+from surefoot.problems import Problem, binding_toy, paper_toy, random_polytope
+from surefoot.problems.constraints import Affine, Constraint, L2Norm, LinfNorm
+from surefoot.problems.costs import Linear
+from surefoot.rules import (
     Averaged,
     CertifiedDualAveraging,
     CertifiedPFS,
@@ -34,11 +39,6 @@ from surefoot.algorithms import (
     ValuesAveraging,
     ValuesFollower,
 )
-from surefoot.core.types import Array
-from surefoot.problems import Problem, binding_toy, paper_toy, random_polytope
-from surefoot.problems.constraints import Affine, Constraint, L2Norm, LinfNorm
-from surefoot.problems.costs import Linear
-from surefoot.regions import Curvature
 
 NOISES = ("normal", "two points", "rare and large")
 

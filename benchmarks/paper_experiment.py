@@ -21,10 +21,10 @@ IMPORTED_NUMPY = time.perf_counter()
 from collections.abc import Sequence  # noqa: E402
 
 from surefoot import PFS, Problem, Trace, play  # noqa: E402
-from surefoot.algorithms import ScalarDPP, Tighten  # noqa: E402
 from surefoot.core.types import Player  # noqa: E402
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy  # noqa: E402
 from surefoot.problems.constraints import Affine  # noqa: E402
+from surefoot.rules import ScalarDPP, Tighten  # noqa: E402
 
 IMPORTED = time.perf_counter()
 

@@ -25,11 +25,11 @@ from benchmarks.solvers import SOLVERS, Projection, Solver
 from benchmarks.streams import sparse_polytope, sparse_problem, targets_of
 from benchmarks.timing import PROCESS, Effort, spread
 from surefoot import Feedback, Problem
-from surefoot.algorithms import CertifiedPFS, LeaderFollower
 from surefoot.core.types import Array
 from surefoot.problems import random_polytope, rotated_box
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
+from surefoot.rules import CertifiedPFS, LeaderFollower
 from surefoot.sets import Ball
 
 CERTIFIED, LEADER, CLIP = "CertifiedPFS", "LeaderFollower", "clip"

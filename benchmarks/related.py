@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pages import write_page
-from surefoot.algorithms import NetworkPenalty, Tuned
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments import Results, Row, gather, run
 from surefoot.experiments.paper.related import HORIZON, TRIALS, specification
 from surefoot.experiments.record import FILE_NAME
 from surefoot.games.network import NetworkTrace, mixing_matrix, play_network
+from surefoot.guarantees import Tuned
 from surefoot.problems import binding_toy
 from surefoot.problems.constraints import Affine
+from surefoot.rules import NetworkPenalty
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,11 @@ import numpy as np
 from benchmarks import evidence
 from benchmarks.evidence import Counts
 from surefoot import Ball, Feedback
-from surefoot.algorithms import Certified, CertifiedPFS
+from surefoot.certified import Certified
 from surefoot.core.types import Array
+from surefoot.knowledge import Reading
 from surefoot.problems.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
-from surefoot.regions import Reading
+from surefoot.rules import CertifiedPFS
 
 COVERS = (*evidence.LIBRARY, "src/surefoot/problems/constraints/*.py", "benchmarks/soak.py")
 ROUNDS = 10**8

@@ -29,23 +29,22 @@ import numpy as np
 
 from benchmarks import evidence
 from surefoot import Ball, Controller, Feedback
-from surefoot.algorithms import (
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Info
+from surefoot.guarantees import PremiseError, PremiseWarning
+from surefoot.knowledge import Curvature, EmptyRegionError, Errors, LipschitzHull, Together
+from surefoot.proposers import Leader
+from surefoot.rules import (
     OGD,
     CertifiedPFS,
     CostProbing,
     Delayed,
-    Leader,
     LeaderFollower,
-    PremiseError,
-    PremiseWarning,
     RegionFilter,
     SafetyFilter,
     ValuesAveraging,
     ValuesFollower,
 )
-from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Info
-from surefoot.regions import Curvature, EmptyRegionError, Errors, LipschitzHull, Together
 
 COVERS = (*evidence.LIBRARY, "src/surefoot/controller/*.py", "benchmarks/soak_aimed.py")
 ROUNDS = 10**6

@@ -13,9 +13,8 @@ import numpy as np
 
 from benchmarks.soak_play import UNIT, DriftingRows, Rows, Tally, World, play
 from surefoot import Feedback
-from surefoot.algorithms import RegionFilter
 from surefoot.core.types import Array
-from surefoot.regions import (
+from surefoot.knowledge import (
     CertifiedLength,
     Curvature,
     CurvatureRows,
@@ -23,6 +22,7 @@ from surefoot.regions import (
     LipschitzHull,
     Together,
 )
+from surefoot.rules import RegionFilter
 from surefoot.sets import Ball
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.soak_play import GridRows, Rows, Tally, Waves, play
 from surefoot import Feedback
-from surefoot.algorithms import Certified, RegionFilter
+from surefoot.certified import Certified
 from surefoot.core.types import Array, Context
-from surefoot.regions import (
+from surefoot.knowledge import (
     Additive,
     ContextCurvature,
     ContextHull,
@@ -27,6 +27,7 @@ from surefoot.regions import (
     LipschitzContext,
     ToldDrift,
 )
+from surefoot.rules import RegionFilter
 
 G_C = 0.5
 """What g changes by per unit of a context."""

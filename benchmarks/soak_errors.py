@@ -28,23 +28,23 @@ import numpy as np
 
 from benchmarks import evidence
 from surefoot import Ball
-from surefoot.algorithms import (
-    Certified,
-    CertifiedDualAveraging,
-    CertifiedOGD,
-    CertifiedPFS,
-    LeaderFollower,
-    RegionFilter,
-    SafetyFilter,
-)
+from surefoot.certified import Certified
 from surefoot.core.types import Array, Feedback
-from surefoot.regions import (
+from surefoot.knowledge import (
     Curvature,
     CurvatureRows,
     EmptyRegionError,
     Errors,
     LipschitzHull,
     Together,
+)
+from surefoot.rules import (
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
 )
 from surefoot.sets import Box
 

@@ -41,9 +41,8 @@ from benchmarks.soak_play import (
     play,
 )
 from surefoot import Feedback
-from surefoot.algorithms import MovingBalls, RegionFilter
 from surefoot.core.types import Array
-from surefoot.regions import (
+from surefoot.knowledge import (
     AverageLimit,
     Curvature,
     Errors,
@@ -52,6 +51,7 @@ from surefoot.regions import (
     LipschitzHull,
     RelativeCurvature,
 )
+from surefoot.rules import MovingBalls, RegionFilter
 from surefoot.sets import Ball
 
 PARTS = ("basic", "context", "knowledge", "play", "unknown")

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Feedback
-from surefoot.algorithms import Certified
+from surefoot.certified import Certified
 from surefoot.core.types import Array
+from surefoot.knowledge import EmptyRegionError, Grid
 from surefoot.problems.constraints import Affine
-from surefoot.regions import EmptyRegionError, Grid
 from surefoot.sets import Ball, Box
 
 ROUNDS = 100

@@ -31,15 +31,8 @@ import numpy as np
 from benchmarks import evidence
 from surefoot import Ball
 from surefoot.core.types import Array
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull, Reading, Together
 from surefoot.problems.constraints import Affine, MaxOf, QuadraticForm
-from surefoot.regions import (
-    Curvature,
-    CurvatureRows,
-    Errors,
-    LipschitzHull,
-    Reading,
-    Together,
-)
 from surefoot.sets import Box
 
 COVERS = (*evidence.LIBRARY, "src/surefoot/problems/constraints/*.py", "benchmarks/soak_regions.py")

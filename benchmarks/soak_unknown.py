@@ -1,7 +1,7 @@
 """Attacks on constants that nobody knows, rule U: a part of :mod:`benchmarks.soak_knowledge`.
 
 Rounds outside are allowed here, but no more and no larger ones than the theorem's budget (Theorems
-U, V and W of :mod:`surefoot.regions.estimate`); none may follow another. It is kept by an account
+U, V and W of :mod:`surefoot.knowledge.estimate`); none may follow another. It is kept by an account
 of the attack's own, which knows the constant, for the actions that are played and for every answer
 to another wish as if it were. What is lost is an answer that is above the budget, one after a round
 outside that is outside too, and one that is larger than was allowed.
@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.soak_play import Rows, Tally, Waves, World, play
 from surefoot import Feedback
-from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter
 from surefoot.core.types import Array
+from surefoot.rules import CertifiedOGD, LeaderFollower, RegionFilter
 from surefoot.sets import Ball
 
 CLOSE = 1e-9

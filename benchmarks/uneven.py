@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedDualAveraging, EvenRows, LeaderFollower, Stretched
 from surefoot.core.types import Array, Set
+from surefoot.knowledge import Curvature, CurvatureRows
 from surefoot.problems.constraints import Affine, QuadraticForm
-from surefoot.regions import Curvature, CurvatureRows
+from surefoot.rules import CertifiedDualAveraging, EvenRows, LeaderFollower, Stretched
 from surefoot.sets import Polytope
 
 

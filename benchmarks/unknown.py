@@ -20,10 +20,10 @@ import numpy as np
 
 from benchmarks.pages import table, write_section
 from surefoot import Ball, Feedback, LeaderFollower
-from surefoot.algorithms import Certified
+from surefoot.certified import Certified
 from surefoot.core.types import Array
+from surefoot.knowledge import UnknownConstant
 from surefoot.problems.constraints import Affine
-from surefoot.regions import UnknownConstant
 
 PAGE = Path(__file__).parents[1] / "docs" / "unknown.md"
 PESSIMISM = 100.0

@@ -34,10 +34,11 @@ from benchmarks.streams import (
 )
 from benchmarks.timing import Effort, Work, take_turns
 from surefoot import Controller, Feedback, Problem
-from surefoot.algorithms import Certified, CertifiedPFS, LeaderFollower, RegionFilter
+from surefoot.certified import Certified
 from surefoot.core.types import Array, needs_of
 from surefoot.problems import random_polytope, rotated_box
 from surefoot.problems.constraints import Affine
+from surefoot.rules import CertifiedPFS, LeaderFollower, RegionFilter
 
 UPDATE, CERTIFIED = "PFS.update", "CertifiedPFS.update"
 TELL, CERTIFIED_TELL, ASK_TELL = "Controller.tell", "certified tell", "ask and tell"

@@ -18,10 +18,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS
 from surefoot.core.types import Array
+from surefoot.knowledge import StepCertificate
 from surefoot.problems.constraints import Affine
-from surefoot.regions import StepCertificate
+from surefoot.rules import CertifiedPFS
 
 POLYGON = Affine(
     [[1.0, 0.0], [0.6, 0.8], [-0.8, 0.6], [-0.28, -0.96], [0.8, -0.6]], [1.0, 0.9, 0.8, 0.7, 0.9]

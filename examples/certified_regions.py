@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from surefoot.core.types import Array
-from surefoot.regions import Curvature, Knowledge, LipschitzHull, Reading, Region
+from surefoot.knowledge import Curvature, Knowledge, LipschitzHull, Reading, Region
 
 ACTIONS = (np.array([-0.2, 0.05]), np.array([0.55, 0.25]))
 STEEPEST, BENT, REACH = 2.4, 2.0, 1.5

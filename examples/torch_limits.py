@@ -10,7 +10,7 @@ import torch
 
 from surefoot import Constants
 from surefoot.adapters.torch import KeepFeasible
-from surefoot.algorithms import SafetyFilter
+from surefoot.rules import SafetyFilter
 
 
 def above_one(w: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """The algorithms that theorems make of a class, for tests of every one."""
 
-from surefoot.algorithms import try_tuning
 from surefoot.core.types import needs_of
+from surefoot.rules import try_tuning
 from surefoot.sets import Box, Simplex
 from surefoot.testing import small_problem
 

@@ -6,23 +6,18 @@ import numpy as np
 import pytest
 
 import surefoot
-from surefoot import Ball, Controller, Feedback, algorithms, regions
-from surefoot.algorithms import (
-    OGD,
-    PFS,
-    AdaGradOGD,
-    Certified,
-    Descent,
-    Leader,
-    Learner,
-    SafetyFilter,
-)
+from surefoot import Ball, Controller, Feedback
+from surefoot.certified import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.lazy import public_names
 from surefoot.core.plain import build, decode, digest, encode
+from surefoot.knowledge import CertifiedLength, Curvature, CurvatureRows, Errors, LipschitzHull
 from surefoot.problems import adversarial_cube
 from surefoot.problems.constraints import Affine
-from surefoot.regions import CertifiedLength, Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.proposers import Descent, Leader
+from surefoot.proposers.learner import Learner
+from surefoot.rules import OGD, PFS, AdaGradOGD, SafetyFilter
+from tests._names import NAMES
 
 UP = np.array([0.0, 1.0])
 WIDE = Ball(50.0)
@@ -259,7 +254,7 @@ def test_rows_are_seen_apart():
 def test_it_can_be_typed_stored_and_specified(name):
     player = Certified(proposer=LEARNERS[name], knowledge=HULL)
     assert player.proposer == Learner(algorithm=LEARNERS[name])
-    words = public_names(surefoot) | public_names(algorithms) | public_names(regions)
+    words = public_names(surefoot) | NAMES
     assert eval(repr(player), words) == player
     again = decode(encode(player))
     assert again == player

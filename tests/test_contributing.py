@@ -138,10 +138,11 @@ def test_the_page_runs_where_its_files_were_added_and_prints_what_it_says(title,
 
 
 FOUND = """
-from surefoot.algorithms import ALGORITHMS, ShortSteps, catalogue
+from surefoot.rules import ALGORITHMS, catalogue; from surefoot.rules import ShortSteps
 from surefoot import problems
 from surefoot.problems import constraints
-from surefoot.regions import Knowledge, KnownPrices
+from surefoot.knowledge import Knowledge
+from surefoot.knowledge import KnownPrices
 
 (rule,) = [rule for rule in ALGORITHMS if rule.__name__ == "Momentum"]
 assert rule.tunings == ("anytime",)

@@ -22,12 +22,12 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from surefoot import Ball, problems
-from surefoot.algorithms import catalogue
 from surefoot.core.lazy import public_names
 from surefoot.problems import constraints, costs
 from surefoot.problems.constraints import Constraint
 from surefoot.problems.costs import ArrayCosts
 from surefoot.problems.hindsight import has_closed_form
+from surefoot.rules import catalogue
 from surefoot.sets import Box
 
 ROOT = Path(__file__).parents[1]

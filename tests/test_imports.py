@@ -211,7 +211,7 @@ def test_the_names_of_a_stub_are_those_that_the_package_exports(package):
     ("name", "end"),
     [
         ("Fleet", ": it is surefoot.controller.Fleet"),
-        ("DPP", ": it is surefoot.algorithms.DPP"),
+        ("DPP", ": it is surefoot.rules.DPP"),
         ("Contoller", "; did you mean 'Controller'?"),
     ],
 )
@@ -229,6 +229,6 @@ def test_no_file_imports_by_star():
 def test_a_live_loop_loads_no_rule_that_it_does_not_play():
     code = "from surefoot import Controller, LeaderFollower; import sys; print(*sys.modules)"
     loaded = set(run(code).split())
-    assert "surefoot.algorithms.leader_follower" in loaded
-    others = ("related", "change_over", "averaged", "delayed", "certified_pfs", "pfs", "ogd")
-    assert [name for name in others if f"surefoot.algorithms.{name}" in loaded] == []
+    assert "surefoot.rules.certified.leader_follower" in loaded
+    others = ("related", "wrappers.averaged", "wrappers.delayed", "certified.certified_pfs", "pfs")
+    assert [name for name in others if f"surefoot.rules.{name}" in loaded] == []

@@ -11,11 +11,11 @@ import pytest
 
 import surefoot as sf
 from surefoot import Ball, Constants, Controller, problems
-from surefoot.algorithms import OGD, PFS, LeaderFollower
 from surefoot.problems import Problem
 from surefoot.problems.calibration import from_log
 from surefoot.problems.constraints import Affine, L2Norm, max_of
 from surefoot.problems.costs import Linear
+from surefoot.rules import OGD, PFS, LeaderFollower
 from surefoot.sets import Box, Ellipsoid, Halfspace, Polytope
 
 TOY = problems.paper_toy(50, trials=1)
@@ -155,7 +155,7 @@ HEAD = """\
 import numpy as np
 import surefoot as sf
 from surefoot import Ball, Constants, Controller, problems
-from surefoot.algorithms import OGD, PFS, CertifiedPFS, LeaderFollower, SafetyFilter
+from surefoot.rules import OGD, PFS, CertifiedPFS, LeaderFollower, SafetyFilter
 from surefoot.problems.constraints import Affine, L2Norm
 from surefoot.problems import Problem
 from surefoot.sets import Box

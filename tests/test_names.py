@@ -23,8 +23,10 @@ BY_CLASS = frozenset({"averaged", "certified", "compiled", "delayed"})
 LEFT: dict[str, set[str]] = {
     "core": set(),
     "sets": set(),
-    "regions": set(),
-    "algorithms": set(),
+    "knowledge": set(),
+    "proposers": set(),
+    "guarantees": set(),
+    "rules": set(),
     "problems": set(),
     "games": set(),
     "experiments": {"damaged", "related"},

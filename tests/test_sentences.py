@@ -6,25 +6,24 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Controller, Feedback, SurefootError
-from surefoot.algorithms import (
+from surefoot.certified import Certified
+from surefoot.controller import Fleet
+from surefoot.controller.serve import FleetService, Service
+from surefoot.knowledge import Additive, Curvature, Errors, Grid, LipschitzHull
+from surefoot.problems.calibration import from_log
+from surefoot.proposers import Descent, Leader
+from surefoot.rules import (
     Averaged,
-    Certified,
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
     Delayed,
-    Descent,
-    Leader,
     LeaderFollower,
     MovingBalls,
     RegionFilter,
     SafetyFilter,
     ValuesFollower,
 )
-from surefoot.controller import Fleet
-from surefoot.controller.serve import FleetService, Service
-from surefoot.problems.calibration import from_log
-from surefoot.regions import Additive, Curvature, Errors, Grid, LipschitzHull
 from surefoot.sets import Box
 
 BOX = Box([-1.0], [1.0])

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alternatives.rows import TRIALS, Row, named, tabulated
-from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.core.types import Array, Feedback
-from surefoot.regions import Curvature
+from surefoot.knowledge import Curvature
+from surefoot.rules import RegionFilter, SafetyFilter
 from surefoot.sets import Ball
 
 STEPS = 500

@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.alternatives.rows import Row, named, tabulated
 from surefoot.adapters.gymnasium import SafeAction
-from surefoot.algorithms import RegionFilter
 from surefoot.core.types import Array
-from surefoot.regions import Curvature
+from surefoot.knowledge import Curvature
+from surefoot.rules import RegionFilter
 
 STEPS, LOADS = 2_048, 3
 TITLE = "Reinforcement learning: every step of the training is played"

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alternatives.rows import TRIALS, Program, Row, named, tabulated
-from surefoot.algorithms import LBSGD, CertifiedOGD, CertifiedPFS
 from surefoot.core.types import Feedback
-from surefoot.regions import Curvature
+from surefoot.knowledge import Curvature
+from surefoot.rules import LBSGD, CertifiedOGD, CertifiedPFS
 from surefoot.sets import Ball
 
 TITLE = "One program, every evaluated point counts"

@@ -14,18 +14,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alternatives.rows import Row, named, tabulated
-from surefoot.algorithms import (
-    LBSGD,
-    CertifiedDualAveraging,
-    CertifiedOGD,
-    CertifiedPFS,
-    LeaderFollower,
-    unpack,
-)
 from surefoot.core.types import Array, Feedback, Info, needs_of
+from surefoot.guarantees import unpack
 from surefoot.problems import Problem, random_polytope
 from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Quadratic
+from surefoot.rules import LBSGD, CertifiedDualAveraging, CertifiedOGD, CertifiedPFS, LeaderFollower
 from surefoot.sets import Ball
 
 ROUNDS = 2_000

@@ -20,8 +20,8 @@ import torch
 
 from surefoot import Constants
 from surefoot.adapters.torch import KeepFeasible
-from surefoot.algorithms import RegionFilter, SafetyFilter
-from surefoot.regions import CurvatureRows
+from surefoot.knowledge import CurvatureRows
+from surefoot.rules import RegionFilter, SafetyFilter
 
 RATES = (0.01, 0.1, 1.0)
 

@@ -36,7 +36,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, EmptyRegionError, Errors, Reading
+from surefoot.knowledge import CurvatureRows, EmptyRegionError, Errors, Reading
 from surefoot.sets import Box
 
 __all__ = [
@@ -303,7 +303,7 @@ class CertifiedAdmission:
 
     The cost of a second is :math:`f_t(x) = p^\top(a_t - x)`, the weighted tokens that are rejected.
     The next rates are those of a descent step, :math:`x_{t-1} + \eta p`, projected onto the points
-    of :math:`[0, a_t]` that :class:`surefoot.regions.CurvatureRows` certifies for the bounds on
+    of :math:`[0, a_t]` that :class:`surefoot.knowledge.CurvatureRows` certifies for the bounds on
     the errors and the drift. Known: these bounds, the curvature, and that g rises in every rate.
     Neither the work per token nor the speed is known. The error of the slope adds at most
     :math:`\tau\|q\| \le \frac\tau2(\ell + \|q\|^2/\ell)` over a step q, for any length

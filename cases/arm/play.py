@@ -14,9 +14,10 @@ from scipy.optimize import minimize
 from cases.arm.robot import FARTHEST, HEAVIEST, JOINTS, Arm
 from cases.show import Run, draw
 from surefoot import Controller
-from surefoot.algorithms import Certified, Proposals
+from surefoot.certified import Certified
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, Errors
+from surefoot.knowledge import CurvatureRows, Errors
+from surefoot.proposers.proposals import Proposals
 from surefoot.sets import Box
 
 __all__ = ["certify", "follow", "make_task", "paint", "play"]

@@ -8,11 +8,11 @@ from gest_api.vocs import GreaterThanConstraint, MaximizeObjective
 from pydantic import Field, PrivateAttr
 from xopt.generator import Generator
 
-from surefoot.algorithms import CertifiedDualAveraging, CostProbing
 from surefoot.controller import Controller
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, Errors
+from surefoot.knowledge import CurvatureRows, Errors
+from surefoot.rules import CertifiedDualAveraging, CostProbing
 from surefoot.sets import Box
 
 __all__ = ["CertifiedGenerator"]

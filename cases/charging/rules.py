@@ -11,10 +11,12 @@ from cases.charging import (
     ChargingSite,
     Minute,
 )
-from surefoot.algorithms import DPP, Certified, Proposals
+from surefoot.certified import Certified
 from surefoot.controller import Controller
 from surefoot.core.types import Array, Feedback
-from surefoot.regions import Additive, ContextHull, CurvatureRows, EmptyRegionError, Reading
+from surefoot.knowledge import Additive, ContextHull, CurvatureRows, EmptyRegionError, Reading
+from surefoot.proposers.proposals import Proposals
+from surefoot.rules import DPP
 from surefoot.sets import Box
 
 

@@ -14,8 +14,8 @@ from pandapower.control.controller.DERController import DERController, QModelQVC
 from cases.grid.network import REACTIVE_COST, Day, Recorder, draw_day, make_network, play
 from surefoot import Controller
 from surefoot.adapters.pandapower import Limits, SafeSetPoints
-from surefoot.algorithms import RegionFilter
 from surefoot.core.types import Array
+from surefoot.rules import RegionFilter
 
 with mock.patch("matplotlib.use"):  # the package asks for a window, which a server has not
     from grid_feedback_optimizer.engine.grad_proj_optimizer import GradientProjectionOptimizer

@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.cases, pytest.mark.filterwarnings("ignore")]
 from cases.grid import rules  # noqa: E402
 from cases.grid.network import Day, draw_day, make_network  # noqa: E402
 from surefoot.adapters.pandapower import Limits  # noqa: E402
-from surefoot.algorithms import PremiseError  # noqa: E402
+from surefoot.guarantees import PremiseError  # noqa: E402
 
 
 @pytest.fixture(scope="module")

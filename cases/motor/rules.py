@@ -21,10 +21,11 @@ from cases.motor.drive import (
     Drive,
     excess,
 )
-from surefoot.algorithms import Certified, RegionFilter
+from surefoot.certified import Certified
 from surefoot.controller.export import c_header
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, Errors
+from surefoot.knowledge import CurvatureRows, Errors
+from surefoot.rules import RegionFilter
 from surefoot.sets import Ball
 
 SETTLED = 0.006  # how far g may be from that of currents at rest at the end of a round

@@ -12,9 +12,9 @@ import numpy as np
 from cases.cones import project
 from cases.portfolio import REFERENCE, risk_portfolio, share_returns
 from cases.show import KNOWING, Run, draw, main
-from surefoot.algorithms import PFS, CertifiedPFS, LeaderFollower, ScalarDPP
 from surefoot.core.types import Array, Feedback, Info
 from surefoot.games import Trace, play
+from surefoot.rules import PFS, CertifiedPFS, LeaderFollower, ScalarDPP
 
 LIMIT, SEED = 0.015, 1
 

@@ -5,8 +5,8 @@ import pytest
 
 from cases.portfolio import risk_portfolio, share_returns
 from cases.portfolio.__main__ import play_all
-from surefoot.algorithms import LeaderFollower
 from surefoot.games import play
+from surefoot.rules import LeaderFollower
 
 pytestmark = pytest.mark.cases
 

@@ -12,7 +12,9 @@ import numpy as np
 from cases.cones import project
 from cases.scoring import census_people, fair_scoring
 from cases.show import KNOWING, Run, draw, main
-from surefoot.algorithms import (
+from surefoot.core.types import Array, Feedback, Info
+from surefoot.games import Trace, play
+from surefoot.rules import (
     DPP,
     LBSGD,
     CertifiedDualAveraging,
@@ -20,8 +22,6 @@ from surefoot.algorithms import (
     CertifiedPFS,
     LeaderFollower,
 )
-from surefoot.core.types import Array, Feedback, Info
-from surefoot.games import Trace, play
 
 RADIUS, TOLERANCE, SEED = 20.0, 0.01, 1
 WEIGHTS = tuple(np.geomspace(1e-5, 1e-1, 8).tolist())

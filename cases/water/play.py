@@ -12,9 +12,9 @@ from scipy.optimize import minimize
 from cases.show import Run, draw
 from cases.water.plant import KY10, NET3, ROUNDS, Network, NoSteadyState, Plant, make_day
 from surefoot import Controller
-from surefoot.algorithms import MovingBalls
 from surefoot.core.types import Array
-from surefoot.regions import CurvatureRows, Errors
+from surefoot.knowledge import CurvatureRows, Errors
+from surefoot.rules import MovingBalls
 from surefoot.sets import Box
 
 __all__ = ["Known", "certify", "estimate", "follow", "paint", "play"]

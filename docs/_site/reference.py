@@ -13,20 +13,27 @@ import pkgutil
 import shutil
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
 
 import surefoot
-from surefoot import algorithms, problems, regions, sets
-from surefoot.algorithms import catalogue, source_of
+from surefoot import knowledge, problems, proposers, rules as named_rules, sets
 from surefoot.core.types import Source
 from surefoot.problems import constraints, costs
+from surefoot.rules import ALGORITHMS, catalogue, source_of
 
 DOCS = Path(__file__).parents[1]
 OUT = DOCS / "generated"
 # Packages whose classes have pages of their own; the reference lists every public name.
-PAGED = {"sets": sets, "constraints": constraints, "costs": costs, "regions": regions}
+PAGED = {
+    "sets": sets,
+    "constraints": constraints,
+    "costs": costs,
+    "knowledge": knowledge,
+    "proposers": proposers,
+}
 # These need a library of their own when they are imported.
 WITH_EXTRAS = ("surefoot.adapters", "surefoot.cli")
 
@@ -58,15 +65,15 @@ def write_all() -> None:
     for folder in ("algorithms", "reference", *PAGED):
         (OUT / folder).mkdir(parents=True)
     when = tomllib.loads((DOCS / "when.toml").read_text(encoding="utf-8"))
-    rules = {rule.__name__: rule for rule in algorithms.ALGORITHMS}
+    rules = {rule.__name__: rule for rule in ALGORITHMS}
     # Filters and wrappers are no rows of the catalogue, and have a page all the same.
-    rules |= {name: getattr(algorithms, name) for name in when if name not in rules}
+    rules |= {name: getattr(_package_of(name), name) for name in when if name not in rules}
     promised = _promises()
     for name, rule in rules.items():
         _write(f"algorithms/{name}", _algorithm_page(name, rule, when.get(name), promised))
     lines = {name: _first_line(rule) for name, rule in rules.items()}
     _index("algorithms", "One page per algorithm", lines)
-    pages = {f"surefoot.algorithms.{name}": f"algorithms/{name}" for name in rules}
+    pages = {f"{_package_of(name).__name__}.{name}": f"algorithms/{name}" for name in rules}
     for folder, package in PAGED.items():
         names = [n for n in package.__all__ if inspect.isclass(getattr(package, n))]
         for name in names:
@@ -140,13 +147,18 @@ def _algorithm_page(
                 f"     - {row.in_advance or '-'}\n     - {theorem}"
             )
         lines.append("")
-    lines += ["The rule", "--------\n", _autoclass(f"surefoot.algorithms.{name}")]
+    lines += ["The rule", "--------\n", _autoclass(f"{_package_of(name).__name__}.{name}")]
     theorems = dict.fromkeys(type(row.tuned.guarantee) for row in rows if row.tuned is not None)
     if theorems:
         lines += ["The theorem" + "s" * (len(theorems) > 1), "-----------------\n"]
-        paths = [f"{_home(t, 'surefoot.algorithms')}.{t.__name__}" for t in theorems]
+        paths = [f"{_home(t, 'surefoot.rules')}.{t.__name__}" for t in theorems]
         lines += [_autoclass(path, index=False) for path in paths]
     return "\n".join(lines)
+
+
+def _package_of(name: str) -> ModuleType:
+    """Return the package that has a rule; the pair itself is at the top."""
+    return named_rules if hasattr(named_rules, name) else surefoot
 
 
 def _class_page(module: str, name: str) -> str:

@@ -1,9 +1,10 @@
 """Online decisions under a constraint that must hold in every round.
 
 The packages, from the bottom up: :mod:`~surefoot.core`, :mod:`~surefoot.sets`,
-:mod:`~surefoot.regions`, :mod:`~surefoot.algorithms`, :mod:`~surefoot.problems`,
+:mod:`~surefoot.knowledge`, :mod:`~surefoot.certified`, :mod:`~surefoot.proposers`,
+:mod:`~surefoot.guarantees`, :mod:`~surefoot.rules`, :mod:`~surefoot.problems`,
 :mod:`~surefoot.games`, :mod:`~surefoot.controller`, and :mod:`~surefoot.testing` for your own
-algorithms. The names that most programs need are here at the top; ``__init__.pyi`` lists them.
+rules. The names that most programs need are here at the top; ``__init__.pyi`` lists them.
 """
 
 from surefoot.core.errors import suggest
@@ -11,7 +12,16 @@ from surefoot.core.lazy import attach, read_names
 
 __version__ = "0.2.0"
 
-_PACKAGES = ("algorithms", "sets", "regions", "controller", "games", "problems")
+_PACKAGES = (
+    "rules",
+    "proposers",
+    "guarantees",
+    "sets",
+    "knowledge",
+    "controller",
+    "games",
+    "problems",
+)
 
 
 def _explain(name: str) -> str:

@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import algorithms, regions, sets
+from surefoot import certified, knowledge, proposers, rules, sets
+from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
@@ -39,9 +40,12 @@ from surefoot.core.types import Array, CostStream, Feedback, Number, Player, nee
 from surefoot.games import play
 from surefoot.games.game import Oracle
 from surefoot.games.rounds import numbers_of
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.errors import CertificateError, EmptyRegionError, Errors
 from surefoot.problems import Problem, constraints
 from surefoot.problems.constraints import Affine, Constraint
 from surefoot.problems.costs import Costs, Quadratic
+from surefoot.proposers.proposals import Proposals
 from surefoot.sets import Ball
 
 __all__ = [
@@ -332,7 +336,7 @@ def _check_repr(case: Case) -> None:
     own = vars(sys.modules[type(case.algorithm).__module__])
     # Sets go first where a constraint has the same name: they are what algorithms hold.
     names: dict[str, Any] = {}
-    for package in (constraints, sets, regions, algorithms):
+    for package in (constraints, sets, knowledge, proposers, certified, rules):
         names |= public_names(package)
     names |= own
     names |= {"np": np, "array": np.array, "inf": np.inf, "nan": np.nan}
@@ -632,7 +636,7 @@ _TRIES = 8
 
 
 def check_knowledge(
-    knowledge: regions.Knowledge,
+    knowledge: Knowledge,
     query: Callable[..., tuple[Any, Array]],
     start: Sequence[float] | Array,
     *,
@@ -669,7 +673,7 @@ def check_knowledge(
         AssertionError: with seed, round and g, for the first action that must not be.
 
     Example:
-        >>> from surefoot.regions import LipschitzHull
+        >>> from surefoot.knowledge import LipschitzHull
         >>> known = LipschitzHull(G_g=1.0, domain=Ball(2.0))
         >>> check_knowledge(known, lambda x: (x[0] - 0.5, np.eye(2)[0]), [0.0, 0.0], seeds=[0])
         60
@@ -683,7 +687,7 @@ def check_knowledge(
     return judged
 
 
-def _find_allowed(knowledge: regions.Knowledge) -> frozenset[str]:
+def _find_allowed(knowledge: Knowledge) -> frozenset[str]:
     """Return what a kind allows for, and what it is made of as well."""
     return frozenset[str](knowledge.allows).intersection(*(p.allows for p in knowledge.parts))
 
@@ -741,7 +745,7 @@ class _Attack:
         far: the exponent of the longest proposal.
     """
 
-    def __init__(self, knowledge: regions.Knowledge, world: _World, seed: int, far: float) -> None:
+    def __init__(self, knowledge: Knowledge, world: _World, seed: int, far: float) -> None:
         self.rng, self.world, self.seed, self.far = np.random.default_rng(seed), world, seed, far
         allowed = _find_allowed(knowledge)
         slack = -float(max(world.read(world.begin(_filter_by(knowledge), self.rng))[0]))
@@ -751,7 +755,7 @@ class _Attack:
             if name in allowed and self.rng.random() < 0.7
         }
         self.latest = _LATEST if "late" in allowed and self.rng.random() < 0.5 else 0
-        self.known = replace(knowledge, errors=regions.Errors(**self.sizes))
+        self.known = replace(knowledge, errors=Errors(**self.sizes))
         self.player = _filter_by(self.known)
         self.state: Any = world.begin(self.player, self.rng)
         self.seen: list[_Seen] = []
@@ -766,7 +770,7 @@ class _Attack:
             told = self._measure(t)
             try:
                 after = self._step(told, is_copied=t % 10 == 0, at=at)
-            except regions.CertificateError as error:
+            except CertificateError as error:
                 raise AssertionError(f"{at}: {error}") from error
             if after is None:
                 return t
@@ -814,7 +818,7 @@ class _Attack:
                 told = told._replace(context=context)
             try:
                 after = self.player.step_in_python(self.state, told)
-            except regions.EmptyRegionError:
+            except EmptyRegionError:
                 continue
             for how, copy in _copies_of(self.state) if is_copied else ():
                 same = self.player.step_in_python(copy, told)[0].x.tobytes() == after[0].x.tobytes()
@@ -838,8 +842,8 @@ class _Attack:
         )
 
 
-def _filter_by(knowledge: regions.Knowledge) -> algorithms.Certified:
-    return algorithms.Certified(proposer=algorithms.Proposals(), knowledge=knowledge)
+def _filter_by(knowledge: Knowledge) -> Certified:
+    return Certified(proposer=Proposals(), knowledge=knowledge)
 
 
 def _copies_of(state: Any) -> Iterator[tuple[str, Any]]:
@@ -858,7 +862,7 @@ def _records_of(tree: Any) -> dict[str, type]:
     return found
 
 
-def _check_refusals(knowledge: regions.Knowledge, world: _World) -> None:
+def _check_refusals(knowledge: Knowledge, world: _World) -> None:
     """Raise unless everything that a kind does not allow for is refused."""
     rng, allowed = np.random.default_rng(0), _find_allowed(knowledge)
     player = _filter_by(knowledge)
@@ -875,11 +879,11 @@ def _check_refusals(knowledge: regions.Knowledge, world: _World) -> None:
 
     late = step(age=1, action=world.start)
     attempts: list[tuple[str, str, Callable[[], object]]] = [
-        ("value", "value_error", build(errors=regions.Errors(value=1e-3))),
+        ("value", "value_error", build(errors=Errors(value=1e-3))),
         ("value", "value_error", step(value_error=1e-3)),
-        ("slope", "slope_error", build(errors=regions.Errors(slope=1e-3))),
+        ("slope", "slope_error", build(errors=Errors(slope=1e-3))),
         ("slope", "slope_error", step(slope_error=1e-3)),
-        ("drift", "drift", build(errors=regions.Errors(drift=1e-3))),
+        ("drift", "drift", build(errors=Errors(drift=1e-3))),
         ("late", "age", late),
         ("nonconvex", "convex", build(convex=False)),
         ("batch", "x1", lambda: knowledge.init(np.stack([world.start, world.start]))),

@@ -8,9 +8,10 @@ import pytest
 from tests._scripts import script
 
 from surefoot import Ball, Constants
-from surefoot.algorithms import PremiseError, PremiseWarning, RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Curvature, Errors, LipschitzHull
+from surefoot.guarantees import PremiseError, PremiseWarning
+from surefoot.knowledge import Curvature, Errors, LipschitzHull
+from surefoot.rules import RegionFilter, SafetyFilter
 
 gymnasium = pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.hosts

@@ -14,16 +14,10 @@ from surefoot.adapters._keeper import (
     pack_state,
     unpack_state,
 )
-from surefoot.algorithms import (
-    Certified,
-    LeaderFollower,
-    PremiseWarning,
-    Proposals,
-    RegionFilter,
-)
+from surefoot.certified import Certified
 from surefoot.core.errors import InvalidValueError
-from surefoot.problems.constraints import L2Norm, QuadraticForm
-from surefoot.regions import (
+from surefoot.guarantees import PremiseWarning
+from surefoot.knowledge import (
     AverageLimit,
     Curvature,
     CurvatureRows,
@@ -32,6 +26,9 @@ from surefoot.regions import (
     LipschitzHull,
     Together,
 )
+from surefoot.problems.constraints import L2Norm, QuadraticForm
+from surefoot.proposers.proposals import Proposals
+from surefoot.rules import LeaderFollower, RegionFilter
 from surefoot.sets import Box
 
 D = 5

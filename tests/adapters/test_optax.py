@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot import Constants
-from surefoot.algorithms import PremiseWarning, RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.guarantees import PremiseWarning
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.rules import RegionFilter, SafetyFilter
 
 optax = pytest.importorskip("optax")
 jax = pytest.importorskip("jax")

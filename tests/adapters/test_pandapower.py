@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.algorithms import PremiseError, RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidValueError
+from surefoot.guarantees import PremiseError
+from surefoot.rules import RegionFilter, SafetyFilter
 
 pandapower = pytest.importorskip("pandapower")
 pytestmark = [pytest.mark.cases, pytest.mark.filterwarnings("ignore")]  # its own, of pandas

@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from surefoot.algorithms import PremiseError, PremiseWarning
 from surefoot.core.errors import InvalidValueError
+from surefoot.guarantees import PremiseError, PremiseWarning
 
 pytest.importorskip("river")
 pytestmark = pytest.mark.hosts

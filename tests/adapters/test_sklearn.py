@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
-from surefoot.algorithms import PremiseError, PremiseWarning
 from surefoot.core.errors import InvalidValueError
+from surefoot.guarantees import PremiseError, PremiseWarning
 from surefoot.problems.constraints import Affine, FunctionConstraint, L1Norm
 
 pytest.importorskip("sklearn")

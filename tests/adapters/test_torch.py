@@ -8,9 +8,10 @@ import pytest
 from tests._scripts import script
 
 from surefoot import Constants
-from surefoot.algorithms import PremiseError, PremiseWarning, RegionFilter, SafetyFilter
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
-from surefoot.regions import CurvatureRows, LipschitzHull
+from surefoot.guarantees import PremiseError, PremiseWarning
+from surefoot.knowledge import CurvatureRows, LipschitzHull
+from surefoot.rules import RegionFilter, SafetyFilter
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.hosts

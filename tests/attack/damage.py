@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball, CertifiedPFS, Controller, replay
-from surefoot.algorithms import PFS
 from surefoot.controller import JournalWarning, LostRoundsError, StoreError
 from surefoot.controller.journal import seal
 from surefoot.experiments import (
@@ -33,6 +32,7 @@ from surefoot.experiments import (
     Results,
     StoreError as ResultsError,
 )
+from surefoot.rules import PFS
 
 START = np.array([0.2, 0.2])
 PLAYERS = {

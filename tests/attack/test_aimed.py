@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Controller, Feedback
-from surefoot.algorithms import (
+from surefoot.guarantees import PremiseError
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull, Together
+from surefoot.rules import (
     CertifiedDualAveraging,
     CertifiedOGD,
     LeaderFollower,
-    PremiseError,
     RegionFilter,
     ValuesFollower,
 )
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull, Together
 
 SLOPE = np.array([1.0])
 TINY = 2.0**-54 * 0.99  # below half of the last digit of numbers from 1/2 to 1

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.rules import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 
 DELTA = 0.02
 BALL = Ball(1.0)

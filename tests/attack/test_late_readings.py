@@ -13,8 +13,8 @@ from fractions import Fraction
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.algorithms import Delayed, LeaderFollower
-from surefoot.regions import EmptyRegionError
+from surefoot.knowledge import EmptyRegionError
+from surefoot.rules import Delayed, LeaderFollower
 
 
 def play(order, *, delay, v, told, copies, rounds=60):

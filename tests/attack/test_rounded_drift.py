@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.algorithms import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller.way_back import risen
 from surefoot.core.types import Context
-from surefoot.regions import (
+from surefoot.knowledge import (
     Additive,
     CertifiedLength,
     ContextCurvature,
@@ -28,6 +27,7 @@ from surefoot.regions import (
     Together,
     ToldDrift,
 )
+from surefoot.rules import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 
 ROUNDS = 400
 UNIT = 2.0**-54  # in the last place of -1/2 to -1/4

@@ -11,7 +11,10 @@ import pytest
 
 from surefoot import PFS, Ball, Controller, Feedback
 from surefoot.adapters._keeper import Keeper
-from surefoot.algorithms import (
+from surefoot.core.errors import InvalidValueError
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.problems.constraints import FunctionConstraint
+from surefoot.rules import (
     DPP,
     Averaged,
     CertifiedOGD,
@@ -23,9 +26,6 @@ from surefoot.algorithms import (
     ValuesAveraging,
     ValuesFollower,
 )
-from surefoot.core.errors import InvalidValueError
-from surefoot.problems.constraints import FunctionConstraint
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
 
 KINDS = {"float32": (np.float32, 2.6e-8), "float16": (np.float16, 1.8e-4)}
 LIMIT = 0.8962978441581696  # both kinds round -LIMIT down

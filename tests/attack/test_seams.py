@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, CertifiedOGD, Controller, LeaderFollower
-from surefoot.algorithms import Averaged, CostProbing, Delayed, RegionFilter, Stretched
 from surefoot.controller import Fleet
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import needs_of
-from surefoot.regions import Curvature, LipschitzContext, LipschitzHull
+from surefoot.knowledge import Curvature, LipschitzContext, LipschitzHull
+from surefoot.rules import Averaged, CostProbing, Delayed, RegionFilter, Stretched
 from surefoot.sets import Box
 
 SLOPE = [1.0, 0.0]

@@ -4,8 +4,8 @@ import textwrap
 import pytest
 
 from surefoot import Ball, Controller, kernel
-from surefoot.algorithms import CertifiedPFS
 from surefoot.cli.export_c import export_c
+from surefoot.rules import CertifiedPFS
 
 # The file of the command's own help, which begins elsewhere.
 PLAYER = textwrap.dedent(export_c.__doc__.split("such as\n\n")[1].split("\n\n    A ")[0]).replace(

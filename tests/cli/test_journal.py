@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, Ball, Controller
-from surefoot.algorithms import CertifiedPFS, SafetyFilter
 from surefoot.controller import read_journal
+from surefoot.rules import CertifiedPFS, SafetyFilter
 
 ROW = np.array([0.6, 0.9])
 

@@ -1,9 +1,9 @@
 import pytest
 
-from surefoot.algorithms import ALGORITHMS
 from surefoot.controller.configuring import rules_by_name
 from surefoot.experiments.build import PROBLEMS
 from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
+from surefoot.rules import ALGORITHMS
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
 MORE = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex", "MovingBalls.default"]

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import Certified
-from surefoot.algorithms.wrapper import Wrapper
+from surefoot.certified import Certified
 from surefoot.core.errors import SurefootError
+from surefoot.rules.wrappers.wrapper import Wrapper
 from tests.composition import parts
 from tests.composition.parts import Setting, Specimen, Wrapping
 

@@ -18,7 +18,7 @@ from surefoot.controller.check import check
 from surefoot.core.algorithm import locate
 from surefoot.core.errors import SurefootError
 from surefoot.core.types import Feedback, needs_of
-from surefoot.regions import AverageLimit, Grid
+from surefoot.knowledge import AverageLimit, Grid
 from surefoot.sets import Ball
 from tests.composition.cases import CONTRADICTION, MISSING, Case, Made, build
 from tests.composition.orders import Program

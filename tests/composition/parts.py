@@ -15,22 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import OGD, algorithms, regions
-from surefoot.algorithms.certified import Proposer
-from surefoot.algorithms.wrapper import Wrapper
+from surefoot import OGD
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
-from surefoot.core.lazy import public_names
 from surefoot.core.parameters import parameters_of
-from surefoot.regions import Errors, Grid, Knowledge
-from surefoot.regions.context import ContextKind
+from surefoot.knowledge import Curvature, Errors, Grid, Knowledge, LipschitzHull
+from surefoot.knowledge.context import ContextKind
+from surefoot.proposers.base import Proposer
+from surefoot.rules.wrappers.wrapper import Wrapper
 from surefoot.sets import Ball, Box
+from tests._names import KINDS, NAMES
 from tests.composition.worlds import UP, World, read_low
 
 STEP = 0.0625
 """Of grids; every start is on it."""
-# A class is found once its file is loaded.
-LOADED = (public_names(regions), public_names(algorithms))
+LOADED = NAMES  # a class is found once its file is loaded
 DOMAINS = ("none", "ball", "box", "grid", "endless grid")
 ERRORS = ("value", "slope", "drift")
 
@@ -51,15 +50,15 @@ def is_concrete(kind: type) -> bool:
 
 
 def find(kind: type, among: Any = None) -> list[type]:
-    """Return the concrete subclasses of a class, by name; those of a module's public names."""
-    public = None if among is None else set(among.__all__)
+    """Return the concrete subclasses of a class, by name; those of a package's public names."""
+    public = None if among is None else set(among)
     found = {k for k in walk(kind) if is_concrete(k) and (public is None or k.__name__ in public)}
     return sorted(found, key=lambda k: k.__name__)
 
 
 def find_knowledge() -> list[type]:
     """Return every kind of knowledge."""
-    return find(Knowledge, regions)
+    return find(Knowledge, KINDS)
 
 
 def find_proposers() -> list[type]:
@@ -74,7 +73,7 @@ def find_wrappers() -> list[type]:
 
 def find_contexts() -> list[type]:
     """Return every kind of context."""
-    return find(ContextKind, regions)
+    return find(ContextKind, KINDS)
 
 
 # --- knowledge -----------------------------------------------------------------------------------
@@ -127,7 +126,7 @@ class Specimen:
         self.even = even
         moves = "drift" in setting.errors or bool(setting.context)
         # Contexts and drift make more feasible, and so does a limit on the average for a round.
-        more = moves or "most" in parameters_of(getattr(regions, setting.kind))
+        more = moves or "most" in parameters_of(KINDS[setting.kind])
         self.world = World(setting.shape, rng, 0.25 if more else 0.0)
         slack = self.world.slack
         sizes = {"value": 0.1 * slack, "slope": 0.3 * slack, "drift": 0.01 * slack}
@@ -138,7 +137,7 @@ class Specimen:
 
     def build(self) -> Any:
         """Return the knowledge, with a value for each parameter that is required or asked for."""
-        kind = getattr(regions, self.setting.kind)
+        kind = KINDS[self.setting.kind]
         given: dict[str, Any] = {}
         for name, one in parameters_of(kind).items():
             if name in ALWAYS or one.is_required or name in self.setting.options:
@@ -174,7 +173,7 @@ class Specimen:
     @property
     def context(self) -> Any:
         """What is known of contexts: G_c is the true one."""
-        kind = getattr(regions, self.setting.context)
+        kind = KINDS[self.setting.context]
         given: dict[str, Any] = {}
         if "G_c" in parameters_of(kind):
             given["G_c"] = self.factor
@@ -190,10 +189,10 @@ class Specimen:
         for i, steep in enumerate(self.world.slopes):
             if i % 2:
                 bend = self.world.beta * self.factor
-                made.append(regions.Curvature(beta=bend, reach=reach, errors=errors))
+                made.append(Curvature(beta=bend, reach=reach, errors=errors))
             else:
                 steep = max(steep, 2.0**-10) * self.factor
-                made.append(regions.LipschitzHull(G_g=steep, reach=reach, errors=errors))
+                made.append(LipschitzHull(G_g=steep, reach=reach, errors=errors))
         return tuple(made)
 
     @property

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 from surefoot.adapters._keeper import Keeper
-from surefoot.algorithms import Certified, Proposals, RegionFilter
+from surefoot.certified import Certified
 from surefoot.core.errors import SurefootError
-from surefoot.regions import AverageLimit, Grid, LipschitzHull, UnknownConstant
+from surefoot.knowledge import AverageLimit, Grid, LipschitzHull, UnknownConstant
+from surefoot.proposers.proposals import Proposals
+from surefoot.rules import RegionFilter
 from surefoot.sets import Box
 from tests.composition.live import one_sentence
 from tests.composition.parts import Setting, Specimen, find_knowledge, supported

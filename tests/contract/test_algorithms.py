@@ -7,13 +7,15 @@ import pytest
 from tests._tuned import tuned_cases
 
 from surefoot import OGD, PFS, Ball, Constants, kernel
-from surefoot.algorithms import (
+from surefoot.certified import Certified
+from surefoot.core.types import needs_of
+from surefoot.knowledge import Curvature, CurvatureRows
+from surefoot.rules import (
     ALGORITHMS,
     DPP,
     LBSGD,
     AdaGradFTRL,
     AdaGradOGD,
-    Certified,
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
@@ -37,8 +39,6 @@ from surefoot.algorithms import (
     ValuesFollower,
     Yuan,
 )
-from surefoot.core.types import needs_of
-from surefoot.regions import Curvature, CurvatureRows
 from surefoot.sets import Box, Ellipsoid, L1Ball, Simplex, smooth_of
 from surefoot.testing import CHECKS, why_missing
 

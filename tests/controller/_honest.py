@@ -17,21 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Ball, Controller, kernel
-from surefoot.algorithms import (
-    CertifiedDualAveraging,
-    CertifiedOGD,
-    CertifiedPFS,
-    Delayed,
-    LeaderFollower,
-    PremiseError,
-    Probing,
-    RegionFilter,
-    SafetyFilter,
-)
 from surefoot.controller.check import check
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import needs_of
-from surefoot.regions import (
+from surefoot.guarantees import PremiseError
+from surefoot.knowledge import (
     Additive,
     AverageLimit,
     ContextHull,
@@ -46,6 +36,16 @@ from surefoot.regions import (
     LipschitzHull,
     RelativeCurvature,
     ToldDrift,
+)
+from surefoot.rules import (
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
+    Delayed,
+    LeaderFollower,
+    Probing,
+    RegionFilter,
+    SafetyFilter,
 )
 from surefoot.sets import Box
 

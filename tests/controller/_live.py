@@ -3,7 +3,9 @@
 import numpy as np
 
 from surefoot import OGD, PFS, Ball, Constants, Feedback
-from surefoot.algorithms import (
+from surefoot.core.types import needs_of
+from surefoot.knowledge import CurvatureRows, LipschitzHull, Together
+from surefoot.rules import (
     DPP,
     CertifiedDualAveraging,
     CertifiedOGD,
@@ -17,8 +19,6 @@ from surefoot.algorithms import (
     ScalarDPP,
     Tighten,
 )
-from surefoot.core.types import needs_of
-from surefoot.regions import CurvatureRows, LipschitzHull, Together
 from surefoot.sets import Box
 
 # g(x) = max(a_i'x - b_i), lopsided; the start has slack 0.2 and no row is longer than G_g.

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from surefoot import Controller
-from surefoot.algorithms import RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, replay
 from surefoot.controller.check import check
 from surefoot.controller.serve import Service
-from surefoot.regions import Errors, LipschitzHull
+from surefoot.knowledge import Errors, LipschitzHull
+from surefoot.rules import RegionFilter, SafetyFilter
 from surefoot.sets import Ball
 
 HULL = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0))

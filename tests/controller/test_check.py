@@ -10,23 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests._names import NAMES
 
-from surefoot import Ball, Controller, algorithms
-from surefoot.algorithms import (
-    Averaged,
-    Certified,
-    CertifiedDualAveraging,
-    CertifiedOGD,
-    CertifiedPFS,
-    Delayed,
-    LeaderFollower,
-    RegionFilter,
-    SafetyFilter,
-)
+from surefoot import Ball, Controller
+from surefoot.certified import Certified
 from surefoot.controller.check import check
 from surefoot.controller.check.players import PAIRS
-from surefoot.core.lazy import public_names
-from surefoot.regions import (
+from surefoot.knowledge import (
     AverageLimit,
     CurvatureRows,
     Errors,
@@ -34,6 +24,16 @@ from surefoot.regions import (
     HullOfLog,
     LipschitzHull,
     RelativeCurvature,
+)
+from surefoot.rules import (
+    Averaged,
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    CertifiedPFS,
+    Delayed,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
 )
 from surefoot.sets import Box
 
@@ -609,5 +609,5 @@ def test_readings_of_a_player_that_was_halted_first_are_counted_from_its_own(tmp
 
 
 def test_the_checker_knows_every_rule_that_is_a_proposer_and_knowledge():
-    rules = (kind for kind in public_names(algorithms).values() if isinstance(kind, type))
+    rules = (kind for kind in NAMES.values() if isinstance(kind, type))
     assert {kind.__name__ for kind in rules if issubclass(kind, Certified)} == set(PAIRS)

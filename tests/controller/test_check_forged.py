@@ -10,10 +10,10 @@ import json
 
 import pytest
 
-from surefoot.algorithms import RegionFilter
 from surefoot.controller import Controller, StoreError, replay
 from surefoot.controller.check import check
-from surefoot.regions import Errors, LipschitzHull
+from surefoot.knowledge import Errors, LipschitzHull
+from surefoot.rules import RegionFilter
 from surefoot.sets import Box
 
 from ._lines import forge

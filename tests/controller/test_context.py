@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from surefoot import Controller, LeaderFollower, replay
-from surefoot.algorithms import Certified, CertifiedOGD, Delayed, PolicyLeader, Proposals
+from surefoot.certified import Certified
 from surefoot.controller import Fleet, PremiseError
 from surefoot.controller.check import check
 from surefoot.controller.serve import Service
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
-from surefoot.regions import (
+from surefoot.knowledge import (
     Additive,
     ContextCurvature,
     ContextHull,
@@ -31,6 +31,9 @@ from surefoot.regions import (
     LipschitzContext,
     ToldDrift,
 )
+from surefoot.proposers import PolicyLeader
+from surefoot.proposers.proposals import Proposals
+from surefoot.rules import CertifiedOGD, Delayed
 from surefoot.sets import Box
 
 from ._lines import forge

@@ -7,7 +7,12 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, kernel, play, problems
-from surefoot.algorithms import (
+from surefoot.controller import PremiseError, PremiseWarning
+from surefoot.core.checks import PrecisionWarning
+from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.types import Info
+from surefoot.knowledge import CertifiedLength, Curvature, Errors
+from surefoot.rules import (
     DPP,
     CertifiedOGD,
     CertifiedPFS,
@@ -17,11 +22,6 @@ from surefoot.algorithms import (
     SafetyFilter,
     ScalarDPP,
 )
-from surefoot.controller import PremiseError, PremiseWarning
-from surefoot.core.checks import PrecisionWarning
-from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.core.types import Info
-from surefoot.regions import CertifiedLength, Curvature, Errors
 from surefoot.sets import Box, EmptyTighteningError
 
 from ._live import (

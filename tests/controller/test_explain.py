@@ -5,19 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.algorithms._observed import observed_regret_bound
+from tests.rules._observed import observed_regret_bound
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, problems
-from surefoot.algorithms import (
-    CertifiedPFS,
-    LeaderFollower,
-    PremiseError,
-    PremiseWarning,
-    RegionFilter,
-    safety_of,
-)
 from surefoot.controller.serve import Service
-from surefoot.regions import EmptyRegionError, Errors, LipschitzHull
+from surefoot.guarantees import PremiseError, PremiseWarning, safety_of
+from surefoot.knowledge import EmptyRegionError, Errors, LipschitzHull
+from surefoot.rules import CertifiedPFS, LeaderFollower, RegionFilter
 from surefoot.sets import Box
 
 from ._live import BALL, CONSTANTS, G_G, PLAYERS, START, drive, seen_at
@@ -348,7 +342,7 @@ def test_a_round_told_in_place_of_a_refused_one_ends_the_doubt():
     assert controller.ask().tolist() == usual.ask().tolist()
 
 
-@pytest.mark.filterwarnings("ignore::surefoot.algorithms.PremiseWarning")
+@pytest.mark.filterwarnings("ignore::surefoot.guarantees.PremiseWarning")
 def test_orders_after_a_refused_round_do_not_rest_on_what_it_contradicted():
     controller, x = refused()
     controller.resume()  # with the same player, from the same action

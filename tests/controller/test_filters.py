@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Controller
-from surefoot.algorithms import CertifiedOGD, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import read_journal, replay
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import needs_of
-from surefoot.regions import Curvature, LipschitzHull
+from surefoot.knowledge import Curvature, LipschitzHull
+from surefoot.rules import CertifiedOGD, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.sets import Ball, Box
 
 from ._live import (

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Controller, kernel, replay
-from surefoot.algorithms import CertifiedOGD, ChangeOver, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import Fleet, JournalWarning, StoreError, read_journal
 from surefoot.controller.check import check
-from surefoot.regions import Curvature, Errors, LipschitzHull
+from surefoot.knowledge import Curvature, Errors, LipschitzHull
+from surefoot.rules import CertifiedOGD, ChangeOver, LeaderFollower, RegionFilter, SafetyFilter
 
 from ._lines import forge, records
 from ._live import CONSTANTS

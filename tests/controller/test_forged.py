@@ -10,13 +10,13 @@ import pytest
 from tests.kernel.players import players
 
 from surefoot import Ball, Controller, LeaderFollower, kernel
-from surefoot.algorithms import OGD, CertifiedPFS, CostProbing, Delayed, Probing, SafetyFilter
 from surefoot.controller import Fleet
 from surefoot.controller.records import encode_loop, loop_from
 from surefoot.core.errors import DamagedError
 from surefoot.core.plain import is_record
 from surefoot.core.restore import fields_of
 from surefoot.core.types import Info
+from surefoot.rules import OGD, CertifiedPFS, CostProbing, Delayed, Probing, SafetyFilter
 
 from ._lines import forge
 from .forging import forgeries, judge, played, sampled, telling
@@ -177,7 +177,7 @@ def test_the_state_of_a_rule_of_ones_own_may_grow_but_not_change_its_classes():
 
 
 def test_the_types_of_all_records_can_be_found():
-    rooms = ("algorithms", "regions", "controller", "core")
+    rooms = ("rules", "proposers", "guarantees", "knowledge", "controller", "core")
     count = 0
     for room in rooms:
         package = importlib.import_module(f"surefoot.{room}")

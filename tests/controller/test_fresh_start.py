@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.algorithms import LeaderFollower
+from surefoot.rules import LeaderFollower
 
 A = np.array([0.6, 0.8])
 B, DRIFT = 0.5, 2.0**-7

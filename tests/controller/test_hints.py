@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from surefoot import Controller, Feedback
-from surefoot.algorithms import Delayed, LeaderFollower, OptimisticDualAveraging
 from surefoot.controller import replay
 from surefoot.controller.check import check
 from surefoot.controller.serve import Service
+from surefoot.rules import Delayed, LeaderFollower, OptimisticDualAveraging
 from surefoot.sets import Ball
 
 DOMAIN, UP = Ball(1.0), np.array([0.0, 1.0])

@@ -17,7 +17,6 @@ import pytest
 
 import surefoot
 from surefoot import OGD, PFS, Ball, CertifiedPFS, Constants, Controller
-from surefoot.algorithms import Delayed, LeaderFollower, RegionFilter
 from surefoot.controller import (
     JournalWarning,
     LostRoundsError,
@@ -29,7 +28,8 @@ from surefoot.controller import (
 )
 from surefoot.controller.journal import Journal
 from surefoot.core.types import Info
-from surefoot.regions import CurvatureRows, LipschitzHull
+from surefoot.knowledge import CurvatureRows, LipschitzHull
+from surefoot.rules import Delayed, LeaderFollower, RegionFilter
 from surefoot.sets import Box
 
 from ._lines import change, forge, records

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from surefoot import PFS, Ball, Controller
-from surefoot.algorithms import CertifiedPFS, Delayed, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, replay
 from surefoot.controller.check import check
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import AverageLimit, Errors, LipschitzHull
+from surefoot.knowledge import AverageLimit, Errors, LipschitzHull
+from surefoot.rules import CertifiedPFS, Delayed, LeaderFollower, RegionFilter, SafetyFilter
 
 from ._live import BALL, G_G, LIMITS, MOVABLE, ROWS, START, same_bits, seen_at
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Controller
-from surefoot.algorithms import LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import ContextHull, Curvature, Errors, LipschitzContext, LipschitzHull
+from surefoot.knowledge import ContextHull, Curvature, Errors, LipschitzContext, LipschitzHull
+from surefoot.rules import LeaderFollower, RegionFilter, SafetyFilter
 
 from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
 

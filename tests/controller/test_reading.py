@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.algorithms import OGD, CertifiedPFS, RegionFilter
 from surefoot.controller import StoreError, read_journal
-from surefoot.regions import Errors, LipschitzHull
+from surefoot.knowledge import Errors, LipschitzHull
+from surefoot.rules import OGD, CertifiedPFS, RegionFilter
 
 from ._lines import change
 from ._live import PLAYERS, START, drive

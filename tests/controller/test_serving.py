@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller, replay
-from surefoot.algorithms import OGD, CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.controller import Fleet, read_journal
 from surefoot.controller.configuring import player_from
 from surefoot.controller.serve import LONGEST, PROTOCOL, FleetService, Service
-from surefoot.regions import LipschitzHull
+from surefoot.knowledge import LipschitzHull
+from surefoot.rules import OGD, CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.sets import Box
 
 from ._live import CONSTANTS, PLAYERS, START, drive, seen_at

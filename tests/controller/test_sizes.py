@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import Ball, CertifiedOGD, Controller, LeaderFollower, kernel
 from surefoot.core.errors import InvalidValueError
-from surefoot.regions import Curvature
+from surefoot.knowledge import Curvature
 
 CURVED = Curvature(beta=1.0, reach=1.5, domain=Ball(1.5))
 PLAYERS = {

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, CertifiedOGD, CertifiedPFS, Controller, Feedback, LeaderFollower, kernel
-from surefoot.algorithms import Averaged, CostProbing, Delayed, RegionFilter, ValuesFollower
-from surefoot.algorithms.compiled import KERNEL_READS, NOT_READ, step_in_place
 from surefoot.controller import replay
 from surefoot.controller.serve import Service
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Context
-from surefoot.regions import Curvature, CurvatureRows
+from surefoot.kernel_bridge import KERNEL_READS, NOT_READ, step_in_place
+from surefoot.knowledge import Curvature, CurvatureRows
+from surefoot.rules import Averaged, CostProbing, Delayed, RegionFilter, ValuesFollower
 
 A = np.array([[0.8, 0.6], [-0.6, 0.8]])
 ROWS = CurvatureRows(beta=1.0, rows=2, reach=1.5, domain=Ball(1.5))

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller, LeaderFollower, Tuned, play
-from surefoot.algorithms import CertifiedOGD, Estimated, PremiseError
 from surefoot.controller import Fleet, read_journal, replay
 from surefoot.controller.check import check
+from surefoot.guarantees import Estimated, PremiseError
 from surefoot.problems import rotated_box
+from surefoot.rules import CertifiedOGD
 
 
 def limit(x):

@@ -8,7 +8,7 @@ import pytest
 
 import surefoot
 from surefoot import Controller, kernel
-from surefoot.algorithms import LeaderFollower
+from surefoot.rules import LeaderFollower
 from surefoot.sets import Ball
 
 ROOT = str(Path(surefoot.__file__).parent)

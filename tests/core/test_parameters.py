@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Constants
-from surefoot.algorithms import Jenatton, ValuesFollower
 from surefoot.core import parameters as tk
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.parameters import Declared, algorithm, parameters_of
 from surefoot.problems.constraints import L2Norm
+from surefoot.rules import Jenatton, ValuesFollower
 from surefoot.sets import Box
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Feedback
-from surefoot.algorithms import OGD, PFS, LeaderFollower, SafetyFilter
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import NotPlainError, build, decode, describe, digest, encode, records_in
+from surefoot.rules import OGD, PFS, LeaderFollower, SafetyFilter
 from surefoot.sets import Box
 
 BOX = Box([-0.1, -1 / 3], [0.1 + 0.2, 1e-310])

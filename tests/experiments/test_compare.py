@@ -10,7 +10,6 @@ from tests._own import Stepping
 
 import surefoot as sf
 from surefoot import OGD, PFS, Ball, LeaderFollower, Problem, compare, problems
-from surefoot.algorithms import RECOO, CertifiedPFS
 from surefoot.core.display import RESULT_HEAD
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.types import Info
@@ -19,6 +18,7 @@ from surefoot.experiments.page.findings import pairs_of
 from surefoot.experiments.page.tables import results_table, verdict_table
 from surefoot.problems.constraints import L2Norm
 from surefoot.problems.costs import Quadratic
+from surefoot.rules import RECOO, CertifiedPFS
 
 TOY = problems.binding_toy(60, trials=3)
 

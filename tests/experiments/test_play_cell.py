@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from surefoot import play
-from surefoot.algorithms import Theorem1
 from surefoot.core.plain import json_plain
 from surefoot.experiments import cells as playing
 from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, build_player, build_problem
 from surefoot.experiments.cells import play_cell, play_cells, stream_seed
 from surefoot.experiments.record import ComparatorFacts, Facts, from_plain
 from surefoot.games import violations
+from surefoot.rules import Theorem1
 
 NAMES = sorted(PROBLEMS)
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from surefoot import problems
-from surefoot.algorithms import PFS, ScalarDPP, Tighten, Tuned
 from surefoot.core.algorithm import constructors_of
 from surefoot.experiments import parse_spec
 from surefoot.experiments.build import (
@@ -14,6 +13,8 @@ from surefoot.experiments.build import (
     build_player,
     build_problem,
 )
+from surefoot.guarantees import Tuned
+from surefoot.rules import PFS, ScalarDPP, Tighten
 from surefoot.sets import Ball, Box, Intersection, Polytope
 
 NAMES = sorted(PROBLEMS)

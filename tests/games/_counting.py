@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from surefoot import play
-from surefoot.algorithms.guarantee import unpack
 from surefoot.core.algorithm import is_algorithm
 from surefoot.core.types import needs_of
+from surefoot.guarantees.tuning import unpack
 
 ORACLES = {
     "separation": "separations",

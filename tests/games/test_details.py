@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play, problems
-from surefoot.algorithms import EveryRound, Guarantee, Premise
 from surefoot.core.types import Array, Info
 from surefoot.games import Regret
 from surefoot.games.record import Block, BlockWatch, Recorder
 from surefoot.games.verdict import judge
+from surefoot.guarantees import EveryRound, Guarantee, Premise
 from surefoot.problems.constraints import Drifting, L2Norm, LinfNorm, PlayedOnly
 from surefoot.problems.costs import Linear
 

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from tests._own import Forgetful, State
 
-from surefoot import OGD, PFS, Ball, algorithms, play, problems
-from surefoot.algorithms import (
+from surefoot import OGD, PFS, Ball, play, problems, rules
+from surefoot.core.types import Info, Needs, needs_of
+from surefoot.problems import Problem
+from surefoot.problems.constraints import Affine, L2Norm, max_of
+from surefoot.problems.costs import Linear, Quadratic
+from surefoot.rules import (
+    ALGORITHMS,
     DPP,
     DecayingOGD,
     EntropicDualAveraging,
@@ -18,10 +23,6 @@ from surefoot.algorithms import (
     Tighten,
     domain_of,
 )
-from surefoot.core.types import Info, Needs, needs_of
-from surefoot.problems import Problem
-from surefoot.problems.constraints import Affine, L2Norm, max_of
-from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box, Polytope, Simplex
 
 from ._counting import count_calls
@@ -41,7 +42,7 @@ PLAYABLE = Problem.of(COSTS, FACES, Ball(1.0), [0.0, 0.0])
 OPTIONS = {(Mahdavi, "no_violation"): {"tightening": 0.05}}
 TUNED = [
     (kind, tuning)
-    for kind in (getattr(algorithms, name) for name in algorithms.__all__)
+    for kind in (getattr(rules, name) for name in rules.__all__)
     for tuning in getattr(kind, "tunings", ())
 ]
 
@@ -82,7 +83,7 @@ def test_every_algorithm_asks_for_what_it_says_it_asks_for(kind, tuning):
 
 
 def test_every_algorithm_with_a_theorem_is_among_them():
-    assert {kind for kind, _ in TUNED} == set(algorithms.ALGORITHMS)
+    assert {kind for kind, _ in TUNED} == set(ALGORITHMS)
 
 
 def budget(player):

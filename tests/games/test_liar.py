@@ -8,22 +8,21 @@ import pytest
 from tests._own import Forgetful, State
 
 from surefoot import Ball, Problem, play
-from surefoot.algorithms import (
+from surefoot.core.types import Info, Needs
+from surefoot.games.verdict import judge
+from surefoot.guarantees import NoClaim, Tuned
+from surefoot.problems.constraints import LinfNorm
+from surefoot.problems.costs import Linear
+from surefoot.rules import (
     ALGORITHMS,
     DPP,
     OGD,
     Mahdavi,
     MahdaviLinear,
     MahdaviNoViolation,
-    NoClaim,
     Tighten,
-    Tuned,
     try_tuning,
 )
-from surefoot.core.types import Info, Needs
-from surefoot.games.verdict import judge
-from surefoot.problems.constraints import LinfNorm
-from surefoot.problems.costs import Linear
 
 T = 20_000
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Problem
-from surefoot.algorithms import AdaptiveGauge, GarberKretzu, GaugeDescent, TrackingBlocks
 from surefoot.games import best_moving, moving_comparator, path_length, play
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear, Quadratic
+from surefoot.rules import AdaptiveGauge, GarberKretzu, GaugeDescent, TrackingBlocks
 from surefoot.sets import Ball, Box
 
 SQUARE = Box.cube(0.5, 2)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Feedback
-from surefoot.algorithms import Yuan
-from surefoot.algorithms.related.network_penalty import NetworkPenalty, mixing_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.games.network import mixing_matrix, play_network
 from surefoot.problems import binding_toy
 from surefoot.problems.constraints import Affine
 from surefoot.problems.costs import Linear, Quadratic
+from surefoot.rules import Yuan
+from surefoot.rules.related.network_penalty import NetworkPenalty, mixing_rate
 
 FACES = np.vstack([np.eye(2), -np.eye(2)])
 

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, Feedback, play
-from surefoot.algorithms import DPP, Yuan
-from surefoot.algorithms.states import ActionState
 from surefoot.core.types import Info, Needs, needs_of
 from surefoot.games.game import Oracle
 from surefoot.problems import Problem
@@ -21,6 +19,8 @@ from surefoot.problems.constraints import (
     max_of,
 )
 from surefoot.problems.costs import Linear
+from surefoot.rules import DPP, Yuan
+from surefoot.rules.states import ActionState
 
 ROWS = Affine([[1.0, 2.0], [-3.0, 0.5], [0.0, -1.0]], [0.5, 0.375, 0.5])
 SLOPES = np.array([[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25], [2.0, 0.75]])

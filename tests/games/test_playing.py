@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, problems
-from surefoot.algorithms import RECOO, CertifiedPFS, CVVPro, ScalarDPP, TrackingPenalty
 from surefoot.core.optional import MissingExtraError
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
 from surefoot.problems.costs import Adversarial, Linear
+from surefoot.rules import RECOO, CertifiedPFS, CVVPro, ScalarDPP, TrackingPenalty
 from surefoot.testing import asarray
 
 PLAYER = PFS(eta=0.01, rho=0.01, domain=Ball(1.0))

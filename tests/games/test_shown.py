@@ -14,9 +14,9 @@ from surefoot import (
     play,
     problems,
 )
-from surefoot.algorithms import ScalarDPP
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Quadratic
+from surefoot.rules import ScalarDPP
 
 TOY = problems.binding_toy(120, trials=3)
 HOSTILE = "<script>alert('x')</script> & \"y\""

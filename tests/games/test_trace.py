@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play, problems
-from surefoot.algorithms import Corollary3, Theorem1, Tuned
 from surefoot.core.display import mean_and_spread
+from surefoot.guarantees import Tuned
 from surefoot.problems import Problem, adversarial_cube
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
+from surefoot.rules import Corollary3, Theorem1
 
 PLAYER = PFS(eta=0.02, rho=0.01, domain=Ball(1.0))
 

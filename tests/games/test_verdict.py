@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, PFS, Ball, play
-from surefoot.algorithms import Corollary3, CVVPro, Theorem1, Tuned
 from surefoot.games.verdict import judge
+from surefoot.guarantees import Tuned
 from surefoot.problems import Problem, binding_toy
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.problems.costs import Linear
+from surefoot.rules import Corollary3, CVVPro, Theorem1
 
 T = 40
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, play, problems
-from surefoot.algorithms import MahdaviLinear, Theorem1, Tuned
 from surefoot.games import PremiseError, PremiseWarning
+from surefoot.guarantees import Tuned
 from surefoot.problems import Problem
 from surefoot.problems.constraints import (
     Affine,
@@ -20,6 +20,7 @@ from surefoot.problems.constraints import (
     max_of,
 )
 from surefoot.problems.costs import Linear
+from surefoot.rules import MahdaviLinear, Theorem1
 
 ENGINES = pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
 T = 60

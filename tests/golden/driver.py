@@ -2,8 +2,11 @@
 
 from typing import Any, NamedTuple
 
+from tests._names import NAMES as PUBLIC
+
 import surefoot
-from surefoot import Feedback, algorithms, regions, sets
+from surefoot import Feedback
+from surefoot.knowledge import Errors
 
 
 class Seen(NamedTuple):
@@ -29,13 +32,13 @@ def build(table):
         return table
     parts = {name: build(part) for name, part in table.items()}
     kind, tuning = parts.pop("class"), parts.pop("tuning", None)
-    made = next(getattr(m, kind) for m in (algorithms, regions, sets, surefoot) if hasattr(m, kind))
+    made = PUBLIC[kind] if kind in PUBLIC else getattr(surefoot, kind)
     if "known" in parts:
         parts["knowledge"] = parts.pop("known")
-    if made.__module__.startswith("surefoot.regions"):
+    if made.__module__.startswith("surefoot.knowledge"):
         told = {NAMES.get(n, n): parts.pop(n) for n in (*NAMES, "drift") if n in parts}
         if told:  # rows together have errors of their own
-            parts["errors"] = regions.Errors(**told)
+            parts["errors"] = Errors(**told)
     made = made(**parts) if tuning is None else getattr(made, tuning)(**parts)
     return getattr(made, "algorithm", made)  # of a Tuned
 

@@ -15,7 +15,7 @@ import jedi
 import pytest
 from tests.installed.conftest import tool
 
-from surefoot.algorithms import ALGORITHMS
+from surefoot.rules import ALGORITHMS
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ CALLED = {
     "replay": "surefoot",
     "Fleet": "surefoot.controller",
 } | {
-    name: "surefoot.algorithms"
+    name: "surefoot.rules"
     for rule in ALGORITHMS
     for name in (rule.__name__, *(f"{rule.__name__}.{t}" for t in rule.constructors))
 }

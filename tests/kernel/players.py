@@ -5,7 +5,8 @@ from functools import cache
 import numpy as np
 
 from surefoot import Ball, Feedback
-from surefoot.algorithms import (
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.rules import (
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
@@ -13,7 +14,6 @@ from surefoot.algorithms import (
     RegionFilter,
     SafetyFilter,
 )
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
 from surefoot.sets import Box
 
 BALL = Ball(4.0)

@@ -6,13 +6,13 @@ import pickle
 import numpy as np
 import pytest
 
-from surefoot import Ball, Feedback, LeaderFollower, kernel
-from surefoot.algorithms import CertifiedPFS, Delayed, compiled
-from surefoot.algorithms.certified import CertifiedState
-from surefoot.algorithms.compiled import KernelState, step_in_place
+from surefoot import Ball, Feedback, LeaderFollower, kernel, kernel_bridge as compiled
+from surefoot.certified_pair import CertifiedState
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.core.plain import encode
 from surefoot.core.types import Info
+from surefoot.kernel_bridge import KernelState, step_in_place
+from surefoot.rules import CertifiedPFS, Delayed
 from surefoot.sets import Box, Simplex
 from tests.kernel.players import Limit, players
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Feedback, kernel
-from surefoot.algorithms.certified import Certified, Proposals
-from surefoot.algorithms.certified_dual_averaging import Averaging
-from surefoot.algorithms.compiled import KNOWLEDGE, PROPOSERS
-from surefoot.algorithms.cuts import Cuts
-from surefoot.algorithms.descent import Descent
-from surefoot.algorithms.leader import Leader
-from surefoot.regions import CertifiedLength, Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.certified import Certified
+from surefoot.kernel_bridge import KNOWLEDGE, PROPOSERS
+from surefoot.knowledge import CertifiedLength, Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.proposers.averaging import Averaging
+from surefoot.proposers.cuts import Cuts
+from surefoot.proposers.descent import Descent
+from surefoot.proposers.leader import Leader
+from surefoot.proposers.proposals import Proposals
 
 pytestmark = pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Feedback, LeaderFollower, kernel
-from surefoot.algorithms.compiled import STATE, step_in_place
 from surefoot.core.errors import InvalidValueError
+from surefoot.kernel_bridge import STATE, step_in_place
 
 from .players import Limit, players
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, kernel, play, problems
-from surefoot.algorithms import (
+from surefoot.games import compiled
+from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
+from surefoot.problems.costs import Linear, Quadratic
+from surefoot.rules import (
     DPP,
     LBSGD,
     OGD,
@@ -33,9 +36,6 @@ from surefoot.algorithms import (
     Yuan,
     YuNeely,
 )
-from surefoot.games import compiled
-from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
-from surefoot.problems.costs import Linear, Quadratic
 from surefoot.sets import Box
 from surefoot.sets.oracles import gauge_of
 from tests.games._compare import assert_same_trace

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from surefoot import Feedback, kernel
-from surefoot.algorithms.certified import Certified, Proposals
+from surefoot.certified import Certified
 from surefoot.core.plain import Packed
-from surefoot.regions import Curvature, CurvatureRows, Errors
+from surefoot.knowledge import Curvature, CurvatureRows, Errors
+from surefoot.proposers.proposals import Proposals
 
 V, FIRST, LAST, BETA = 15 / 64, -0.5, -3 / 64, 17 / 32
 FAR, SLOPE = 15 / 16, 3 / 8

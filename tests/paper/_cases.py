@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, Trace, play
-from surefoot.algorithms.states import ActionState
 from surefoot.problems.constraints import (
     Affine,
     Constraint,
@@ -25,6 +24,7 @@ from surefoot.problems.constraints import (
     max_of,
 )
 from surefoot.problems.costs import Adversarial, Linear
+from surefoot.rules.states import ActionState
 
 # The projections below accept a candidate that leaves its set by 1e-12, on sets of size about 1
 # and sigma above 0.05: distances err by less than 2e-11, g by less than 1e-11.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, play
-from surefoot.algorithms import Corollary2
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy
+from surefoot.rules import Corollary2
 
 from ._cases import CASES, STARTS, from_the_sphere
 

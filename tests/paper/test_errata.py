@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import Corollary2
-from surefoot.algorithms.states import ActionState
 from surefoot.problems import SETTINGS, paper_toy
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear, Quadratic
+from surefoot.rules import Corollary2
+from surefoot.rules.states import ActionState
 from surefoot.sets import Box
 
 AS_PLOTTED, AS_WRITTEN, AS_RELEASED = SETTINGS

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from surefoot import play
-from surefoot.algorithms import DPP, ScalarDPP, Tighten
 from surefoot.problems import paper_toy
 from surefoot.problems.constraints import Affine
+from surefoot.rules import DPP, ScalarDPP, Tighten
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms.states import ActionState
+from surefoot.rules.states import ActionState
 from surefoot.sets import project_halfspace
 
 from ._cases import CASES, EXACT

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from surefoot import PFS, Ball, Feedback
-from surefoot.algorithms.states import ActionState
 from surefoot.problems.constraints import LinfNorm
+from surefoot.rules.states import ActionState
 
 from ._cases import CASES, EXACT
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms.states import ActionState
 from surefoot.problems import ADVERSARIES, adversarial_cube, paper_toy
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Adversarial
+from surefoot.rules.states import ActionState
 from surefoot.sets import EmptyTighteningError
 
 from ._cases import CASES, EXACT, Greedy, fan, greedy, random_slopes, shortest_in_hull

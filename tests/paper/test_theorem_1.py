@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, Problem, Tuned, play
-from surefoot.algorithms import Theorem1
 from surefoot.problems import ADVERSARIES, adversarial_cube, binding_toy, paper_toy
 from surefoot.problems.constraints import LinfNorm
 from surefoot.problems.costs import Linear
+from surefoot.rules import Theorem1
 from surefoot.sets import project_halfspace
 
 from ._cases import CASES, greedy, linear_regret, random_slopes

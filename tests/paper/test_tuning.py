@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from surefoot import PFS, Constants, Problem, play
-from surefoot.algorithms import Corollary1, Theorem1, tune_polyak
 from surefoot.core.constants import polyak_rate
 from surefoot.problems import binding_toy, paper_toy
+from surefoot.rules import Corollary1, Theorem1, tune_polyak
 
 from ._cases import CASES, greedy, linear_regret, random_slopes
 

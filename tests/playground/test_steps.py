@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, kernel
-from surefoot.algorithms import DPP, LBSGD, LeaderFollower, RegionFilter
 from surefoot.core.types import Context, Feedback
-from surefoot.regions import (
+from surefoot.knowledge import (
     Additive,
     ContextHull,
     Curvature,
@@ -24,7 +23,8 @@ from surefoot.regions import (
     LipschitzHull,
     Reading,
 )
-from surefoot.regions.hull import Ladder
+from surefoot.knowledge.hull import Ladder
+from surefoot.rules import DPP, LBSGD, LeaderFollower, RegionFilter
 from surefoot.sets import Ellipsoid, Polytope
 
 pytestmark = [

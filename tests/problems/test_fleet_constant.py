@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from surefoot import Constants, LeaderFollower, Tuned
-from surefoot.algorithms import WithProbability
 from surefoot.problems.calibration import fleet_constant
+from surefoot.rules import WithProbability
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, play
-from surefoot.algorithms import EntropicDualAveraging, GaugeNewton, PrimalDual, ScalarDPP
 from surefoot.problems import changing_halfspaces, portfolio, thin_box
+from surefoot.rules import EntropicDualAveraging, GaugeNewton, PrimalDual, ScalarDPP
 
 
 def test_the_thin_box_is_as_thin_as_asked():

@@ -41,7 +41,7 @@ def test_theorem_1_bounds_each_round_for_other_parameters(problem, scale):
     c = problem.constants
     rho = 0.5 * c.epsilon
     eta = scale * c.xi * rho / (c.G_f * c.G_g)
-    theorem = sf.algorithms.Theorem1(c, eta, rho)
+    theorem = sf.rules.Theorem1(c, eta, rho)
     player = sf.PFS(eta=eta, rho=rho, domain=problem.domain)
     trace = sf.play(sf.Tuned(player, theorem), problem, watch="raise")
     bound = theorem.bounds(trace.rounds)["round"][:, None]

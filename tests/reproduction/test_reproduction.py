@@ -4,8 +4,6 @@ from pathlib import Path
 import pytest
 
 from surefoot import kernel
-from surefoot.algorithms import ALGORITHMS
-from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.types import needs_of
 from surefoot.experiments import Results, run
 from surefoot.experiments.build import build_player
@@ -14,6 +12,8 @@ from surefoot.experiments.figures.paper import paper_panels
 from surefoot.experiments.paper.reproduction import REGRET, VIOLATION, specification
 from surefoot.experiments.record import claims_of
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
+from surefoot.rules import ALGORITHMS
+from surefoot.rules.wrappers.wrapper import Wrapper
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from surefoot.algorithms import ALGORITHMS
 from surefoot.core.types import Needs, needs_of
 from surefoot.experiments import Results, dump_spec, parse_spec, run
 from surefoot.experiments.paper.table1 import _rows, specification
+from surefoot.rules import ALGORITHMS
 
 
 @pytest.fixture(scope="module")

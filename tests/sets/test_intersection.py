@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, calibrate, play
-from surefoot.algorithms import OGD
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, L2Norm, LinfNorm, max_of
 from surefoot.problems.costs import Linear
+from surefoot.rules import OGD
 from surefoot.sets import Box, Ellipsoid, Halfspace, Intersection, Polytope, Simplex
 
 RNG = np.random.default_rng(23)

@@ -14,6 +14,6 @@ module                            what it offers
 ================================  ==============================================================
 
 Import the module that you need: nothing is imported here, so that no host is a dependency of
-another. What is certified comes from :mod:`surefoot.algorithms` and :mod:`surefoot.regions`; the
+another. What is certified comes from :mod:`surefoot.rules` and :mod:`surefoot.knowledge`; the
 adapters carry numbers to and fro, in the host's precision.
 """

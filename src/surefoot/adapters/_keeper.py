@@ -16,7 +16,7 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
   and :math:`\|p - x\| \le 2M`,
   :math:`U(q) - U(p) \le \|s\|c + \frac\beta2(2\|p-x\|c + c^2) \le (\|s\| + \beta(2M + c))c = m`,
   where the error of a slope, which U has a term for, counts as a part of its norm.
-  Then :math:`U(q) \le 0`, which certifies q itself (:mod:`surefoot.regions.curvature`). Only the
+  Then :math:`U(q) \le 0`, which certifies q itself (:mod:`surefoot.knowledge.curvature`). Only the
   s of the round is used. So that rounds can be compared with each other, m should not change: for a
   convex g no slope is longer than the first one and :math:`2\beta M`, and the m of that is kept.
 
@@ -41,15 +41,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from surefoot.algorithms import Certified, PremiseError, PremiseWarning
-from surefoot.algorithms.compiled import KernelState
+from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, ArrayLike, Certificate, Feedback, Info, Number
-from surefoot.regions import AverageLimit, Errors, UnknownConstant, is_zero
-from surefoot.regions.nearest import KnownSets
+from surefoot.guarantees import PremiseError, PremiseWarning
+from surefoot.kernel_bridge import KernelState
+from surefoot.knowledge import AverageLimit, Errors, UnknownConstant, is_zero
+from surefoot.knowledge.nearest import KnownSets
 from surefoot.sets import Ball, Box
 
 OnContradiction: TypeAlias = Literal["warn", "raise"]
@@ -120,7 +121,7 @@ class Keeper:
     """One run of a filter, from points of the host to points of the host.
 
     Args:
-        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`.
+        filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`.
         start: the first action, strictly feasible.
         dtype: of the host's numbers, float32 or float64.
         box: the least and the largest action that the host accepts, where it has such limits.
@@ -302,7 +303,7 @@ def pack_state(state: Array) -> Array:
     """Return the numbers of a state of one run, in order, as one float64 vector.
 
     Example:
-        >>> from surefoot.algorithms.states import RoundState
+        >>> from surefoot.rules.states import RoundState
         >>> pack_state(RoundState(np.array([1.0, 2.0]), 3.0))
         array([1., 2., 3.])
     """

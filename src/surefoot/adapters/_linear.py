@@ -38,8 +38,8 @@ class Weights:
         on_contradiction: what to do when a round is impossible if the constants are right.
 
     Example:
-        >>> from surefoot.algorithms import CertifiedDualAveraging
-        >>> from surefoot.regions import Curvature
+        >>> from surefoot.rules import CertifiedDualAveraging
+        >>> from surefoot.knowledge import Curvature
         >>> rule = CertifiedDualAveraging(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0)
         >>> w, ball = Weights(rule, 2), ball_of(1.0, 2)
         >>> for _ in range(50):

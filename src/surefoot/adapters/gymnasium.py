@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 import numpy as np
 
 from surefoot.adapters._keeper import Alarm, Keeper, OnContradiction, flat
-from surefoot.algorithms import Certified
+from surefoot.certified import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, ArrayLike
-from surefoot.regions import LipschitzHull
+from surefoot.knowledge import LipschitzHull
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -85,13 +85,13 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     Args:
         env: an environment whose actions are a ``Box``.
-        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`.
+        filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`.
         start: the first action after each reset, strictly feasible.
         constraint: how g is read, a :data:`Reading`; from ``info["constraint_value"]`` and
             ``info["constraint_subgradient"]`` unless given.
         action_only: whether g depends on nothing but the action.
         on_contradiction: what to do when a step is impossible if the constants are right: "warn"
-            of the first one, or "raise" :class:`surefoot.algorithms.PremiseError` for each instead
+            of the first one, or "raise" :class:`surefoot.guarantees.PremiseError` for each instead
             of playing. Each is logged by the logger "surefoot".
 
     Example:

@@ -29,7 +29,7 @@ from surefoot.adapters._keeper import (
     check_precision,
     check_rounded,
 )
-from surefoot.algorithms import Certified
+from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete
 from surefoot.core.errors import InvalidValueError
@@ -74,7 +74,7 @@ def keep_feasible(filter: Certified) -> GradientTransformationExtraArgs:  # noqa
     drift and g went on changing meanwhile, call ``init`` anew: a refused step is no round to it.
 
     Args:
-        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`.
+        filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`.
 
     Example:
         >>> import jax, jax.numpy as jnp, optax

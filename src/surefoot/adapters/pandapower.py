@@ -36,7 +36,7 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, ArrayLike
-from surefoot.regions import CurvatureRows, EmptyRegionError, Errors
+from surefoot.knowledge import CurvatureRows, EmptyRegionError, Errors
 from surefoot.sets import Box
 
 _PURPOSE = "surefoot.adapters.pandapower"

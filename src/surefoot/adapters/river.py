@@ -19,12 +19,12 @@ import numpy as np
 
 from surefoot.adapters._keeper import OnContradiction, all_or_nothing
 from surefoot.adapters._linear import Weights, ball_of, logistic_slope, sigmoid
-from surefoot.algorithms import CertifiedDualAveraging
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Certificate
-from surefoot.regions import CurvatureRows
+from surefoot.knowledge import CurvatureRows
+from surefoot.rules import CertifiedDualAveraging
 
 _river = need("river.base", "river", "surefoot.adapters.river")
 
@@ -125,7 +125,7 @@ class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc
             feature that has not been seen yet has the weight 0.
         beta: a bound on its curvature; 0 for one that is linear.
         on_contradiction: what to do when an example shows that beta is too small: "warn" of the
-            first one, or "raise" :class:`surefoot.algorithms.PremiseError` for each, which is
+            first one, or "raise" :class:`surefoot.guarantees.PremiseError` for each, which is
             refused then. Each is logged by the logger "surefoot".
 
     Example:

@@ -20,14 +20,14 @@ import numpy as np
 
 from surefoot.adapters._keeper import OnContradiction, all_or_nothing
 from surefoot.adapters._linear import Weights, ball_of, logistic_slope, sigmoid
-from surefoot.algorithms import CertifiedDualAveraging, LeaderFollower
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, ArrayLike, Player, needs_of
+from surefoot.knowledge import CurvatureRows, Errors
 from surefoot.problems.constraints import Constraint, max_of
-from surefoot.regions import CurvatureRows, Errors
+from surefoot.rules import CertifiedDualAveraging, LeaderFollower
 from surefoot.sets import Ball
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         random_state: for the order of the rows in ``fit``.
         on_contradiction: what to do when a round is impossible if what the constraint says of
             itself is right: "warn" of the first one, or "raise"
-            :class:`surefoot.algorithms.PremiseError`. Each is logged by the logger "surefoot".
+            :class:`surefoot.guarantees.PremiseError`. Each is logged by the logger "surefoot".
 
     Attributes:
         coef_: the weights, one row.

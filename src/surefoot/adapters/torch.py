@@ -25,7 +25,7 @@ from surefoot.adapters._keeper import (
     all_or_nothing,
     check_precision,
 )
-from surefoot.algorithms import Certified
+from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.optional import need
@@ -57,18 +57,18 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     Args:
         base: the optimiser whose steps are wanted.
-        filter: that takes proposals, as :class:`surefoot.algorithms.SafetyFilter`; or one
+        filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`; or one
             per constraint, where each limits parameters of its own.
         params: the parameters that the constraint depends on; one sequence per filter if there
             are several filters. All parameters of the base unless given.
         on_contradiction: what to do when a step is impossible if the constants are right: "warn"
-            of the first one, or "raise" :class:`surefoot.algorithms.PremiseError` for each, which
+            of the first one, or "raise" :class:`surefoot.guarantees.PremiseError` for each, which
             is refused then. Each is logged by the logger "surefoot".
 
     Example:
         >>> import torch
         >>> from surefoot import Constants
-        >>> from surefoot.algorithms import SafetyFilter
+        >>> from surefoot.rules import SafetyFilter
         >>> w = torch.nn.Parameter(torch.zeros(2))
         >>> limits = SafetyFilter.default(Constants(R=1.0, G_g=1.0, start_slack=1.0))
         >>> opt = KeepFeasible(torch.optim.Adam([w], lr=0.1), limits)

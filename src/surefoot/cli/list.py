@@ -12,8 +12,8 @@ from surefoot.cli._output import Json, argument, show, table
 from surefoot.cli.options import Plugins, load_plugins
 
 if TYPE_CHECKING:
-    from surefoot.algorithms import Entry
     from surefoot.core.parameters import Parameter
+    from surefoot.rules import Entry
 
 Facts: TypeAlias = dict[str, Any]
 """What is known of one thing, as plain data."""
@@ -49,12 +49,12 @@ def list_(
       surefoot list algorithms
       surefoot list random_polytope --json
     """
-    from surefoot import algorithms
+    from surefoot import rules as named_rules
     from surefoot.controller.configuring import rules_by_name
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, PROBLEMS, YOUR_OWN, unknown
 
     load_plugins(plugin)
-    more = {name: getattr(algorithms, name) for name in _ASK_FOR_MORE}
+    more = {name: getattr(named_rules, name) for name in _ASK_FOR_MORE}
     rules = {**ALGORITHMS_BY_NAME, **more, **rules_by_name()}
     if what in rules or what in PROBLEMS:
         one = _algorithm(rules[what]) if what in rules else _problem(what)
@@ -71,9 +71,9 @@ def list_(
 
 
 def _algorithms() -> list[Facts]:
-    from surefoot.algorithms import feedback_words
     from surefoot.core.types import needs_of
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, list_plugins
+    from surefoot.rules import feedback_words
 
     found = [
         {
@@ -106,11 +106,11 @@ def _state_parts(entry: Entry) -> Facts:
 
 def _theorems() -> Iterator[Entry]:
     """Yield every theorem, for constants and a set that it applies to."""
-    from surefoot import algorithms
-    from surefoot.algorithms import ALGORITHMS, Entry, source_of, try_tuning
+    from surefoot import rules as named_rules
     from surefoot.core.algorithm import constructors_of
     from surefoot.core.constants import Constants
     from surefoot.core.types import needs_of
+    from surefoot.rules import ALGORITHMS, Entry, source_of, try_tuning
     from surefoot.sets import Ball, Box, Simplex
 
     constants = Constants(**_SOME)
@@ -121,11 +121,11 @@ def _theorems() -> Iterator[Entry]:
         for tuning in kind.tunings:
             yield try_tuning(kind, tuning, constants, HORIZON, Ball(1.0), region)
     for name, more in _ASK_FOR_MORE.items():
-        kind = getattr(algorithms, name)
+        kind = getattr(named_rules, name)
         for tuning in constructors_of(kind):
             tuned = getattr(kind, tuning)(constants, HORIZON, **more)
             yield Entry(name, tuning, tuned, "", source_of(kind))
-    for rule in (algorithms.LeaderFollower, algorithms.CertifiedOGD):  # without constants
+    for rule in (named_rules.LeaderFollower, named_rules.CertifiedOGD):  # without constants
         yield Entry(rule.__name__, "unknown", rule.unknown(Ball(1.0)), "", source_of(rule))
 
 
@@ -177,10 +177,10 @@ def _problem(name: str) -> Facts:
 
 
 def _algorithm(kind: type[Any]) -> Facts:
-    from surefoot.algorithms import source_of
     from surefoot.core.algorithm import constructors_of
     from surefoot.core.parameters import parameters_of
     from surefoot.experiments.build import FULL_NAMES, plain_parameters_of
+    from surefoot.rules import source_of
 
     promises = {entry.name: _state_parts(entry) for entry in _theorems()}
     none = dict.fromkeys(_PARTS, "")

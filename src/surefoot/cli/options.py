@@ -15,8 +15,8 @@ from surefoot.cli._output import option
 from surefoot.core.errors import first_line
 
 if TYPE_CHECKING:
-    from surefoot.algorithms import Tuned
     from surefoot.core.types import ArrayLike, Player
+    from surefoot.guarantees import Tuned
     from surefoot.problems import Problem
 
 Settings: TypeAlias = Annotated[

@@ -1,11 +1,5 @@
 """The public names of the package, each with its module; they load when they are used."""
 
-from surefoot.algorithms import (
-    Breach as Breach,
-    Policy as Policy,
-    PremiseError as PremiseError,
-    PremiseWarning as PremiseWarning,
-)
 from surefoot.controller.alarms import Alarm as Alarm
 from surefoot.controller.controller import (
     Controller as Controller,
@@ -27,5 +21,11 @@ from surefoot.controller.replaying import (
     replay as replay,
 )
 from surefoot.core.errors import StoreError as StoreError
+from surefoot.guarantees import (
+    Breach as Breach,
+    Policy as Policy,
+    PremiseError as PremiseError,
+    PremiseWarning as PremiseWarning,
+)
 
 __all__: list[str]

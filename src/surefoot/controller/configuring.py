@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from surefoot.algorithms import Certified
-from surefoot.algorithms.guarantee import Reaction, unpack
+from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.algorithm import (
     Algorithm,
@@ -20,6 +19,8 @@ from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, first_line, suggest
 from surefoot.core.plain import build, known_classes
 from surefoot.core.types import needs_of
+from surefoot.guarantees.premise import Reaction
+from surefoot.guarantees.tuning import unpack
 from surefoot.sets import Ball
 
 __all__ = ["player_from", "reaction_of"]

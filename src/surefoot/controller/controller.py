@@ -5,7 +5,6 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Self
 
-from surefoot.algorithms import Guarantee, PremiseWarning, Promises, Reaction, Tuned, unpack
 from surefoot.controller import records
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.decide import announce, decide, obey
@@ -18,6 +17,7 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.plain import Data, PlainTable, encode
 from surefoot.core.types import ArrayLike, Feedback, FloatArray, Player, Set, State
+from surefoot.guarantees import Guarantee, PremiseWarning, Promises, Reaction, Tuned, unpack
 
 __all__ = ["Controller", "JournalWarning", "Live", "player_difference"]
 
@@ -178,7 +178,7 @@ class Controller(Live):
 
     Example:
         >>> from surefoot import Ball
-        >>> from surefoot.algorithms import CertifiedPFS
+        >>> from surefoot.rules import CertifiedPFS
         >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
         >>> controller = Controller(player, start=[0.0, 0.0])
         >>> controller.ask()
@@ -308,7 +308,7 @@ class Controller(Live):
         Example:
             >>> import tempfile
             >>> from surefoot import Ball
-            >>> from surefoot.algorithms import SafetyFilter
+            >>> from surefoot.rules import SafetyFilter
             >>> safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
             >>> with tempfile.TemporaryDirectory() as folder:
             ...     for _ in range(2):

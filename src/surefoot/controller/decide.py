@@ -24,7 +24,7 @@ constant that was just refuted. What stands is what needs none. For a fixed g it
 it was measured feasible in this round, given the error of the meter; else the way back, given
 convexity. Where g drifts or has contexts, what was read says nothing of the next round without a
 constant: only a start with a ``start_bound`` stands, which the knowledge is asked for
-(:meth:`~surefoot.regions.Knowledge.standing`), and without one nothing is proved.
+(:meth:`~surefoot.knowledge.Knowledge.standing`), and without one nothing is proved.
 """
 
 import logging
@@ -34,7 +34,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Guarantee, PremiseError
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.feedback import Told, refuse_unfinite
 from surefoot.controller.loop import LoopState, Run
@@ -45,14 +44,15 @@ from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array, Context, Feedback, Info, Number, State
-from surefoot.regions import (
+from surefoot.guarantees import Breach, Guarantee, PremiseError
+from surefoot.knowledge import (
     Anchor,
     AverageLimit,
     CertificateError,
     EmptyRegionError,
     StandingAnchor,
 )
-from surefoot.regions.checks import BALL_TOO_SMALL
+from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 
 __all__ = ["Decision", "announce", "at_start", "decide", "obey"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Guarantee, Promises, Safety
-from surefoot.algorithms.promise import NO_PROMISES
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.way_back import WayBack
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
-from surefoot.regions import AverageLimit, Errors, Estimate, HullCertificate
-from surefoot.regions.average_limit import AverageCertificate
+from surefoot.guarantees import Breach, Guarantee, Promises, Safety
+from surefoot.guarantees.promise import NO_PROMISES
+from surefoot.knowledge import AverageLimit, Errors, Estimate, HullCertificate
+from surefoot.knowledge.average_limit import AverageCertificate
 
 __all__ = ["Explanation", "explain"]
 

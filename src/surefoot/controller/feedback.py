@@ -12,7 +12,7 @@ from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback, Number, Set, State
-from surefoot.regions import ToldDrift
+from surefoot.knowledge import ToldDrift
 
 __all__ = ["Told", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
 

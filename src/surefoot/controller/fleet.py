@@ -9,8 +9,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Reaction, Tuned
-from surefoot.algorithms.compiled import KernelInfo, KernelState
 from surefoot.controller.alarms import Alarm, OnAlarm, sound
 from surefoot.controller.configuring import reaction_of
 from surefoot.controller.controller import Live, player_difference
@@ -26,8 +24,10 @@ from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode, encode
 from surefoot.core.types import Array, ArrayLike, Feedback, FloatArray, Player
+from surefoot.guarantees import Breach, Reaction, Tuned
 from surefoot.kernel import compiled
-from surefoot.regions import Anchor, EmptyRegionError
+from surefoot.kernel_bridge import KernelInfo, KernelState
+from surefoot.knowledge import Anchor, EmptyRegionError
 
 __all__ = ["Fleet"]
 
@@ -86,7 +86,7 @@ class Fleet(Live):
 
     Example:
         >>> from surefoot import Ball
-        >>> from surefoot.algorithms import SafetyFilter
+        >>> from surefoot.rules import SafetyFilter
         >>> player = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
         >>> fleet = Fleet(player, np.zeros((3, 1)))
         >>> x = fleet.ask()

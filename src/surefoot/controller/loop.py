@@ -9,23 +9,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias, get_arg
 
 import numpy as np
 
-from surefoot import regions
-from surefoot.algorithms import (
-    Breach,
-    Certified,
-    Guarantee,
-    Premise,
-    Promises,
-    Safety,
-    Tuned,
-    promises_of,
-    safety_of,
-    unpack,
-)
-from surefoot.algorithms.certified import CertifiedState
-from surefoot.algorithms.compiled import Rule
-from surefoot.algorithms.guarantee import Reaction
-from surefoot.algorithms.wrapper import find_knowledge
+from surefoot.certified import Certified
+from surefoot.certified_pair import CertifiedState
 from surefoot.controller.way_back import Halt, WayBack
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of, observer_of
@@ -43,6 +28,24 @@ from surefoot.core.types import (
     State,
     needs_of,
 )
+from surefoot.guarantees import (
+    Breach,
+    Guarantee,
+    Premise,
+    Promises,
+    Safety,
+    Tuned,
+    promises_of,
+    safety_of,
+    unpack,
+)
+from surefoot.guarantees.premise import Reaction
+from surefoot.kernel_bridge import Rule
+from surefoot.knowledge.anchor import Anchor
+from surefoot.knowledge.base import Knowledge, find_knowledge
+from surefoot.knowledge.errors import Errors
+from surefoot.knowledge.estimate import Estimate, UnknownConstant
+from surefoot.knowledge.grid import Grid
 
 __all__ = ["POLICIES", "LoopState", "Missing", "Run", "check_text"]
 
@@ -133,27 +136,27 @@ class Run:
         return "proposal" if self.needs.proposals else wish
 
     @cached_property
-    def errors(self) -> regions.Errors:
+    def errors(self) -> Errors:
         """What readings may be wrong by; exact where the player says nothing."""
-        return errors_of(self.algorithm) or regions.Errors()
+        return errors_of(self.algorithm) or Errors()
 
     @cached_property
-    def knowledge(self) -> regions.Knowledge | None:
+    def knowledge(self) -> Knowledge | None:
         """What is known of g; None from rules that certify nothing."""
         return None if errors_of(self.algorithm) is None else self.algorithm.knowledge
 
     @cached_property
-    def standing(self) -> regions.Anchor | None:
+    def standing(self) -> Anchor | None:
         """What is known of the start in every round, whatever is read; None for nothing."""
         return None if self.knowledge is None else self.knowledge.standing(self.start)
 
     @cached_property
-    def unknown(self) -> regions.UnknownConstant | None:
+    def unknown(self) -> UnknownConstant | None:
         """The knowledge of a constant that nobody told; None where all are told."""
         known = self.knowledge
-        return known if isinstance(known, regions.UnknownConstant) else None
+        return known if isinstance(known, UnknownConstant) else None
 
-    def estimate(self, state: State) -> regions.Estimate | None:
+    def estimate(self, state: State) -> Estimate | None:
         """Return what is known by now of a constant that nobody told; None where all are told."""
         if self.unknown is None or not isinstance(state, CertifiedState):
             return None
@@ -179,7 +182,7 @@ class Run:
     def has_ways(self) -> bool:
         """Whether points between two actions may be played: not on a grid."""
         known = find_knowledge(self.algorithm)
-        return self.convex and not isinstance(getattr(known, "domain", None), regions.Grid)
+        return self.convex and not isinstance(getattr(known, "domain", None), Grid)
 
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the known set that holds every action."""
@@ -242,7 +245,7 @@ class LoopState(NamedTuple):
     cut: bool | None = None
     value: Annotated[Number, PerRow] = None
     regret: RegretObserver | None = None
-    anchor: regions.Anchor | None = None
+    anchor: Anchor | None = None
     halt: Halt | None = None
     breaches: Annotated[tuple[Breach, ...], Axes("breaches")] = ()
     uncovered: str | None = None

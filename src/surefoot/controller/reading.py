@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Promises, promises_of, safety_of
-from surefoot.algorithms.promise import NO_PROMISES
 from surefoot.controller.journal import HEAD, Reader
 from surefoot.controller.records import OWN, certificate_from, reading_back
 from surefoot.core import checks
@@ -19,6 +17,8 @@ from surefoot.core.errors import StoreError
 from surefoot.core.optional import need
 from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
 from surefoot.core.types import Certificate, Number
+from surefoot.guarantees import Breach, Promises, promises_of, safety_of
+from surefoot.guarantees.promise import NO_PROMISES
 
 __all__ = ["JournalNote", "JournalRecord", "JournalRound", "is_journal", "read_journal"]
 
@@ -296,7 +296,7 @@ def read_journal(
     Example:
         >>> import tempfile
         >>> from surefoot import Ball, Controller
-        >>> from surefoot.algorithms import CertifiedPFS
+        >>> from surefoot.rules import CertifiedPFS
         >>> path = Path(tempfile.mkdtemp()) / "one.jsonl"
         >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
         >>> controller = Controller(player, [0.0, 0.0], journal=path)

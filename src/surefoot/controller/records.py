@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from surefoot import __version__, regions
-from surefoot.algorithms import Breach
+from surefoot import __version__
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import Told, read_feedback
 from surefoot.controller.journal import Reader, now
@@ -17,6 +16,8 @@ from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
 from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
 from surefoot.core.types import Certificate, Feedback
+from surefoot.guarantees import Breach
+from surefoot.knowledge.anchor import Anchor, StandingAnchor
 
 __all__ = [
     "describe_round",
@@ -28,7 +29,7 @@ __all__ = [
     "run_from",
 ]
 
-_RECORDS = (regions.Anchor, Breach, Halt, LoopState, regions.StandingAnchor, WayBack)
+_RECORDS = (Anchor, Breach, Halt, LoopState, StandingAnchor, WayBack)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
 _ELSEWHERE = ("action", "age", "direction")
 TOLD = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)

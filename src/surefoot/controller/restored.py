@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms.wrapper import find_knowledge
 from surefoot.controller.loop import Run
 from surefoot.core.restore import check_form, lengths_of
 from surefoot.core.types import Feedback
-from surefoot.regions import Anchor, StandingAnchor
+from surefoot.knowledge import Anchor, StandingAnchor
+from surefoot.knowledge.base import find_knowledge
 
 __all__ = ["check_loop"]
 

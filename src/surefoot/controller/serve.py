@@ -12,12 +12,12 @@ from inspect import signature
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 from surefoot import __version__, sets
-from surefoot.algorithms import PremiseError
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.controller import Controller
 from surefoot.controller.fleet import Fleet
 from surefoot.core.errors import StoreError, SurefootError
 from surefoot.core.plain import PlainTable, build, json_plain
+from surefoot.guarantees import PremiseError
 
 __all__ = ["LONGEST", "PROTOCOL", "FleetService", "Service"]
 
@@ -69,7 +69,7 @@ class Service:
 
     Example:
         >>> from surefoot import Ball
-        >>> from surefoot.algorithms import CertifiedPFS
+        >>> from surefoot.rules import CertifiedPFS
         >>> player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
         >>> service = Service(Controller(player, start=[0.0, 0.0]))
         >>> service.answer(b'{"do": "ask", "id": 7}')
@@ -201,7 +201,7 @@ class FleetService(Service):
 
     Example:
         >>> from surefoot import Ball
-        >>> from surefoot.algorithms import SafetyFilter
+        >>> from surefoot.rules import SafetyFilter
         >>> player = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
         >>> service = FleetService(Fleet(player, [[0.0], [0.0]]))
         >>> service.answer(b'{"do": "ask"}')

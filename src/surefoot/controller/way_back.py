@@ -22,7 +22,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 from surefoot.core.arrays import norm, round_up
 from surefoot.core.forms import POSITIVE
 from surefoot.core.types import Array
-from surefoot.regions import Anchor, StandingAnchor, pull_share
+from surefoot.knowledge import Anchor, StandingAnchor, pull_share
 
 __all__ = ["Halt", "How", "Spot", "Stand", "WayBack", "risen"]
 

@@ -157,6 +157,16 @@ class Algorithm:
         base = vars(self).get("base")
         return base.engine if isinstance(base, Algorithm) else "python"
 
+    @property
+    def inner(self) -> Any:
+        """The rule that a wrapper is around; None from any other rule."""
+        return None
+
+    @property
+    def certainty(self) -> float:
+        """With which probability all certificates hold; 1 unless readings are random."""
+        return 1.0
+
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the known set that holds every action; True unless said.
 

@@ -9,7 +9,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from surefoot.core.arrays import (
     namespace,
     to_numpy,
 )
-from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.errors import InvalidValueError, SurefootError, warn_caller
 from surefoot.core.types import Array, Feedback, Number
 
 # Squares of scales between these are normal numbers of float64: outside, an update would lose them
@@ -505,3 +505,18 @@ def to_number(value: Number, x: Array, name: str) -> Number:
     if shape_of(value) != shape:
         raise invalid(f"{name}.shape", str(shape), shape_of(value))
     return value if is_foreign_array(value) else to_array(value, name)
+
+
+def call_yours(ask: Callable[[], Any], rule: str) -> Any:
+    """Return what a function of a user says, or one sentence with its error.
+
+    Args:
+        ask: calls the function.
+        rule: what must be true of it: "q must return numbers".
+    """
+    try:
+        return ask()
+    except SurefootError:
+        raise
+    except Exception as error:
+        raise InvalidValueError(f"{rule}, got {type(error).__name__}: {error}") from error

@@ -23,8 +23,8 @@ def read_names(package: str) -> dict[str, str]:
 
     They are those of its stub, where it has one. Nothing is imported.
 
-    >>> read_names("surefoot.algorithms")["PFS"]
-    'surefoot.algorithms.pfs'
+    >>> read_names("surefoot.rules")["PFS"]
+    'surefoot.rules.pfs'
     """
     folder = Path(__file__).parents[1].joinpath(*package.split(".")[1:])
     stub = folder / "__init__.pyi"

@@ -36,8 +36,8 @@ from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
 from surefoot.core.types import Array, Context, Feedback, RuleState
 
-ROOMS = ("sets", "regions", "algorithms")
-"""The rooms whose public classes a file may name."""
+PACKAGES = ("sets", "knowledge", "certified", "proposers", "guarantees", "rules")
+"""The packages whose public classes a file may name."""
 
 Classes: TypeAlias = Mapping[str, type]
 Data: TypeAlias = Any
@@ -54,8 +54,8 @@ class NotPlainError(SurefootError, ValueError):
 def known_classes() -> dict[str, type]:
     """Return what a file may name: the public dataclasses and named tuples of the library."""
     known: dict[str, type] = {"Constants": Constants, "Context": Context, "Feedback": Feedback}
-    for room in ROOMS:
-        module = importlib.import_module(f"surefoot.{room}")
+    for package in PACKAGES:
+        module = importlib.import_module(f"surefoot.{package}")
         public = public_names(module).items()
         known |= {n: v for n, v in public if isinstance(v, type) and _is_plain(v)}
 

@@ -36,7 +36,6 @@ from typing import Any, NamedTuple, TypeAlias, get_type_hints
 import numpy as np
 
 from surefoot import problems
-from surefoot.algorithms import ALGORITHMS, Tuned, domain_of, unpack
 from surefoot.core.algorithm import call_constructor
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
@@ -45,7 +44,9 @@ from surefoot.core.lazy import public_names
 from surefoot.core.parameters import Declared, Parameter, Read, number, parameters_of, parts_of
 from surefoot.core.types import Player, needs_of
 from surefoot.experiments.record import PlayerTable, PluginMark, ProblemTable, Sourced, from_plain
+from surefoot.guarantees import Tuned, unpack
 from surefoot.problems import Problem
+from surefoot.rules import ALGORITHMS, domain_of
 
 BLOCK = 30
 """Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not

@@ -28,8 +28,6 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 
 from surefoot import __version__
-from surefoot.algorithms import Breach, Promise, Tuned
-from surefoot.algorithms.guarantee import NONE_IN_ADVANCE
 from surefoot.core.checks import finite_or_none
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
@@ -39,6 +37,8 @@ from surefoot.experiments import build, record
 from surefoot.experiments.specification import Spec, trials_of
 from surefoot.games import Engine, Regret, Trace, play, regret_of
 from surefoot.games.verdict import judge
+from surefoot.guarantees import Breach, Promise, Tuned
+from surefoot.guarantees.guarantee import NONE_IN_ADVANCE
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 from surefoot.problems.hindsight import Comparator, has_closed_form

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from surefoot.algorithms import Tuned, domain_of, unpack
 from surefoot.core import checks
 from surefoot.core.algorithm import (
     call_constructor,
@@ -30,7 +29,9 @@ from surefoot.experiments.rows import Fit, Row, fit_rates, gather, notes_of
 from surefoot.experiments.store import Results
 from surefoot.experiments.sweep import Event, Outcome, Stop, Sweep, missing_extras
 from surefoot.games import Engine
+from surefoot.guarantees import Tuned, unpack
 from surefoot.problems import Problem
+from surefoot.rules import domain_of
 
 
 class Comparison(Results):

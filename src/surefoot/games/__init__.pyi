@@ -1,10 +1,5 @@
 """The public names of the package, each with its module; they load when they are used."""
 
-from surefoot.algorithms import (
-    Breach as Breach,
-    PremiseError as PremiseError,
-    PremiseWarning as PremiseWarning,
-)
 from surefoot.games.network import (
     NetworkTrace as NetworkTrace,
     mixing_matrix as mixing_matrix,
@@ -29,5 +24,10 @@ from surefoot.games.regret import (
     regret_of as regret_of,
 )
 from surefoot.games.trace import Ledger as Ledger, Trace as Trace
+from surefoot.guarantees import (
+    Breach as Breach,
+    PremiseError as PremiseError,
+    PremiseWarning as PremiseWarning,
+)
 
 __all__: list[str]

@@ -10,43 +10,56 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot import algorithms as rules
-from surefoot.algorithms.compiled import describe_domain, is_pair
-from surefoot.algorithms.related.gauge import Gauged
-from surefoot.algorithms.related.lagrangian import Multiplying
+from surefoot.certified import Certified
 from surefoot.core.arrays import is_sparse
 from surefoot.core.types import Array, needs_of
 from surefoot.games.game import Game, Played
 from surefoot.games.record import block_length
 from surefoot.kernel.games import NOTHING, PARAMETERS, CompiledGame, is_available
+from surefoot.kernel_bridge import describe_domain
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
 from surefoot.problems.costs import Linear, Quadratic
+from surefoot.rules.ogd import OGD, AdaGradOGD, DecayingOGD, DualAveraging
+from surefoot.rules.pfs import PFS
+from surefoot.rules.related.dpp import DPP, ScalarDPP
+from surefoot.rules.related.frank_wolfe import FrankWolfe
+from surefoot.rules.related.gauge import AdaptiveGauge, Gauged, GaugeDescent
+from surefoot.rules.related.jenatton import Jenatton
+from surefoot.rules.related.lagrangian import Multiplying
+from surefoot.rules.related.lb_sgd import LBSGD
+from surefoot.rules.related.mahdavi import Mahdavi, MahdaviLinear
+from surefoot.rules.related.primal_dual import PrimalDual
+from surefoot.rules.related.sinha_vaze import SinhaVaze, StrongSinhaVaze
+from surefoot.rules.related.yu_neely import YuNeely
+from surefoot.rules.related.yuan import Yuan
+from surefoot.rules.scheduled_pfs import DoublingPFS, ScheduledPFS
+from surefoot.rules.wrappers.tighten import Tighten
 from surefoot.sets.oracles import RowsGauge
 
 # The number of a rule in kernel/c/games.h, and its parameters in the order there.
 _RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
-    rules.PFS: (1, ("eta", "rho")),
-    rules.ScheduledPFS: (2, ("rho", "step_size", "power", "offset", "running", "adagrad")),
-    rules.DoublingPFS: (3, ("eta", "rho")),
-    rules.OGD: (4, ("eta",)),
-    rules.DecayingOGD: (5, ("eta", "fast")),
-    rules.AdaGradOGD: (6, ("eta",)),
-    rules.DualAveraging: (7, ("eta",)),
-    rules.ScalarDPP: (8, ("V", "alpha")),
-    rules.Jenatton: (9, ("eta", "theta", "beta", "decay")),
-    rules.SinhaVaze: (10, ("scale", "rate", "diameter")),
-    rules.StrongSinhaVaze: (11, ("V", "strong_convexity")),
-    rules.FrankWolfe: (12, ("eta", "step_size")),
-    rules.GaugeDescent: (13, ("eta", "strong_convexity", "gauge.inner_radius")),
-    rules.AdaptiveGauge: (14, ("slope", "horizon", "gauge.inner_radius")),
-    rules.DPP: (15, ("V", "alpha")),
-    rules.Mahdavi: (16, ("eta", "delta", "gamma")),
-    rules.MahdaviLinear: (17, ("eta",)),
-    rules.YuNeely: (18, ("gamma", "alpha")),
-    rules.Yuan: (19, ("eta", "theta", "decay")),
-    rules.PrimalDual: (20, ("primal_step", "dual_step", "cap")),
-    rules.LBSGD: (21, ("weight", "beta", "cost_curvature")),
+    PFS: (1, ("eta", "rho")),
+    ScheduledPFS: (2, ("rho", "step_size", "power", "offset", "running", "adagrad")),
+    DoublingPFS: (3, ("eta", "rho")),
+    OGD: (4, ("eta",)),
+    DecayingOGD: (5, ("eta", "fast")),
+    AdaGradOGD: (6, ("eta",)),
+    DualAveraging: (7, ("eta",)),
+    ScalarDPP: (8, ("V", "alpha")),
+    Jenatton: (9, ("eta", "theta", "beta", "decay")),
+    SinhaVaze: (10, ("scale", "rate", "diameter")),
+    StrongSinhaVaze: (11, ("V", "strong_convexity")),
+    FrankWolfe: (12, ("eta", "step_size")),
+    GaugeDescent: (13, ("eta", "strong_convexity", "gauge.inner_radius")),
+    AdaptiveGauge: (14, ("slope", "horizon", "gauge.inner_radius")),
+    DPP: (15, ("V", "alpha")),
+    Mahdavi: (16, ("eta", "delta", "gamma")),
+    MahdaviLinear: (17, ("eta",)),
+    YuNeely: (18, ("gamma", "alpha")),
+    Yuan: (19, ("eta", "theta", "decay")),
+    PrimalDual: (20, ("primal_step", "dual_step", "cap")),
+    LBSGD: (21, ("weight", "beta", "cost_curvature")),
 }
 _COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
 _CONSTRAINTS: dict[type[Any], int] = {
@@ -126,10 +139,10 @@ def describe(
 
 def _player(algorithm: Any, d: int) -> _Player | None:
     """Return an algorithm as C has it; None where it has not."""
-    if is_pair(algorithm):
+    if isinstance(algorithm, Certified) and algorithm.is_plain:
         return _certified_player(algorithm, d)
     tightening: Any = 0.0
-    if type(algorithm) is rules.Tighten:
+    if type(algorithm) is Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
     domain: Any = getattr(algorithm, "domain", None)
     known = describe_domain(domain, d)
@@ -151,7 +164,7 @@ def _player(algorithm: Any, d: int) -> _Player | None:
     return _Player(code, known["domain"], (*limits, faces), numbers, rows)
 
 
-def _certified_player(algorithm: rules.Certified, d: int) -> _Player | None:
+def _certified_player(algorithm: Certified, d: int) -> _Player | None:
     rule = algorithm.compiled.rule(algorithm, np.zeros(d))
     if rule is None:
         return None

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Guarantee, NetworkPenalty, Tuned, unpack
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, CostStream, Feedback
+from surefoot.guarantees import Guarantee, Tuned, unpack
 from surefoot.problems.constraints import Constraint
+from surefoot.rules import NetworkPenalty
 
 __all__ = ["NetworkTrace", "mixing_matrix", "play_network"]
 
@@ -70,7 +71,7 @@ def play_network(
 
     Example:
         >>> from surefoot import Ball, Constants
-        >>> from surefoot.algorithms.related.network_penalty import NetworkPenalty
+        >>> from surefoot.rules.related.network_penalty import NetworkPenalty
         >>> from surefoot.problems.constraints import Affine
         >>> from surefoot.problems.costs import Linear
         >>> costs = Linear(np.full((50, 3, 1), -1.0))

@@ -9,14 +9,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import (
-    Guarantee,
-    Tuned,
-    promises_of,
-    safety_of,
-    unpack,
-)
-from surefoot.algorithms.guarantee import ROUNDING
 from surefoot.core import checks
 from surefoot.core.arrays import is_foreign_array, to_numpy
 from surefoot.core.errors import InvalidValueError
@@ -28,6 +20,8 @@ from surefoot.games.record import BlockWatch, Mode, Observed, Progress, Recorder
 from surefoot.games.rounds import play_batch, play_loop
 from surefoot.games.scan import play_scan
 from surefoot.games.trace import Trace, ledger_of
+from surefoot.guarantees import Guarantee, Tuned, promises_of, safety_of, unpack
+from surefoot.guarantees.premise import ROUNDING
 from surefoot.problems import Problem
 from surefoot.problems.constraints import ConstraintStream
 from surefoot.sets import Ball

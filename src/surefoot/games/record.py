@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Guarantee, Measure, Policy, PremiseError, PremiseWarning
 from surefoot.core.display import mean_and_spread, of_runs
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, Index
+from surefoot.guarantees import Breach, Guarantee, Measure, Policy, PremiseError, PremiseWarning
 
 __all__ = ["Observed", "Progress", "ViolationMeter", "Violations", "violations"]
 

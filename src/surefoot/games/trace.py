@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Breach, Guarantee, Promises, Safety
-from surefoot.algorithms.promise import NO_PROMISES
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import (
@@ -33,6 +31,8 @@ from surefoot.games.regret import (
     regret_of,
 )
 from surefoot.games.verdict import judge
+from surefoot.guarantees import Breach, Guarantee, Promises, Safety
+from surefoot.guarantees.promise import NO_PROMISES
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
 from surefoot.problems.hindsight import has_closed_form

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Guarantee, Measure
 from surefoot.core.display import Word
 from surefoot.core.types import Array
+from surefoot.guarantees import Guarantee, Measure
 
 if TYPE_CHECKING:
     from surefoot.games.trace import Trace

@@ -473,7 +473,7 @@ def crawl(
     and :math:`f_t(x) = -G_fe^\top x`: the set reaches D = 1 from the start, whose slack is
     :math:`\alpha = 1/\kappa`, with :math:`G_g = 1`. A rule that is safe for every g with these
     constants has a regret of at least :math:`G_f\kappa(1 - (1-1/\kappa)^T)`
-    (:func:`surefoot.algorithms.crawl_lower_bound`).
+    (:func:`surefoot.rules.crawl_lower_bound`).
 
     Args:
         kappa: how far the set reaches, relative to the start's certified ball; at least 1.

@@ -11,20 +11,13 @@ from tests._scripts import script
 from tests.kernel.players import players
 
 from surefoot import Ball, kernel
-from surefoot.algorithms import (
-    OGD,
-    Certified,
-    CertifiedOGD,
-    CertifiedPFS,
-    Descent,
-    Leader,
-    LeaderFollower,
-    RegionFilter,
-)
+from surefoot.certified import Certified
 from surefoot.controller.export import c_header, c_vectors
 from surefoot.core.errors import SurefootError
 from surefoot.core.plain import build
-from surefoot.regions import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.proposers import Descent, Leader
+from surefoot.rules import OGD, CertifiedOGD, CertifiedPFS, LeaderFollower, RegionFilter
 from surefoot.sets import Simplex
 
 exported = script("benchmarks/exported.py")

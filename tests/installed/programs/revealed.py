@@ -13,8 +13,8 @@ from surefoot import (
     play,
     problems,
 )
-from surefoot.algorithms import CertifiedDualAveraging
 from surefoot.controller import Fleet
+from surefoot.rules import CertifiedDualAveraging
 
 known = Constants(R=1.0, G_g=1.0, start_slack=0.5)
 toy = problems.paper_toy(horizon=100, trials=1)

@@ -1,7 +1,7 @@
 """Calls with one mistake each: every line below the blank one must be reported, and no other."""
 
 from surefoot import PFS, Ball, Constants, Controller, LeaderFollower, Problem
-from surefoot.algorithms import CertifiedDualAveraging
+from surefoot.rules import CertifiedDualAveraging
 
 known = Constants(R=1.0, G_g=1.0, start_slack=0.5)
 ball = Ball(1.0)

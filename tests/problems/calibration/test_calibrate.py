@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, play, problems
-from surefoot.algorithms import ALGORITHMS
+from surefoot.knowledge import CertifiedLength
 from surefoot.problems import Problem
 from surefoot.problems.calibration import Calibration, calibrate
 from surefoot.problems.constraints import (
@@ -20,7 +20,7 @@ from surefoot.problems.constraints import (
     shift,
 )
 from surefoot.problems.costs import Linear
-from surefoot.regions import CertifiedLength
+from surefoot.rules import ALGORITHMS
 from surefoot.sets import Box
 
 START = np.array([0.25, -0.1])

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from surefoot import play
-from surefoot.algorithms import PFS
 from surefoot.core.optional import MissingExtraError
 from surefoot.problems import Problem
 from surefoot.problems.constraints import JaxConstraint, QuadraticForm
 from surefoot.problems.costs import Linear
+from surefoot.rules import PFS
 from surefoot.sets import Ball
 
 Q = np.array([[2.0, 0.5], [0.5, 1.0]])

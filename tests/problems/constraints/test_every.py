@@ -9,7 +9,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from surefoot import play
-from surefoot.algorithms import PFS
 from surefoot.games.scan import as_tree
 from surefoot.problems import Problem
 from surefoot.problems.constraints import (
@@ -29,6 +28,7 @@ from surefoot.problems.constraints import (
     shift,
 )
 from surefoot.problems.costs import Linear
+from surefoot.rules import PFS
 from surefoot.sets import Ball, Polytope
 from surefoot.testing import check_constraint
 

@@ -9,7 +9,6 @@ import pytest
 from tests._own import Forgetful, State
 
 from surefoot import OGD, PFS, Ball, Problem, play, problems
-from surefoot.algorithms import ALGORITHMS, DPP, FrankWolfe, try_tuning
 from surefoot.core.types import Info, needs_of
 from surefoot.problems.constraints import (
     Affine,
@@ -20,6 +19,7 @@ from surefoot.problems.constraints import (
     PlayedOnly,
 )
 from surefoot.problems.costs import Linear
+from surefoot.rules import ALGORITHMS, DPP, FrankWolfe, try_tuning
 from surefoot.testing import asarray, double_precision, why_missing
 
 HONEST_ENGINES = pytest.mark.parametrize("engine", ["loop", "batch"])

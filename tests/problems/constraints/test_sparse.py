@@ -3,10 +3,10 @@ import pytest
 from scipy import sparse
 
 from surefoot import play
-from surefoot.algorithms import DPP, PFS
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, max_of
 from surefoot.problems.costs import Linear
+from surefoot.rules import DPP, PFS
 from surefoot.sets import Ball, Polytope
 
 

@@ -7,15 +7,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from surefoot import OGD, PFS, Ball, Constants, Feedback, Problem, play
-from surefoot.algorithms import (
-    DPP,
-    AdaGradOGD,
-    DualAveraging,
-    FrankWolfe,
-    ScalarDPP,
-    SinhaVaze,
-    Tighten,
-)
 from surefoot.problems.constraints import (
     Affine,
     AffineStream,
@@ -27,6 +18,7 @@ from surefoot.problems.constraints import (
 )
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.problems.hindsight import best_action
+from surefoot.rules import DPP, AdaGradOGD, DualAveraging, FrankWolfe, ScalarDPP, SinhaVaze, Tighten
 from surefoot.sets import Box, Polytope
 from surefoot.testing import asarray, double_precision, why_missing
 

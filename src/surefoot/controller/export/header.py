@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import Certified, Tuned
-from surefoot.algorithms.compiled import VECTORS, Rule
+from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable
 from surefoot.core.types import Feedback
-from surefoot.regions import Curvature, CurvatureRows
+from surefoot.guarantees import Tuned
+from surefoot.kernel_bridge import VECTORS, Rule
+from surefoot.knowledge import Curvature, CurvatureRows
 
 __all__ = ["c_header", "c_vectors"]
 

@@ -23,8 +23,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from surefoot import kernel
-from surefoot.algorithms import AdaptiveGauge, CertifiedDualAveraging, CertifiedOGD, LeaderFollower
-from surefoot.algorithms.wrapper import Wrapper
 from surefoot.core.checks import finite_or_none
 from surefoot.core.types import needs_of
 from surefoot.experiments import Event, Outcome, Spec, build_spec, record, run
@@ -32,6 +30,8 @@ from surefoot.experiments.build import ALGORITHMS_BY_NAME
 from surefoot.experiments.paper import CURVES, PublishedCurve, read_data
 from surefoot.experiments.rows import Row, gather
 from surefoot.experiments.store import Results
+from surefoot.rules import AdaptiveGauge, CertifiedDualAveraging, CertifiedOGD, LeaderFollower
+from surefoot.rules.wrappers.wrapper import Wrapper
 
 REGRET, VIOLATION, BINDING = "paper toy", "paper toy, second streams", "binding toy"
 

@@ -1,5 +1,5 @@
 /* What bounds on the curvature certify, of one constraint or of several that are seen apart:
- * surefoot.regions.curvature and .rows.
+ * surefoot.knowledge.curvature and .rows.
  *
  * Memory: the numbers below; the last action, its upper and lower values and slopes, one per row;
  * the anchor and its values. */

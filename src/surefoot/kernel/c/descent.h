@@ -1,4 +1,4 @@
-/* Gradient descent with steps that the region certifies: surefoot.algorithms.descent.
+/* Gradient descent with steps that the region certifies: surefoot.proposers.descent.
  *
  * Learner: the sum of the squared norms of the gradients, and 1/eta of the last step. */
 
@@ -46,7 +46,7 @@ static inline int sf_propose_descent(const sf_region *region, double *learner, c
     return sf_cut(region, found, wanted, work);
 }
 
-/* Dual averaging: surefoot.algorithms.certified_dual_averaging.
+/* Dual averaging: surefoot.rules.certified.certified_dual_averaging.
  *
  * Learner: the two numbers of a descent, and the largest saving of a far point; the first action;
  * of each far point the sum of the gradients, less what was pruned, and its certified point; how

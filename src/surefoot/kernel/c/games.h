@@ -3,7 +3,7 @@
  *
  * sf_play_rounds plays consecutive rounds of one run. Runs know nothing of each other, so that
  * they may be played in any order and in any number of threads, with the same bits. The formulas
- * of the rules are explained in the Python text, in surefoot.algorithms, under the same names; a
+ * of the rules are explained in the Python text, in surefoot.rules, under the same names; a
  * state has the fields of the Python state, one after the other.
  */
 #ifndef SF_GAMES_H

@@ -1,4 +1,4 @@
-/* What values and a bound on the subgradients certify: surefoot.regions.hull.
+/* What values and a bound on the subgradients certify: surefoot.knowledge.hull.
  *
  * Memory: rounds; the last action that was read, the deepest one before it, the first, and a
  * ladder: actions before the last, the most recent of each octave of depth. */

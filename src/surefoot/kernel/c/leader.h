@@ -1,4 +1,4 @@
-/* Leaders that learn on all half-spaces seen and are never played: surefoot.algorithms.leader.
+/* Leaders that learn on all half-spaces seen and are never played: surefoot.proposers.leader.
  *
  * Learner: the numbers below, start, gradients, Z, the points of the leaders, how far each stands
  * outside and is trusted, offsets and inverses of the cuts, what these hold each leader back by; then

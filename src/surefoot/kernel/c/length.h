@@ -1,4 +1,4 @@
-/* What a margin certifies: surefoot.regions.certified_length.
+/* What a margin certifies: surefoot.knowledge.certified_length.
  *
  * Memory: the numbers below, then anchor, x, s, drawn and target. */
 

@@ -1,4 +1,4 @@
-/* The nearest point of several rows and of a known set: surefoot.regions.rows and .quadratics, and
+/* The nearest point of several rows and of a known set: surefoot.knowledge.rows and .quadratics, and
  * surefoot.sets._active_set. Whatever is found is checked before it is taken. */
 
 #define SF_TURNS 40

@@ -1,4 +1,4 @@
-/* A proposer that learns and knowledge that certifies: surefoot.algorithms.certified. */
+/* A proposer that learns and knowledge that certifies: surefoot.certified. */
 
 static inline size_t sf_memory_size(const sf_rule *rule)
 {

@@ -21,7 +21,7 @@
  * n = 8q + r numbers no product goes through more than q + 3 + r <= n additions for q > 0, and r
  * for q = 0: the bounds on rounding in the Python text, which are those of n additions in any
  * order, hold here. The rules, their proofs and the margins for rounding are explained there, in
- * surefoot.regions and surefoot.algorithms, under the same names.
+ * surefoot.knowledge, proposers and rules, under the same names.
  */
 #ifndef SF_SUREFOOT_H
 #define SF_SUREFOOT_H

@@ -1,4 +1,4 @@
-/* How far each of several is trusted, by what each would have cost: surefoot.algorithms.trust. */
+/* How far each of several is trusted, by what each would have cost: surefoot.proposers.trust. */
 
 #define SF_LEADERS 4
 #define SF_EQUAL 0x1p-40 /* costs that differ by this share of the largest are the same */

@@ -14,6 +14,7 @@ from surefoot.core.arrays import to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, CostStream, Number, Set
+from surefoot.knowledge import Errors, LipschitzHull, Reading
 from surefoot.problems.calibration.log_constants import Pairs
 from surefoot.problems.calibration.offers import Calibration, Conditions, Probe, offers_for
 from surefoot.problems.constraints import (
@@ -23,7 +24,6 @@ from surefoot.problems.constraints import (
     JaxConstraint,
 )
 from surefoot.problems.problem import Problem, benchmark_of
-from surefoot.regions import Errors, LipschitzHull, Reading
 from surefoot.sets import Ball
 
 __all__ = ["calibrate", "calibrate_constants"]

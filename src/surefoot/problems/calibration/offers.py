@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from surefoot.algorithms import ALGORITHMS, Entry, Guarantee, Tuned, try_tuning
 from surefoot.core.constants import Constants, constants_table
 from surefoot.core.display import PROMISES, Table, facts_html
 from surefoot.core.types import Array, Set, needs_of
+from surefoot.guarantees import Guarantee, Tuned
+from surefoot.rules import ALGORITHMS, Entry, try_tuning
 from surefoot.sets import Ball
 
 __all__ = ["Calibration", "Offer", "Probe", "Standing"]

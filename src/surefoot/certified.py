@@ -1,0 +1,160 @@
+r"""Learning and safety come apart: any learner proposes, a region decides.
+
+A *proposer* learns from everything that is seen and says where it would like to be. *Knowledge*,
+what is true of the limit g and how wrong readings may be, turns what was read into a *region* of
+next actions that are feasible for every limit that agrees with it. The action is the region's point
+nearest to the wish::
+
+    feedback --> knowledge.observe --> region --> region.nearest(wish) --> action, certificate
+         \-----> proposer.propose ---> wish -----------/
+
+Safety is the region and one projection: any learner, any optimiser, any person
+may propose. Every certified rule and every filter of the library is such a pair,
+``Certified(proposer, knowledge)``. The rules that have a name, as ``LeaderFollower`` or
+``RegionFilter``, derive from it: their constructor makes the two parts, and has no other fields.
+
+Any algorithm may be the proposer (:class:`Learner`). One of your own has three methods
+(:class:`Proposer`); so does a kind of knowledge (:mod:`surefoot.knowledge.region`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from surefoot.certified_contexts import Plan
+from surefoot.certified_pair import CertifiedState, Pair
+from surefoot.core import checks
+from surefoot.core.arrays import freeze
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import dimension_of
+from surefoot.core.types import (
+    Array,
+    Feedback,
+    Info,
+)
+from surefoot.kernel_bridge import Compiled
+from surefoot.knowledge.base import Memory, Reading
+from surefoot.knowledge.ramp import keep_anchor, limit_steps
+from surefoot.proposers.base import Wish
+
+__all__ = ["Certified"]
+
+
+class Certified(Pair):
+    """A proposer that learns and knowledge that certifies: the module's docstring explains it.
+
+    Args:
+        proposer: where it would like to be; an algorithm is made a :class:`Learner`.
+        knowledge: what is known of g.
+        ramp: how far an action may be from the last one, or each of its entries
+            (:mod:`surefoot.knowledge.ramp`); None for any distance.
+
+    Example:
+        >>> from surefoot.knowledge import LipschitzHull
+        >>> from surefoot.proposers import Proposals
+        >>> player = Certified(proposer=Proposals(), knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+        >>> state = player.init(np.zeros(2))  # g(x) = x[1] - 0.5
+        >>> wish, s = np.array([0.0, 9.0]), np.array([0.0, 1.0])
+        >>> told = Feedback(constraint_value=-0.5, constraint_subgradient=s, proposal=wish)
+        >>> state, info = player.step(state, told)
+        >>> state.x.round(6), info.cut
+        (array([0. , 0.5]), True)
+    """
+
+    def __repr__(self) -> str:
+        if type(self) is not Certified:
+            return super().__repr__()
+        return f"Certified({', '.join(f'{n}={part!r}' for n, part in self.parts.items())})"
+
+    def init(self, x1: Array) -> CertifiedState:
+        """Start at x1; its slack comes with the first feedback."""
+        x1 = checks.to_action(x1)
+        if isinstance(self.ramp, tuple) and len(self.ramp) != x1.shape[-1]:
+            raise checks.invalid("ramp", f"one number, or {x1.shape[-1]} as x1 has", self.ramp)
+        plan = Plan(x1) if self.knowledge.in_contexts else None
+        return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1), plan)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The pair as the kernel has it, in each dimension."""
+        return Compiled()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the steps are those of the two parts: no subclass changed them."""
+        names = ("init", "locate", "step", "step_in_python")
+        return all(getattr(type(self), name) is getattr(Certified, name) for name in names)
+
+    @property
+    def engine(self) -> str:
+        """Which engine plays one run; "kernel", or "python" where the kernel has no such pair."""
+        d = dimension_of(self.domain) or 1
+        return "python" if self.compiled.rule(self, np.zeros(d)) is None else "kernel"
+
+    def step(self, state: Memory, feedback: Feedback) -> tuple[Memory, Info]:
+        """Return the state after a round, and what the step knew.
+
+        The kernel plays what it has, one run of NumPy.
+        :meth:`~surefoot.certified.Certified.step_in_python` says what a step is.
+        """
+        found: tuple[Memory, Info] | None = self.compiled.step(self, state, feedback)
+        return self.step_in_python(state, feedback) if found is None else found
+
+    def step_in_python(self, state: Memory, feedback: Feedback) -> tuple[CertifiedState, Info]:
+        """Return the same, by the Python text.
+
+        A round without a measurement is a step, too: what is known grows older. So is one that was
+        played outside of the domain, where nothing is known of the constants. Before the first
+        measurement nothing is certified but the start, which stays.
+        """
+        knowledge, before = self.knowledge, state.memory
+        x = self.locate(state, feedback).action
+        errors = knowledge.errors.of_round(feedback)
+        suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
+        if feedback.constraint_value is None:
+            if not np.any(before.rounds):
+                still = state._replace(memory=knowledge.announce(before, feedback.context))
+                return still if knowledge.in_contexts else state, Info(state.x, wish=state.x)
+            memory = knowledge.age(before, x)
+        else:
+            g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))
+            reading = Reading(x, g, s, errors, feedback.age)
+            if knowledge.holds(x):
+                memory = knowledge.observe(before, reading)
+            elif not before.rounds:
+                raise InvalidValueError(f"the first action must be in the domain, got {x!r}")
+            else:
+                memory = knowledge.age(before, x)
+            suspects = (partial(knowledge.contradictions, before, reading),)
+        memory = knowledge.announce(memory, feedback.context)
+        if self.ramp is not None:
+            memory = keep_anchor(knowledge, memory, self.ramp)
+        region = knowledge.region(memory, errors)
+        if self.ramp is not None:
+            certain = feedback.action is None  # a step led there, and no order
+            region = limit_steps(knowledge, memory, region, x, self.ramp, certain)
+        region = region.within(feedback.within)
+        learner, wish = self.proposer.propose(state.learner, x, feedback, region)
+        point = own_point(wish, x)
+        plan = Plan(point, feedback.within) if knowledge.in_contexts else None
+        if wish.contradictions:
+            suspects = (*suspects, lambda: wish.contradictions)
+        wanted = wish.point if wish.wanted is None else wish.wanted
+        if plan is not None and feedback.context is None:  # nothing is certified before announce
+            still = CertifiedState(state.x, memory, learner, plan)
+            return still, Info(state.x, wanted, None, suspects, wish.note)
+        new = freeze(region.nearest(point))
+        if isinstance(new, np.ndarray) and new.ndim == 1:
+            region.must_certify(new, knowledge.domain)  # safety is these lines
+        after = CertifiedState(new, memory, learner, plan)
+        return after, Info(new, wanted, region, suspects, wish.note)
+
+
+def own_point(wish: Wish, x: Array) -> Array:
+    """Return the wanted action, which its proposer cannot change any more."""
+    checks.check_like_action(wish.point, x, "the wanted action")
+    return np.array(wish.point, dtype=np.float64) if isinstance(x, np.ndarray) else wish.point

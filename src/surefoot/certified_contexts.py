@@ -1,0 +1,86 @@
+"""Rounds in contexts: what a certified rule does once the context of the next round is known.
+
+In contexts the limit differs from round to round by what is known before the round: a temperature,
+a load, a forecast. An action is certified for the context of its round, so that a step ends with a
+plan, and :meth:`InContexts.announce` turns the plan into an action.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from surefoot.core import checks
+from surefoot.core.arrays import freeze
+from surefoot.core.types import Array, Context, Info, Set
+from surefoot.knowledge.base import Memory
+from surefoot.knowledge.context import read_numbers
+
+
+class Plan(NamedTuple):
+    """What is wanted of the next round while its context is still to be announced, or anew.
+
+    Attributes:
+        wish: where the proposer would like to be.
+        within: the set that was announced; None for none.
+    """
+
+    wish: Array
+    within: Set | None = None
+
+
+class InContexts:
+    """The part of a certified rule that contexts need."""
+
+    proposer: Any
+    knowledge: Any
+
+    def read_context(self, state: Memory, context: Any, *, current: bool = False) -> Context:
+        """Return a context in numbers: the one place that calls functions of yours.
+
+        Args:
+            state: the present one.
+            context: as a user reports it, or in numbers already.
+            current: whether it is that of the round of the state, rather than of the next.
+        """
+        before: Context | None = state.memory.before if current else state.memory.context
+        if not isinstance(context, Context):
+            if before is None and state.memory.before is not None:
+                rule = "that of the current round first, which is not known"
+                raise checks.invalid("context", rule, context)
+
+            def read() -> Context:
+                place = self.knowledge.context.read(context, before and before.place)
+                return Context(place, self.proposer.read_features(context, place))
+
+            context = checks.call_yours(read, "q and features must return numbers")
+        sizes = [None if part is None else len(part) for part in before or (None, None)]
+        place, features = context
+        if features is not None:
+            features = read_numbers(features, "features", sizes[1])
+        return Context(read_numbers(place, "context", sizes[0]), features)
+
+    def announce(self, state: Memory, context: Context) -> tuple[Memory, Info]:
+        """Return the state with the context of the next round, and its action with it.
+
+        It may be announced anew, until the round was played: nothing is left of what was announced
+        before.
+        """
+        assert state.plan is not None
+        memory = self.knowledge.announce(state.memory, context)
+        learner, wish = self.proposer.aim(state.learner, state.plan.wish, context)
+        if not memory.rounds:
+            return state._replace(memory=memory, learner=learner), Info(state.x, wish=state.x)
+        region = self.knowledge.region(memory, self.knowledge.errors).within(state.plan.within)
+        new = freeze(region.nearest(wish))
+        region.must_certify(new, self.knowledge.domain)
+        after = state._replace(x=new, memory=memory, learner=learner)
+        return after, Info(new, wish, region)
+
+    def want(self, state: Memory, x: Array) -> Memory:
+        """Return the state that wants x in a round whose context is still to be announced."""
+        return state if state.plan is None else state._replace(plan=state.plan._replace(wish=x))
+
+    def stand_at(self, state: Memory, x: Array, context: Context) -> Memory:
+        """Return the state that plays x in a context, in which no region is asked."""
+        memory = self.knowledge.announce(state.memory, context)
+        return state._replace(x=freeze(x.copy()), memory=memory)

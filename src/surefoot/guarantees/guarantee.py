@@ -1,0 +1,414 @@
+"""What a theorem promises: bounds as functions of the round, the kind of promise, its premises.
+
+A guarantee has three parts (:class:`~surefoot.guarantees.Promise`): feasibility, an upper bound on
+the regret from what was played, an upper bound in advance. A theorem derives from
+:class:`EveryRound` (no violation at all), from :class:`Summed` (bounds on sums over the rounds) or
+from :class:`Guarantee` itself; :class:`NoClaim` is for players that are only compared.
+
+Games and the live controller watch the premises: one that does not hold is a :class:`Breach`, and a
+:data:`Policy` says whether the breach is recorded, reported by a :class:`PremiseWarning` or raised
+as a :class:`PremiseError`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    dataclass_transform,
+)
+
+import numpy as np
+
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import (
+    Declared,
+    count,
+    flag,
+    instance_of,
+    nonnegative,
+    positive,
+    rounds,
+    share,
+    size,
+)
+from surefoot.core.types import Array, Number
+from surefoot.guarantees.premise import Premise
+from surefoot.guarantees.promise import Promise, Promises, promise_observed
+
+__all__ = [
+    "ConstraintForm",
+    "EveryRound",
+    "Guarantee",
+    "Kind",
+    "KnownHorizon",
+    "Measure",
+    "NoClaim",
+    "PossibleHorizon",
+    "Summed",
+]
+
+Kind: TypeAlias = Literal[
+    "every round", "after t0", "rounds outside", "bounded", "cumulative", "hard", "squared", "none"
+]
+"""What is promised first of all: g(x_t) <= 0 in every round; from round t0 on; in all rounds but so
+many; a bound on g in each round; on the sum of g, or of each constraint by itself; on the sum of
+[g]_+; on the sum of [g]_+^2; nothing."""
+
+Measure: TypeAlias = Literal["round", "rounds outside", "soft", "hard", "squared", "rows"]
+"""What a bound speaks of after t rounds: g(x_t) itself; how many rounds had g(x_t) > 0; the sums of
+g, of [g]_+, of [g]_+^2; and the largest of the constraints' own sums."""
+
+ConstraintForm: TypeAlias = Literal["any", "convex", "linear"]
+"""The constraints that a theorem is about."""
+
+
+NONE_IN_ADVANCE = "none in advance"
+"""What is said of the worth of a regret bound where there is none in advance."""
+
+NOT_PLAYED = "rounds without a measurement, or in which another action was played"
+"""What no regret bound in advance covers."""
+
+
+class _WithHorizon:
+    # Not a field of every theorem: one declares its own, or says ``horizon = None``.
+    horizon: int | None
+
+
+@dataclass_transform(
+    frozen_default=True,
+    field_specifiers=(count, flag, instance_of, nonnegative, positive, rounds, share, size),
+)
+class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
+    """A theorem with its constants filled in: a frozen dataclass with declared parameters.
+
+    Attributes:
+        needed: the constants that it needs beside those that its bases need.
+        feasibility_theorem: the statement on the constraint, where it has another name.
+        observed_theorem: the statement that bounds the regret by what was played; None where the
+            rule adds up no such bound.
+        advance_theorem: the statement that bounds the regret in advance, where it has another name.
+        leaves_out: what feasibility does not cover, beside what follows from the rest.
+        constants: the constants it was derived from.
+        horizon: the number of rounds it was tuned for; None where it holds for any.
+    """
+
+    needed: ClassVar[tuple[str, ...]] = ()
+    feasibility_theorem: ClassVar[str | None] = None
+    observed_theorem: ClassVar[str | None] = None
+    advance_theorem: ClassVar[str | None] = None
+    leaves_out: ClassVar[tuple[str, ...]] = ()
+
+    constants: Constants
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make a dataclass of the theorem; its parameters may be given in their order."""
+        super().__init_subclass__(kw_only=False, **options)
+
+    def __post_init__(self) -> None:
+        """Check the constants, the parameters, and that all is known that the theorem needs."""
+        as_constants(self.constants)
+        super().__post_init__()
+        if not self.constants.convex and self.constraint_form != "any":
+            raise InvalidValueError(
+                f"{self.name} rests on the convexity of g, got convex = False: MovingBalls and "
+                "regions by curvature do not"
+            )
+        self.constants.require(*self._all_needed, by=self.name)
+
+    @classmethod
+    def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
+        """Return the parameters that are found from the set that a tuning is given."""
+        return {}
+
+    # Literals are class variables of the theorems, and properties only where they are computed.
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The statement, as its source calls it."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """What is promised about the constraint."""
+
+    @property
+    def promises(self) -> Promises:
+        """The three parts together."""
+        return Promises(self.feasibility, self.observed, self._promise_in_advance())
+
+    @property
+    def feasibility(self) -> Promise | None:
+        """What is promised of the constraint; None where nothing is."""
+        if self.kind == "none":
+            return None
+        watched = (p.condition for p in self.premises if p.affects != "regret")
+        needs = tuple(dict.fromkeys((*self._conditions_on_g, *watched)))
+        theorem = self.feasibility_theorem or self.name
+        return Promise(theorem, needs, self._list_uncovered(), self.bounds)
+
+    @property
+    def observed(self) -> Promise | None:
+        """An upper bound on the regret from what was played; None where there is none."""
+        if self.observed_theorem is None:
+            return None
+        return promise_observed(self.observed_theorem)
+
+    @property
+    def in_advance(self) -> Promise | None:
+        """A finite upper bound on the regret before the first round; None where there is none."""
+        return self.promises.in_advance
+
+    def _promise_in_advance(self) -> Promise | None:
+        """Return the bound in advance; None where it is infinite, or what every rule has."""
+        T = self.horizon or 10**12  # long enough for every bound to be below what every rule has
+        bound = float(self.regret_bound(T))
+        if bound in (np.inf, float(self._at_worst(T))):
+            return None
+        costs = "every cost is convex"
+        if "strong_convexity" in self._all_needed:
+            (modulus,) = self.constants.require("strong_convexity", by=self.name)
+            costs = f"every cost is strongly convex with modulus {modulus:.6g}"
+        watched = (premise.condition for premise in self.premises)
+        needs = tuple(dict.fromkeys((costs, *self._conditions_on_g, *watched)))
+        moving = type(self).dynamic_bound is Guarantee.dynamic_bound
+        uncovered = (NOT_PLAYED, *("comparators that move",) * moving)
+        return Promise(self.advance_theorem or self.name, needs, uncovered, self.regret_bound)
+
+    @property
+    def _all_needed(self) -> tuple[str, ...]:
+        """The constants that the theorem and its bases need."""
+        each = (vars(kind).get("needed", ()) for kind in reversed(type(self).__mro__))
+        return tuple(dict.fromkeys(name for own in each for name in own))
+
+    @property
+    def allowed_errors(self) -> dict[str, float]:
+        """What readings may be wrong by, and g may drift by, in words; nothing unless defined."""
+        return {}
+
+    @property
+    def _conditions_on_g(self) -> tuple[str, ...]:
+        """What must be true of g and is not watched."""
+        form = {"any": (), "convex": ("g is convex",), "linear": ("every constraint is linear",)}
+        curved = "beta" in self._all_needed
+        words = [*form[self.constraint_form]]
+        if curved:
+            (beta,) = self.constants.require("beta", by=self.name)
+            words.append(f"no curvature of g exceeds beta = {beta:.6g}")
+        words += [f"{what} by at most {size:.6g}" for what, size in self.allowed_errors.items()]
+        return tuple(words)
+
+    def _list_uncovered(self) -> tuple[str, ...]:
+        """Return what feasibility says nothing about."""
+        words = list(self.leaves_out)
+        reads = {"constraint subgradient", "subgradient near the boundary", "start"}
+        if self.allowed_errors:
+            words.append("errors and drift above those given")
+        elif any(premise.quantity in reads for premise in self.premises):
+            words.append("readings of g that err")
+        if not self.changing:
+            words.append("a g that changes from round to round")
+        if self.kind == "after t0":
+            words.append(f"rounds before round {self.first_feasible:g}")
+        elif self.kind in ("cumulative", "hard", "squared"):
+            words.append("single rounds, which may be infeasible")
+        return tuple(words)
+
+    @property
+    def regret_exponent(self) -> float | None:
+        """The power of T in the bound in advance, ignoring logarithms; None where none is known."""
+        return None
+
+    @property
+    def violation_exponent(self) -> float | None:
+        """The power of T in the bound on violations of this kind; None if the bound is 0."""
+        return None
+
+    @property
+    def changing(self) -> bool:
+        """Whether the constraint may differ from round to round."""
+        return False
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """The form the constraints must have; convex unless the theorem needs more."""
+        return "convex"
+
+    @property
+    def first_feasible(self) -> float:
+        """The round from which g(x_t) <= 0 is promised; inf if never."""
+        return 1 if self.kind == "every round" else np.inf
+
+    def regret_bound(self, t: Number) -> Array:
+        """Return what no regret after t rounds exceeds; t may be an array.
+
+        It is the bound in advance. Unless a theorem has one it is :math:`2RG_ft`, by which the
+        costs of feasible points differ; inf without G_f.
+        """
+        return self._at_worst(t)
+
+    def dynamic_bound(self, t: Number, path: Number) -> Array | None:
+        """Return what no regret after t rounds against moving comparators exceeds.
+
+        Args:
+            t: a number of rounds.
+            path: the length of the comparators' path.
+
+        Returns:
+            None unless the theorem speaks of comparators that move.
+        """
+        return None
+
+    def interval_bound(self, length: Number) -> Array | None:
+        """Return what no regret over an interval of that many rounds exceeds; None as above."""
+        return None
+
+    @abstractmethod
+    def bounds(self, t: Number) -> dict[Measure, Array]:
+        """Return every bound that is promised of the constraint after t rounds, by measure.
+
+        Args:
+            t: a number of rounds, or an array of them.
+        """
+
+    @property
+    @abstractmethod
+    def premises(self) -> tuple[Premise, ...]:
+        """What must be true of the rounds played for the bounds to apply."""
+
+    @property
+    def _G_f(self) -> float:
+        return self.constants.require("G_f", by=self.name)[0]
+
+    @property
+    def _G_g(self) -> float:
+        return self.constants.require("G_g", by=self.name)[0]
+
+    def _and_horizon(self, *premises: Premise) -> tuple[Premise, ...]:
+        """Return premises with that of the horizon, where there is one."""
+        if self.horizon is None:
+            return premises
+        return (*premises, Premise("horizon", "the horizon", self.horizon))
+
+    def _at_worst(self, t: Number) -> Array:
+        """Return :math:`2RG_ft`, by which the costs of feasible points differ; inf without G_f."""
+        G_f = self.constants.G_f
+        most = np.inf if G_f is None else 2 * self.constants.R * G_f
+        return most * np.asarray(t, dtype=np.float64)
+
+    def describe_worth(self, t: int) -> str:
+        """Say so where nothing is promised of the regret after t rounds; empty where it is.
+
+        Costs of feasible points differ by at most :math:`2RG_f`, so a bound of :math:`2RG_ft` is
+        true of every rule. When it says more is searched where the theorem holds for any number of
+        rounds, and estimated by its power of T where it is tuned for one.
+
+        Example:
+            >>> from surefoot import PFS
+            >>> known = dict(G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25, start_slack=0.5)
+            >>> toy = Constants(R=1.0, **known)
+            >>> PFS.anytime(toy, 100).guarantee.describe_worth(100)
+            'trivial up to about T = 192'
+            >>> PFS.anytime(toy, 1_000).guarantee.describe_worth(1_000)
+            ''
+            >>> NoClaim(toy).describe_worth(100)
+            'none in advance'
+        """
+        if self.promises.in_advance is None:
+            return NONE_IN_ADVANCE
+        bound, most = float(self.regret_bound(t)), float(self._at_worst(t))
+        if not most <= bound < np.inf:
+            return ""
+        power = self.regret_exponent
+        first = np.inf
+        if self.horizon is None:
+            later = t * 1.05 ** np.arange(1_000)
+            useful = later[self.regret_bound(later) < self._at_worst(later)]
+            first = min(useful, default=np.inf)
+        elif power is not None and power < 1 and most > 0:
+            first = t * (bound / most) ** (1 / (1 - power))
+        if first == np.inf:
+            return "trivial at any T"
+        return f"trivial up to about T = {first:,.0f}"
+
+    def __str__(self) -> str:
+        rounds = "any number of rounds" if self.horizon is None else f"T = {self.horizon}"
+        return f"{self.name} for {rounds} ({self.kind})"
+
+
+class KnownHorizon(Guarantee):
+    """A theorem for a number of rounds that is known before the first."""
+
+    horizon: int = rounds()
+
+
+class PossibleHorizon(Guarantee):
+    """A theorem for any number of rounds; parameters may have been chosen for one."""
+
+    horizon: int | None = rounds(default=None)
+
+
+class EveryRound(Guarantee):
+    """A guarantee that g(x_t) <= 0 in every round; subclasses add the regret bound."""
+
+    kind: ClassVar[Kind] = "every round"
+
+    def _and_rest(self, *premises: Premise, only_regret: bool = True) -> tuple[Premise, ...]:
+        """Return premises with those of G_f, where it is known, and of the horizon."""
+        if self.constants.G_f is not None:
+            cost = Premise("cost gradient", "G_f", self.constants.G_f, only_regret=only_regret)
+            premises = (*premises, cost)
+        return self._and_horizon(*premises)
+
+    def bounds(self, t: Number) -> dict[Measure, Array]:
+        """Return 0 for every round."""
+        return {"round": np.zeros_like(np.asarray(t, dtype=np.float64))}
+
+
+class Summed(Guarantee):
+    """A guarantee that bounds violations summed over the rounds, and no single round."""
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """Upper bounds G_f and G_g, the horizon if there is one, a linear g where one must be."""
+        bounds = self._and_horizon(
+            Premise("cost gradient", "G_f", self._G_f),
+            Premise("constraint subgradient", "G_g", self._G_g),
+        )
+        linear = Premise("curvature", "the curvature of a linear g", 0.0)
+        return (*bounds, linear) if self.constraint_form == "linear" else bounds
+
+
+class NoClaim(PossibleHorizon):
+    """No promise: for a player that is only compared with others.
+
+    Args:
+        constants: the constants of the problem.
+        horizon: the number of rounds meant, if there is one.
+        name: what tables call it.
+
+    Example:
+        >>> promise = NoClaim(Constants(R=1.0), 100)
+        >>> print(promise, promise.bounds(100), float(promise.regret_bound(100)))
+        no claim for T = 100 (none) {} inf
+    """
+
+    kind: ClassVar[Kind] = "none"
+    changing: ClassVar[bool] = True
+    constraint_form: ClassVar[ConstraintForm] = "any"
+    premises: ClassVar[tuple[Premise, ...]] = ()
+
+    name: str = "no claim"
+
+    def bounds(self, t: Number) -> dict[Measure, Array]:
+        """Return no bound at all."""
+        return {}
+
+    def regret_bound(self, t: Number) -> Array:
+        """Return inf: a player without a claim may leave the ball."""
+        return np.full_like(np.asarray(t, dtype=np.float64), np.inf)

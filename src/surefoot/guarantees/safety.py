@@ -1,0 +1,105 @@
+"""What is promised of a certified rule that no theorem tunes: what its knowledge certifies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from surefoot.core.algorithm import Algorithm, observer_of
+from surefoot.guarantees.guarantee import Guarantee, Kind
+from surefoot.guarantees.observers import ObservedRegret
+from surefoot.guarantees.promise import Promise, Promises, promise_observed
+from surefoot.knowledge import CertifiedLength, Knowledge
+from surefoot.knowledge.base import find_knowledge
+
+__all__ = ["Safety", "promises_of", "safety_of"]
+
+
+class Safety(NamedTuple):
+    """The guarantee of a certified rule without a theorem: filters, contexts, ramps, your own pair.
+
+    Every action has a certificate before it is played, so that nothing is watched beside it.
+
+    Attributes:
+        name: what certifies.
+        kind: what is promised of the constraint, as guarantees name it.
+        promises: the three parts; nothing is promised of the regret in advance.
+    """
+
+    name: str
+    kind: Kind
+    promises: Promises
+
+    @property
+    def feasibility(self) -> Promise | None:
+        """What is promised of the constraint."""
+        return self.promises.feasibility
+
+    @property
+    def observed(self) -> Promise | None:
+        """An upper bound on the regret from what was played; None where there is none."""
+        return self.promises.observed
+
+    @property
+    def in_advance(self) -> None:
+        """Nothing is promised of the regret before the first round."""
+        return
+
+    def __str__(self) -> str:
+        return f"{self.name} for any number of rounds ({self.kind})"
+
+
+def safety_of(algorithm: object) -> Safety | None:
+    """Return what is promised of an algorithm by its knowledge; None where it certifies nothing.
+
+    Example:
+        >>> from surefoot.rules import RegionFilter
+        >>> from surefoot.knowledge import LipschitzHull
+        >>> found = safety_of(RegionFilter(knowledge=LipschitzHull(G_g=2.0, reach=1.0)))
+        >>> print(found)
+        certified by LipschitzHull for any number of rounds (every round)
+        >>> found.feasibility.needs[:2]
+        ('g is convex', 'no subgradient of g is longer than G_g = 2')
+    """
+    knowledge: Knowledge | None = find_knowledge(algorithm)
+    if knowledge is None:
+        return None
+    name, uncovered = f"certified by {type(knowledge).__name__}", []
+    needs = list(knowledge.premises)
+    while isinstance(algorithm, Algorithm) and algorithm.inner is not None:
+        name += f" in {type(algorithm).__name__}"
+        if algorithm.certainty < 1:
+            name += f", with probability {algorithm.certainty:g}"
+            uncovered.append("the runs that the probability leaves")
+        algorithm = algorithm.inner
+    if knowledge.kind == "rounds outside":
+        uncovered.append("rounds from which the unknown constant is learnt")
+    elif knowledge.kind == "cumulative":
+        uncovered.append("single rounds, which may be infeasible")
+    feasibility = Promise(name, tuple(needs), tuple(uncovered))
+    return Safety(name, knowledge.kind, Promises(feasibility, find_observed(algorithm)))
+
+
+def promises_of(algorithm: object, guarantee: Guarantee | None = None) -> Promises:
+    """Return the three parts of what is promised of a rule, with or without a theorem.
+
+    Whether the regret is bounded by what is played is a matter of the rule, not of its theorem.
+
+    Args:
+        algorithm: the rule.
+        guarantee: what it was tuned for; None where no theorem did.
+    """
+    if guarantee is None:
+        found = safety_of(algorithm)
+        return Promises() if found is None else found.promises
+    return guarantee.promises._replace(observed=find_observed(algorithm))
+
+
+def find_observed(algorithm: object) -> Promise | None:
+    """Return the promise of the bound that an algorithm adds up while it plays; None without."""
+    observer = observer_of(algorithm)
+    if observer is None:
+        return None
+    if isinstance(observer, ObservedRegret):  # of descent, whose theorem is that of its knowledge
+        is_length = isinstance(find_knowledge(algorithm), CertifiedLength)
+        return promise_observed("Theorem D (3)" if is_length else "Theorem C (1)")
+    return promise_observed(getattr(observer, "theorem", type(observer).__name__))

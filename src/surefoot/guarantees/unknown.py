@@ -1,0 +1,100 @@
+r"""What is promised where G_g or beta is unknown: a number of rounds outside; Theorem U.
+
+Number and size of the violations are the theorems of :mod:`surefoot.knowledge.estimate`. The bounds
+on the regret that leaders print (:class:`~surefoot.guarantees.LeaderRegret`) stand as they are: the
+lemma of the leader and Theorem F use cuts that hold on X, which those of actions outside do, and
+the lag as it was; no :math:`G_g` is in them. In advance no more is known of the regret than that
+the costs of two points of the domain differ by at most :math:`2RG_f`.
+"""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.core.parameters import choice, count, number, positive
+from surefoot.core.types import Array, Number
+from surefoot.guarantees.bounds import as_floats
+from surefoot.guarantees.guarantee import ConstraintForm, Guarantee, Kind, Measure
+from surefoot.guarantees.premise import Premise
+
+__all__ = ["Estimated"]
+
+
+class Estimated(Guarantee):
+    r"""Theorem U: at most so many rounds are outside, though nobody knows G_g, or beta.
+
+    .. math:: J\ln\theta + \sum_j\ln(1 + g_j/\sigma_j) \le \ln(G/m_1), \qquad
+              J \le \lceil\log_\theta(G/m_1)\rceil - 1
+
+    for the J rounds outside, no two of them adjacent; at most k where so many violations are
+    allowed. What is left is known better after each round: the controller's ``explain()`` says it.
+
+    Args:
+        constants: needs R; G_g (or beta) and start_slack for the number in advance where k is not
+            given.
+        theta: :math:`\theta`.
+        violations: k.
+        largest_violation: what no g exceeds.
+        constant: which one is unknown, "G_g" or "beta".
+
+    Example:
+        >>> from surefoot import Constants
+        >>> promise = Estimated(Constants(R=2.0, G_g=4.0, start_slack=1.0))
+        >>> float(promise.bounds(100)["rounds outside"])
+        2.0
+    """
+
+    name: ClassVar[str] = "Theorem U (an unknown constant)"
+    kind: ClassVar[Kind] = "rounds outside"
+    horizon = None
+
+    theta: float = number(default=2.0)
+    violations: int | None = count(0, default=None)
+    largest_violation: float | None = positive(default=None)
+    constant: str = choice("G_g", "beta", default="G_g")
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """Convex where G_g is unknown, any where beta is."""
+        return "convex" if self.constant == "G_g" else "any"
+
+    @property
+    def ratio(self) -> float:
+        """The largest that the constant can be of its first lower bound; inf where not known."""
+        c = self.constants
+        top, slack = c.G_g if self.constant == "G_g" else c.beta, c.start_slack or 0.0
+        if top is None or not slack > 0:
+            return math.inf
+        first = slack / c.R if self.constant == "G_g" else 2 * slack / c.reach**2
+        return max(top / first, 1.0)
+
+    @property
+    def most_outside(self) -> float:
+        """How many rounds are outside at most."""
+        if self.violations is not None:
+            return self.violations
+        if not self.ratio < math.inf:
+            return math.inf
+        return max(math.ceil(math.log(self.ratio) / math.log(self.theta)) - 1, 0)
+
+    def bounds(self, t: Number) -> dict[Measure, Array]:
+        """Return the number of rounds outside; no two are adjacent, and the first is feasible."""
+        bounds: dict[Measure, Array] = {
+            "rounds outside": np.minimum(np.floor(as_floats(t) / 2), self.most_outside)
+        }
+        if self.largest_violation is not None:
+            bounds["round"] = np.full_like(as_floats(t), self.largest_violation)
+        return bounds
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """The start, and the bounds that are known."""
+        c, found = self.constants, []
+        if c.G_f is not None:
+            found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
+        if c.G_g is not None:
+            found.append(Premise("constraint subgradient", "G_g", c.G_g))
+        if c.start_slack is not None:
+            found.append(Premise("start", "the slack counted on", c.start_slack))
+        return tuple(found)

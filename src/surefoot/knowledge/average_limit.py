@@ -1,0 +1,163 @@
+r"""A limit on the average: the running sum of g is kept at most 0, in every round.
+
+**Theorem.** *Let* :math:`B_t = \min(m, -\sum_{i\le t}g(x_i))` *be what the rounds so far leave, and
+let every* :math:`x_{t+1}` *be certified for the limit* :math:`g - B_t \le 0`\ *, by levels*
+:math:`g_i - B_t` *and a* :math:`G_g` *that holds on* :math:`\{g \le m\}`. *Then*
+:math:`\sum_{i\le t}g(x_i) \le 0` *for every t, and no g is above m. There always is such an
+action.*
+
+*Proof.* Induction: :math:`\sum_{i\le t+1}g(x_i) \le \sum_{i\le t}g(x_i) + B_t \le 0`. The start has
+:math:`g(x_1) - B_t < 0`, since :math:`B_t \ge 0`. ∎
+
+A reading that errs counts as the least of :math:`\hat g + \nu` and of what was certified, a round
+that nobody measured as what was certified; every sum is rounded up. Where somebody else played an
+action and the sum is above 0, half of the least g is what the next may be, until it is not. The sum
+is that of the values read; those of the true g may be larger by the error of each evaluation.
+
+Wrappers are refused: rounds that are played before a late reading comes would spend the same
+budget. So are ramps: the last action may be more than what is left for the next.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, NamedTuple
+
+from surefoot.core import checks
+from surefoot.core.arrays import round_up
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Certificate
+from surefoot.knowledge.base import Capability, Memory, Reading
+from surefoot.knowledge.errors import Errors
+from surefoot.knowledge.hull import HullCertificate, HullMemory, LipschitzHull
+from surefoot.knowledge.region import Recertified, Region
+
+__all__ = ["AverageCertificate", "AverageLimit", "AverageMemory"]
+
+
+class AverageCertificate(NamedTuple):
+    """Why the running sum stays at most 0.
+
+    Attributes:
+        round: the round that was played.
+        budget: what the rounds so far leave.
+        bound: the next g is at most this, which is at most the budget.
+        hull: why, for g less the budget.
+        cut: whether the region changed the action that was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    budget: float
+    bound: float
+    hull: Certificate
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        why = str(self.hull).partition(": ")[2]
+        return (
+            f"round {self.round}: the rounds so far leave {self.budget:.3g} for the next g; for g "
+            f"less that, {why}"
+        )
+
+
+class AverageMemory(NamedTuple):
+    """How many rounds have passed, what the hull is made of, and a bound on the sum of g."""
+
+    rounds: Count
+    part: HullMemory
+    spent: float
+
+
+class AverageLimit(LipschitzHull):
+    """Knowledge for a limit that must hold on the average over the rounds, at any time.
+
+    Args:
+        most: m, what no single g may exceed.
+
+    The others are those of :class:`~surefoot.knowledge.LipschitzHull`, where g is at most m;
+    without drift.
+
+    Example:
+        >>> import numpy as np
+        >>> known = AverageLimit(G_g=1.0, reach=4.0, most=1.0)
+        >>> x = np.zeros(1)  # g(x) = x - 0.5
+        >>> memory = known.observe(known.init(x), Reading(x, -0.5, None, known.errors))
+        >>> region = known.region(memory, known.errors)
+        >>> print(region.certificate(region.nearest(np.ones(1))))
+        round 1: the rounds so far leave 0.5 for the next g; for g less that, g = -1 in
+        round 1, and g rises by at most G_g = 1 per unit of length: 1 is certified, 1 was taken; the
+        next g is at most -...
+    """
+
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "margin"})
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        "late": "0 for AverageLimit: the rounds played meanwhile would spend the same budget"
+    }
+
+    kind: ClassVar[Literal["cumulative"]] = "cumulative"
+
+    most: float = positive()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start_bound is not None:  # it would be one on g, and not on g less a budget
+            raise checks.invalid("start_bound", "None for AverageLimit", self.start_bound)
+
+    def first(self, x1: Array) -> Memory:
+        """Return the memory before the first round."""
+        return AverageMemory(0.0, super().first(x1), 0.0)
+
+    def budget(self, memory: AverageMemory) -> float:
+        """Return what the next g may be: what the rounds so far leave, or half of the least g."""
+        least = float(min(memory.part.last.value, memory.part.anchor.value, 0.0))
+        return max(self._find_rest(memory), 0.5 * least)
+
+    def _find_rest(self, memory: AverageMemory) -> float:
+        return min(self.most, -memory.spent)
+
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
+        """Return the memory with a round in which something was read."""
+        error, part = reading.errors.value, memory.part
+        upper = round_up(float(reading.upper)) if error else float(reading.g)
+        inside = super().holds(reading.x)
+        if not memory.rounds and not inside:
+            raise InvalidValueError(f"the first action must be in the domain, got {reading.x!r}")
+        part = super().learn(part, reading) if inside else super().age(part, reading.x)
+        if memory.rounds and self.region(memory, reading.errors).contains(reading.x):
+            budget = self.budget(memory)
+            if not reading.lower > budget:  # else what was read contradicts what was certified
+                upper = min(upper, budget)
+        return AverageMemory(memory.rounds + 1.0, part, round_up(memory.spent + upper))
+
+    def age(self, memory: Memory, x: Array) -> Memory:
+        """Return the memory with a round in which nothing was read: its action was certified."""
+        spent = round_up(memory.spent + self.budget(memory))
+        return AverageMemory(memory.rounds + 1.0, super().age(memory.part, x), spent)
+
+    def holds(self, x: Array) -> bool:
+        """Return True: what is read elsewhere counts for the sum."""
+        return True
+
+    def certify(self, memory: Memory, errors: Errors) -> Region:
+        """Return what the hull certifies for g less the budget."""
+        budget = self.budget(memory)
+        rounds, *balls = memory.part
+        shifted = (b._replace(value=round_up(b.value - budget)) for b in balls)
+        part = super().certify(HullMemory(rounds, *shifted), errors)
+
+        def certify(hull: HullCertificate) -> AverageCertificate:
+            numbers = (hull.round, self._find_rest(memory), budget + hull.bound)
+            return AverageCertificate(*numbers, hull, hull.cut, errors)
+
+        return Recertified(part, certify)
+
+    @property
+    def G_g_holds_to(self) -> float:
+        """The largest g at which no slope is longer than G_g."""
+        return self.most
+
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
+        """Return what is impossible if the constants are right."""
+        return super().contradictions(memory.part, reading)

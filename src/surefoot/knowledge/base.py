@@ -1,0 +1,366 @@
+r"""What is certain: knowledge of g turns what was read into a region of certified next actions.
+
+What is *known* of g (a bound on its subgradients, on its curvature, ...) is a frozen object, the
+:class:`Knowledge`, together with the errors of readings. What was *read* is its memory, a named
+tuple. From both comes the region of a round: all of its points are feasible for every g
+that agrees with what is known and was read::
+
+    memory = knowledge.init(x1)
+    memory = knowledge.observe(memory, Reading(x, g, s, knowledge.errors))  # x was played
+    region = knowledge.region(memory, knowledge.errors)
+    x = region.nearest(wish)                          # certified, whatever the wish
+    print(region.certificate(x))                      # why
+
+All of these are pure. A memory holds bounds, never readings whose error only the present round
+knows. A new kind of knowledge is one file: a subclass of :class:`Knowledge` and
+one of :class:`~surefoot.knowledge.region.Region`.
+
+**Knowledge is sealed.** A kind writes ``first``, ``learn`` and ``certify``; ``init``, ``observe``
+and ``region`` belong to the base and check what every kind must: the start is in the domain and
+strictly feasible by more than the error of g, readings are finite, they err in no way that the
+kind does not declare in ``allows``, and no certified action is outside of the domain. Nothing is
+allowed until a kind says so. What is played is checked once more against its region
+(:meth:`~surefoot.knowledge.region.Region.must_certify`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, final
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm, start_in
+from surefoot.core.arrays import is_number
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.parameters import Declared, anything, flag, projectable
+from surefoot.core.points import reach_of
+from surefoot.core.types import Array, Context, Feedback, Number, Set
+from surefoot.knowledge.anchor import Anchor
+from surefoot.knowledge.contradictions import check_finite, check_first, check_one_run
+from surefoot.knowledge.errors import (
+    Errors,
+    is_zero,
+)
+from surefoot.knowledge.region import Region
+
+__all__ = ["BALLS", "Capability", "Knowledge", "Reading"]
+
+# What was read or learnt so far: a named tuple of its owner's own kind.
+Memory: TypeAlias = Any
+
+Capability: TypeAlias = Literal[
+    "value", "slope", "drift", "late", "batch", "nonconvex", "known start", "margin"
+]
+"""What a kind of knowledge may allow for: errors of values and slopes, drift, readings that are
+late, batches of runs, a g that is not convex, a start whose first reading proves nothing, and
+values that are reported larger than they are, so that actions keep a distance."""
+
+
+class Reading(NamedTuple):
+    """One measurement, as knowledge gets it.
+
+    Attributes:
+        x: the action that was played.
+        g: the value read there; one per constraint where they are seen apart.
+        s: one subgradient there; one per constraint.
+        errors: how wrong these may be.
+        age: how many rounds ago it was read.
+    """
+
+    x: Array
+    g: Number
+    s: Array
+    errors: Errors
+    age: int = 0
+
+    @property
+    def upper(self) -> Number:
+        """What g is at most where it was read."""
+        return self.g + self.errors.value
+
+    @property
+    def lower(self) -> Number:
+        """What g is at least where it was read."""
+        return self.g - self.errors.value
+
+
+CONSTANTS = ("G_g", "beta", "L_0", "L_1")
+"""The names of constants of g, as parameters of knowledge."""
+
+_CONDITIONS = {
+    "G_g": "no subgradient of g is longer than G_g = {:.6g}",
+    "largest_G_g": "no subgradient of g is longer than largest_G_g = {:.6g}",
+    "beta": "no curvature of g exceeds beta = {:.6g}",
+    "largest_beta": "no curvature of g exceeds largest_beta = {:.6g}",
+    "L_0": "no curvature of g exceeds L_0 + L_1 |s|, L_0 = {:.6g}",
+    "L_1": "no curvature of g exceeds L_0 + L_1 |s|, L_1 = {:.6g}",
+}
+"""What each constant says of g."""
+
+BALLS = frozenset({"radius", "depth", "longest", "steepness", "noise", "upper"})
+"""The numbers of regions that are made of balls around actions, which they all offer."""
+
+SEALED = {"init": "first", "observe": "learn", "region": "certify"}
+"""What belongs to :class:`Knowledge`, and what a kind writes instead."""
+
+ERRORS_OF: Mapping[Capability, str] = {
+    "value": "value_error",
+    "slope": "slope_error",
+    "drift": "drift",
+    "late": "age",
+}
+"""What a round may be wrong by, and its name in sentences."""
+
+
+class Knowledge(Declared):
+    """What is true of g, and how wrong readings may be; every method is pure.
+
+    Attributes:
+        errors: the bounds on errors and drift.
+        convex: whether g is known to be convex.
+        domain: a known set that holds every action; None where nothing is known.
+        allows: what certificates allow for beside exact readings of one run of a convex g; nothing
+            else is accepted.
+        refusals: a sentence of its own for something that is not allowed.
+        slopes: whether certificates rest on slopes ("certify"), slopes only show proposers the way
+            ("steer"), or none is read ("unused").
+        offers: the numbers of its regions that proposers may read (:class:`Region`).
+        passes: the errors that it hands on to its ``parts``, which must allow for them.
+        row_count: how many constraints are seen, each by itself.
+        reach: the largest norm of a feasible point.
+        in_contexts: whether the context of every round must be told before it is played; a memory
+            then has the ``context`` of the next.
+        kind: what certified actions keep: g <= 0 in every round, or as the guarantees name it.
+    """
+
+    errors: Errors = anything("the errors of readings", default=Errors())
+    convex: bool = flag(default=True)
+    domain: Set | None = projectable(default=None, convex=False)
+
+    allows: ClassVar[frozenset[Capability]] = frozenset()
+    refusals: ClassVar[Mapping[Capability, str]] = {}
+    slopes: ClassVar[Literal["certify", "steer", "unused"]] = "certify"
+    offers: ClassVar[frozenset[str]] = frozenset()
+    passes: ClassVar[frozenset[Capability]] = frozenset()
+    row_count: ClassVar[int] = 1
+    in_contexts: ClassVar[bool] = False
+    kind: ClassVar[Literal["every round", "rounds outside", "cumulative"]] = "every round"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a kind that writes what the base owns."""
+        for name, instead in SEALED.items():
+            if name in vars(cls):
+                raise TypeError(
+                    f"{cls.__name__} must write {instead}, got {name}, which belongs to Knowledge"
+                )
+        super().__init_subclass__(**options)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.errors, Errors):
+            raise checks.invalid("errors", "Errors(...)", self.errors)
+        if vars(self).get("reach", 0.0) is None:
+            object.__setattr__(self, "reach", reach_of(self.domain))
+        self._check_errors(self.errors)
+        if not self.convex and "nonconvex" not in self.allows:
+            raise InvalidValueError(
+                f"{type(self).__name__} rests on the convexity of g, got convex = False: Curvature "
+                "and CurvatureRows do not"
+            )
+        for part in self.parts if self.passes else ():
+            if missing := sorted(self.passes - part.allows):
+                raise InvalidValueError(
+                    f"{type(self).__name__} hands {' and '.join(missing)} errors on, which "
+                    f"{type(part).__name__} does not allow for"
+                )
+
+    def _check_errors(self, errors: Errors, age: Number = 0) -> None:
+        """Refuse errors that certificates do not allow for; an error of unused slopes is none."""
+        if self.slopes == "certify" and isinstance(errors.slope, float):
+            checks.nonnegative(slope_error=errors.slope)  # which is finite, too
+        for word, name in ERRORS_OF.items():
+            bound = age if word == "late" else getattr(errors, word)
+            if is_zero(bound) or word in self.allows:
+                continue
+            if word == "slope" and self.slopes != "certify":
+                continue
+            rule = self.refusals.get(word, f"0 for {type(self).__name__}")
+            raise checks.invalid(name, rule, bound)
+
+    @property
+    def parts(self) -> tuple[Knowledge, ...]:
+        """The knowledge that it is made of; none unless it is made of another kind."""
+        return ()
+
+    @property
+    def obstacle_to_margins(self) -> str:
+        """Why g may not be reported larger than it is; empty where it may.
+
+        Whoever plays near what is certified, and not there, adds what g may rise by (``rise``).
+        """
+        for known in (self, *self.parts):
+            if "margin" not in known.allows:
+                return known.refusals.get("margin", "which does not allow for it")
+            if known.bounds_start:
+                return "which has a start_bound of its own"
+        return ""
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether a memory may be that of several runs; if not, they are played run by run."""
+        return "batch" in self.allows
+
+    # --- what a kind writes ----------------------------------------------------------------------
+
+    @abstractmethod
+    def first(self, x1: Array) -> Memory:
+        """Return the memory before the first round, a named tuple with ``rounds``.
+
+        Args:
+            x1: the start, which is in the domain.
+        """
+
+    @abstractmethod
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
+        """Return the memory with a reading, whose numbers were checked."""
+
+    @abstractmethod
+    def certify(self, memory: Memory, errors: Errors) -> Region:
+        """Return the certified next actions, in the domain or not."""
+
+    def start_margin(self, d: int) -> Number:
+        """Return by how much more than its error the first reading must be below 0."""
+        return 0.0
+
+    def place(self, region: Region) -> Region:
+        """Return the part of a region that is in the domain."""
+        return region.within(self.domain)
+
+    # --- what belongs to the base ----------------------------------------------------------------
+
+    @final
+    def init(self, x1: Array) -> Memory:
+        """Return the memory before the first round; refuse a start outside of the domain."""
+        if self.takes_batches:
+            x1 = x1 if self.domain is None else start_in(self.domain, x1)
+        else:
+            check_one_run(x1, self.domain)
+        return self.first(x1)
+
+    @final
+    def observe(self, memory: Memory, reading: Reading) -> Memory:
+        """Return the memory with a round in which something was read.
+
+        The reading must be finite and err in no way that the kind does not allow for; the first
+        must be strictly feasible. A run of a batch cannot be refused: its kind makes it NaN.
+        """
+        self._check_errors(reading.errors, reading.age)
+        if is_number(reading.g) or self.row_count > 1:
+            check_finite(reading.g, reading.s)
+            if not memory.rounds and "known start" not in self.allows:
+                check_first(reading, self.start_margin(reading.x.shape[-1]))
+        return self.learn(memory, reading)
+
+    @final
+    def region(self, memory: Memory, errors: Errors) -> Region:
+        """Return the certified next actions, all of them in the domain."""
+        return self.place(self.certify(memory, errors))
+
+    def age(self, memory: Memory, x: Array) -> Memory:
+        """Return the memory with a round in which nothing was read.
+
+        Args:
+            memory: before the round.
+            x: the action that was played.
+        """
+        return memory._replace(rounds=memory.rounds + 1.0)
+
+    def standing(self, start: Array) -> Anchor | None:
+        """Return what is known of the start in every round, whatever is read; None for nothing.
+
+        It must rest on no constant that a reading can refute but the bound itself.
+        """
+        return None
+
+    @property
+    def bounds_start(self) -> bool:
+        """Whether something is known of the start, so that the first action read must be it."""
+        return False
+
+    def announce(self, memory: Memory, context: Context | None) -> Memory:
+        """Return the memory with the context of the next round; None while it is not known."""
+        return memory._replace(context=context) if self.in_contexts else memory
+
+    @abstractmethod
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading has that is impossible if the constants are right.
+
+        Args:
+            memory: before the reading.
+            reading: what was read.
+        """
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants that a contradiction may disprove, by name."""
+        return {n: float(np.max(v)) for n, v in vars(self).items() if n in CONSTANTS}
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What must be true for certificates to be right, one phrase each."""
+        known: Any = self
+        words = ["g is convex"] if self.convex else []
+        for name, size in self.constants.items():
+            words.append(_CONDITIONS.get(name, name + " is at most {:.6g}").format(size))
+        if self.bounds_start:
+            words.append(f"g at the start is at most {known.start_bound:.6g} in every round")
+        elif "known start" not in self.allows:
+            words.append("the start is strictly feasible")
+        words += self.errors.conditions(self.slopes == "certify")
+        return (*words, known.context.premise) if self.in_contexts else tuple(words)
+
+    @abstractmethod
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
+        """Return how much g can rise while a feasible point moves by a length; one per row.
+
+        A host that plays a rounded copy of a certified point needs it.
+
+        Args:
+            s: the slope of the round; one per row where rows are apart.
+            length: how far the point moves.
+            ahead: whether to allow for the slopes of all later rounds, of a convex g.
+        """
+
+    def noise(self, d: int) -> Number:
+        """Return a bound on the error of an observed g, beyond that of its reading."""
+        return self.errors.evaluation
+
+    def holds(self, x: Array) -> bool:
+        """Return whether the constants hold at an action; what is read elsewhere is not used."""
+        return self.domain is None or bool(self.domain.contains(x))
+
+    def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array | None]:
+        """Return value and subgradient of a round, each in its form; refuse others.
+
+        The subgradient is None where it is not read, or not told to knowledge that needs none.
+        """
+        is_told = self.slopes == "steer" and feedback.constraint_subgradient is not None
+        if self.slopes == "certify" or is_told:
+            return checks.read_constraint(x, feedback)
+        return checks.read_constraint_value(feedback.constraint_value, x), None
+
+
+def find_knowledge(algorithm: object) -> Knowledge | None:
+    """Return what the innermost rule knows of g; None where it certifies nothing.
+
+    >>> from surefoot import OGD, Ball
+    >>> find_knowledge(OGD(eta=0.1, domain=Ball(1.0))) is None
+    True
+    """
+    while isinstance(algorithm, Algorithm) and algorithm.inner is not None:
+        algorithm = algorithm.inner
+    knowledge = getattr(algorithm, "knowledge", None)
+    return knowledge if isinstance(knowledge, Knowledge) else None

@@ -1,0 +1,120 @@
+r"""What values, slopes and a curvature in other contexts certify in this one: additive contexts.
+
+**Theorem X1 (curvature).** *Let* :math:`g(x; c) = h(x) + q(c)` *with q known, and let g curve
+upwards by at most* :math:`\beta` *where it is at most 0, in every context. With* :math:`(x_i, g_i,
+s_i)` *read in the context* :math:`c_i`\ *, every p with*
+
+.. math:: U(p) = g_i + q(c) - q(c_i) + s_i^\top(p - x_i) + \tfrac\beta2\|p - x_i\|^2 \le 0
+
+*is feasible in the context c, also where* :math:`l = g_i + q(c) - q(c_i)` *is above 0,* :math:`x_i`
+*itself outside; where l = 0, with* :math:`U(p) < 0`\ *. g need not be convex.*
+
+*Proof.* If :math:`l < 0`, the first exit of :mod:`surefoot.knowledge.curvature`. Else
+:math:`\{g(\cdot; c) \le l\} = \{h \le g_i - q(c_i)\}` is in the set that is feasible in the context
+:math:`c_i`, where :math:`g_i \le 0`, so that :math:`\beta` holds there, too. Were the segment from
+:math:`x_i` to p to leave it, then first at a q = :math:`x_i + \lambda(p - x_i)`,
+:math:`0 < \lambda \le 1`, with :math:`g(q; c) = l`; but U is convex, so that :math:`g(q; c) \le
+U(q) \le (1-\lambda)l + \lambda U(p) < l`, as :math:`U(p) \le 0 < l` or :math:`U(p) < 0 = l`. So
+:math:`g(p; c) \le U(p) \le 0`. ∎
+
+What was read is carried from context to context by the difference, rounded up. Where U is above 0
+everywhere, the action is pulled to the deepest one, for which g must be convex
+(:mod:`surefoot.knowledge.anchor`).
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+from surefoot.core.arrays import round_up
+from surefoot.core.forms import Count
+from surefoot.core.parameters import instance_of
+from surefoot.core.types import Array, Context
+from surefoot.knowledge.anchor import Anchor
+from surefoot.knowledge.base import Capability, Memory, Reading
+from surefoot.knowledge.context import NO_DELAY, Additive, check_context
+from surefoot.knowledge.curvature import Curvature, CurvatureMemory
+from surefoot.knowledge.errors import Errors
+from surefoot.knowledge.region import Region
+
+__all__ = ["ContextCurvature", "MovedMemory"]
+
+
+class MovedMemory(NamedTuple):
+    """What was read, as it is in the context of the last round.
+
+    Attributes:
+        rounds: how many rounds have passed.
+        before: the context of the last of them; None in the first.
+        context: that of the next; None where it was not told yet.
+        part: the readings.
+    """
+
+    rounds: Count
+    before: Context | None
+    context: Context | None
+    part: CurvatureMemory
+
+
+class ContextCurvature(Curvature):
+    """Knowledge of a curvature, and of a context that is added to g.
+
+    Args:
+        context: what is added.
+
+    The others are those of :class:`~surefoot.knowledge.Curvature`.
+
+    Example:
+        >>> import numpy as np
+        >>> known = ContextCurvature(beta=1.0, reach=2.0, context=Additive())
+        >>> memory = known.announce(known.init(np.zeros(1)), Context(np.array([0.0])))
+        >>> seen = Reading(np.zeros(1), -0.5, np.array([1.0]), known.errors)
+        >>> memory = known.announce(known.observe(memory, seen), Context(np.array([-1.0])))
+        >>> known.region(memory, known.errors).nearest(np.array([3.0])).round(6)
+        array([1.])
+    """
+
+    in_contexts: ClassVar[bool] = True
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "nonconvex"})
+    refusals = NO_DELAY
+
+    context: Any = instance_of(Additive)
+
+    def first(self, x1: Array) -> Memory:
+        """Return the memory before the first round."""
+        part = super().first(x1)
+        return MovedMemory(0.0, None, None, part._replace(anchor=part.last))
+
+    def _move(self, memory: MovedMemory) -> CurvatureMemory:
+        """Return what was read as it is in the context of the next round."""
+        part, before, after = memory.part, memory.before, memory.context
+        if before is None or after is None or (before.place == after.place).all():
+            return part
+        rise = float(self.context.rise(before.place, after.place))
+        # q itself may have fallen by less than the difference that was rounded up.
+        fall = float(self.context.rise(after.place, before.place))
+
+        def move(anchor: Anchor) -> Anchor:
+            return anchor._replace(value=round_up(anchor.value + rise))
+
+        assert part.anchor is not None
+        low = -round_up(fall - part.low)
+        return part._replace(last=move(part.last), anchor=move(part.anchor), low=low)
+
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
+        """Return the memory with a round in which something was read."""
+        check_context(memory)
+        part = super().learn(self._move(memory), reading)
+        return MovedMemory(part.rounds, memory.context, None, part)
+
+    def age(self, memory: Memory, x: Array) -> Memory:
+        """Return the memory with a round in which nothing was read."""
+        part = self._move(memory)
+        part = super().age(part, x) if part.rounds else part
+        return MovedMemory(part.rounds, memory.context or memory.before, None, part)
+
+    def certify(self, memory: Memory, errors: Errors) -> Region:
+        """Return the ball in the next context."""
+        return super().certify(self._move(memory), errors)
+
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading of one run has that is impossible if beta and errors are right."""
+        return super().contradictions(self._move(memory), reading)

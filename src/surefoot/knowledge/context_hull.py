@@ -1,0 +1,435 @@
+r"""What values in other contexts certify in this one: the convex hull of balls, for contexts told.
+
+With :math:`(x_i, g_i, c_i)` what was read, and w what g can rise by between contexts
+(:mod:`surefoot.knowledge.context`), :math:`l_i(c) = g_i + w(c_i, c)` bounds g at :math:`x_i` in the
+context c.
+
+**Theorem X1.** *Let* :math:`g(\cdot; c)` *be convex, with no subgradient longer than* :math:`G_g`
+*where* :math:`g(\cdot; c) \le 0`\ *, and* :math:`\lambda_i \ge 0` *weights that add up to 1. (a) p
+is feasible in the context c if*
+
+.. math:: \sum_i\lambda_il_i(c) + G_g\Big\|p - \sum_i\lambda_ix_i\Big\| \le 0 .
+
+*(b) If g is convex in x and c together and changes by at most* :math:`G_c` *per unit of c, it is
+enough that*
+
+.. math:: \sum_i\lambda_ig_i + G_g\Big\|p - \sum_i\lambda_ix_i\Big\|
+          + G_c\Big\|c - \sum_i\lambda_ic_i\Big\| \le 0 .
+
+*(c) Nothing more can be certified, if the bounds are known everywhere: for every other p there is a
+g of the class, with all that was read, that is above 0 at p.*
+
+*Proof.* (a) With :math:`v = \sum\lambda_ix_i`, convexity gives :math:`g(v; c) \le
+\sum\lambda_ig(x_i; c) \le \sum\lambda_il_i(c) =: -m \le 0`. On the way from v to p, were
+:math:`g(p; c) > 0`, there would be a first q with :math:`g(q; c) = 0`; up to there slopes are at
+most :math:`G_g`, so that :math:`0 \le -m + G_g\|q - v\| < -m + G_g\|p - v\| \le 0`, or p = v.
+Rounds with :math:`l_i(c) > 0` may have weights: at :math:`x_i` itself only convexity is used. (b)
+:math:`g(v; \sum\lambda_ic_i) \le \sum\lambda_ig_i`; then along c, then as before. (c) Let
+:math:`\hat g(y; c)` be the least of the left side of (a) over the weights. It is convex in y, as a
+minimum over :math:`\lambda` of what is convex in both, rises by at most :math:`G_g` in y, and as a
+minimum of functions of c that rise by at most w it does so too. By the chain of (a),
+:math:`g \le \hat g`; so :math:`\hat g(x_i; c_i) = g_i`, and a subgradient of g there is one of
+:math:`\hat g`. (b) is the same in (x, c). ∎
+
+So two rounds with contexts on both sides of c are, for (b), a round at c without an error of the
+context. In a context that is harsher than all that were seen nothing may be certified, and by (c)
+no rule could be safe then: an action with a bound that holds in every context (a machine that is
+off; ``start_bound``) is one more round of every context.
+
+**Rounds that are kept**: the first, the last, and at most 32 more. If round i has
+:math:`g_i + w(c_i, c_j) + G_g\|x_i - x_j\| \le g_j`, then its ball holds that of j in every
+context, since :math:`w(c_i, c) \le w(c_i, c_j) + w(c_j, c)`: j can be forgotten and nothing is
+lost. Where there are more, the one is forgotten for which that is most nearly so.
+
+**Moved cuts.** For u feasible in the context c, :math:`g_i + s_i^\top(u - x_i) \le g(u; c_i) \le
+w(c, c_i)`: what was read in any context is a half-space in every one, and leaders use them
+(:mod:`surefoot.proposers.leader`).
+
+Rounding. Rises and sums of levels are rounded up. With k weights, u = 2^-53 and M the largest norm
+of a feasible point, a mean of the points, and one of the levels, err by at most
+:math:`(2k+4)uM` and :math:`(2k+4)u\sum\lambda_i|l_i|`; radii are smaller by twice that than those
+of :mod:`surefoot.knowledge.hull`. So the inequality holds in exact arithmetic, with the margin of
+that module left, for the weights of the certificate, whatever way they were found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core.arrays import norm, round_up
+from surefoot.core.forms import MOST, Axes, Count, Same, Span
+from surefoot.core.parameters import instance_of
+from surefoot.core.points import UNIT
+from surefoot.core.types import Array, Context, Number
+from surefoot.knowledge.base import Capability, Memory, Reading
+from surefoot.knowledge.context import NO_DELAY, ContextKind, ToldDrift, check_context
+from surefoot.knowledge.contradictions import check_bound, check_rise, check_wish
+from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors
+from surefoot.knowledge.hull import LipschitzHull
+from surefoot.knowledge.mean_ball import find_mean_ball
+from surefoot.knowledge.region import Region
+
+__all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion", "Seen"]
+
+KEPT = 32
+"""How many rounds are kept beside the first and the last."""
+
+
+class ContextCertificate(NamedTuple):
+    """Why the next action is feasible in its context; the numbers of the inequality of the theorem.
+
+    Attributes:
+        round: the round that was played.
+        place: of the next context.
+        rounds: whose readings it rests on; 0 is the bound at the start that holds in every context.
+        weights: of these, which add up to 1 but for rounding.
+        level: what g is at most, in the context, at the mean of their actions.
+        distance: from there to the next action.
+        room: how far from there is certified.
+        bound: the next g is at most this; never above 0.
+        G_g: the constant that it rests on.
+        cut: whether the region changed the action that was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    place: tuple[float, ...]
+    rounds: Annotated[tuple[int, ...], Axes("rounds")]
+    weights: Annotated[tuple[float, ...], Axes("rounds")]
+    level: float
+    distance: float
+    room: float
+    bound: float
+    G_g: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        each = zip(self.weights, self.rounds, strict=True)
+        mean = " + ".join(f"{w:.3g} of {_name(i)}" for w, i in each)
+        place = ", ".join(f"{part:.4g}" for part in self.place)
+        return (
+            f"round {self.round}: in the context {place} g is at most {self.level:.3g} at {mean}"
+            f"{describe_errors(self.errors)}, and rises by at most G_g = {self.G_g:g} per unit of "
+            f"length: {self.room:.3g} is certified, {self.distance:.3g} was taken; "
+            f"the next g is at most {self.bound:.3g}"
+        )
+
+
+def _name(i: int) -> str:
+    return f"round {i}" if i else "the start"
+
+
+class Seen(NamedTuple):
+    """Rounds that were read, a row or an entry for each; the first is the start, then in order.
+
+    Attributes:
+        x: the actions.
+        value: bounds on g there, in their contexts.
+        place: their contexts.
+        round: when.
+    """
+
+    x: Annotated[Array, Axes("seen", None)]
+    value: Annotated[Array, Axes("seen")]
+    place: Annotated[Array, Axes("seen", Same("place"))]
+    round: Annotated[Array, Axes("seen"), Span(0, MOST, is_whole=True)]
+
+    def add(self, x: Array, value: float, place: Array, t: float) -> Seen:
+        """Return these and one more."""
+        rows: Array = np.append(self.place, place).reshape(-1, len(place))
+        return Seen(
+            np.vstack([self.x, x]), np.append(self.value, value), rows, np.append(self.round, t)
+        )
+
+    def without(self, i: int) -> Seen:
+        """Return these without one."""
+        return Seen(*(np.delete(part, i, axis=0) for part in self))
+
+
+class ContextMemory(NamedTuple):
+    """What the next region is built from.
+
+    Attributes:
+        rounds: how many rounds have passed.
+        before: the context of the last of them; None in the first.
+        context: that of the next; None where it was not told yet.
+        seen: what was read.
+    """
+
+    rounds: Count
+    before: Context | None
+    context: Context | None
+    seen: Seen
+
+    @property
+    def place(self) -> Array | None:
+        """The place of the next round, or of the last one while that is not known."""
+        known = self.context or self.before
+        return None if known is None else known.place
+
+
+class ContextHull(LipschitzHull):
+    """Knowledge that g is convex in every context, with slopes of at most G_g, and of contexts.
+
+    Args:
+        context: what g can rise by between contexts.
+        start_bound: g at the first action is at most this in every context. Without it, nothing
+            may be certified in a context that is harsher than those before.
+
+    The others are those of :class:`~surefoot.knowledge.LipschitzHull`; drift is told
+    (:class:`~surefoot.knowledge.ToldDrift`).
+
+    Example:
+        >>> from surefoot.knowledge import Additive
+        >>> known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+        >>> memory = known.announce(known.init(np.zeros(1)), Context(np.array([0.0])))
+        >>> memory = known.observe(memory, Reading(np.zeros(1), -0.5, None, known.errors))
+        >>> milder = Context(np.array([-0.25]))  # g(x; c) = x - 0.5 + c
+        >>> region = known.region(known.announce(memory, milder), known.errors)
+        >>> region.nearest(np.array([2.0])).round(6)
+        array([0.75])
+    """
+
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        **NO_DELAY,
+        "drift": "told beside a context, as ToldDrift() or with the context",
+    }
+    in_contexts: ClassVar[bool] = True
+
+    context: Any = instance_of(ContextKind)
+
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its memory may become."""
+        return {"seen": KEPT + 2}
+
+    def first(self, x1: Array) -> Memory:
+        """Return the memory before the first round."""
+        none = np.zeros(0)
+        # Nothing has drifted before the first round.
+        first = Context(np.zeros(1)) if isinstance(self.context, ToldDrift) else None
+        seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
+        return ContextMemory(0.0, None, first, seen)
+
+    def age(self, memory: Memory, x: Array) -> Memory:
+        """Return the memory with a round in which nothing was read."""
+        before, rounds = memory.context or memory.before, memory.rounds
+        rounds = rounds + 1.0 if rounds else rounds  # they are counted from the first reading
+        return memory._replace(rounds=rounds, before=before, context=None)
+
+    def learn(self, memory: Memory, reading: Reading) -> Memory:
+        """Return the memory with a round in which something was read."""
+        x, upper, errors = reading.x, reading.upper, reading.errors
+        t, context = memory.rounds + 1.0, memory.context
+        check_context(memory)
+        if memory.rounds and errors.value:
+            # What was certified before bounds g there as well as the reading does.
+            bound = ContextRegion(self, memory, errors).bound(x)
+            upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
+        seen = memory.seen.add(x, upper, context.place, t)
+        if len(seen.value) > KEPT + 2:
+            seen = seen.without(self._least_missed(seen))
+        return ContextMemory(t, context, None, seen)
+
+    def _least_missed(self, seen: Seen) -> int:
+        """Return which round, neither the first nor the last, the others replace best."""
+        x, value, place, _ = seen
+        ways = x[:, None] - x
+        apart = np.sqrt(np.einsum("ijk,ijk->ij", ways, ways))
+        there = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * apart
+        np.fill_diagonal(there, math.inf)
+        return 1 + int((there.min(axis=0) - value)[1:-1].argmin())
+
+    def certify(self, memory: Memory, errors: Errors) -> Region:
+        """Return the hull of the balls, in the known set where there is one."""
+        return ContextRegion(self, memory, errors)
+
+    def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading has that is impossible if the constants are right."""
+        x, t, noise = reading.x, int(memory.rounds) + 1, self.noise(len(reading.x))
+        found = check_rise(t, reading, self.G_g, noise, float(self.reach))
+        if not memory.rounds:
+            return found + self.check_start_bound(t, reading, 4 * noise)
+        region = ContextRegion(self, memory, reading.errors)
+        limit = region.bound(x)  # infinite where nothing was certified
+        rests = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
+        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rests)})"
+        return found + check_bound(t, reading, limit, 4 * noise, words)
+
+
+class ContextRegion(Region):
+    """The convex hull of balls in a context.
+
+    Args:
+        knowledge: the constants.
+        memory: what was read, and the context.
+        errors: what it allows for.
+    """
+
+    knowledge: ContextHull
+    errors: Errors
+    round: float
+    x: Array
+    upper: Number
+    read_place: Array | None
+    steepness: Number
+    noise: Number
+    reach: Number
+    rounding: float
+    seen: Seen
+    values: Array
+    mixes: Array
+    centres: Any
+    radii: Array
+    radius: Number
+    depth: Number
+    longest: Number
+    found: tuple[Array, Any, Array]
+
+    def __init__(self, knowledge: ContextHull, memory: ContextMemory, errors: Errors) -> None:
+        self.knowledge, self.errors, self.round = knowledge, errors, memory.rounds
+        seen, place = memory.seen, memory.place
+        assert place is not None
+        self.place: Array = place
+        self.x, self.upper, self.read_place = seen.x[-1], float(seen.value[-1]), seen.place[-1]
+        d, last = len(self.x), len(seen.value) - 1
+        self.steepness, self.noise, self.reach = knowledge.G_g, knowledge.noise(d), knowledge.reach
+        self.rounding = knowledge._rounding(d)
+        if knowledge.start_bound is not None:
+            seen = seen.add(seen.x[0], float(knowledge.start_bound), place, 0.0)
+        self.seen, self.values, self.mixes = seen, seen.value, np.eye(len(seen.value))
+        if knowledge.context.is_joint:
+            self.mixes = np.vstack([self.mixes, _pairs_around(place, seen.place)])
+        else:
+            rise = knowledge.context.rise(seen.place, place)
+            self.values = np.where(rise == 0.0, seen.value, round_up(seen.value + rise))
+        self.centres = self.mixes @ seen.x
+        self.radii = self._rooms(self.mixes)
+        self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
+        self.longest = max(self.radius, 0.0)
+        self._remember(self.mixes[[self.radii.argmax(), last]])
+
+    def levels(self, weights: Array) -> Array:
+        """Return what g is at most, in the context, at means of the actions: one for each row."""
+        levels = weights @ self.values
+        if self.knowledge.context.is_joint:
+            levels = levels + self.knowledge.context.rise(weights @ self.seen.place, self.place)
+        return levels
+
+    def _rooms(self, weights: Array) -> Array:
+        """Return the radii of the balls around means, less what rounding takes."""
+        known, levels = self.knowledge, self.levels(weights)
+        sizes = weights @ np.abs(self.values) + np.abs(levels)
+        if known.context.is_joint:
+            far = norm(self.place) + weights @ np.linalg.norm(self.seen.place, axis=1)
+            sizes = sizes + known.context.G_c * far
+        several = 4 * (weights.shape[1] + 4) * UNIT
+        lost = known._lost(len(self.x)) + several * (float(known.reach) + sizes / known.G_g)
+        return -levels / known.G_g - lost
+
+    def stays(self, w: Array) -> bool:
+        """Return whether a point is the last action, and the context is no harsher than there."""
+        rise = self.knowledge.context.rise(self.read_place, self.place)
+        return bool(rise <= 0.0) and super().stays(w)
+
+    def fall(self, places: Array) -> Array:
+        """Return how much larger g may have been in other contexts than in this one."""
+        return self.knowledge.context.fall(self.place, places)
+
+    def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
+        """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
+        weights, centres, rooms = self.found
+        far: Array = np.linalg.norm(w - centres, axis=1)
+        i = int((far - rooms).argmin())
+        if not far[i] <= rooms[i] + self.rounding:
+            new = self._find_weights(w)
+            self._remember(np.vstack([weights[:1], weights[1:][-7:], new]))
+            weights, centres, rooms = self.found
+            i = -1  # not one of those before that is as near to rounding
+        offset = w - centres[i]
+        return weights[i], offset, float(norm(offset)), float(rooms[i])
+
+    def _remember(self, weights: Array) -> None:
+        """Keep means whose balls were found to be certified: what is near one needs no search."""
+        rooms = self._rooms(weights)
+        weights = weights[rooms >= 0.0]
+        self.found = (weights, weights @ self.seen.x, rooms[rooms >= 0.0])
+
+    def _find_weights(self, w: Array) -> Array:
+        """Return the weights of the rounds in the mean ball that is nearest to w."""
+        weights = find_mean_ball(w, self.centres, self.radii, self.radii) @ self.mixes
+        weights = weights / weights.sum()
+        if (room := float(self._rooms(weights[None])[0])) < 0.0:  # rounding, or its end
+            back = min(1.0, 2.0 * -room / (self.depth - room))
+            weights = (1.0 - back) * weights + back * self.mixes[self.radii.argmax()]
+        return weights
+
+    def nearest(self, w: Array) -> Array:
+        """Return nearly the certified point nearest to w; w itself where it is certified."""
+        check_wish(w, self.x)
+        if not self.depth > 0.0:
+            raise self.explain_empty()
+        weights, offset, far, room = self._ball(w)
+        if far <= room + self.rounding:
+            return w
+        return weights @ self.seen.x + (room / far) * offset
+
+    def contains(self, w: Array) -> bool:
+        """Return whether a point is certified: all that :meth:`nearest` returns are."""
+        if not self.depth > 0.0:
+            return False
+        _, _, far, room = self._ball(w)
+        return bool(far <= room + self.rounding)
+
+    @property
+    def insides(self) -> tuple[Array, ...]:
+        """The point nearest to the last action, the deepest one, and the deepest action."""
+        actions = self.radii[: len(self.values)]
+        return (self.nearest(self.x), *self.centres[[self.radii.argmax(), actions.argmax()]])
+
+    def bound(self, point: Array) -> float:
+        """Return the bound on g at any point, in the context."""
+        if not self.depth > 0.0:
+            return math.inf
+        weights, _, far, _ = self._ball(point)
+        return float(self.levels(weights[None])[0]) + float(self.steepness) * far
+
+    def certificate(self, x: Array, cut: bool = False) -> ContextCertificate:
+        """Return why a point that :meth:`nearest` gave is feasible."""
+        weights, _, far, room = self._ball(x)
+        used, level = np.flatnonzero(weights), float(self.levels(weights[None])[0])
+        bound = min(level + self.steepness * far + self.noise, 0.0)
+        rounds = tuple(int(i) for i in self.seen.round[used])
+        mean = (tuple(self.place.tolist()), rounds, tuple(weights[used].tolist()))
+        numbers = (level, far, room, bound, float(self.steepness))
+        return ContextCertificate(int(self.round), *mean, *numbers, cut, self.errors)
+
+    def explain_empty(self) -> EmptyRegionError:
+        """Return the error for a context in which nothing is certified."""
+        best = int(self.radii.argmax())
+        point, bound = self.centres[best], self.levels(self.mixes)[best]
+        why = EmptyRegionError.of_context(self.round, point, bound)
+        hint = "the start must be feasible in every context: give a bound (start_bound)"
+        return EmptyRegionError(f"{why}; {hint}", point)
+
+
+def _pairs_around(place: Array, places: Array) -> Array:
+    """Return the weights of pairs of rounds whose mean context is nearest to a place, and between.
+
+    In one dimension the hull of these means and the rounds is everything that (b) certifies.
+    """
+    i, j = np.triu_indices(len(places), 1)
+    way = places[j] - places[i]
+    squared = np.einsum("ij,ij->i", way, way)
+    along = np.einsum("ij,ij->i", place - places[i], way)
+    between = (along > 0.0) & (along < squared)
+    i, j, share = i[between], j[between], along[between] / squared[between]
+    mixes = np.zeros((len(i), len(places)))
+    each = np.arange(len(i))
+    mixes[each, i], mixes[each, j] = 1.0 - share, share
+    return mixes

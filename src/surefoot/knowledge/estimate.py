@@ -1,0 +1,621 @@
+r"""Regions for a constant that nobody knows: rule U, and how often it may be wrong.
+
+Let g be convex and fixed, its feasible set X in a known ball B(c, R), and :math:`G_g` unknown. What
+was read *proves* a least value of it,
+
+.. math:: m = \max_i\max\Big(\|s_i\|,\ \frac{-g_i}{R - \|x_i - c\|}\Big),
+
+the second because the ball :math:`B(x_i, -g_i/G_g)` is in X. **Rule U** takes
+:math:`\hat G = \theta m` for :math:`G_g`, :math:`\theta > 1`, in the hull of
+:mod:`surefoot.knowledge.hull`. After a round outside, g(x) > 0, the next action is a mean of
+actions that were seen, with a mean of their values of at most 0
+(:mod:`surefoot.knowledge.hull_of_log`): that needs no constant.
+
+**Theorem U (number and size in one budget).** *Let G be the largest slope on the ball,* :math:`m_1`
+*the first m. Let rounds j = 1, ..., J be outside, by* :math:`g_j > 0`\ *, and* :math:`\sigma_j`
+*the slack that their certificates used, that of the mean in them. Then*
+
+.. math:: J\ln\theta + \sum_j\ln(1 + g_j/\sigma_j) \le \ln(G/m_1) ,
+
+*no two of them are adjacent,* :math:`\hat G \le \theta G`\ *, and if* :math:`G_g` *bounds the
+slopes on X alone,* :math:`J \le \lceil\log_\theta(G_g/m_1)\rceil - 1`\ *: none if* :math:`G_g \le
+\theta m_1`.
+
+*Proof.* The action y was certified with :math:`\hat G`: there is a mean v of actions, of values
+with the mean :math:`-\sigma`, and :math:`\hat G\|y - v\| \le \sigma`. Were :math:`G_g \le \hat G`
+it would be feasible: so a round outside proves :math:`G_g > \hat G`, and :math:`\sigma > 0`. For a
+slope s at y, :math:`\|s\|\|y-v\| \ge s^\top(y-v) \ge g(y) - g(v) \ge g(y) + \sigma`, so
+:math:`\|s\| \ge \hat G(1 + g(y)/\sigma)`. That enters m: the next :math:`\hat G` is at least
+:math:`\theta(1 + g(y)/\sigma)` times the last. It began with :math:`\theta m_1`, so
+:math:`\theta^{J+1}m_1\prod_j(1 + g_j/\sigma_j) \le \theta m \le \theta G`, because y is in the
+ball: in every direction u, :math:`u^\top x_i - g_i/\hat G \le u^\top c + \|x_i-c\| + (R -
+\|x_i-c\|)/\theta` for feasible rounds, and rounds outside have less. Before the round J outside,
+:math:`\theta^Jm_1 \le \hat G < G_g`. The round after one outside is feasible by convexity. ∎
+
+It is tight: :math:`g = M\|x - x_1\| - \alpha` with the slope 0 at the start uses all of it up in
+one round. :math:`(g(y) + \sigma)/\|y - v\|` is used for m beside :math:`\|s\|`: then the theorem
+needs no slopes, and stands under errors. A value that errs by at most :math:`\nu` counts as
+:math:`\hat g + \nu` where something is certified, as :math:`\hat g - \nu` where m is, and a round
+is called outside where :math:`\hat g - \nu > 0`: rounds with :math:`g \le 2\nu` may be missed, any
+number of them, and the theorems count the others. A round that nobody measured may be outside
+unseen; the next action is then a mean of actions seen, and where k rounds may be outside it counts
+as one of them. In a set that is no ball :math:`m_1` is the slope of the start alone.
+
+**Theorem V (a number of violations).** *With k violations allowed and no more known, rule U is
+played, and after the k-th round outside only means as above: at most k rounds are outside, whatever
+g is. If* :math:`G_g \le \theta^km_1` *it is at most k - 1, and they are never needed. With a
+(far too large)* :math:`G_{max} \ge G_g` *, after j rounds outside*
+:math:`\hat G = \max(m, m_1(G_{max}/m_1)^{j/k})`\ *, at most* :math:`G_{max}`\ *: then at most
+k rounds are outside, at most*
+:math:`\lceil k\ln(G_g/m_1)/\ln(G_{max}/m_1)\rceil`\ *, and*
+:math:`\hat G \le \max(m, G_g(G_{max}/m_1)^{1/k})`\ *: each that is allowed takes a root of the
+pessimism.* *Proof.* A round outside proves :math:`G_g > \hat G`, which at :math:`G_{max}` is
+impossible. The J-th has :math:`m_1(G_{max}/m_1)^{(J-1)/k} \le \hat G < G_g`. ∎ With k = 0 and
+:math:`G_{max}` that is the rule that knows :math:`G_{max}`.
+
+**Size as well.** With :math:`G_{max} \ge G`, radii of at most :math:`(\epsilon - g_i)/G_{max}` keep
+every violation at most :math:`\epsilon`: :math:`g(y) \le -\sigma + G_{max}\|y-v\| \le \epsilon`.
+Radii between two balls are means of theirs, so that the smaller of two kinds of radii has both
+properties.
+
+**Theorem W (curvature).** *g need not be convex. Let b be the largest of* :math:`2(g_j - g_i -
+s_i^\top(x_j-x_i))/\|x_j-x_i\|^2` *over readings after one another and, where every feasible point
+is within D of* :math:`x_i`\ *, of* :math:`2(-g_i + \|s_i\|D)/D^2`\ *;* :math:`\hat\beta = \theta b`
+*in the region of* :mod:`surefoot.knowledge.curvature`\ *; after a round outside the next action is
+the one before it. Then at most* :math:`\lceil\log_\theta(\beta/b_1)\rceil - 1` *rounds are
+outside,* :math:`\beta` *the curvature on X, no two of them adjacent, and with* :math:`\beta'` *the
+largest curvature along their steps*
+
+.. math:: J\ln\theta + \sum_j\ln\Big(1 + \frac{2g_j}{\hat\beta_j\|d_j\|^2}\Big)
+          \le \ln(\beta'/b_1) .
+
+*Proof.* A round outside has :math:`U_{\hat\beta}(y) \le 0` and g(y) > 0, so :math:`\beta >
+\hat\beta` by the certificate, and its pair shows :math:`b \ge \hat\beta + 2g(y)/\|d\|^2`; the rest
+is as above. The floor: in the direction :math:`-s_i` the boundary is met at a length :math:`l \le
+D`, :math:`0 \le g_i - \|s_i\|l + \beta l^2/2`, and :math:`(-g_i + \|s_i\|l)/l^2` falls with l. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count, NonNegative, Span
+from surefoot.core.parameters import count, number, positive, replace_unchecked
+from surefoot.core.points import UNIT, reach_from, reach_of
+from surefoot.core.types import Array, Certificate, Number
+from surefoot.knowledge.anchor import Anchor
+from surefoot.knowledge.base import BALLS, Capability, Knowledge, Memory, Reading
+from surefoot.knowledge.contradictions import check_reach
+from surefoot.knowledge.curvature import Curvature, CurvatureMemory
+from surefoot.knowledge.errors import Errors
+from surefoot.knowledge.hull import HullMemory, LipschitzHull
+from surefoot.knowledge.hull_of_log import HullOfLog, LogCertificate, LogMemory, LogRegion
+from surefoot.knowledge.region import OnePoint, Recertified, Region
+from surefoot.sets import Ball
+
+__all__ = [
+    "Estimate",
+    "EstimatedCertificate",
+    "EstimatedCurvature",
+    "EstimatedHull",
+    "EstimatedMemory",
+    "UnknownConstant",
+]
+
+AHEAD = 2
+"""How many more rounds outside an estimate speaks of where no largest constant is known."""
+
+
+class Estimate(NamedTuple):
+    """What is known by now of a constant that nobody told; its ``str`` is a sentence.
+
+    Attributes:
+        constant: its name.
+        proved: it is at least this.
+        used: what the next action counts on.
+        outside: how many rounds were outside.
+        left: at most so many more will be ...
+        limit: ... if the constant is at most this; infinite where that is so for every g.
+        spent: the left side of the theorem's budget.
+        unseen: how many rounds that nobody measured count as outside, where a number is allowed.
+        hidden: rounds that are outside by no more than this may be missed, and do not count.
+    """
+
+    constant: str
+    proved: float
+    used: float
+    outside: int
+    left: int
+    limit: float
+    spent: float
+    unseen: int = 0
+    hidden: float = 0.0
+
+    def __str__(self) -> str:
+        counts = ((self.outside, "outside so far"), (self.unseen, "unseen"))
+        before = "".join(f"{n} round{'s'[: n - 1]} {what}, " for n, what in counts if n)
+        more = f"at most {self.left} more" if self.left else "no more"
+        more += "" if self.outside else f" round{'' if self.left == 1 else 's'} outside"
+        more += f" by more than {self.hidden:.3g}" if self.hidden else ""
+        until = f" if {self.constant} <= {self.limit:.3g}" if self.limit < math.inf else ""
+        used = f"{self.used:.3g}" if self.left or until else "none"
+        return (
+            f"{self.constant} unknown: {self.proved:.3g} is proved, {used} is used; "
+            f"{before}{more}{until}"
+        )
+
+
+class EstimatedCertificate(NamedTuple):
+    """Why the next action is feasible if a constant is not larger than what is used for it.
+
+    Attributes:
+        round: the round that was played.
+        estimate: what is known of the constant.
+        part: why, if it is at most what is used.
+        bound: the next g is at most this, whatever the constant is; infinite where none is known.
+        cut: whether the region changed the action that was wanted.
+        errors: what the bound allows for.
+    """
+
+    round: int
+    estimate: Estimate
+    part: Certificate
+    bound: float
+    cut: bool = False
+    errors: Errors = Errors()
+
+    def __str__(self) -> str:
+        name, why = self.estimate.constant, str(self.part).partition(": ")[2]
+        known = f"; at most {self.bound:.3g} in any case" if self.bound < math.inf else ""
+        return f"round {self.round}: if {name} <= {self.estimate.used:.3g}, {why}{known}"
+
+
+class EstimatedMemory(NamedTuple):
+    """What was read, and what it proves.
+
+    Attributes:
+        rounds: how many rounds have passed.
+        part: what the region is made of.
+        first: the first lower bound on the constant; 0 before the first reading.
+        proved: the largest so far.
+        used: what takes the place of the constant.
+        outside: how many rounds were outside, or count as such.
+        spent: the left side of the theorem's budget.
+        back: whether the next action must be one that needs no constant.
+        unseen: how many of the rounds outside nobody has measured.
+        error: the largest error of a value.
+    """
+
+    rounds: Count
+    part: Memory
+    first: NonNegative = 0.0
+    proved: NonNegative = 0.0
+    used: NonNegative = 0.0
+    outside: Annotated[int, Span(0)] = 0
+    spent: NonNegative = 0.0
+    back: bool = False
+    unseen: Annotated[int, Span(0)] = 0
+    error: NonNegative = 0.0
+
+
+class UnknownConstant(Knowledge):
+    r"""Knowledge with a constant that is estimated on the way: the module's theorems.
+
+    Args:
+        theta: :math:`\theta > 1`, how many times what is proved is used.
+        violations: k, how many rounds may be outside at most; one that rests on a guess and that
+            nobody measured counts. None for as many as the theorem says.
+    """
+
+    theta: float = number(default=2.0)
+    violations: int | None = count(0, default=None)
+
+    constant: ClassVar[str]
+    kind: ClassVar[Literal["rounds outside"]] = "rounds outside"
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
+    offers = BALLS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.theta > 1:
+            raise checks.invalid("theta", "above 1", self.theta)
+
+    @property
+    def largest(self) -> float | None:
+        """What the constant is at most; None where that is not known."""
+        found: float | None = vars(self)[f"largest_{self.constant}"]
+        return found
+
+    @property
+    @abstractmethod
+    def known(self) -> Any:
+        """What is known if the constant is 1."""
+
+    @property
+    def reach(self) -> float:
+        """The largest norm of a point of the domain."""
+        return float(self.known.reach)
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """What a contradiction may disprove: the largest constant, where there is one."""
+        return {} if self.largest is None else {f"largest_{self.constant}": self.largest}
+
+    def with_constant(self, constant: float) -> Any:
+        """Return what is known if the constant were this."""
+        return replace_unchecked(self.known, **{self.constant: constant})
+
+    @abstractmethod
+    def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return a lower bound on the constant, from a reading and those before."""
+
+    @abstractmethod
+    def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return w, by which share a round outside proves that the constant is larger."""
+
+    @abstractmethod
+    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return actions that need no constant."""
+
+    @property
+    def parts(self) -> tuple[Knowledge, ...]:
+        """What is known if the constant is 1; it gets bounds, as exact readings."""
+        return (self.known,)
+
+    def first(self, x1: Array) -> EstimatedMemory:
+        """Return the memory before the first round."""
+        return EstimatedMemory(0.0, self.known.first(x1), back=True)
+
+    def learn(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
+        """Return the memory with a round in which something was read."""
+        x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
+        t, error = memory.rounds + 1.0, max(memory.error, float(reading.errors.value))
+        proved = max(memory.proved, self.prove(memory, reading))
+        is_outside = float(reading.g - reading.errors.value) > 0
+        if not first:
+            self._check_first(proved)
+            first = proved
+        elif is_outside and not memory.back and self.region(memory, reading.errors).contains(x):
+            w = self.excess(memory, reading)
+            proved = max(proved, memory.used * (1.0 + w))
+            outside, spent = outside + 1, spent + math.log(self.theta) + math.log1p(w)
+        used = self.choose(first, proved, outside)
+        part = memory.part._replace(rounds=memory.part.rounds + 1.0)
+        if not memory.first or not self._is_frozen(memory.outside):
+            part = self._remember(memory, reading, used)
+        back = is_outside or self._is_frozen(outside)
+        counts = (outside, spent, back, memory.unseen, error)
+        return EstimatedMemory(t, part, first, proved, used, *counts)
+
+    def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Memory:
+        """Return the part with a reading: what was certified by a guess is no bound."""
+        x, g, s, errors, _ = reading
+        told = Reading(x, g + errors.value, s, self._exact)
+        return self.with_constant(used).learn(memory.part, told)
+
+    @cached_property
+    def _exact(self) -> Errors:
+        return Errors(evaluation=self.errors.evaluation)
+
+    def _check_first(self, proved: float) -> None:
+        """Refuse a start that proves nothing, or more than the largest constant."""
+        if not 0 < proved < math.inf:
+            raise InvalidValueError(
+                f"nothing bounds {self.constant} from below: give a Ball that holds the feasible "
+                f"set as the domain, or a start with a slope beyond its error, got {proved:g}"
+            )
+        if self.largest is not None and proved > self.largest * (1 + 1e-12):
+            rule = f"at least what the start proves, {proved:.6g}"
+            raise checks.invalid(f"largest_{self.constant}", rule, self.largest)
+
+    def choose(self, first: float, proved: float, outside: int) -> float:
+        """Return what takes the place of the constant in the next round."""
+        largest, k, used = self.largest, self.violations, self.theta * proved
+        if largest is not None and k is not None:
+            steps = math.inf if outside >= k else (largest / first) ** (outside / k) * first
+            used = max(proved, steps)
+        return used if largest is None else min(used, largest)
+
+    def _is_frozen(self, outside: int) -> bool:
+        """Return whether only what needs no constant is left: no violation is, nor a constant."""
+        return self.violations is not None and self.largest is None and outside >= self.violations
+
+    def age(self, memory: EstimatedMemory, x: Array) -> EstimatedMemory:
+        """Return the memory with a round in which nothing was read: it may have been outside."""
+        part = self.known.age(memory.part, x)
+        guessed = memory.first and memory.used != self.largest and not memory.back
+        if self.violations is not None and guessed:
+            outside, unseen = memory.outside + 1, memory.unseen + 1
+            used = self.choose(memory.first, memory.proved, outside)
+            memory = memory._replace(used=used, outside=outside, unseen=unseen)
+        return memory._replace(rounds=memory.rounds + 1.0, part=part, back=True)
+
+    def certify(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return what is certified if the constant is what is used for it; or needs none."""
+        if memory.back:
+            return self.find_safe(memory, errors)
+        part: Region = self.with_constant(memory.used).certify(memory.part, errors)
+        return Recertified(part, lambda why: self._certify(memory, why))
+
+    def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
+        estimate, bound = self.estimate(memory), self.bound_any(memory, why)
+        assert estimate is not None
+        return EstimatedCertificate(int(memory.rounds), estimate, why, bound, why.cut, why.errors)
+
+    @abstractmethod
+    def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
+        """Return what g is at most at a certified action, whatever the constant is."""
+
+    def estimate(self, memory: EstimatedMemory) -> Estimate | None:
+        """Return what is known of the constant; None before the first reading."""
+        if not memory.first:
+            return None
+        used, largest, k, theta = memory.used, self.largest, self.violations, self.theta
+        limit = used * theta**AHEAD if largest is None else largest
+        # The j-th round outside from now on has theta^(j-1) used < the constant.
+        steps = math.log(limit / used) / math.log(theta) if used < limit else 0.0
+        left = max(math.ceil(steps - 1e-9), int(used < limit))
+        if k is not None:
+            left = 0 if used == largest else k - memory.outside
+            limit = math.inf if largest is None else largest
+        numbers = (memory.proved, used, memory.outside - memory.unseen, left, limit, memory.spent)
+        return Estimate(self.constant, *numbers, memory.unseen, 2 * memory.error)
+
+    def contradictions(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what is impossible if the largest constant is right, or for every constant."""
+        x, g, _, errors, _ = reading
+        t, found = int(memory.rounds) + 1, list(self._check_known(memory, reading))
+        if memory.first and (memory.back or bool((x == memory.part.last.x).all())):
+            safe = self.find_safe(memory, errors)
+            bound = float(safe.certificate(x).bound) if safe.contains(x) else math.inf
+            rounding = 4 * float(safe.noise) + 8 * UNIT * float(abs(g) + errors.value)
+            if g - errors.value > bound + rounding:
+                found.append(
+                    f"round {t}: g = {g:.6g} is above its bound {bound:.3g}, which rests on no "
+                    "constant: g is not fixed, or not convex"
+                )
+        return tuple(found)
+
+    def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what contradicts the largest constant; without one, the known ball."""
+        if self.largest is not None:
+            known = self.with_constant(self.largest)
+            return tuple(known.contradictions(memory.part, reading))
+        x, upper = reading.x, float(reading.g + reading.errors.value)
+        return check_reach(int(memory.rounds) + 1, x, upper, float(reach_of(self.domain)))
+
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
+        """Return how much g can rise over a length; infinite where nothing bounds that."""
+        if self.largest is None:
+            return math.inf
+        return self.with_constant(self.largest).rise(s, length, ahead=ahead)
+
+
+class HullOnDomain(LipschitzHull):
+    """A hull whose G_g bounds the slopes on all of the domain, not at feasible points alone."""
+
+    @property
+    def G_g_holds_to(self) -> float:
+        """The largest g at which no slope is longer than G_g."""
+        return math.inf
+
+
+class CappedHull(HullOnDomain):
+    """A hull whose radii keep g at most at a level even if the slopes are the largest."""
+
+    largest_G_g: float = positive()
+    largest_violation: float = positive()
+
+    def radius(self, level: Number, lost: float) -> Number:
+        """Return the radius of a ball where g is at most a level."""
+        capped = (self.largest_violation - level) / self.largest_G_g
+        return np.minimum(-level / self.G_g, capped) - lost
+
+
+class EstimatedHull(UnknownConstant):
+    r"""Knowledge that g is convex, with subgradients that nobody has bounded: rule U.
+
+    Args:
+        domain: a known set that holds every action; a Ball must hold the feasible set.
+        theta: :math:`\theta > 1`, how many times what is proved is used for G_g.
+        violations: how many rounds may be outside at most.
+        largest_G_g: what G_g is at most on the domain, be it far too large.
+        largest_violation: what no violation may exceed; needs ``largest_G_g``.
+        errors: how wrong readings may be; without drift.
+
+    Example:
+        >>> known = EstimatedHull(domain=Ball(2.0))
+        >>> x, s = np.zeros(1), np.array([0.5])  # g(x) = max(x/2 - 1, 4x - 3.2)
+        >>> memory = known.observe(known.init(x), Reading(x, -1.0, s, known.errors))
+        >>> print(known.estimate(memory))
+        G_g unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside if G_g <= 4
+        >>> known.region(memory, known.errors).nearest(np.array([3.0])).round(6)
+        array([1.])
+    """
+
+    slopes: ClassVar[Literal["certify", "steer", "unused"]] = "steer"
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        "late": "0 where G_g is unknown",
+        "margin": "whose G_g is unknown",
+    }
+    constant: ClassVar[str] = "G_g"
+
+    largest_G_g: float | None = positive(default=None)
+    largest_violation: float | None = positive(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.domain is None:
+            raise checks.invalid("domain", "given where G_g is unknown", None)
+        violation = self.largest_violation
+        if violation is not None and self.largest_G_g is None:
+            raise checks.invalid("largest_violation", "None without largest_G_g", violation)
+
+    @cached_property
+    def known(self) -> LipschitzHull:
+        """The hull with G_g = 1."""
+        told: dict[str, Any] = {"G_g": 1.0, "domain": self.domain, "errors": self.errors}
+        if self.largest_violation is None:
+            return HullOnDomain(**told)
+        told |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
+        return CappedHull(**told)
+
+    def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
+        r"""Return the largest of the slope and :math:`-g/(R - \|x-c\|)`."""
+        x, g, s, errors, _ = reading
+        found = 0.0 if s is None else norm(s) - errors.slope
+        slack = -float(g + errors.value)
+        if isinstance(self.domain, Ball):
+            # What rounding does to g and to the room is in the sum: no more than G_g comes of it.
+            rounding = 16 * (len(x) + 8) * UNIT * self.reach
+            room = 2 * float(self.domain.radius) - float(self.domain.reach(x))
+            if not memory.first and not room > rounding:
+                raise checks.invalid("the start", "inside of the ball, not on its sphere", x)
+            found = max(found, slack / (max(room, 0.0) + rounding))
+        return float(found)
+
+    def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return how far outside an action is, per slack that its certificate used."""
+        certificate: Any = self.region(memory, reading.errors).certificate(reading.x)
+        why = certificate.part
+        slack = -((1.0 - why.share) * why.anchor_value + why.share * why.value)
+        return float((reading.g - reading.errors.value) / slack)
+
+    def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
+        """Return what g is at most with the largest slope; infinite where that is not known."""
+        if why.distance == 0.0:
+            return float(why.bound)
+        if self.largest is None:
+            return math.inf
+        level = (1.0 - why.share) * why.anchor_value + why.share * why.value
+        noise = self.with_constant(memory.used).noise(len(memory.part.last.x))
+        return float(level + self.largest * why.distance + noise)
+
+    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return means of actions whose values have a mean of at most 0."""
+        return MeanRegion.of(self, memory, errors)
+
+    def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what contradicts the largest constant; without one, the ball and convexity."""
+        found = super()._check_known(memory, reading)
+        if self.largest is None and memory.rounds:
+            found += self.with_constant(memory.used).check_subgradient(memory.part, reading)
+        return found
+
+    def noise(self, d: int) -> float:
+        """Return a bound on the error of an observed g, where one is known."""
+        if self.largest is None:
+            return float(self.errors.evaluation)
+        return float(self.with_constant(self.largest).noise(d))
+
+    def holds(self, x: Array) -> bool:
+        """Return whether an action is in the domain."""
+        return self.known.holds(x)
+
+
+class MeanRegion(LogRegion):
+    """Means of the actions that a hull remembers, whose values have a mean of at most 0."""
+
+    rounds: Array
+
+    @classmethod
+    def of(cls, knowledge: EstimatedHull, memory: EstimatedMemory, errors: Errors) -> MeanRegion:
+        """Return the means; what is used for G_g is used for rounding alone."""
+        part: HullMemory = memory.part
+        ladder = (Anchor(*rung) for rung in zip(*part.ladder, strict=True))
+        each = (*ladder, part.start, part.anchor, part.last)
+        kept = {(float(a.round), float(a.value)): a for a in each if a.value < math.inf}
+        actions = [kept[key] for key in sorted(kept)]
+        x, value, when = (np.array(each) for each in zip(*actions, strict=True))
+        deepest = part.anchor if part.anchor.value < part.last.value else part.last
+        # No rounding takes more than a small share of the deepest slack.
+        G_g = min(memory.used, -deepest.value / (1024 * len(x[0]) * UNIT * knowledge.reach))
+        log = HullOfLog(points=x, values=value, G_g=G_g, errors=knowledge._exact)
+        made = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
+        made.rounds = when
+        made.steepness, made.depth = memory.used, float(-deepest.value / memory.used)
+        return made
+
+    def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
+        """Return the weights of the actions in a mean, and what g is at most there."""
+        why = super().certificate(x, cut)
+        return why._replace(points=tuple(int(self.rounds[i]) for i in why.points), of="round")
+
+
+class EstimatedCurvature(UnknownConstant):
+    r"""Knowledge that g is smooth, with a curvature that nobody knows; g need not be convex.
+
+    Args:
+        domain: a Ball that holds the feasible set.
+        theta: :math:`\theta > 1`, how many times what is proved is used for beta.
+        violations: how many rounds may be outside at most; after the last of them nothing moves any
+            more, unless ``largest_beta`` is known.
+        largest_beta: what beta is at most, be it far too large.
+
+    Example:
+        >>> known = EstimatedCurvature(domain=Ball(2.0))
+        >>> x, s = np.zeros(1), np.zeros(1)  # g(x) = x^2 - 1
+        >>> memory = known.observe(known.init(x), Reading(x, -1.0, s, known.errors))
+        >>> print(known.estimate(memory))  # 2 alpha/D^2, and beta is 2
+        beta unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside if beta <= 4
+    """
+
+    allows: ClassVar[frozenset[Capability]] = frozenset({"nonconvex"})
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        "value": "0 where beta is unknown",
+        "slope": "0 where beta is unknown",
+        "late": "0 where beta is unknown",
+        "margin": "whose beta is unknown",
+    }
+    constant: ClassVar[str] = "beta"
+
+    largest_beta: float | None = positive(default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.domain, Ball):
+            raise checks.invalid("domain", "a Ball that holds the feasible set", self.domain)
+
+    @cached_property
+    def known(self) -> Curvature:
+        """The curvature of 1."""
+        return Curvature(beta=1.0, convex=self.convex, domain=self.domain, errors=self.errors)
+
+    def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return the largest of what the last two readings show and what the ball does."""
+        x, g, s, _, _ = reading
+        found = 0.0
+        if memory.first:
+            found = float(self._remember(memory, reading, memory.used).curvature_seen)
+        if g < 0:
+            assert self.domain is not None
+            D = reach_from(self.domain, x)
+            found = max(found, 2 * float(-g + norm(s) * D) / D**2)
+        return found
+
+    def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
+        """Return how far outside an action is, per what the curvature was to add."""
+        added = 0.5 * memory.used * float(norm(reading.x - memory.part.last.x)) ** 2
+        return float(reading.g) / added if added > 0 else 0.0  # where nothing moved, g is not fixed
+
+    def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
+        """Return what g is at most with the largest curvature; infinite where none is known."""
+        if why.length == 0.0:
+            return float(why.bound)
+        more = math.inf if self.largest is None else 0.5 * (self.largest - why.beta)
+        return float(why.bound + more * why.length**2) if more < math.inf else math.inf
+
+    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return the last action that was seen feasible."""
+        part: CurvatureMemory = memory.part
+        reason = "back to the last action that was seen feasible"
+        return OnePoint(memory.rounds, part.last.x, float(part.last.value), errors, reason)

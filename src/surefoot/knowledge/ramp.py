@@ -1,0 +1,210 @@
+r"""Actuators with ramps: an action may differ from the last by at most r, also under drift.
+
+For a fixed g the ball :math:`B(x_t, r)` is announced in every round: :math:`x_t` is certified and
+in it, so there is always an action. Under a drift of v the set may come in faster than r.
+
+**Theorem R.** *Let the domain be convex,* :math:`g_t` *convex with* :math:`|g_{t+1} - g_t| \le v`\
+*, and a an action with* :math:`g_t(a) \le -\alpha_t`\ *: in every round the same*
+:math:`\alpha > 0` *(a machine that is off), or measured once, so that*
+:math:`\alpha_{t+1} = \alpha_t - v`\ *. Play in round t only
+certified actions that are within* :math:`d_t` *of a,* :math:`d_t = r(1 + \alpha/v)` *or*
+:math:`r\lfloor\alpha_t/v\rfloor`\ *, and within r of the last, and where there is none the point y
+that is r nearer to a. Then no step is longer than r,* :math:`g_t(x_t) \le 0` *in every round, and
+there is always an action, or until a is reached and measured again.*
+
+*Proof.* Let :math:`g_t(x_t) \le 0` and :math:`D = \|x_t - a\| \le d_t`. If :math:`D \le r`, y is a,
+and :math:`\alpha_{t+1} \ge 0`: for an a that ages because :math:`D > 0` says
+:math:`\alpha_t \ge v`. Else y is the share :math:`\theta = r/D \ge v/(v + \alpha_{t+1})` of the way
+to a, so that convexity gives
+:math:`g_{t+1}(y) \le (1-\theta)v - \theta\alpha_{t+1} \le 0`; and y is within
+:math:`D - r \le d_{t+1}` of a. So both hold in the next round, whatever was played: the way back is
+a plan that need not be kept; when a was measured is part of the memory (:func:`keep_anchor`). ∎
+With one ramp per coordinate, D and r are measured as :math:`\max_i|x_i - a_i|/r_i` and 1.
+
+The distance is tight: a limit on a line that is :math:`-\alpha` at a and 0 at D, and v at D a round
+later, has its zero :math:`Dv/(v+\alpha)` nearer then, which is more than r for a larger D.
+
+The action to go back to is the first. As a hull does, the rules here measure it again before drift
+has used more than half of its slack, where nothing is known of it for ever; further away they come
+nearer by r in every round.
+
+Rounding: with m what a hull takes off a slack (:mod:`surefoot.knowledge.hull`),
+:math:`r(v + \alpha)/(v + 2m + 10^{-11}(v + \alpha))` is the distance of a standing anchor instead,
+which leaves :math:`g_{t+1}(y)` below 0 by more than m.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.types import Array, Certificate, Set
+from surefoot.knowledge.anchor import Anchor, StandingAnchor
+from surefoot.knowledge.average_limit import AverageLimit
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.context import read_numbers
+from surefoot.knowledge.contradictions import check_wish
+from surefoot.knowledge.estimate import UnknownConstant
+from surefoot.knowledge.grid import Grid
+from surefoot.knowledge.hull import HullMemory, HullRegion, LipschitzHull
+from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
+from surefoot.knowledge.region import Around, Region
+from surefoot.sets import Ball, Box
+
+__all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
+
+
+def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
+    """Return a ramp, a number or one per coordinate; refuse one that nothing is proved of."""
+    found = read_numbers(ramp, "ramp")
+    if not (found > 0).all():
+        raise InvalidValueError(f"ramp must be above 0, got {ramp!r}")
+    if isinstance(knowledge, UnknownConstant):
+        raise InvalidValueError(
+            f"ramp needs a known {knowledge.constant}: the way back from a round outside may be "
+            f"longer, got {checks.repr_line(knowledge)}"
+        )
+    if knowledge.in_contexts or isinstance(knowledge, AverageLimit):
+        where = "in contexts" if knowledge.in_contexts else "for AverageLimit"
+        raise InvalidValueError(f"ramp must be None {where}, got {ramp!r}: nothing is proved")
+    has_way = isinstance(knowledge, LipschitzHull) and not isinstance(knowledge.domain, Grid)
+    if knowledge.errors.drifts and not has_way:
+        raise checks.invalid("ramp", "that of a LipschitzHull on no Grid, if g drifts", knowledge)
+    return float(found[0]) if np.ndim(ramp) == 0 else tuple(found.tolist())
+
+
+def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
+    """Return the actions that are at most so many ramps from x."""
+    if isinstance(ramp, float):
+        return Ball(share * ramp, x)
+    width = share * np.array(ramp)
+    return Box(x - width, x + width)
+
+
+def keep_anchor(knowledge: Any, memory: Any, ramp: Any) -> Any:
+    """Return a memory whose start is as it was measured last, where it is what a ramp leads to.
+
+    A deeper action does not take its place: where the limit comes in, nothing says that it stays
+    the deeper one, and every such change could halve the slack, until nothing is left of it.
+    """
+    if not knowledge.errors.drifts or knowledge.start_bound is not None:
+        return memory
+    is_there = _count_ramps(memory.last.x - memory.start.x, ramp) <= 1e-6
+    return memory._replace(start=memory.last) if is_there else memory
+
+
+def limit_steps(
+    knowledge: Knowledge, memory: Any, region: Region, x: Array, ramp: Any, certain: bool
+) -> Region:
+    """Return the part of a region that the actuators reach, and the way back where it is empty.
+
+    Args:
+        knowledge: what is known of g.
+        memory: what was read.
+        region: the certified actions.
+        x: the action that was played.
+        ramp: r.
+        certain: whether x was certified.
+    """
+    near = _around(x, ramp)
+    if not isinstance(knowledge, LipschitzHull) or not knowledge.errors.drifts:
+        return region.within(near)
+    t, drift = memory.rounds, float(knowledge.errors.drift)
+    off, ramps = _choose_anchor(knowledge, memory, x, ramp)
+    far = _around(off.x, ramp, ramps)
+    whole: Region = region.base.whole.within(knowledge.domain, near, far)
+    level = memory.last.level(t, drift) if (memory.last.x == x).all() else math.inf
+    level = min(level, 0.0) if certain else level
+    if level == math.inf:
+        return whole
+    alone = memory.alone(off, Anchor(x, level, t))
+    back = HullRegion(knowledge, alone, t + 1.0, region.errors)
+    point = _step_back(x, off.x, ramp)
+    return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, far))
+
+
+def _choose_anchor(
+    knowledge: LipschitzHull, memory: HullMemory, x: Array, ramp: Any
+) -> tuple[Anchor, float]:
+    """Return the action that x has a way back to, and how many ramps the next may be from it."""
+    t, drift = memory.rounds + 1.0, float(knowledge.errors.drift)
+    if knowledge.start_bound is not None:
+        slack, lost = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
+        both = drift + slack
+        standing = StandingAnchor(memory.start.x, -slack, memory.start.round)
+        return standing, both / (drift + 2 * lost + 1e-11 * both)
+    off = memory.start
+    level, ramps = float(off.level(t, drift)), _count_ramps(off.x - x, ramp) - 1.0
+    soon = math.floor(-(level - 0.5 * off.value) / drift)
+    return off, max(soon, ramps, 1e-9)  # no set has no extent
+
+
+def _count_ramps(way: Array, ramp: Any) -> float:
+    return norm(way) / ramp if isinstance(ramp, float) else float(np.max(np.abs(way) / ramp))
+
+
+def _step_back(x: Array, off: Array, ramp: Any) -> Array:
+    """Return the point that is one ramp nearer to the anchor."""
+    ramps = _count_ramps(off - x, ramp)
+    return off if ramps <= 1.0 else x + ((1 - 1e-12) / ramps) * (off - x)
+
+
+class Ramped(Around):
+    """Certified actions that a ramp reaches; where there are none, the one that is nearer to off.
+
+    Args:
+        part: the certified actions that the ramp reaches.
+        back: what is certified by the last action and the one that is always feasible.
+        point: the way back.
+        ramps: what the ramp reaches.
+    """
+
+    back: Region
+    point: Array
+    ramps: KnownSets
+
+    def __init__(self, part: Region, back: Region, point: Array, ramps: KnownSets) -> None:
+        super().__init__(part)
+        self.back, self.point, self.ramps = back, point, ramps
+
+    def contains(self, w: Array) -> bool:
+        """Return whether a point is certified and reached, or is the way back."""
+        return bool(self.part.contains(w)) or self._is_way_back(w)
+
+    def _is_way_back(self, w: Array) -> bool:
+        return bool((w == self.point).all()) and bool(self.back.contains(w))
+
+    def nearest(self, w: Array) -> Array:
+        """Return nearly the certified action nearest to w that the ramp reaches; else the way back.
+
+        What the ramp reaches of the wish is taken to the hull, and drawn to the way back where that
+        leads too far; only where the way back is not in the hull is more looked for.
+        """
+        check_wish(w, self.x)
+        reached = self.part
+        if reached.contains(w):
+            return w
+        for known in self.ramps.sets:
+            w = known.project(w)
+        near = self.base.nearest(w)
+        if reached.contains(near):
+            return near
+        if reached.contains(self.point):
+            found = draw_back(lambda p: bool(reached.contains(p)), EVERYWHERE, self.point, near)
+            return self.point if found is None else found
+        if self._is_way_back(self.point):
+            return self.point
+        return reached.nearest(w)
+
+    def within(self, *sets: Set | None) -> Region:
+        """Return the part that is in further sets, and the way back if it is."""
+        parts = (self.part.within(*sets), self.back.within(*sets))
+        return Ramped(*parts, self.point, self.ramps)
+
+    def certificate(self, x: Array, cut: bool = False) -> Certificate:
+        """Return why a point is feasible."""
+        kind = self.part if bool(self.part.contains(x)) else self.back
+        return kind.certificate(x, cut)

@@ -1,0 +1,332 @@
+r"""Constraints of different kinds and a known set, together: the intersection of their regions.
+
+Each constraint has its own knowledge, a bound on its slope or on its curvature, and its own
+region; a point that is in all of them, and in the known set K, satisfies everything. The nearest
+such point is found by cuts and checked by every region and by K
+(:mod:`surefoot.knowledge.nearest`).
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Count
+from surefoot.core.parameters import anything
+from surefoot.core.types import Array, Certificate, Feedback, Number
+from surefoot.knowledge import nearest
+from surefoot.knowledge.anchor import StandingAnchor
+from surefoot.knowledge.average_limit import AverageLimit
+from surefoot.knowledge.base import Capability, Knowledge, Memory, Reading
+from surefoot.knowledge.contradictions import BALL_TOO_SMALL
+from surefoot.knowledge.errors import EmptyRegionError, Errors
+from surefoot.knowledge.estimate import UnknownConstant
+from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
+from surefoot.knowledge.region import PointCertificate, Projection, Region
+from surefoot.knowledge.rows import read_rows
+
+__all__ = ["Together", "TogetherMemory", "TogetherRegion"]
+
+
+TURNS = 15
+"""Of a search; half-spaces do not see how a boundary bends, so that more are worth little."""
+
+
+class TogetherMemory(NamedTuple):
+    """What the next region is built from.
+
+    Attributes:
+        rounds: how many rounds have passed.
+        x: the action that was read last.
+        rows: the memory of each constraint.
+    """
+
+    rounds: Count
+    x: Array
+    rows: tuple[Memory, ...]
+
+
+class Together(Knowledge):
+    """Knowledge about several constraints, each by itself, and the set; one NumPy run.
+
+    Args:
+        rows: one knowledge per constraint: :class:`LipschitzHull`, :class:`Curvature`, ...
+        domain: a known closed convex set that holds every action; None where there is none.
+        errors: how wrong readings of any row may be; the largest of the rows' own unless given.
+
+    Example:
+        >>> from surefoot.knowledge import Curvature, LipschitzHull
+        >>> from surefoot.sets import Box
+        >>> rows = (LipschitzHull(G_g=1.0, reach=1.0), Curvature(beta=0.0, reach=1.0))
+        >>> knowledge = Together(rows=rows, domain=Box([-1.0, -1.0], [0.2, 1.0]))
+        >>> x, g, s = np.zeros(2), np.array([-0.5, -0.3]), np.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> memory = knowledge.observe(knowledge.init(x), Reading(x, g, s, knowledge.errors))
+        >>> region = knowledge.region(memory, knowledge.errors)
+        >>> region.nearest(np.array([3.0, 3.0])).round(6)  # the box, and x[1] <= 0.3
+        array([0.2, 0.3])
+    """
+
+    errors: Any = anything("the errors of readings", default=None)
+    rows: tuple[Any, ...] = anything("one knowledge per constraint")
+
+    def __post_init__(self) -> None:
+        rows = self._check_rows(self.rows)
+        largest = Errors.largest_of([row.errors for row in rows])
+        if self.errors is None:
+            object.__setattr__(self, "errors", largest)
+        super().__post_init__()
+        if self.errors != largest:
+            rows = tuple(replace(row, errors=self.errors) for row in rows)
+        if not self.convex:
+            rows = tuple(replace(row, convex=False) for row in rows)
+        object.__setattr__(self, "convex", all(row.convex for row in rows))
+        object.__setattr__(self, "rows", tuple(rows))
+
+    def _check_rows(self, given: Any) -> Sequence[Knowledge]:
+        rows = given if isinstance(given, (tuple, list)) else ()
+        if not rows or not all(isinstance(row, Knowledge) and row.row_count == 1 for row in rows):
+            raise InvalidValueError(f"rows must be one knowledge per constraint, got {given!r}")
+        for row in rows:
+            if row.in_contexts:
+                raise InvalidValueError(f"rows must be without contexts, got {row!r}")
+            if isinstance(row, (AverageLimit, UnknownConstant)):
+                raise InvalidValueError(
+                    f"rows must keep g <= 0 by known constants each, got {row!r}: let one "
+                    "knowledge see the largest constraint"
+                )
+        return rows
+
+    @property
+    def allows(self) -> frozenset[Capability]:  # type: ignore[override]
+        """What one of the rows allows for; each refuses what it does not, and a bad start."""
+        return frozenset[Capability]().union(*(row.allows for row in self.rows)) | {"known start"}
+
+    @property
+    def offers(self) -> frozenset[str]:  # type: ignore[override]
+        """The numbers that all rows offer."""
+        return frozenset.intersection(*(row.offers for row in self.rows))
+
+    @property
+    def parts(self) -> tuple[Knowledge, ...]:
+        """The rows; each has its own errors."""
+        return self.rows
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether a memory may be that of several runs: never."""
+        return False
+
+    def standing(self, start: Array) -> StandingAnchor | None:
+        """Return the largest of the bounds that the rows know of the start; None if one has none.
+
+        Each row's bound holds in every round, and g is the largest of the rows.
+        """
+        each = [row.standing(start) for row in self.rows]
+        bounds = [float(known.value) for known in each if known is not None]
+        return StandingAnchor(start, max(bounds), 0.0) if len(bounds) == len(each) else None
+
+    @property
+    def bounds_start(self) -> bool:
+        """Whether a row knows a bound on g at the start."""
+        return any(row.bounds_start for row in self.rows)
+
+    @property
+    def row_count(self) -> int:  # type: ignore[override]
+        """How many constraints there are."""
+        return len(self.rows)
+
+    @property
+    def reach(self) -> float:
+        """The largest norm of a feasible point, as far as a row knows."""
+        return max(float(row.reach) for row in self.rows)
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants that a contradiction may disprove; the largest of all rows."""
+        each = [row.constants for row in self.rows]
+        return {n: max(own[n] for own in each if n in own) for row in each for n in row}
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What must be true for certificates to be right: of every row what its own need."""
+        return tuple(dict.fromkeys(words for row in self.rows for words in row.premises))
+
+    def first(self, x1: Array) -> TogetherMemory:
+        """Return the memory before the first round."""
+        return TogetherMemory(0.0, x1, tuple(row.init(x1) for row in self.rows))
+
+    def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array]:
+        """Return the values and slopes of a round; one row may be told as one number."""
+        return read_rows(x, feedback, len(self.rows))
+
+    def learn(self, memory: TogetherMemory, reading: Reading) -> TogetherMemory:
+        """Return the memory with a round in which something was read.
+
+        Where one row may be above 0, the constants of the others need not hold: at an action that
+        was not certified nothing is learnt.
+        """
+        readings, x = self._split(reading), reading.x
+        high = memory.rounds and any(read.g + read.errors.value > 0 for read in readings)
+        if high and not self.region(memory, reading.errors).contains(x):
+            return self.age(memory, x)
+        each = zip(self.rows, memory.rows, readings, strict=True)
+        rows = tuple(row.observe(part, read) for row, part, read in each)
+        return TogetherMemory(memory.rounds + 1.0, reading.x, rows)
+
+    def age(self, memory: TogetherMemory, x: Array) -> TogetherMemory:
+        """Return the memory with a round in which nothing was read."""
+        each = zip(self.rows, memory.rows, strict=True)
+        rows = tuple(row.age(part, x) for row, part in each)
+        return memory._replace(rounds=memory.rounds + 1.0, rows=rows)
+
+    def certify(self, memory: TogetherMemory, errors: Errors) -> Region:
+        """Return the intersection of the regions, and of the known set."""
+        each = zip(self.rows, memory.rows, strict=True)
+        rows = tuple(row.region(part, self._errors_of(row, errors)) for row, part in each)
+        return TogetherRegion(rows, memory.x, memory.rounds, errors)
+
+    def contradictions(self, memory: TogetherMemory, reading: Reading) -> tuple[str, ...]:
+        """Return what a reading has that is impossible if the constants of a row are right."""
+        readings, found = self._split(reading), []
+        feasible = all(read.g + read.errors.value <= 0 for read in readings)
+        for i, read in enumerate(readings):
+            for sentence in self.rows[i].contradictions(memory.rows[i], read):
+                # What is feasible for one constraint alone says nothing of the ball around all.
+                if not sentence.endswith(BALL_TOO_SMALL):
+                    found.append(f"{sentence} (constraint {i})")
+                elif feasible and not any(known.endswith(BALL_TOO_SMALL) for known in found):
+                    found.append(sentence)
+        return tuple(found)
+
+    def rise(self, s: Array, length: float, *, ahead: bool = False) -> Array:
+        """Return how much each row can rise over a length."""
+        each = zip(self.rows, np.atleast_2d(s), strict=True)
+        return np.array([row.rise(slope, length, ahead=ahead) for row, slope in each])
+
+    def _split(self, reading: Reading) -> list[Reading]:
+        """Return the reading of each row."""
+        x, g, s, errors, age = reading
+        each = zip(self.rows, np.asarray(g).tolist(), s, strict=True)
+        return [Reading(x, v, slope, self._errors_of(row, errors), age) for row, v, slope in each]
+
+    def _errors_of(self, row: Knowledge, errors: Errors) -> Errors:
+        """Return the errors of a row: its own, unless the round says how wrong it is."""
+        if errors is self.errors:
+            return row.errors
+        return replace(row.errors, value=errors.value, slope=errors.slope)
+
+
+class TogetherRegion(Region):
+    """The points that every region holds.
+
+    Args:
+        rows: the region of each constraint.
+        x: the action that was read last.
+        rounds: how many rounds have passed.
+        errors: what they allow for.
+
+    Attributes:
+        certified: the rows without the visits that they ask for.
+    """
+
+    rows: Sequence[Region]
+    x: Array
+    round: float
+    errors: Errors
+    certified: tuple[Region, ...]
+    upper: Number
+    radius: Number
+    depth: Number
+    longest: Number
+    steepness: Number
+    noise: Number
+    curvature_seen: Number
+    reach: Number
+
+    def __init__(self, rows: Sequence[Region], x: Array, rounds: float, errors: Errors) -> None:
+        self.rows, self.x, self.round, self.errors = rows, x, rounds, errors
+        self.certified = tuple(row.whole for row in rows)
+        self.upper, self.radius = max(r.upper for r in rows), min(r.radius for r in rows)
+        self.depth, self.longest = min(r.depth for r in rows), min(r.longest for r in rows)
+        self.steepness, self.noise = max(r.steepness for r in rows), max(r.noise for r in rows)
+        self.curvature_seen = max(r.curvature_seen for r in rows)
+        self.reach = max(r.reach for r in rows)
+
+    def contains(self, w: Array) -> bool:
+        """Return whether every region certifies a point; a visit is asked for, not needed."""
+        return all(bool(row.contains(w)) for row in self.certified) or self.stays(w)
+
+    def nearest(self, w: Array) -> Array:
+        """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
+        checks.refuse_unfinite(w, "the wanted action")
+        return self.find_nearest(w).point
+
+    def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
+        """Return the nearest point; several kinds of regions have no multipliers in common."""
+        point = self._find_visit(w, known)
+        if point is None:
+            region = TogetherRegion(self.certified, self.x, self.round, self.errors)
+            point = nearest.find_certified(region, known, w)
+        return Projection(point, 0.0, norm(point - w))
+
+    def _find_visit(self, w: Array, known: KnownSets) -> Array | None:
+        """Return the point where a row asks for a visit; None if none does, or it cannot be.
+
+        An anchor that one row wants visited may be nothing for the others.
+        """
+        if all(map(operator.is_, self.certified, self.rows)):
+            return None
+        try:
+            visit = TogetherVisit(self.rows, self.x, self.round, self.errors)
+            return nearest.find_certified(visit, known, w)
+        except EmptyRegionError:
+            return None
+
+    def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
+        """Return a point of all regions and of sets, near the last action."""
+        return nearest.reflect_in_turn([row.nearest for row in self.rows], known, holds, self.x)
+
+    def seek(self, w: Array, known: KnownSets) -> Array:
+        """Return nearly the point of all regions and of sets that is nearest to w."""
+        at, bounds, others = (self.x, float(self.reach), 0.0), known.bounds(self.x, 0.0), []
+        for row in self.rows:
+            own = row.as_bounds()
+            if own is not None and bool((row.x == self.x).all()):
+                bounds = own.join(bounds)
+            else:
+                others.append(row)
+
+        def cut(q: Array) -> Bounds:
+            found = known.cut(*at, q)
+            for row in others:
+                found = found.join(nearest.cut_by(row.nearest, *at, q))
+            return found
+
+        return self.x + nearest.project_onto_bounds(w - self.x, bounds, cut, TURNS)[0]
+
+    @property
+    def insides(self) -> tuple[Array, ...]:
+        """The last action, and what each region says."""
+        return (self.x, *(point for row in self.rows for point in row.insides))
+
+    def certificate(self, x: Array, cut: bool = False) -> Certificate:
+        """Return why a point is feasible: the certificate of the row with the largest bound."""
+        if self.stays(x):
+            reason = "nothing moves, and what was read stays"
+            return PointCertificate(int(self.round), reason, self.upper, cut, self.errors)
+        is_visit = all(bool(row.contains(x)) for row in self.rows)
+        rows = self.rows if is_visit else self.certified
+        return max((row.certificate(x, cut) for row in rows), key=lambda c: c.bound)
+
+
+class TogetherVisit(TogetherRegion):
+    """The points that every region holds, and asks for."""
+
+    def contains(self, w: Array) -> bool:
+        """Return whether every region holds a point, and asks for it."""
+        return all(bool(row.contains(w)) for row in self.rows) or self.stays(w)

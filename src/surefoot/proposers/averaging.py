@@ -1,0 +1,195 @@
+r"""Dual averaging over certified points, with Theorem K's sums of the regret observed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import dot, norm
+from surefoot.core.forms import NonNegative
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.guarantees.observers import bounds_curved_regret
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.region import Projection, Region
+from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.descent import add_square
+from surefoot.proposers.leader import AT_FIRST
+from surefoot.proposers.trust import Trust, reweigh
+
+__all__ = ["Averaging", "ObservedAveraging"]
+
+_ROOT_HALF = math.sqrt(0.5)
+
+STEPS = (1.0, 0.25, 1.0, 4.0)
+"""The steps of the far points, as multiples of eta; the first of them is never pruned."""
+
+FAR = 0.3
+"""F/R of the others: how far they may be from their certified points."""
+
+
+class AveragingState(NamedTuple):
+    """What the next far points need; rows of arrays are one for each.
+
+    Attributes:
+        start: the first action.
+        gradients: theta, the sums of the cost gradients, less what was pruned.
+        points: the certified points nearest to the far points.
+        trust: how far each is trusted.
+        inverse_eta: 1/eta of the last step; 0 before the first gradient.
+        squares: the sum of the squared norms of the cost gradients.
+    """
+
+    start: Array
+    gradients: Array
+    points: Array
+    trust: Trust
+    inverse_eta: float
+    squares: NonNegative
+
+
+class AveragingNote(NamedTuple):
+    """What the bound on the regret wants to know of a step and of its first far point.
+
+    Attributes:
+        x: the action that was played.
+        gradient: the cost gradient.
+        radius: R.
+        point: the certified point of the last round.
+        inverse_eta: 1/eta of the step.
+        kept: the way from there to the last far point, as pruned.
+        share: the share of the way to this far point that was pruned.
+        found: the certified point nearest to it, with its multipliers.
+    """
+
+    x: Array
+    gradient: Array
+    radius: float
+    point: Array
+    inverse_eta: float
+    kept: Array
+    share: float
+    found: Projection
+
+
+class Averaging(Proposer):
+    r"""Dual averaging: the wish is a mean of the certified points nearest to some far points.
+
+    Args:
+        radius: R, the radius of a ball that contains the feasible set.
+        far: F/R for one far point instead of four: how far it may be from its certified point.
+        eta: a fixed step for one far point, which is pruned only if ``far`` is given.
+    """
+
+    radius: Number = positive()
+    far: Number | None = positive(default=None)
+    eta: Number | None = positive(default=None)
+
+    is_one_run: ClassVar[bool] = True
+
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """The steps of the far points, as multiples of eta."""
+        return STEPS if self.eta is None and self.far is None else STEPS[:1]
+
+    def init(self, x1: Array) -> AveragingState:
+        """Start with nothing learnt."""
+        points = np.tile(x1, (len(self.steps), 1))
+        at_first = AT_FIRST if len(points) > 1 else np.ones(1)
+        return AveragingState(x1, 0.0 * points, points, Trust.first(at_first), 0.0, 0.0)
+
+    def propose(
+        self, learner: AveragingState, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[AveragingState, Wish]:
+        """Return the mean of the certified points nearest to the far points."""
+        start, gradients, points, trust, last, squares = learner
+        grad = np.zeros_like(x)
+        if feedback.cost_gradient is not None:
+            grad = checks.read_gradient(x, feedback)
+        squares, _ = add_square(squares, grad)
+        if len(points) > 1:
+            trust = reweigh(trust, points @ grad, AT_FIRST, region.round)
+        inverse = math.sqrt(squares) / (_ROOT_HALF * self.radius)
+        if self.eta is not None:
+            inverse = 1 / self.eta if squares > 0 else 0.0
+        gradients, step = gradients + grad, np.array(self.steps)[:, None]
+        wanted = start - gradients * step / (inverse if inverse > 0 else math.inf)
+        found = [region.find_nearest(far) for far in wanted]
+        points = np.array([one.point for one in found])
+        n = wanted - points
+        length = np.array([norm(way) for way in n])
+        share = 1.0 - np.minimum(self._limits() / np.where(length > 0, length, 1.0), 1.0)
+        gradients = gradients + share[:, None] * inverse / step * n
+        kept = start - learner.gradients[0] / (last if last > 0 else math.inf) - learner.points[0]
+        note = AveragingNote(
+            x, grad, self.radius, learner.points[0], inverse, kept, float(share[0]), found[0]
+        )
+        state = AveragingState(start, gradients, points, trust, inverse, squares)
+        return state, Wish(trust.weights @ points, note, wanted=trust.weights @ wanted)
+
+    def _limits(self) -> Array:
+        """Return how far each far point may be from its certified point."""
+        first = math.inf if self.far is None else self.far
+        return self.radius * np.array([first, *[FAR] * (len(self.steps) - 1)])
+
+    def observer(self, knowledge: Knowledge) -> ObservedAveraging | None:
+        """Return Theorem K's sums; None for regions that have no multipliers."""
+        return ObservedAveraging() if bounds_curved_regret(knowledge) else None
+
+
+class ObservedAveraging(NamedTuple):
+    r"""The sums of Theorem K (i) over the rounds so far, of the first far point.
+
+    .. math::
+        \mathrm{Reg}_T \le \frac{D^2}{2\eta_T}
+        &+ \sum_t\Big(\nabla_t^\top(x_t-p_{t+1}) - \frac{\|p_{t+1}-p_t\|^2}{2\eta_{t-1}}
+           + \frac{(1-c_{t-1})n_{t-1}^\top(p_{t+1}-p_t)}{\eta_{t-1}}\Big) \\
+        &+ \sum_{t<T}\frac{c_t}{\eta_t}Q_t + \frac{Q_T}{\eta_T}, \qquad
+        Q_t = \tfrac12\Lambda_tP_t(4R+P_t) .
+
+    A point that was drawn nearer, by d, adds :math:`2R(1 + \Lambda_t)d` to :math:`Q_t`.
+
+    Attributes:
+        moves: the first sum.
+        pruned: the second, up to the last round.
+        last: the last term less the share :math:`c_T` of it that is in the second.
+        inverse_eta: the last :math:`1/\eta_t`.
+    """
+
+    moves: float = 0.0
+    pruned: float = 0.0
+    last: float = 0.0
+    inverse_eta: float = 0.0
+
+    @property
+    def theorem(self) -> str:
+        """The statement that bounds the regret by these sums."""
+        return "Theorem K, observed"
+
+    def after(self, info: Info) -> ObservedAveraging | None:
+        """Return the sums with one more round, from what its step knew; None without a region."""
+        note, region = info.note, info.region
+        if region is None:
+            return None
+        inverse, found, R = note.inverse_eta, note.found, float(note.radius)
+        if not inverse > 0:
+            return self
+        step, P = found.point - note.point, norm(found.point - region.x)
+        before = self.inverse_eta if self.inverse_eta > 0 else inverse  # eta_0 is eta_1
+        moves = dot(note.gradient, note.x - found.point)
+        moves += (dot(note.kept, step) - 0.5 * dot(step, step)) * before
+        # By how much a projection's normal may fail to point away from a feasible point.
+        bent, loose = (float(e) for e in region.base.normal_error(found.weights, found.point))
+        off = 2 * R * (1 + bent) * float(found.drawn)
+        price = (0.5 * bent * P * (4 * R + P) + loose + off) * inverse
+        pruned, last = note.share * price, (1 - note.share) * price
+        return ObservedAveraging(self.moves + moves, self.pruned + pruned, last, inverse)
+
+    def bound(self, algorithm: Any, state: Any) -> float:
+        """Return an upper bound on the regret of the rounds so far."""
+        reach = float(algorithm.knowledge.reach) + norm(state.learner.start)
+        D = min(2 * float(algorithm.proposer.radius), reach)
+        return float(0.5 * D * D * self.inverse_eta + self.moves + self.pruned + self.last)

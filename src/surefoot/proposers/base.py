@@ -1,0 +1,90 @@
+"""What a proposer is: it learns from all feedback and says where it would like to be."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+from surefoot.core.parameters import (
+    Declared,
+)
+from surefoot.core.types import (
+    Array,
+    Context,
+    Feedback,
+)
+from surefoot.knowledge.base import Knowledge, Memory
+from surefoot.knowledge.region import Region
+
+__all__ = ["Proposer", "Wish"]
+
+
+class Wish(NamedTuple):
+    """Where a proposer would like to be next.
+
+    Attributes:
+        point: the wish; a proposer may have asked the region already.
+        note: what its bound on the regret wants to know of the round.
+        contradictions: what cannot be if the proposer is right, one sentence each.
+        wanted: what was wanted before the region was asked; the point unless given.
+    """
+
+    point: Array
+    note: Any = None
+    contradictions: tuple[str, ...] = ()
+    wanted: Array | None = None
+
+
+class Proposer(Declared):
+    """What learns; every method is pure.
+
+    Attributes:
+        cost_gradients: how many gradients of the cost it asks for in a round: 1, or 0 where the
+            wish comes from elsewhere.
+        work: its arithmetic in a round, as a product of sizes.
+        is_one_run: whether it takes one NumPy run only; batches are then played run by run.
+        in_contexts: whether it learns what to do in a context.
+        reads: the numbers of a region that it reads, which the knowledge must offer; ``round``,
+            ``x``, ``errors`` and ``known`` are always there.
+    """
+
+    reads: ClassVar[frozenset[str]] = frozenset()
+    cost_gradients: ClassVar[int] = 1
+    work: ClassVar[str] = "d"
+    is_one_run: ClassVar[bool] = False
+    in_contexts: ClassVar[bool] = False
+
+    def init(self, x1: Array) -> Memory:
+        """Return the state of the learner before the first round; nothing unless it learns."""
+        return ()
+
+    @abstractmethod
+    def propose(
+        self, learner: Memory, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[Memory, Wish]:
+        """Return the learner after a round, and its wish for the next.
+
+        Args:
+            learner: its state.
+            x: the action that was played.
+            feedback: what was seen there; parts of it may be None.
+            region: the certified next actions, with numbers that a proposer may use.
+        """
+
+    def aim(self, learner: Memory, wish: Array, context: Context) -> tuple[Memory, Array]:
+        """Return the learner and its wish once the context of the next round is known.
+
+        Args:
+            learner: its state.
+            wish: where it wanted to be.
+            context: of the next round, in numbers.
+        """
+        return learner, wish
+
+    def read_features(self, context: Any, place: Array) -> Array | None:
+        """Return what the learner makes of a context, in numbers; None unless defined."""
+        return None
+
+    def observer(self, knowledge: Knowledge) -> Any:
+        """Return the sums of a bound on the regret so far; None where there is no such bound."""
+        return None

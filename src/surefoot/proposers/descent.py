@@ -1,0 +1,127 @@
+r"""Gradient descent as a proposer: its steps are as long as its region certifies, and cut there.
+
+.. math::
+    1/\eta_t &= \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2 R), \|\nabla_t\|/r_t), \qquad
+                S_t = \sum_{s \le t}\|\nabla_s\|^2 \\
+    y_t      &= x_t - \eta_t\nabla_t
+
+with :math:`r_t` the longest step that the region certifies. The wish is where the region cuts the
+step to :math:`y_t` off.
+"""
+
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from surefoot.core import checks
+from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Span
+from surefoot.core.parameters import flag, positive
+from surefoot.core.types import Array, Feedback, Number
+from surefoot.guarantees.observers import CutCost, ObservedRegret, bounds_curved_regret
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.certified_length import CertifiedLength
+from surefoot.knowledge.region import Projection, Region
+from surefoot.proposers.base import Proposer, Wish
+
+_ROOT_2 = math.sqrt(2.0)
+
+
+class DescentState(NamedTuple):
+    """What the next step needs.
+
+    Attributes:
+        squares: S, the sum of the squared norms of the gradients.
+        inverse_eta: 1/eta of the last step.
+    """
+
+    squares: Annotated[Number, Span(0)]
+    inverse_eta: Number
+
+
+class DescentNote(NamedTuple):
+    """What the bound on the regret wants to know of a step.
+
+    Attributes:
+        size: the norm of the cost gradient.
+        inverse_eta: 1/eta of the step.
+        wanted: y, the end of the step before it is cut.
+        moves: whether there was a step to take.
+        radius: R.
+        found: where it was cut off, with the multipliers that the region has for it.
+        cost: what the cut costs, where that is known without asking the region again.
+    """
+
+    size: Number
+    inverse_eta: Number
+    wanted: Array
+    moves: Any
+    radius: Number
+    found: Projection
+    cost: CutCost | None = None
+
+
+class Descent(Proposer):
+    r"""Gradient descent with steps that the region certifies.
+
+    Args:
+        radius: R, the radius of a ball that contains the feasible set.
+        eta: a fixed limit on the step size instead of :math:`\sqrt2R/\sqrt{S_t}`.
+        ratchet: whether the step size never rises again, which the regret bound needs. Without it
+            each step is limited by itself: as safe, at times better, and without a regret proof.
+    """
+
+    reads: ClassVar[frozenset[str]] = frozenset({"longest"})
+
+    radius: Number = positive()
+    eta: Number | None = positive(default=None)
+    ratchet: bool = flag(default=True)
+
+    def init(self, x1: Array) -> DescentState:
+        """Start with nothing learnt."""
+        zero = number_like(x1, 0.0)
+        return DescentState(zero, zero)
+
+    def propose(
+        self, learner: DescentState, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[DescentState, Wish]:
+        """Return the step as the region cuts it; the action itself where no gradient was seen."""
+        if feedback.cost_gradient is None:
+            return learner, Wish(x)
+        grad = checks.read_gradient(x, feedback)
+        squares, size = add_square(learner.squares, grad)
+        if self.eta is None:
+            inverse = sqrt(squares) / (_ROOT_2 * self.radius)
+        else:
+            inverse = where(squares > 0, 1 / self.eta, 0.0 * size)
+        longest = region.longest
+        moves = longest > 0
+        # Where rounding leaves no room nothing moves, and the step size is not frozen by it.
+        inverse = maximum(inverse, where(moves, size / where(moves, longest, 1.0), 0.0 * size))
+        if self.ratchet:
+            inverse = maximum(inverse, learner.inverse_eta)
+        going = moves & (inverse > 1e-300)
+        wanted = x - 1.0 / where(going, inverse, math.inf) * grad
+        found = region.find_cut(wanted)
+        note = DescentNote(size, inverse, wanted, moves, self.radius, found)
+        return DescentState(squares, inverse), Wish(found.point, note, wanted=wanted)
+
+    def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
+        """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
+        by_length = isinstance(knowledge, CertifiedLength) and knowledge.errors.is_exact
+        has_bound = by_length or bounds_curved_regret(knowledge)
+        return ObservedRegret() if self.ratchet and has_bound else None
+
+
+def add_square(squares: Number, grad: Array) -> tuple[Number, Number]:
+    """Return a sum with the squared norm of a cost gradient added to it, and the norm.
+
+    One run refuses an infinite sum, after which no step would have a length any more.
+    """
+    squared, size = squared_and_norm(grad)
+    total = squares + squared
+    if isinstance(total, float) and not total < math.inf:
+        checks.refuse_unfinite(to_numpy(grad), "cost_gradient")
+        rule = "have a finite square" if squared == math.inf else "leave the sum of squares finite"
+        raise InvalidValueError(f"cost_gradient must {rule}, got a norm of {size:g}")
+    return total, size

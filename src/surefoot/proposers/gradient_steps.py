@@ -1,0 +1,29 @@
+"""Plain gradient steps from the action that was played."""
+
+from __future__ import annotations
+
+from surefoot.core import checks
+from surefoot.core.parameters import positive
+from surefoot.core.types import Array, Feedback, Number
+from surefoot.knowledge.region import Region
+from surefoot.proposers.base import Proposer, Wish
+
+__all__ = ["GradientSteps"]
+
+
+class GradientSteps(Proposer):
+    r"""Wishes :math:`x_t - \eta\nabla_t`, from the action that was played.
+
+    Args:
+        eta: :math:`\eta`.
+    """
+
+    eta: Number = positive()
+
+    def propose(
+        self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
+    ) -> tuple[tuple[()], Wish]:
+        """Return the end of the step; the action itself where no gradient was seen."""
+        if feedback.cost_gradient is None:
+            return learner, Wish(x)
+        return learner, Wish(x - self.eta * checks.read_gradient(x, feedback))

@@ -1,0 +1,488 @@
+r"""Leaders that learn on all half-spaces seen and are never played; the wish goes after their mean.
+
+With X = x - x_1, all points relative to the first action, D the largest distance from it to a point
+of the domain and :math:`\theta_t` the sum of the gradients:
+
+.. math::
+    A_t      &= \sum_{i \le t}\|\nabla_i\|^2 + (\Lambda^+_t)^2/(2D^2), \qquad
+                \Lambda_t = \sum_{i \le t}\nabla_i^\top(X_i - Z^0_i), \qquad
+                \eta_t = D/\sqrt{2A_t} \\
+    Z^0_{t+1} &\approx \Pi\{u_i^\top Z \le o_i\}(-\eta_t\theta_t), \qquad
+    Z^k_{t+1} \approx \Pi\{u_i^\top Z \le o_i\}(Z^k_t - c_k\eta_t\nabla_t), \qquad
+                c = \tfrac14, 1, 4 \\
+    Z_{t+1}  &= \sum_k w_kZ^k_{t+1}
+
+with :math:`\Lambda^+` the largest :math:`\Lambda` so far. :math:`Z^0` adds up all gradients, which
+is best for costs that have a distribution; the others descend from where they are, which is best
+for costs that change. Their weights follow what each would have cost
+(:func:`~surefoot.proposers.trust.reweigh`).
+
+**The wish.** A leader is held back by the cuts with multipliers :math:`\mu_i`, or, of a descent,
+pulls: averages of them. The mean of several may stand off a cut that holds one of them, as it does
+when costs have turned: the mean of their pulls counts by the share
+:math:`[1 - (o_i - u_i^\top Z)/\|Z - X\|]_+`. In the objective of :math:`Z^0`, what X is behind its
+leader is worth :math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`, and a margin of h, which keeps
+actions deep enough to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the one is spent
+on the other.
+With r the radius of the certified ball of x, :math:`L = \|Z' - X\|`, :math:`Z'` the leader pushed
+off the cuts by :math:`G_gr`, and :math:`r_m` the radius of the deepest ball:
+
+.. math::
+    h = \min\Big(\frac r2 + \frac{\sum\mu_i\big[\min(o_i - u_i^\top X, u_i^\top(Z - X))
+        - G_gr/\|s_i\|\big]_+ + L^2/2}{2G_g\sum\mu_i/\|s_i\|},\
+        \tfrac12\max(L, r),\ 0.97\,r_m\Big).
+
+Where the certified point nearest to Z is nearly there, at most a quarter of the way off, it is the
+wish. Else the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed off the cuts by
+:math:`G_gh`, and of the certified points nearest to these the one with the least
+
+.. math::
+    \tfrac12\|P - F\|^2 - \frac E{2h}\min\Big(h, \min_i\frac{\|s_i\|}{G_g}(o_i - u_i^\top P)\Big),
+    \qquad F = Z + \sum\mu_iu_i, \qquad E = \tfrac12\big[\|X - F\|^2 - \|Z - F\|^2\big]_+ ,
+
+is the wish. The first term is the leader's objective; the second counts how deep the cuts leave P,
+for an action on the limit cannot move: a depth of h is worth half of E, what X is behind. Where no
+point has less than X has, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, and X is half as
+deep as it wants to be, :math:`r \ge h/2`, the margin is too large for the set, and the lengths are
+tried once more with half of it. Cuts whose slopes are guesses do not tell depths: E is 0 there.
+
+Where values err by up to e, the follower counts a cut :math:`2e/\|s\|` further inside, where the
+upper end of the reading puts it, unless the certified depth of X shows that it is further out.
+
+Where the domain is a ball, one around the feasible set, leaders may be up to 2D from :math:`x_1`;
+in any other domain they are projected onto the domain, too.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.arrays import dot, norm
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import NonNegative, Span
+from surefoot.core.parameters import algorithm, count, positive, projectable
+from surefoot.core.points import reach_from
+from surefoot.core.types import Array, Feedback, Number, Set
+from surefoot.guarantees.observers import LeaderRegret
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.region import Region
+from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
+from surefoot.proposers.descent import add_square
+from surefoot.proposers.learner import ask_learner, start_learner
+from surefoot.proposers.trust import Trust, reweigh
+from surefoot.sets import Ball, project_halfspace
+
+MULTIPLES = (0.0, 0.25, 1.0, 4.0)
+"""The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
+AT_FIRST = np.array([0.925, 0.025, 0.025, 0.025])
+"""How far each is trusted before the first round."""
+MOST_CUTS = 256
+"""How many half-spaces are remembered at most, where nobody says how many."""
+SHALLOW = 50.0
+"""A start is shallow where the set reaches this many times further than its certified ball."""
+EXACT = 1e-2
+"""A leader's projection ends where multipliers change by this share of the way to it."""
+CLEARLY = 1e-9
+"""By what share of the way to F a point must be better: shares that lead to one differ by less."""
+TURNS = 4
+"""How often the follower's projection onto the cuts of another context is improved."""
+LENGTHS = 11
+
+
+class LeaderState(NamedTuple):
+    """What the leaders have learnt; points are relative to the first action.
+
+    Attributes:
+        start: the first action.
+        reach: D, the largest distance from it to a point of the domain.
+        start_value: g there at most; 0 before it was read.
+        cuts: the remembered half-spaces, and what they hold each leader back by.
+        points: the leaders, one in each row.
+        outside: by how much each exceeds the cut that it exceeds most.
+        trust: how far each is trusted.
+        Z: their mean.
+        own: the state of a learner of your own; empty unless there is one.
+        gradients: theta, the sum of the cost gradients.
+        squares: the sum of their squared norms.
+        lag: Lambda, what the actions have cost more than the first leader.
+        worst_lag: its largest value so far, at least 0.
+        inverse_eta: 1/eta, which never falls.
+        depth: the deepest radius when it had last grown by a tenth.
+        deepened: the round of that.
+    """
+
+    start: Array
+    reach: Annotated[float, Span(checks.SMALLEST)]
+    start_value: float
+    cuts: Cuts
+    points: Array
+    outside: Array
+    trust: Trust
+    Z: Array
+    own: Any
+    gradients: Array
+    squares: NonNegative = 0.0
+    lag: float = 0.0
+    worst_lag: float = 0.0
+    inverse_eta: float = 0.0
+    depth: float = 0.0
+    deepened: float = 0.0
+
+    @property
+    def energy(self) -> float:
+        """A; infinite where float64 has no such number."""
+        return self.squares + self.worst_lag * self.worst_lag / (2 * (self.reach * self.reach))
+
+
+class LeaderNote(NamedTuple):
+    """What the bound on the regret wants to know of a round.
+
+    Attributes:
+        size: the norm of the cost gradient.
+        lags: its products with the ways from each leader to the action.
+        behind: the distance between the action and the first leader.
+        paid: its product with the action, relative to the start.
+        before: 1/eta of the round before.
+        scale: 1/eta of the round.
+        reach: D.
+    """
+
+    size: float
+    lags: Sequence[float]
+    behind: float
+    paid: float
+    before: float
+    scale: float
+    reach: float
+
+
+class Leader(Proposer):
+    r"""Leaders that learn, and a wish that goes after them; the formulas are the module's.
+
+    Args:
+        domain: a set that contains the feasible set.
+        cuts: how many half-spaces are remembered, at least 2;
+            :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
+        leader: a learner of your own, or of the library, that asks for cost gradients only; it
+            leads instead of those above.
+        strong_convexity: H, where every cost is H-strongly convex: one leader descends with
+            :math:`\eta_t = 2/(Ht)`.
+    """
+
+    domain: Set = projectable()
+    cuts: int | None = count(2, default=None)
+    leader: Any = algorithm(default=None)
+    strong_convexity: Number | None = positive(default=None)
+
+    reads: ClassVar[frozenset[str]] = frozenset({"radius", "depth", "steepness", "noise", "upper"})
+    work = "K d"
+    is_one_run = True
+
+    @property
+    def multiples(self) -> tuple[float, ...]:
+        """The steps of the leaders, as multiples of eta."""
+        alone = self.leader is not None or self.strong_convexity is not None
+        return (1.0,) if alone else MULTIPLES
+
+    def slots(self, dimension: int) -> int:
+        """Return how many half-spaces are remembered."""
+        if self.cuts is not None:
+            return self.cuts
+        return max(16, min(2 * dimension, MOST_CUTS, 2**18 // dimension))
+
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its state may become."""
+        return {"cuts": self.slots(d)}
+
+    def init(self, x1: Array) -> LeaderState:
+        """Start at x1."""
+        zeros, leaders = np.zeros_like(x1), len(self.multiples)
+        return LeaderState(
+            start=x1,
+            reach=reach_from(self.domain, x1),
+            start_value=0.0,
+            cuts=empty_cuts(len(x1), leaders),
+            points=np.zeros((leaders, len(x1))),
+            outside=np.zeros(leaders),
+            trust=Trust.first(AT_FIRST if leaders > 1 else np.ones(1)),
+            Z=zeros,
+            own=() if self.leader is None else start_learner(self.leader, x1, "leader"),
+            gradients=zeros,
+        )
+
+    def propose(
+        self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
+    ) -> tuple[LeaderState, Wish]:
+        """Return the leaders after a round, and the wish of their follower."""
+        if region.round == 1 and x is not learner.start:  # the first action that was played
+            learner = learner._replace(start=x, reach=reach_from(self.domain, x))
+        X = x - learner.start
+        learner, note, lost = self.learn(learner, X, feedback, region)
+        with np.errstate(over="ignore", invalid="ignore"):
+            learner, point = self._follow(learner, X, feedback, region)
+        return learner, Wish(point, note, lost, learner.start + learner.Z)
+
+    def learn(
+        self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
+    ) -> tuple[LeaderState, LeaderNote, tuple[str, ...]]:
+        """Return the leaders after a round, what their bound wants to know, and what was lost.
+
+        Args:
+            learner: the leaders.
+            X: the action that was played, relative to the start.
+            feedback: what was seen there.
+            region: the certified next actions.
+        """
+        before, grad = learner.inverse_eta, np.zeros_like(X)
+        if feedback.cost_gradient is not None:
+            grad = checks.read_gradient(X, feedback)
+        squares, size = add_square(learner.squares, grad)
+        t, first = region.round, learner.points[0]
+        lags, behind = ((X - learner.points) @ grad).tolist(), norm(X - first)
+        lag = learner.lag + lags[0]
+        learner = learner._replace(
+            gradients=learner.gradients + grad,
+            squares=squares,
+            lag=lag,
+            worst_lag=max(lag, learner.worst_lag),
+            start_value=region.upper if t == 1 else learner.start_value,
+            trust=self._trust(learner, grad, size, t),
+        )
+        learner, newest = self._remember(learner, X, feedback, region)
+        scale = self._scale(learner, t)
+        if not scale < math.inf:  # no later gradient would move the leaders
+            raise InvalidValueError(
+                f"cost_gradient must leave 1/eta = sqrt(2A)/D finite, got a norm of {size:g}"
+            )
+        learner = learner._replace(inverse_eta=scale)
+        # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.
+        with np.errstate(over="ignore", invalid="ignore"):
+            learner, lost = self._lead(learner, X, feedback, newest, before, t)
+        note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
+        return learner, note, lost
+
+    def _trust(self, learner: LeaderState, grad: Array, size: float, t: float) -> Trust:
+        """Return how far the leaders are trusted, by what each would have cost in the round.
+
+        A leader outside of the cuts pays for the way back: none gains by standing outside.
+        """
+        if size == 0.0 or len(learner.points) == 1:
+            return learner.trust
+        losses = learner.points @ grad + size * learner.outside
+        return reweigh(learner.trust, losses, AT_FIRST, t)
+
+    def _remember(
+        self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
+    ) -> tuple[LeaderState, int | None]:
+        """Return the leader with the cut of the round, and which that is."""
+        errors, cuts, newest = region.errors, learner.cuts, None
+        slope = errors.slope
+        if not slope < math.inf:
+            # Slopes are guesses: a cut that an action has passed was wrong, and moves there.
+            slope, cuts = 0.0, cuts.let_through(X)
+        if errors.drift:
+            # Where g may rise, a point that was outside may come in: cuts go outwards with it.
+            cuts = cuts.loosen(errors.drift)
+        if feedback.constraint_value is not None and feedback.constraint_subgradient is not None:
+            g, s = checks.read_constraint(X, feedback)
+            noise = region.noise + errors.value + slope * (learner.reach + norm(X))
+            noise += errors.drift * feedback.age
+            most, place = self.slots(len(X)), region.base.read_place
+            cuts, newest = add_cut(cuts, X, g, s, noise, learner.Z, most, place)
+        return learner._replace(cuts=cuts), newest
+
+    def _limit(self, learner: LeaderState, length: float) -> Callable[[Array], Array]:
+        """Return what keeps a leader, relative to the start, where the points of the domain are.
+
+        A ball is one around the feasible set, and a length is enough; any other set may be what
+        keeps the actions in, and the leader with them.
+        """
+        if isinstance(self.domain, Ball):
+            return partial(shorten, radius=length)
+
+        def onto(z: Array) -> Array:
+            point = learner.start + shorten(z, 1e100)
+            return z if self.domain.contains(point) else self.domain.project(point) - learner.start
+
+        return onto
+
+    def _scale(self, learner: LeaderState, t: float) -> float:
+        """Return 1/eta of round t."""
+        if self.strong_convexity is not None:
+            return 0.5 * float(self.strong_convexity) * t
+        return math.sqrt(2 * learner.energy) / learner.reach
+
+    def _lead(
+        self,
+        learner: LeaderState,
+        X: Array,
+        feedback: Feedback,
+        newest: int | None,
+        before: float,
+        t: float,
+    ) -> tuple[LeaderState, tuple[str, ...]]:
+        """Return the leaders after a round, and a sentence if your own is lost."""
+        D, cuts, scale, own = learner.reach, learner.cuts, learner.inverse_eta, learner.own
+        eta = 1.0 / scale if scale > 0 else 0.0
+        points, pulls = learner.points.copy(), cuts.pulls.copy()
+        grad = feedback.cost_gradient
+        lost: tuple[str, ...] = ()
+        enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, 2 * D)
+        for k, multiple in enumerate(self.multiples):
+            kept = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
+            if self.leader is not None:
+                here = points[k] + learner.start
+                own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
+                free = free - learner.start
+                adds_up = cuts.dual(kept, free, onto) > cuts.dual(0.0 * kept, free, onto)
+            elif adds_up := multiple == 0.0:
+                free = -eta * learner.gradients
+            else:
+                free = points[k] if grad is None else points[k] - multiple * eta * grad
+                free = self._limit(learner, D)(free)
+            mu = kept if adds_up else np.zeros_like(kept)
+            mu, points[k] = ascend(cuts, free, mu, newest, enough, onto)
+            fade = 0.0 if adds_up else max(1.0 - float(mu.sum()) / D, 0.0)
+            pulls[k] = fade * pulls[k] + mu
+        cuts, Z = cuts._replace(pulls=pulls), learner.trust.weights @ points
+        outside = np.array([cuts.exceed(z) for z in points])
+        return learner._replace(own=own, cuts=cuts, points=points, outside=outside, Z=Z), lost
+
+    def _follow(
+        self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
+    ) -> tuple[LeaderState, Array]:
+        """Return the wish after a round, and when the deepest radius last grew."""
+        t, deepest, start = region.round, region.depth, learner.start
+        if t == 1 or deepest > 1.1 * learner.depth:
+            learner = learner._replace(depth=deepest, deepened=t)
+        is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
+        cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
+        way = Z - X
+        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.steepness
+        h = _margin(cuts, pulls, X, Z, room, steep)
+        h = min(h, 0.97 * max(deepest, 0.0))
+        if is_growing:
+            h = max(h, min(0.5 * gap / SHALLOW, 3 * deepest))
+        else:
+            point = region.nearest(start + Z)
+            if norm(point - start - Z) <= 0.25 * gap:
+                return learner, point
+        far = Z + pulls @ cuts.normals
+        there, rest = _apart(X, far), _apart(Z, far)
+        behind, clearly = max(there - rest, 0.0), CLEARLY * there
+        if not region.errors.slope < math.inf:
+            behind = 0.0  # cuts that are guesses do not tell how deep a point is
+        for margin in (h, 0.5 * h):
+            worth = 0.5 * behind / margin if margin > 0.0 else 0.0
+            best, least = start + X, math.inf
+            for share in _shares(room, gap, is_growing):
+                W = push_from_cuts(cuts, X + share * way, steep * margin)
+                if not region.errors.is_exact:
+                    W = _apply_reading(feedback, region, W, X, steep * margin)
+                point = region.nearest(start + W)
+                depth = _find_depth(cuts, point - start, steep, margin)
+                found = _apart(point - start, far) - worth * depth
+                if found < least - clearly:
+                    best, least = point, found
+            here = there - worth * min(room, margin)
+            if least < here - clearly or room < 0.5 * margin or is_growing:
+                break
+        return learner, best
+
+    def _cuts_as_read(
+        self, learner: LeaderState, feedback: Feedback, region: Region, X: Array
+    ) -> tuple[Cuts, Array, Array]:
+        """Return the cuts, the leader and its pulls for the follower: as they were read.
+
+        Only the leader needs cuts that hold for all points within D of the start, and those that
+        hold in every context: the follower goes after the point that it would lead to in the next.
+        """
+        errors, cuts, Z, D = region.errors, learner.cuts, learner.Z, learner.reach
+        pulls, gap = learner.trust.weights @ cuts.pulls, norm(Z - X)
+        if len(learner.points) > 1 and gap > 0.0 and cuts.places is None:
+            # The mean may have left a cut that holds one of them.
+            pulls = pulls * np.clip(1.0 - (cuts.offsets - cuts.normals @ Z) / gap, 0.0, 1.0)
+        if errors.is_exact and cuts.places is None:
+            return cuts, Z, pulls
+        if errors.slope < math.inf:
+            cuts = cuts.loosen(-errors.slope * D)
+        enough, onto = EXACT * gap, self._limit(learner, 2 * D)
+        if cuts.places is not None:
+            far = Z + pulls @ cuts.normals
+            cuts = cuts.move(region.base.fall)
+            pulls = learner.trust.weights @ cuts.pulls
+            for _ in range(TURNS):
+                pulls, Z = ascend(cuts, far, pulls, None, enough, onto)
+            return cuts, Z, pulls
+        if errors.slope < math.inf:
+            cuts = _count_errors(cuts, X, region)
+        _, Z = ascend(cuts, Z, np.zeros_like(cuts.offsets), None, enough, onto)
+        return cuts, _apply_reading(feedback, region, Z, X, 0.0), pulls
+
+    def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
+        """Return the sums of the observed regret bounds.
+
+        None for your own leader, under drift, and where slopes are guesses, so that cuts may be
+        wrong.
+        """
+        wrong = knowledge.errors.drift or not knowledge.errors.slope < math.inf
+        return None if self.leader is not None or wrong else LeaderRegret.first(self.multiples)
+
+
+def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: float) -> float:
+    """Return h: half of what X is behind Z, in the leader's objective, spent on the margin."""
+    L = norm(push_from_cuts(cuts, Z, steep * room) - X)
+    slack = np.minimum(cuts.offsets - cuts.normals @ X, cuts.normals @ (Z - X))
+    behind = float(pulls @ np.maximum(slack - steep * room * cuts.inverses, 0.0)) + 0.5 * L * L
+    price = steep * float(pulls @ cuts.inverses)
+    h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
+    return float(min(h, 0.5 * max(L, room)))
+
+
+def _find_depth(cuts: Cuts, z: Array, steep: Number, most: float) -> float:
+    """Return how deep a point is by the cuts; as deep as asked where g is flat."""
+    return min(cuts.slack(z) / steep, most) if steep > 0.0 else most
+
+
+def _apart(x: Array, y: Array) -> float:
+    """Return the squared distance of two points."""
+    return float((x - y) @ (x - y))
+
+
+def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:
+    """Yield the shares of the way that are tried: the room, and twice as much, up to all of it."""
+    share = min(room / gap, 1.0) if gap > 0.0 else 1.0
+    if is_growing:
+        yield share
+        return
+    share = max(share, 0.5 ** (LENGTHS - 1))
+    while share < 1.0:
+        yield share
+        share *= 2.0
+    yield 1.0
+
+
+def _count_errors(cuts: Cuts, X: Array, region: Region) -> Cuts:
+    r"""Return the cuts at the inner ends of what was read, for the follower.
+
+    A reading with an error of e leaves a face between two planes that are :math:`2e/\|s\|` apart.
+    Leaders need the outer one. A follower that went there would be sent back by the next reading,
+    from face to face. But no face is nearer to X than the certified depth there.
+    """
+    room = region.steepness * max(float(region.radius), 0.0)
+    sure = cuts.normals @ X + room * cuts.inverses
+    inner = cuts.offsets - 2 * region.errors.value * cuts.inverses
+    return cuts._replace(offsets=np.maximum(inner, np.minimum(sure, cuts.offsets)))
+
+
+def _apply_reading(feedback: Feedback, region: Region, W: Array, X: Array, rho: float) -> Array:
+    """Return W moved to where the newest value and slope, as they were read, make g <= -rho."""
+    s = feedback.constraint_subgradient
+    if s is None or not norm(s) > 0:
+        return W
+    return project_halfspace(W, region.upper + dot(s, W - X) + rho, s)

@@ -1,0 +1,46 @@
+"""External proposals: any learner, any optimiser, any person."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.parameters import (
+    flag,
+)
+from surefoot.core.types import (
+    Array,
+    Feedback,
+)
+from surefoot.knowledge.region import Region
+from surefoot.proposers.base import Proposer, Wish
+
+__all__ = ["Proposals"]
+
+
+class Proposals(Proposer):
+    """Somebody else's wishes: the ``proposal`` of the feedback.
+
+    Args:
+        as_steps: whether a proposal is the end of a step, which the region cuts off where it keeps
+            its margin, rather than a point that the region's nearest is sought for.
+    """
+
+    as_steps: bool = flag(default=False)
+
+    cost_gradients: ClassVar[int] = 0
+
+    def propose(
+        self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
+    ) -> tuple[tuple[()], Wish]:
+        """Return the proposal; the last action where there is none."""
+        if feedback.proposal is None:
+            return learner, Wish(x)
+        checks.check_like_action(feedback.proposal, x, "proposal")
+        if isinstance(x, np.ndarray) and x.ndim == 1:
+            checks.refuse_unfinite(feedback.proposal, "proposal")
+        # A proposal inside the region is the caller's own array.
+        wanted = np.array(feedback.proposal) if isinstance(x, np.ndarray) else feedback.proposal
+        return learner, Wish(region.cut(wanted) if self.as_steps else wanted, wanted=wanted)

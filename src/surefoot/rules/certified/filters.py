@@ -1,0 +1,149 @@
+"""Filters from any proposed next action to one that is certainly feasible."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from surefoot.certified import Certified
+from surefoot.certified_pair import Parts
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.types import Needs, Set
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.certified_length import CertifiedLength
+from surefoot.knowledge.hull import LipschitzHull
+from surefoot.proposers.proposals import Proposals
+from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
+from surefoot.rules.certified.certified_pfs import margin
+
+__all__ = ["RegionFilter", "SafetyFilter"]
+
+
+class SafetyFilter(Certified):
+    r"""A filter from any proposed next action to one that is certainly feasible.
+
+    The way there is shortened to the certified length and cut by the half-space:
+
+    .. math::
+        y_t     &= x_t + \min(1, r_t/\|z_t - x_t\|)(z_t - x_t) \\
+        p_t     &= \Pi\{p : g_t + s_t^\top (p - x_t) + \rho_t \le 0\}(y_t) \\
+        x_{t+1} &= \Pi_{\text{domain}}(p_t)
+
+    for a proposal :math:`z_t` from momentum, Adam, a person: feasibility never depends on it.
+    There is no regret bound; that is the proposer's affair.
+
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set and holds every action.
+        rho: :math:`\rho`, or c of :math:`\rho_t = c/\sqrt t`.
+        decreasing: whether the margin decreases.
+        sigma: a lower bound on the norms of subgradients near the boundary, if there is one.
+        value_error: how wrong a reported g may be.
+        slope_error: how wrong a reported subgradient may be.
+        drift: how much g may change from round to round.
+        evaluation_error: how wrong a computed g may be beyond rounding.
+        ramp: how far an action may be from the last one; None for any distance.
+
+    Example:
+        >>> from surefoot import Ball
+        >>> import numpy as np
+        >>> from surefoot import Feedback
+        >>> safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+        >>> state = safe.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
+        >>> seen = Feedback(None, -0.5, np.array([0.0, 1.0]), proposal=np.array([0.0, 9.0]))
+        >>> safe.update(state, seen).x.round(6)  # of the slack of 0.5, rho keeps 0.1
+        array([0. , 0.4])
+    """
+
+    constructors: ClassVar[tuple[str, ...]] = ("default",)
+    made_of = ((Proposals,), (CertifiedLength,))
+    declared_by = (CertifiedLength, ErrorBounds, Parts)
+    typical_needs: ClassVar[Needs] = Needs(cost_gradients=0, proposals=1)
+
+    def __init__(
+        self,
+        *,
+        G_g: float,
+        domain: Set,
+        rho: float,
+        decreasing: bool = False,
+        sigma: float | None = None,
+        value_error: float = 0.0,
+        slope_error: float = 0.0,
+        drift: float = 0.0,
+        evaluation_error: float = 0.0,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        errors = ErrorBounds(
+            value_error=value_error,
+            slope_error=slope_error,
+            drift=drift,
+            evaluation_error=evaluation_error,
+        ).errors
+        knowledge = CertifiedLength(
+            G_g=G_g, domain=domain, rho=rho, decreasing=decreasing, sigma=sigma, errors=errors
+        )
+        super().__init__(proposer=Proposals(as_steps=True), knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    def default(cls, constants: Constants, domain: Set | None = None) -> Self:
+        r"""Return a filter with nothing to choose: :math:`\rho_t = \tfrac12\sqrt{\alpha G_gR/t}`.
+
+        The margin is that of ``CertifiedPFS.default``.
+        :meth:`surefoot.rules.RegionFilter.default` has none, and is slower along a face.
+
+        Args:
+            constants: needs R, G_g and start_slack; uses the errors and the drift.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+
+        Example:
+            >>> SafetyFilter.default(Constants(R=1.0, G_g=1.0, start_slack=0.25)).knowledge.rho
+            0.25
+        """
+        as_constants(constants).require("R", "G_g", "start_slack", by="SafetyFilter.default")
+        knowledge = CertifiedLength(
+            rho=margin(constants), decreasing=True, **hull_knowledge(constants, domain)
+        )
+        return cls.of(Proposals(as_steps=True), knowledge)
+
+
+class RegionFilter(Certified):
+    r"""Takes any proposal to the nearest point that is certainly feasible.
+
+    .. math:: x_{t+1} = \text{the point of the certified region nearest to the proposal } z_t
+
+    What is known about g is one object of :mod:`surefoot.knowledge`: a bound on the subgradients
+    (:class:`~surefoot.knowledge.LipschitzHull`), on the curvature, or rows apart. Feasibility never
+    depends on the proposal. There is no regret bound; that is the proposer's affair.
+
+    It has nothing to tune, and moves slowly along a face: an action on the boundary has no ball of
+    its own, and gets ahead by way of the inside. :class:`~surefoot.rules.SafetyFilter`, which
+    keeps a margin rho, is quicker there if rho is chosen well.
+
+    Args:
+        knowledge: what is known about g, with the errors and drift to allow for.
+        ramp: how far an action may be from the last one; None for any distance.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Feedback
+        >>> from surefoot.knowledge import LipschitzHull
+        >>> safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+        >>> state = safe.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
+        >>> seen = Feedback(None, -0.5, np.array([0.0, 1.0]), proposal=np.array([0.0, 9.0]))
+        >>> state, info = safe.step(state, seen)
+        >>> state.x.round(6), info.cut
+        (array([0. , 0.5]), True)
+    """
+
+    constructors: ClassVar[tuple[str, ...]] = ("default",)
+    made_of = ((Proposals,), (Knowledge,))
+
+    def __init__(
+        self, *, knowledge: Knowledge, ramp: float | Sequence[float] | None = None
+    ) -> None:
+        super().__init__(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    def default(cls, constants: Constants, domain: Set | None = None) -> Self:
+        """Return the filter that G_g, the set around the feasible set and g's rounding allow."""
+        as_constants(constants).require("G_g", by="the filter")
+        return cls.of(Proposals(), LipschitzHull(**hull_knowledge(constants, domain)))

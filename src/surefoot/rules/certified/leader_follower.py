@@ -1,0 +1,275 @@
+"""A leader that learns and is never played; a certified follower that goes after it; Theorem E."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from surefoot.certified import Certified
+from surefoot.certified_pair import Parts
+from surefoot.core import checks
+from surefoot.core.algorithm import tuning
+from surefoot.core.constants import Constants, as_constants
+from surefoot.core.parameters import count, flag, number, positive
+from surefoot.core.types import Array, Needs, Number, Player, Set
+from surefoot.guarantees.bounds import StrictStart
+from surefoot.guarantees.guarantee import PossibleHorizon
+from surefoot.guarantees.tuning import Tuned
+from surefoot.guarantees.unknown import Estimated
+from surefoot.guarantees.with_errors import under_errors
+from surefoot.knowledge import ContextHull, ContextKind, EstimatedHull, Knowledge, LipschitzHull
+from surefoot.proposers.leader import Leader
+from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
+from surefoot.sets import Ball
+
+if TYPE_CHECKING:
+    from surefoot.rules.wrappers.change_over import ChangeOver
+
+__all__ = ["LeaderFollower", "TheoremE", "crawl_lower_bound"]
+
+
+class LeaderFollower(Certified):
+    r"""Learn with a leader, play a follower: safe from G_g alone, with the regret of the leader.
+
+    Leaders, never played, learn on all half-spaces seen so far: one adds up all gradients, others
+    descend, and what leads is their mean (:class:`~surefoot.proposers.Leader` has the formulas).
+    The follower, which is played, goes after it inside convex hulls of balls that are certainly
+    feasible (:class:`~surefoot.knowledge.LipschitzHull`). Safety is these hulls alone, whatever the
+    leaders do.
+
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set and holds every action.
+        cuts: how many half-spaces the leaders remember; a default by dimension unless given.
+        leader: an algorithm of your own that leads instead.
+        strong_convexity: H of strongly convex costs, whose steps are 2/(Ht).
+        reach: the largest norm of a feasible point; that of the domain unless given.
+        start_bound: a bound on g at the start in every round, for drift and contexts.
+        context: how the limit depends on what is known before every round
+            (:class:`~surefoot.knowledge.ContextHull`).
+        value_error: how wrong a reported g may be.
+        slope_error: how wrong a reported subgradient may be.
+        drift: how much g may change from round to round.
+        evaluation_error: how wrong a computed g may be beyond rounding.
+        ramp: how far an action may be from the last one; None for any distance.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Ball, Feedback
+        >>> player = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+        >>> state = player.init(np.array([0.0, 0.0]))
+        >>> seen = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
+        >>> player.update(state, seen).x.round(6)  # on the way to its leaders, 0.5 long
+        array([0.325313, 0.379699])
+    """
+
+    made_of = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull))
+    declared_by = (Leader, LipschitzHull, ContextHull, ErrorBounds, Parts)
+    typical_needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
+
+    def __init__(
+        self,
+        *,
+        G_g: float,
+        domain: Set,
+        cuts: int | None = None,
+        leader: Player | None = None,
+        strong_convexity: float | None = None,
+        reach: float | None = None,
+        start_bound: float | None = None,
+        context: ContextKind | None = None,
+        value_error: float = 0.0,
+        slope_error: float = 0.0,
+        drift: float = 0.0,
+        evaluation_error: float = 0.0,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        proposer = Leader(
+            domain=domain, cuts=cuts, leader=leader, strong_convexity=strong_convexity
+        )
+        errors = ErrorBounds(
+            value_error=value_error,
+            slope_error=slope_error,
+            drift=drift,
+            evaluation_error=evaluation_error,
+        ).errors
+        knowledge: Knowledge
+        if context is None:
+            knowledge = LipschitzHull(
+                G_g=G_g, domain=domain, reach=reach, start_bound=start_bound, errors=errors
+            )
+        else:
+            knowledge = ContextHull(
+                G_g=G_g,
+                domain=domain,
+                reach=reach,
+                start_bound=start_bound,
+                errors=errors,
+                context=context,
+            )
+        super().__init__(proposer=proposer, knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    @tuning(lambda: TheoremE)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from G_g and the start; regret observed: Theorems E and F.
+
+        Args:
+            constants: needs R, G_g and start_slack; uses the errors and the drift.
+            horizon: not used; every tuning takes one.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        checks.check_possible_horizon(horizon)
+        return cls._tune(TheoremE(constants), domain)
+
+    @classmethod
+    @tuning(lambda: TheoremE)
+    def strongly_convex(
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round, with the steps for strongly convex costs; regret observed.
+
+        Args:
+            constants: needs R, G_g, start_slack and strong_convexity; uses errors and drift.
+            horizon: not used; every tuning takes one.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        checks.check_possible_horizon(horizon)
+        return cls._tune(TheoremE(constants, strongly_convex=True), domain)
+
+    @classmethod
+    @tuning(lambda: import_module("surefoot.rules.wrappers.change_over").ChangeOverTheorem)
+    def promised(
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+    ) -> Tuned[ChangeOver]:
+        """As default, with a regret bound in advance: Change-over.
+
+        It plays what default plays, unless the observed bound on the regret uses up a budget; then
+        CertifiedPFS.bounded plays from the start on.
+
+        Args:
+            constants: needs R, G_f, G_g and start_slack; uses start_reach and sigma; no errors.
+            horizon: the number of rounds; None where it is not known, which costs a factor of 3.
+            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+        """
+        from surefoot.rules.wrappers.change_over import ChangeOver, ChangeOverTheorem, refuse_errors
+
+        checks.check_possible_horizon(horizon)
+        refuse_errors(as_constants(constants))
+        theorem = ChangeOverTheorem(constants, horizon)
+        first = cls._tune(TheoremE(constants), domain).algorithm
+        return Tuned(ChangeOver(base=first, constants=constants, horizon=horizon), theorem)
+
+    @classmethod
+    def _tune(cls, theorem: TheoremE, domain: Set | None) -> Tuned[Self]:
+        known = hull_knowledge(theorem.constants, domain)
+        leader = Leader(domain=known["domain"], strong_convexity=theorem.strong_convexity)
+        return Tuned(cls.of(leader, LipschitzHull(**known)), under_errors(theorem))
+
+    @classmethod
+    @tuning(
+        listed=False,
+        theta=number(),
+        violations=count(0),
+        largest_G_g=positive(),
+        largest_violation=positive(),
+        start_slack=positive(),
+    )
+    def unknown(
+        cls,
+        domain: Set,
+        *,
+        theta: float = 2.0,
+        violations: int | None = None,
+        largest_G_g: float | None = None,
+        largest_violation: float | None = None,
+        start_slack: float | None = None,
+    ) -> Tuned[Self]:
+        r"""Few violations, counted, for a g whose G_g is unknown: Theorem U.
+
+        Args:
+            domain: a set that holds every action; a Ball must hold the feasible set.
+            theta: how many times what is proved of G_g is used. Larger is slower, with fewer rounds
+                outside: :math:`\theta\ln^2\theta = c` is best, c the cost of a round outside times
+                :math:`\ln(G_g/m_1)` over the regret of the crawl.
+            violations: how many rounds may be outside at most; one that nobody measured counts.
+            largest_G_g: what G_g is at most on the domain, be it far too large.
+            largest_violation: what no violation may exceed; needs ``largest_G_g``.
+            start_slack: -g at the first action at least, for the number of rounds outside in
+                advance, which needs a Ball.
+
+        Example:
+            >>> from surefoot import Ball
+            >>> player, promise = LeaderFollower.unknown(Ball(2.0), violations=1)
+            >>> print(promise, float(promise.most_outside))
+            Theorem U (an unknown constant) for any number of rounds (rounds outside) 1.0
+        """
+        if start_slack is not None:
+            checks.positive(start_slack=start_slack)
+            if not isinstance(domain, Ball):  # which makes a slack a lower bound on G_g
+                rule = "None unless the domain is a Ball that holds the feasible set"
+                raise checks.invalid("start_slack", rule, start_slack)
+        knowledge = EstimatedHull(
+            domain=domain,
+            theta=theta,
+            violations=violations,
+            largest_G_g=largest_G_g,
+            largest_violation=largest_violation,
+        )
+        known = Constants(R=knowledge.reach, G_g=largest_G_g, start_slack=start_slack)
+        promise = Estimated(known, theta, violations, largest_violation)
+        return Tuned(cls.of(Leader(domain=domain), knowledge), promise)
+
+
+class TheoremE(PossibleHorizon, StrictStart):
+    r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
+
+    .. math:: g(x_t) \le 0 \ \forall t .
+
+    Every action is in a hull of certified balls (Theorem E of docs/hulls.md). The regret is bounded
+    by what is observed (:class:`LeaderRegret`, Theorem F of docs/leader.md). In advance no more is
+    known than that the costs of feasible points differ by at most :math:`2RG_f`.
+
+    Args:
+        constants: needs R, G_g, start_slack; G_f for the number above.
+        horizon: the number of rounds meant, if there is one.
+        strongly_convex: whether the leader's steps are those for strongly convex costs.
+    """
+
+    name: ClassVar[str] = "Theorem E (hulls of certified balls)"
+    observed_theorem: ClassVar[str] = "Theorem F"
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
+
+    strongly_convex: bool = flag(default=False)
+
+    @property
+    def strong_convexity(self) -> float | None:
+        """H where the leader's steps are :math:`2/(Ht)`; else None."""
+        if not self.strongly_convex:
+            return None
+        return self.constants.require("strong_convexity", by=self.name)[0]
+
+
+def crawl_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array:
+    r"""Return the regret that no safe rule stays below on the instance of Theorem H.
+
+    .. math:: G_fD\kappa\big(1 - (1 - 1/\kappa)^T\big)
+
+    Args:
+        t: T, a number of rounds or an array of them.
+        G_f: the norm of the cost gradients.
+        D: the largest distance from the start to a feasible point.
+        kappa: :math:`G_gD/\alpha`, at least 1.
+
+    Example:
+        >>> float(crawl_lower_bound(2, G_f=1.0, D=1.0, kappa=2.0))
+        1.5
+    """
+    checks.positive(kappa=kappa)
+    T = np.asarray(t, dtype=np.float64)
+    return G_f * D * kappa * (1 - (1 - 1 / kappa) ** T)

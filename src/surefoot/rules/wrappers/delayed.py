@@ -1,0 +1,260 @@
+"""Any rule with feedback that comes late."""
+
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from surefoot.core import checks
+from surefoot.core.algorithm import move_to, rest
+from surefoot.core.arrays import freeze
+from surefoot.core.errors import InvalidValueError
+from surefoot.core.forms import Axes, Count
+from surefoot.core.parameters import count, flag
+from surefoot.core.types import Array, Feedback, Info, Number, State
+from surefoot.guarantees.guarantee import ConstraintForm, Guarantee
+from surefoot.guarantees.premise import Premise
+from surefoot.knowledge.base import find_knowledge
+from surefoot.rules.wrappers.wrapper import (
+    NOTHING_AHEAD,
+    FromBase,
+    Wrapper,
+    action_played,
+    keep_seen,
+)
+
+__all__ = ["Delayed", "InTurns"]
+
+
+class DelayedState(NamedTuple):
+    """What the next round needs.
+
+    Attributes:
+        x: the action to play.
+        states: of the copies in the order of their turns, that of the next action last; or of the
+            only one.
+        actions: those whose feedback is not known yet, the next action last.
+        waiting: what was told and is held back, the oldest first.
+        rounds: how many rounds have been played.
+    """
+
+    x: Array
+    states: tuple[State, ...]
+    actions: tuple[Array, ...]
+    waiting: Annotated[tuple[Feedback, ...], Axes("waiting")]
+    rounds: Count
+
+
+class Delayed(Wrapper):
+    r"""A rule whose feedback comes k rounds late: k + 1 copies in turn, or one that plays ahead.
+
+    *In turn:* each copy plays every (k+1)-th round, and by then the feedback of its last round is
+    there. Any rule, any theorem; the regret is that of k + 1 runs of T/(k+1) rounds. Under a drift
+    of v per round the copies are told (k+1)v, by which g may change between two of their rounds.
+
+    *Ahead* (``copies=False``): one run of a certified rule. Its learner takes gradients as they
+    come, and the next action is taken from the region that is certified around the latest action
+    *observed*; for a g that does not change, a certificate does not expire. Under drift what was
+    observed k rounds ago is k rounds old: the rule is told so. Feasibility is proved, the regret
+    measured: on the paper's binding toy it hardly grows with k.
+
+    Args:
+        base: the rule, with the drift per round where there is one.
+        delay: k, at least 1.
+        copies: whether k + 1 copies play in turn; else one plays ahead.
+        late: whether what is told is late already, as in a live loop: that of the action played
+            k rounds ago, and in the first k rounds nothing. Else a round's feedback is told at
+            once, as in a game, and is held back here. An ``action`` of such feedback is the one
+            that was really played in the round, unless its ``age`` is k.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Ball
+        >>> from surefoot.rules import LeaderFollower
+        >>> late = Delayed(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), delay=1)
+        >>> state = late.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
+        >>> grad, slope = np.array([-1.0, 0.0]), np.array([0.0, 1.0])
+        >>> for _ in range(3):
+        ...     seen = Feedback(grad, float(state.x[1]) - 0.5, slope)
+        ...     state = late.update(state, seen)
+        ...     print(state.x.round(3))
+        [0. 0.]
+        [0.5 0. ]
+        [0.5 0. ]
+    """
+
+    delay: int = count()
+    copies: bool = flag(default=True)
+    late: bool = flag(default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.copies and self.errors is None:
+            raise InvalidValueError(
+                f"copies must be True but for a certified rule, got a {type(self.base).__name__}"
+            )
+        known = find_knowledge(self.base)
+        if known is not None and known.bounds_start and isinstance(self.base, Wrapper):
+            raise InvalidValueError(
+                "start_bound must be None where a wrapper is between Delayed and its knowledge, "
+                f"got {type(self.base).__name__}"
+            )
+        if not self.copies and known is not None and "late" not in known.allows:
+            raise InvalidValueError(
+                f"copies must be True for {type(known).__name__}, which allows for no late "
+                "readings, got False"
+            )
+
+    def inherit(self, each: Guarantee) -> Guarantee:
+        """Return the guarantee of copies that play in turn.
+
+        Example:
+            >>> from surefoot import Constants
+            >>> from surefoot.rules import LeaderFollower
+            >>> c = Constants(R=1.0, G_g=1.0, G_f=1.0, start_slack=0.5, start_reach=1.0)
+            >>> print(Delayed.of(LeaderFollower.default(c), delay=2).guarantee.name)
+            Theorem E (hulls of certified balls), 3 copies in turn
+        """
+        if not self.copies:
+            return super().inherit(each)
+        return InTurns(each.constants, each, self.delay)
+
+    @cached_property
+    def _each(self) -> Any:
+        """The rule of a copy: between its rounds g drifts for k + 1 rounds."""
+        if not self.copies or self.errors is None:
+            return self.base
+        return self.base.allowing(self.errors.every(self.delay + 1))
+
+    def lengths(self, d: int) -> dict[str, int]:
+        """Return how long parts of its state may become."""
+        return {"waiting": self.delay}
+
+    def init(self, x1: Array) -> DelayedState:
+        """Start at x1, which is played until the first feedback comes."""
+        first = self._each.init(x1)
+        many = self.delay + 1
+        states = (first,) * (many if self.copies else 1)
+        return DelayedState(first.x, states, (first.x,) * many, (), 0.0)
+
+    def locate(self, state: DelayedState, feedback: Feedback) -> Feedback:
+        """Return feedback that says at which action it was seen, and how many rounds ago."""
+        if feedback.age not in (0, self.delay if self.late else 0):
+            rule = f"0 or {self.delay}, the delay" if self.late else "0"
+            raise checks.invalid("age", rule, feedback.age)
+        if not self.late or (feedback.age and feedback.action is not None):
+            return super().locate(state, feedback)
+        return feedback._replace(action=state.actions[0], age=self.delay)
+
+    def step(self, state: DelayedState, feedback: Feedback) -> tuple[DelayedState, Info]:
+        """Return the state after a round and what the step of the copy knew."""
+        seen, waiting, t = self.locate(state, feedback), state.waiting, int(state.rounds) + 1
+        state = state._replace(x=action_played(state, feedback))
+        if not self.late:
+            waiting = (*waiting, keep_seen(seen))
+            if len(waiting) <= self.delay:  # a copy that has not played yet
+                first = state.states[0]
+                return self._go_on(state, first, waiting), Info(first.x, wish=first.x)
+            ahead = {n: part for n, part in feedback._asdict().items() if n in NOTHING_AHEAD}
+            seen, waiting = waiting[0]._replace(**ahead), waiting[1:]
+        seen = seen._replace(age=0 if self.copies else self.delay)
+        start = state.states[0].x
+        if self._awaits_start(state.states[0]) and not (seen.action == start).all():
+            seen = seen._replace(action=start, constraint_value=None, constraint_subgradient=None)
+            seen = seen._replace(value_error=None, slope_error=None)
+        after, info = self._each.step(state.states[0], seen)
+        return self._go_on(state, after, waiting), info._replace(round=t)
+
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether a step stands for exactly one round: what is late is counted in rounds."""
+        return True
+
+    def _awaits_start(self, state: Any) -> bool:
+        """Return whether a copy has a start_bound, and its start was not read yet.
+
+        It may be held elsewhere before, but nothing that is read there is its first reading: the
+        bound would be taken for one on g at that place.
+        """
+        known = find_knowledge(self._each)
+        return known is not None and known.bounds_start and not state.memory.rounds
+
+    def move_to(self, state: DelayedState, x: Array) -> DelayedState:
+        """Return the state in which the copy whose turn it is plays x."""
+        copy, x = state.states[-1], freeze(np.array(x))
+        moved = copy if self._awaits_start(copy) else move_to(self._each, copy, x)
+        states, actions = (*state.states[:-1], moved), (*state.actions[:-1], x)
+        return state._replace(x=x, states=states, actions=actions)
+
+    def rest(self, state: DelayedState, x: Array) -> DelayedState:
+        """Return the state after a round in which nothing was read and x is kept for the next.
+
+        Nor is anything learnt of what was held back for this round. The copy that played, perhaps
+        an action of somebody's own, plays x as well in its next turn.
+        """
+        waiting, states = state.waiting, state.states
+        if not self.late:
+            waiting = (*waiting, Feedback(action=state.x))[-self.delay :]
+        x = freeze(np.array(x))
+        if self.copies and not self._awaits_start(states[-1]):
+            states = (*states[:-1], move_to(self._each, states[-1], x))
+        copy = states[0]
+        rested = copy if self._awaits_start(copy) else rest(self._each, copy, x)
+        return self._go_on(state._replace(states=states), rested, waiting, x)
+
+    def _go_on(
+        self,
+        state: DelayedState,
+        after: State,
+        waiting: tuple[Feedback, ...],
+        x: Array | None = None,
+    ) -> DelayedState:
+        """Return the state in which a copy plays next, its own action unless another is given."""
+        played, states, actions, _, rounds = state
+        x = after.x if x is None else x
+        states, actions = (*states[1:], after), (*actions[1:-1], played, x)
+        return DelayedState(x, states, actions, waiting, rounds + 1.0)
+
+
+class InTurns(FromBase):
+    r"""Feedback that is k rounds late: k + 1 copies that play in turn.
+
+    Each copy plays every (k+1)-th round, and knows the feedback of its last one by then. So each
+    has its theorem for its own rounds, and
+
+    .. math:: \mathrm{Reg}_T \le (k+1)\,\overline{\mathrm{Reg}}(\lceil T/(k+1)\rceil) .
+
+    Args:
+        constants: those of the guarantee of one copy.
+        each: that guarantee, which must be one for every round.
+        delay: k.
+    """
+
+    delay: int = count()
+
+    @property
+    def name(self) -> str:
+        """The theorem of one copy, and how many there are."""
+        return f"{self.each.name}, {self.delay + 1} copies in turn"
+
+    @property
+    def horizon(self) -> int | None:  # type: ignore[override]
+        """The rounds of all copies together."""
+        return None if self.each.horizon is None else (self.delay + 1) * self.each.horizon
+
+    @property
+    def constraint_form(self) -> ConstraintForm:
+        """The form that the theorem of one copy needs."""
+        return self.each.constraint_form
+
+    def regret_bound(self, t: Number) -> Array:
+        """Return the sum of the bounds of the copies, where they have one in advance."""
+        if self.each.promises.in_advance is None:
+            return self._at_worst(t)
+        n = self.delay + 1
+        return n * self.each.regret_bound(np.ceil(np.asarray(t, dtype=np.float64) / n))
+
+    @property
+    def premises(self) -> tuple[Premise, ...]:
+        """Those of one copy; the horizon is that of all."""
+        return self._and_horizon(*(p for p in self.each.premises if p.quantity != "horizon"))

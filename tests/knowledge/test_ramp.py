@@ -1,0 +1,520 @@
+"""Ramps: no step is longer, and under drift there is always a way back."""
+
+import math
+
+import numpy as np
+import pytest
+
+from surefoot import Controller, Feedback
+from surefoot.certified import Certified
+from surefoot.knowledge import (
+    Additive,
+    Anchor,
+    AverageLimit,
+    ContextHull,
+    Curvature,
+    EmptyRegionError,
+    Errors,
+    Grid,
+    HullMemory,
+    LipschitzHull,
+    OnePoint,
+    Ramped,
+    Reading,
+    check_ramp,
+    keep_anchor,
+    limit_steps,
+)
+from surefoot.knowledge.hull import Ladder
+from surefoot.knowledge.nearest import KnownSets
+from surefoot.proposers import Leader
+from surefoot.proposers.proposals import Proposals
+from surefoot.rules import (
+    CertifiedOGD,
+    CertifiedPFS,
+    Delayed,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
+    ValuesFollower,
+)
+from surefoot.sets import Ball, Box
+
+V, SLACK = 0.02, 0.1
+
+
+def limit(x, level):
+    """Return max_i |x_i|/2 - level and its slope: at 0 it is never above -0.1."""
+    i = int(np.abs(x).argmax())
+    s = np.zeros(len(x))
+    s[i] = math.copysign(0.5, x[i])
+    return 0.5 * abs(float(x[i])) - level, s
+
+
+def levels(rng, rounds):
+    """Return limits that come in and go out as fast as they may, and jump between both."""
+    found, way = [0.4], -1
+    for _ in range(rounds):
+        if rng.random() < 0.03:
+            way = -way
+        found.append(float(np.clip(found[-1] + way * V * 0.999, SLACK, 0.8)))
+    return found
+
+
+def drifting(**told):
+    return LipschitzHull(
+        **{"G_g": 0.5, "reach": 4.0, "start_bound": -SLACK, "errors": Errors(drift=V), **told}
+    )
+
+
+def attack(rng, rounds, ramp, d=2, missing=0.1, **told):
+    """Play far wishes under a limit that comes in; every action and every step is looked at."""
+    player = Certified(proposer=Proposals(), knowledge=drifting(**told), ramp=ramp)
+    state, worst = player.init(np.zeros(d)), -math.inf
+    for t, level in enumerate(levels(rng, rounds)):
+        g, s = limit(state.x, level)
+        assert g <= 0, (t, g)
+        wish = rng.normal(size=d) * 10.0 ** rng.uniform(-1, 1)
+        read = (g, s) if t == 0 or rng.random() >= missing else (None, None)
+        before = state.x
+        state, info = player.step(state, Feedback(None, *read, proposal=wish))
+        step = np.abs(state.x - before)
+        assert (step <= np.array(ramp) * (1 + 1e-12)).all()
+        if isinstance(ramp, float):
+            assert np.linalg.norm(step) <= ramp * (1 + 1e-12)
+        assert info.certificate.bound <= 0
+        worst = max(worst, g)
+    return worst
+
+
+@pytest.mark.parametrize("ramp", [0.06, (0.08, 0.05)])
+def test_theorem_r_no_step_is_too_long_and_nothing_is_outside(ramp):
+    assert attack(np.random.default_rng(3), 300, ramp) > -0.02  # and the limit was near
+
+
+@pytest.mark.parametrize("ramp", [0.06, (0.08, 0.05)])
+def test_an_anchor_that_ages_is_gone_back_to_and_measured_in_time(ramp):
+    # Nobody knows that g at the start stays below -0.1: it is only measured there now and then.
+    rng = np.random.default_rng(5)
+    assert attack(rng, 300, ramp, missing=0.0, start_bound=None) > -0.1
+
+
+@pytest.mark.slow
+def test_the_first_action_is_never_given_up_for_a_deeper_one():
+    # Each such change may halve the slack: after some hundred rounds none would be left.
+    for seed in range(3):
+        attack(np.random.default_rng(seed), 400, 0.03, missing=0.0, start_bound=None)
+
+
+def test_an_anchor_that_ages_by_hand():
+    # Just measured at -0.4; half of that is 10 rounds of drift: 4 ramps there, 4 back, to be there
+    # when 0.2 is left.
+    player = Certified(proposer=Proposals(), knowledge=drifting(start_bound=None), ramp=0.06)
+    state, far = player.init(np.zeros(1)), []
+    for _ in range(6):
+        g, s = limit(state.x, 0.4)
+        state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0])))
+        far.append(float(state.x[0]))
+    np.testing.assert_allclose(far, np.array([1, 2, 3, 4, 4, 3]) * 0.06, rtol=1e-9)
+
+
+def test_one_step_by_hand():
+    # Off at 0; 0.5 is somebody's action, and its reading -0.001 is at most 0.019 a round later,
+    # that of the start -0.16: 0.16/0.179 of the way from it is the last that is certified.
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.1)
+    state = player.init(np.zeros(1))
+    for g, x in ((-0.2, 0.0), (-0.001, 0.5)):
+        seen = Feedback(None, g, np.array([0.5]), proposal=np.array([9.0]), action=np.array([x]))
+        state = player.update(state, seen)
+    np.testing.assert_allclose(state.x, [0.5 * 0.16 / 0.179], rtol=1e-9)
+
+
+def test_ramps_of_their_own_reach_down_as_far_as_up():
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0), ramp=(0.1, 0.2))
+    for sign in (-1.0, 1.0):
+        seen = Feedback(None, -1.0, np.ones(2), proposal=sign * np.full(2, 9.0))
+        found = player.update(player.init(np.zeros(2)), seen).x
+        assert found == pytest.approx(sign * np.array([0.1, 0.2]))
+
+
+@pytest.mark.parametrize(("slack", "ramps"), [(0.5, 6.0), (0.75, 8.5)])
+def test_how_far_an_anchor_for_ever_lets_an_action_go(slack, ramps):
+    # d = r (1 + alpha/v) of Theorem R, however deep g is there.
+    errors = Errors(drift=0.1)
+    known = LipschitzHull(G_g=1.0, reach=9.0, start_bound=-slack, errors=errors)
+    player = RegionFilter(knowledge=known, ramp=0.05)
+    state = player.init(np.array([1.0, 0.0]))
+    for _ in range(15):
+        seen = Feedback(None, -5.0, np.zeros(2), proposal=np.array([9.0, 0.0]))
+        state = player.update(state, seen)
+    assert state.x == pytest.approx([1.0 + 0.05 * ramps, 0.0], abs=1e-9)
+
+
+def test_the_way_back_is_taken_where_the_ramp_reaches_nothing_else():
+    # The anchor is on the far side, at -2: of the way from it, 0.4008 is the last point. The ramp
+    # reaches 0.45, 0.1 of the way to the start: 0.9 * 0.019 - 0.1 * 0.18 = -0.0009.
+    known = drifting(start_bound=-0.18)
+    memory = HullMemory(
+        3.0,
+        Anchor(np.array([0.5]), -0.001, 3.0),
+        Anchor(np.array([-2.0]), -0.48, 3.0),
+        Anchor(np.array([0.0]), -0.2, 1.0),
+        Ladder.empty(1),
+    )
+    region = limit_steps(
+        known, memory, known.region(memory, known.errors), np.array([0.5]), 0.05, True
+    )
+    x = region.nearest(np.array([9.0]))
+    np.testing.assert_allclose(x, [0.45], rtol=1e-9)
+    assert region.contains(x)
+    found = region.certificate(x)
+    np.testing.assert_allclose((found.share, found.bound), (0.9, -0.0009), rtol=1e-6)
+
+
+def test_an_anchor_that_ages_is_measured_again_and_left_again_by_hand():
+    # As above from 0.3, for two turns: at 0.3 in round 10, g is known anew.
+    player = Certified(proposer=Proposals(), knowledge=drifting(start_bound=None), ramp=0.06)
+    state, far = player.init(np.array([0.3])), []
+    for _ in range(18):
+        g, s = limit(state.x - 0.3, 0.4)
+        state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0])))
+        far.append(float(state.x[0] - 0.3))
+    there_and_back = [1, 2, 3, 4, 4, 3, 2, 1, 0]
+    np.testing.assert_allclose(far, np.array(2 * there_and_back) * 0.06, atol=1e-8)
+
+
+def test_where_a_bound_stands_or_nothing_drifts_the_first_action_stays_as_it_was():
+    # Each time a little further away, the bound at the start would be that of another point.
+    def stays(known, memory):
+        return keep_anchor(known, memory, 0.1) is memory
+
+    start, near = Anchor(np.array([0.5]), -0.2, 1.0), Anchor(np.array([0.5 + 1e-9]), -0.3, 3.0)
+    memory = HullMemory(3.0, near, start, start, Ladder.empty(1))
+    assert stays(drifting(), memory)
+    assert stays(drifting(start_bound=None, errors=Errors()), memory)
+    assert stays(Curvature(beta=1.0, reach=1.0), None)
+    ages = drifting(start_bound=None)
+    assert keep_anchor(ages, memory, 0.1) == memory._replace(start=near)
+    assert stays(ages, memory._replace(last=Anchor(np.array([0.6]), -0.3, 3.0)))
+
+
+def way_back(known, last, x, certain, d=1):
+    """Return what a ramp of 0.05 reaches from x in round 4, with an anchor far away."""
+    last, anchor, start = (
+        Anchor(np.array([at, 0.0])[:d], value, when)
+        for at, value, when in (last, (-2.0, -0.48, 3.0), (0.0, -0.3, 1.0))
+    )
+    memory = HullMemory(3.0, last, anchor, start, Ladder.empty(d))
+    region = known.region(memory, known.errors)
+    return limit_steps(known, memory, region, np.array([x, 0.0])[:d], 0.05, certain)
+
+
+def test_the_way_back_to_an_action_that_ages_by_hand():
+    # -0.3 in round 1 is -0.24 in round 4, -0.001 in round 3 is 0.019: at 0.1 of the way
+    # 0.9 * 0.019 - 0.1 * 0.24.
+    region = way_back(drifting(start_bound=None), (0.5, -0.001, 3.0), 0.5, True)
+    x = region.nearest(np.array([9.0]))
+    found = region.certificate(x)
+    assert x == pytest.approx(0.45)
+    assert (found.anchor_value, found.value) == pytest.approx((-0.24, 0.019))
+    assert found.bound < 0
+
+
+def test_a_certified_action_that_nobody_measured_has_a_way_back():
+    # It was at most 0, so 0.02 now: 0.9 * 0.02 - 0.1 * 0.2. So was one that was read as 0.01.
+    known = drifting(start_bound=-0.2)
+    for last in ((0.3, 0.01, 3.0), (0.5, 0.01, 3.0)):
+        region = way_back(known, last, 0.5, True)
+        x = region.nearest(np.array([9.0]))
+        found = region.certificate(x)
+        assert x == pytest.approx(0.45)
+        assert (found.value, found.bound) == pytest.approx((0.02, -0.002))
+        with pytest.raises(EmptyRegionError):
+            way_back(known, last, 0.5, False).nearest(np.array([9.0]))
+
+
+@pytest.mark.parametrize("reach", [4.0, 1e6])
+def test_from_as_far_as_an_action_may_go_the_way_back_is_certified(reach):
+    # Whatever rounding takes of it, also in a large set.
+    known = drifting(G_g=2.0, reach=reach)
+    player, wish = Certified(proposer=Proposals(), knowledge=known, ramp=0.06), np.array([9.0])
+    state = player.init(np.zeros(1))
+    for _ in range(12):
+        state = player.update(state, Feedback(None, -5.0, np.zeros(1), proposal=wish))
+    x, start = state.x, Anchor(np.zeros(1), -0.1, 1.0)
+    assert x == pytest.approx(0.36, rel=1e-4)
+    memory = HullMemory(3.0, Anchor(x, 0.0, 3.0), start, start, Ladder.empty(1))
+    region = limit_steps(known, memory, known.region(memory, known.errors), x, 0.06, True)
+    y = region.nearest(wish)
+    assert y == pytest.approx(x - 0.06)
+    assert region.contains(y)
+    assert region.certificate(y).bound < 0
+
+
+def test_what_a_ramp_reaches_and_the_way_back_are_certified_and_nothing_else():
+    # 0.9 * 0.02 - 0.1 * 0.2 at 0.45, the way back from an action that was at most 0; what is
+    # certified beyond is not reached.
+    region = way_back(drifting(start_bound=-0.2), (0.5, 0.0, 3.0), 0.5, True, d=2)
+    point = region.nearest(np.array([9.0, 0.0]))
+    assert point == pytest.approx([0.45, 0.0])
+    assert region.contains(point)
+    assert not region.contains(np.array([0.2, 0.0]))
+    assert region.back.contains(np.array([0.2, 0.0]))
+    # 0.9 * 0.02 - 0.1 * 0.1 is above 0.
+    region = way_back(drifting(start_bound=-0.1), (0.5, 0.0, 3.0), 0.5, True)
+    assert not region.contains(np.array([0.45]))
+    with pytest.raises(EmptyRegionError):
+        region.nearest(np.array([9.0]))
+    # Deep enough for all that is reached.
+    region = way_back(drifting(start_bound=-0.2), (0.5, -0.4, 3.0), 0.5, True)
+    assert [region.contains(np.array([x])) for x in (0.44, 0.46, 0.54, 0.56)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_the_way_back_ends_at_the_anchor():
+    for x, end in ((0.03, 0.0), (0.05, 0.0), (0.07, 0.02)):
+        region = way_back(drifting(start_bound=-0.2), (x, 0.0, 3.0), x, True)
+        assert region.point == pytest.approx(end, abs=1e-12)
+
+
+def test_a_nearest_point_that_the_ramp_does_not_reach_is_drawn_to_the_way_back():
+    # The unit ball, and what the ramp reaches: a strip. The point of the ball nearest to (0.9, 2)
+    # is left of it; on the way there from (0.7, 0) the strip ends at 0.5.
+    known = LipschitzHull(G_g=1.0, reach=4.0)
+    memory = known.observe(known.init(np.zeros(2)), Reading(np.zeros(2), -1.0, None, known.errors))
+    ball, strip = known.region(memory, known.errors), Box([0.5, -2.0], [0.9, 2.0])
+    point = np.array([0.7, 0.0])
+    back = OnePoint(1.0, point, -0.25, known.errors, "back")
+    region = Ramped(ball.within(strip), back, point, KnownSets(strip))
+    near = np.array([0.9, 2.0]) / math.hypot(0.9, 2.0)
+    share = 0.2 / (0.7 - near[0])
+    assert region.nearest(np.array([3.0, 3.0])) == pytest.approx([0.5, share * near[1]], abs=1e-6)
+    assert region.nearest(np.array([0.6, 0.1])).tolist() == [0.6, 0.1]
+    assert region.certificate(point).distance == pytest.approx(0.7)
+    with pytest.raises(ValueError, match="the wanted action"):
+        region.nearest(np.array([math.nan, 0.0]))
+
+
+@pytest.mark.slow
+def test_without_the_theorem_a_ramp_under_drift_runs_into_the_limit():
+    # The same hull, its ramp announced round by round, staying where nothing is certified.
+    player, rng = Certified(proposer=Proposals(), knowledge=drifting()), np.random.default_rng(3)
+    state, outside = player.init(np.zeros(2)), 0
+    for level in levels(rng, 200):
+        g, s = limit(state.x, level)
+        outside += g > 0
+        seen = Feedback(None, g, s, proposal=np.array([2.0, 0.0]), within=Ball(0.02, state.x))
+        try:
+            state = player.update(state, seen)
+        except EmptyRegionError:
+            state = player.rest(state, state.x)
+        if outside > 2:
+            return
+    pytest.fail(f"only {outside} rounds were outside")
+
+
+@pytest.mark.slow
+def test_for_a_fixed_limit_a_ramp_is_kept_with_any_knowledge():
+    box = Box([-1.0, -1.0], [1.0, 1.0])
+    for knowledge in (LipschitzHull(G_g=0.5, domain=box), Curvature(beta=0.0, domain=box)):
+        player = Certified(proposer=Leader(domain=box), knowledge=knowledge, ramp=(0.02, 0.05))
+        state = player.init(np.zeros(2))
+        for _ in range(100):
+            g, s = 0.5 * float(state.x[0]) - 0.2, np.array([0.5, 0.0])
+            assert g <= 0
+            before = state.x
+            state = player.update(state, Feedback(np.array([-1.0, -1.0]), g, s))
+            assert (np.abs(state.x - before) <= np.array([0.02, 0.05]) * (1 + 1e-12)).all()
+        assert state.x[0] > 0.35
+        assert state.x[1] > 0.9
+        assert player.engine == "python"
+
+
+@pytest.mark.parametrize("ramp", [0.05, (0.05, 0.02)])
+def test_where_the_ramp_alone_binds_the_action_is_as_far_as_it_reaches(ramp):
+    """Balls of 0.3 around 0 and of 0.25 around (0.04, 0.01) are certified: the ramp is shorter."""
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0), ramp=ramp)
+    state = player.init(np.zeros(2))
+    state = player.update(state, Feedback(None, -0.3, None, proposal=np.array([0.04, 0.01])))
+    x, wish = state.x, np.array([0.2, 0.3])
+    state = player.update(state, Feedback(None, -0.25, None, proposal=wish))
+    if isinstance(ramp, float):
+        way = wish - x
+        assert state.x == pytest.approx(x + ramp * way / math.hypot(*way), abs=1e-16)
+    else:
+        assert (state.x == x + ramp).all()
+
+
+def test_an_action_of_somebody_else_that_nobody_measured_has_no_way_back():
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.01)
+    state = player.init(np.zeros(2))
+    seen = Feedback(None, -0.2, np.array([0.5, 0.0]), proposal=np.zeros(2))
+    state = player.update(state, seen)
+    far = np.array([3.0, 0.0])
+    with pytest.raises(EmptyRegionError):
+        player.update(state, Feedback(None, None, None, proposal=far, action=far))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda ramp: LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=ramp),
+        lambda ramp: CertifiedPFS(G_g=0.5, domain=Ball(2.0), rho=0.05, ramp=ramp),
+        lambda ramp: CertifiedOGD(knowledge=Curvature(beta=0.0, reach=2.0), radius=2.0, ramp=ramp),
+        lambda ramp: SafetyFilter(G_g=0.5, domain=Ball(2.0), rho=0.05, ramp=ramp),
+        lambda ramp: RegionFilter(knowledge=LipschitzHull(G_g=0.5, reach=2.0), ramp=ramp),
+    ],
+)
+def test_every_name_takes_a_ramp_and_keeps_it(make):
+    player, free = make(0.03), make(None)
+    assert (player.ramp, free.ramp) == (0.03, None)
+    state = player.init(np.zeros(2))
+    for _ in range(40):
+        before, (g, s) = state.x, limit(state.x, 0.4)
+        assert g <= 0
+        told = (None, [1.0, 0.3]) if free.needs.proposals else ([-1.0, -0.3], None)
+        gradient, proposal = (None if part is None else np.array(part) for part in told)
+        state = player.update(state, Feedback(gradient, g, s, proposal=proposal))
+        assert np.linalg.norm(state.x - before) <= 0.03 * (1 + 1e-12)
+    assert state.x[0] > 0.2
+
+
+def test_a_wrapper_would_not_keep_a_ramp_and_refuses_it():
+    base = LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
+    with pytest.raises(ValueError, match=r"Delayed must have a base without a ramp, .* ramp = 0.1"):
+        Delayed(base=base, delay=2)
+    with pytest.raises(TypeError, match=r"ValuesFollower has no parameter .ramp."):
+        ValuesFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
+
+
+def test_a_journal_keeps_the_ramp(tmp_path):
+    path = tmp_path / "ramp.jsonl"
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=(0.1, 0.2))
+    controller = Controller(player, start=[0.0, 0.0], journal=path)
+    for _ in range(3):
+        g, s = limit(controller.ask(), 0.4)
+        controller.tell(constraint_value=g, constraint_subgradient=s, proposal=[1.0, 1.0])
+    x = controller.ask()
+    controller.close()
+    again = Controller.open(path)
+    assert again.algorithm == player
+    np.testing.assert_array_equal(again.ask(), x)
+
+
+@pytest.mark.parametrize(
+    ("ramp", "knowledge", "sentence"),
+    [
+        (0.0, drifting(), "ramp must be above 0"),
+        ([0.1, -1.0], drifting(), "ramp must be above 0"),
+        (math.nan, drifting(), "ramp"),
+        (True, drifting(), "ramp must be a number, or a vector of numbers, got True"),
+        (
+            0.1,  # what the rounds so far leave may end sooner than the ramp leads back
+            AverageLimit(G_g=1.0, reach=1.0, most=1.0),
+            "ramp must be None for AverageLimit, got 0.1: nothing is proved",
+        ),
+        (
+            0.1,
+            Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
+            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
+        ),
+        (
+            0.1,
+            LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.02), errors=Errors(drift=0.1)),
+            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
+        ),
+        (
+            0.1,
+            ContextHull(G_g=1.0, reach=1.0, context=Additive()),
+            "ramp must be None in contexts",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(ramp, knowledge, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Certified(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
+    assert check_ramp(0.1, Curvature(beta=1.0, reach=1.0)) == 0.1
+
+
+def test_a_set_that_is_announced_holds_the_way_back_too():
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=0.05)
+    state = player.init(np.zeros(1))
+    for _ in range(6):
+        g, s = limit(state.x, 0.4)
+        state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0])))
+    g, s = limit(state.x, 0.4)
+    seen = Feedback(None, g, s, proposal=np.array([2.0]), within=Box([0.0], [0.1]))
+    with pytest.raises(EmptyRegionError, match=r"no certified action is in Box"):
+        player.update(state, seen)
+    near = Box([0.0], [float(state.x[0])])
+    assert near.contains(player.update(state, seen._replace(within=near)).x)
+
+
+@pytest.mark.parametrize("ramp", [0.05, (0.03, 0.06)])
+@pytest.mark.parametrize("policy", ["on_missing", "on_contradiction"])
+def test_a_policy_that_goes_back_keeps_the_ramp(ramp, policy):
+    player = RegionFilter(knowledge=LipschitzHull(G_g=0.5, reach=2.0), ramp=ramp)
+    controller = Controller(player, start=[0.0, 0.0], **{policy: "retreat"})
+    x, far = controller.ask(), 0.0
+    for t in range(40):
+        g, s = limit(x, 0.4)
+        told = {"constraint_value": g, "constraint_subgradient": s, "proposal": [9.0, 9.0]}
+        if t >= 10 and policy == "on_missing":
+            controller.tell(missing=True)
+        elif t == 10:  # which is still feasible, and contradicts nothing else
+            told["constraint_value"] = min(g + 0.1, -1e-9)
+            with pytest.warns(UserWarning, match="is above its certified bound"):
+                controller.tell(**told)
+        else:
+            controller.tell(**told)
+        step, x = np.abs(controller.ask() - x), controller.ask()
+        assert (step <= np.array(ramp) * (1 + 1e-12)).all()
+        far = max(far, float(np.linalg.norm(x)))
+    assert far > 0.2
+    assert x.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("ramp", [(0.1,), (0.1, 0.1, 0.1)])
+def test_a_ramp_of_another_length_is_refused_with_the_start(ramp):
+    player = Certified(proposer=Proposals(), knowledge=drifting(), ramp=ramp)
+    with pytest.raises(ValueError, match=r"ramp must be one number, or 2 as x1 has, got \(0.1,"):
+        Controller(player, start=[0.0, 0.0])
+
+
+@pytest.mark.slow
+def test_attacked_by_20_limits_nothing_is_outside():
+    rng = np.random.default_rng(41)
+    for _ in range(20):
+        d = int(rng.integers(1, 4))
+        ramp = (
+            float(rng.uniform(0.005, 0.1))
+            if rng.random() < 0.5
+            else tuple(rng.uniform(0.005, 0.1, size=d))
+        )
+        attack(rng, 200, ramp, d=d)
+
+
+@pytest.mark.slow
+def test_readings_that_err_and_rounds_unread_leave_an_action_within_a_ramp():
+    # After a round that nobody read, a reading that is too high took back what was certified, and
+    # nothing that was left was within the ramp.
+    rng, worst = np.random.default_rng(0), -math.inf
+    A, b = rng.normal(size=(6, 2)), rng.uniform(0.2, 0.6, 6)
+    A = np.vstack([A / np.linalg.norm(A, axis=1, keepdims=True), np.eye(2), -np.eye(2)])
+    b = np.append(b, np.full(4, 0.7))
+    player = LeaderFollower(G_g=1.0, domain=Ball(1.0), ramp=0.003, value_error=0.02)
+    state = player.init(np.zeros(2))
+    for t in range(400):
+        g = A @ state.x - b
+        i, worst = int(g.argmax()), max(worst, float(g.max()))
+        pull = 3 * rng.normal(size=2) + np.array([np.sin(t / 9), 1.0])
+        seen = Feedback(pull, float(g[i]) + 0.02 * rng.choice([-1, 1]), A[i])
+        if rng.random() <= 0.2:
+            seen = Feedback(pull)
+        state = player.update(state, seen)
+    assert -0.01 < worst <= 0
