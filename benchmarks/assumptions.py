@@ -70,15 +70,15 @@ def play_ramp(seed: int, rounds: int, *, way: str) -> Played:
     known = LipschitzHull(G_g=0.5, reach=4.0, start_bound=bound, errors=Errors(drift=DRIFT))
     player = RegionFilter(knowledge=known, ramp=None if way == "announced" else RAMP)
     state: Any = player.init(np.zeros(d))
-    values, wish = [], rng.normal(size=d)
+    values, proposal = [], rng.normal(size=d)
     for _ in range(rounds):
         i = int(np.abs(state.x).argmax())
         s = np.zeros(d)
         s[i] = math.copysign(0.5, state.x[i])
         values.append(0.5 * abs(float(state.x[i])) - level)
-        wish = 3.0 * rng.normal(size=d) if rng.random() < 0.05 else wish
+        proposal = 3.0 * rng.normal(size=d) if rng.random() < 0.05 else proposal
         near = Ball(RAMP, state.x) if way == "announced" else None
-        seen = Feedback(None, values[-1], s, proposal=wish, within=near)
+        seen = Feedback(None, values[-1], s, proposal=proposal, within=near)
         try:
             state = player.update(state, seen)
         except EmptyRegionError:  # all that is left without a theorem is to stay
@@ -111,13 +111,13 @@ def play_corridor(seed: int, rounds: int, *, rule: str) -> Played:
         values.append(off * off + 0.05 * x * x - 0.09)
         s = np.array([-2 * a * w * off * math.cos(w * x) + 0.1 * x, 2 * off])
         way = 1.0 - 2.2 * min(2 * t / rounds, 1.0)
-        wish = np.array([way, a * math.sin(w * way)])
+        proposal = np.array([way, a * math.sin(w * way)])
         if 2 * t > rounds:
-            wish = rng.uniform(-1.3, 1.3, 2)
+            proposal = rng.uniform(-1.3, 1.3, 2)
         if rule == "moving balls":
-            told = Feedback(state.x - wish, values[-1], s)
+            told = Feedback(state.x - proposal, values[-1], s)
         else:
-            told = Feedback(None, values[-1], s, proposal=wish)
+            told = Feedback(None, values[-1], s, proposal=proposal)
         state = player.update(state, told)
     return judge(values)
 
@@ -128,7 +128,7 @@ RIPPLE = 0.03
 
 
 def play_ripples(seed: int, rounds: int, *, told_error: bool) -> Played:
-    """Wish outwards in a set whose limit has ripples."""
+    """Proposal outwards in a set whose limit has ripples."""
     rng = np.random.default_rng([3, seed])
     turn, fast = np.linalg.qr(rng.normal(size=(2, 2)))[0], rng.normal(size=2) * 40.0
     spread = rng.uniform(0.5, 1.5, 2)
@@ -143,8 +143,8 @@ def play_ripples(seed: int, rounds: int, *, told_error: bool) -> Played:
     for _ in range(rounds):
         convex = 0.5 * float(state.x @ P @ state.x) - 0.3
         values.append(convex - RIPPLE * (1 - math.sin(float(fast @ state.x))))
-        wish = state.x + 10 ** rng.uniform(-3, 0) * rng.normal(size=2)
-        state = player.update(state, Feedback(None, values[-1] + nu, None, proposal=wish))
+        proposal = state.x + 10 ** rng.uniform(-3, 0) * rng.normal(size=2)
+        state = player.update(state, Feedback(None, values[-1] + nu, None, proposal=proposal))
     return judge(values)
 
 

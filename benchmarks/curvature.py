@@ -212,10 +212,10 @@ def cost(case: Case, player: Any) -> float:
 
 def _paid(case: Case, player: Any, start: Array, gradients: Array) -> Any:
     """Return what one run or a batch pays; refuse a round outside."""
-    state, apart, total = player.init(start), needs_of(player).apart, 0.0
+    state, separately, total = player.init(start), needs_of(player).separately, 0.0
     for gradient in gradients:
         x = state.x
-        g, s = case.constraint.query_all(x) if apart else case.constraint.query(x)
+        g, s = case.constraint.query_all(x) if separately else case.constraint.query(x)
         if not np.all(g <= 0):
             raise AssertionError(f"{type(player).__name__} was outside on {case.name}: {np.max(g)}")
         total += np.vecdot(gradient, x)

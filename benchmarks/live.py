@@ -43,7 +43,7 @@ def run(effort: Effort) -> Findings:
     return Findings(rows, remarks=remarks)
 
 
-class Told(NamedTuple):
+class RoundInput(NamedTuple):
     """The rounds of a game that a controller is told again."""
 
     gradients: list[Any]
@@ -63,7 +63,7 @@ def rounds(problem: Any, effort: Effort) -> list[Row]:
             gradients=[x.tolist() for x in told.gradients],
             slopes=[x.tolist() for x in told.slopes],
         )
-        first = Told(*(part[:FEW] for part in told))  # a disk is slow
+        first = RoundInput(*(part[:FEW] for part in told))  # a disk is slow
         is_leader = rule is LeaderFollower
         with tempfile.TemporaryDirectory() as home:
             works: dict[str, Work] = {
@@ -88,10 +88,10 @@ def rounds(problem: Any, effort: Effort) -> list[Row]:
     return found
 
 
-def play(player: Any, problem: Any) -> Told:
+def play(player: Any, problem: Any) -> RoundInput:
     """Play a game live; return what its rounds were told."""
     controller, rng = Controller(player, problem.start), np.random.default_rng(0)
-    told = Told([], [], [], [])
+    told = RoundInput([], [], [], [])
     for t in range(problem.costs.horizon):
         x = controller.ask()
         g, s = problem.constraint.query(x)
@@ -104,7 +104,7 @@ def play(player: Any, problem: Any) -> Told:
     return told
 
 
-def tell_all(player: Any, start: Array, told: Told, home: Path | None = None) -> None:
+def tell_all(player: Any, start: Array, told: RoundInput, home: Path | None = None) -> None:
     """Ask and tell all rounds; journalled where there is a folder."""
     path = None
     if home is not None:

@@ -157,21 +157,21 @@ class Projecting(Player):
     """Gradient descent by hand; ``is_outside`` says whether there is anything to project."""
 
     def __init__(
-        self, problem: Problem, project: Projection, is_outside: Callable[[Array], bool] | None
+        self, problem: Problem, project: Projection, violates: Callable[[Array], bool] | None
     ) -> None:
         super().__init__(problem)
-        self._project, self._is_outside, self._squares = project, is_outside, 0.0
+        self._project, self._is_outside, self._squares = project, violates, 0.0
 
     def block(self, first: int, stop: int) -> None:
         """Play rounds."""
-        gradient, project, is_outside = self.problem.costs.gradient, self._project, self._is_outside
+        gradient, project, violates = self.problem.costs.gradient, self._project, self._is_outside
         scale, squares = math.sqrt(2) * float(self.problem.domain.radius), self._squares
         x, actions = self.actions[-1], self.actions
         for t in range(first, stop):
             grad = gradient(t, x)
             squares += grad.dot(grad)
             x = x - (scale / math.sqrt(squares)) * grad
-            if is_outside is None or is_outside(x):
+            if violates is None or violates(x):
                 x = project(x)
             actions.append(x)
         self._squares = squares
@@ -183,10 +183,10 @@ def projecting(case: Case, solver: Solver | None, margin: float) -> Projecting:
         return Projecting(case.problem, lambda x: np.clip(x, -1.0, 1.0), None)
     A, b = case.A, case.b - margin
 
-    def is_outside(x: Array) -> bool:
+    def violates(x: Array) -> bool:
         return bool((A @ x > b).any())
 
-    return Projecting(case.problem, solver.make(A, b), is_outside)
+    return Projecting(case.problem, solver.make(A, b), violates)
 
 
 def least_margin(case: Case, solver: Solver, seconds: float) -> float:

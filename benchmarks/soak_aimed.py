@@ -181,15 +181,19 @@ Answer = Callable[[Any, Array, Any, Any, Any], tuple[Any, tuple[str, ...]]]
 
 
 def _answer(player: Any) -> Answer:
-    def answer(state: Any, wish: Array, g: Any, s: Any, error: Any) -> tuple[Any, tuple[str, ...]]:
+    def answer(
+        state: Any, proposal: Array, g: Any, s: Any, error: Any
+    ) -> tuple[Any, tuple[str, ...]]:
         if player.needs.proposals:
             after, info = player.step(
-                state, Feedback(None, g, s, proposal=state.x + wish, value_error=error)
+                state, Feedback(None, g, s, proposal=state.x + proposal, value_error=error)
             )
         elif player.needs.cost_values:
-            after, info = player.step(state, Feedback(None, g, s, -float(wish @ state.x), error))
+            after, info = player.step(
+                state, Feedback(None, g, s, -float(proposal @ state.x), error)
+            )
         else:
-            after, info = player.step(state, Feedback(-wish, g, s, None, error))
+            after, info = player.step(state, Feedback(-proposal, g, s, None, error))
         return after, tuple(word for word in info.contradictions if "the leader" not in word)
 
     return answer
@@ -272,20 +276,20 @@ def _run(
     """Play one run; ``turn`` draws the wish, the error made and the error told of a round."""
     answer, alarms = _answer(player), 0
     state = player.init(np.zeros(world.A.shape[1]))
-    apart = isinstance(getattr(player, "knowledge", None), Together)
+    separately = isinstance(getattr(player, "knowledge", None), Together)
     for t in range(rounds):
         x = state.x
         if not judge.see(x):
             break
         rows, slopes = world.rows(x), world.slopes(x)
         at = int(rows.argmax())
-        wish, made, error = turn(t, state)
-        g, s = (rows + made, slopes) if apart else (float(rows[at]) + made, slopes[at])
+        proposal, made, error = turn(t, state)
+        g, s = (rows + made, slopes) if separately else (float(rows[at]) + made, slopes[at])
         if not player.needs.constraint_subgradients:
             s = None
         world.move(drift)
         try:
-            state, sentences = answer(state, wish, g, s, error)
+            state, sentences = answer(state, proposal, g, s, error)
         except EmptyRegionError:
             return alarms, 1
         except InvalidValueError as refused:
@@ -373,8 +377,8 @@ def _late_readings(rng: Any, judge: _Judge, world: World, played: int, factor: f
             break
         rows = world.rows(state.x)
         at = int(rows.argmax())
-        wish = _wish(rng, world, state.x)
-        seen.append(Feedback(-wish, _read(rng, float(rows[at]), nu), world.slopes(state.x)[at]))
+        proposal = _wish(rng, world, state.x)
+        seen.append(Feedback(-proposal, _read(rng, float(rows[at]), nu), world.slopes(state.x)[at]))
         world.move(v)
         try:
             if len(seen) <= delay:
@@ -402,7 +406,7 @@ def _missed_rounds(rng: Any, judge: _Judge, world: World, played: int, factor: f
             if (loop.explain().is_proven or loop.round == 1) and not judge.see(x):
                 break
             rows = world.rows(x)
-            at, wish = int(rows.argmax()), _wish(rng, world, x)
+            at, proposal = int(rows.argmax()), _wish(rng, world, x)
             world.move(v)
             try:
                 if loop.halted and rng.random() < 0.3:
@@ -410,11 +414,11 @@ def _missed_rounds(rng: Any, judge: _Judge, world: World, played: int, factor: f
                 elif rng.random() < 0.3 and loop.round > 1:
                     loop.tell(missing=True)
                 else:
-                    told_first: dict[str, Any] = {"cost_gradient": -wish}
+                    told_first: dict[str, Any] = {"cost_gradient": -proposal}
                     if name in ("hull", "filter"):
-                        told_first = {"proposal": x + wish}
+                        told_first = {"proposal": x + proposal}
                     elif name == "costs by value":
-                        told_first = {"cost_value": -float(wish @ x)}
+                        told_first = {"cost_value": -float(proposal @ x)}
                     loop.tell(
                         **told_first,
                         constraint_value=_read(rng, float(rows[at]), nu),

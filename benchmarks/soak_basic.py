@@ -126,10 +126,10 @@ class Bowls(World):
 class SeparateBowls(Bowls):
     """Convex quadratics that are read separately."""
 
-    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+    def see(self, x: Array, g: float, s: Array, proposal: Array) -> Feedback:
         """Return what is reported of every row, or nothing."""
         if self.missing and self.is_told and self.rng.random() < self.missing:
-            return Feedback(None, None, None, proposal=wish)
+            return Feedback(None, None, None, proposal=proposal)
         missing, self.missing = self.missing, 0.0
         readings = [
             self.read(float(g_i), s_i)
@@ -137,7 +137,7 @@ class SeparateBowls(Bowls):
         ]
         self.missing = missing
         values, slopes = (np.array(part) for part in zip(*readings, strict=True))
-        return Feedback(None, values, slopes, proposal=wish)
+        return Feedback(None, values, slopes, proposal=proposal)
 
 
 def _errors(world: Bowls) -> Errors:

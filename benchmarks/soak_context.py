@@ -18,6 +18,7 @@ from surefoot.certified import Certified
 from surefoot.core.types import Array, Context
 from surefoot.knowledge import (
     Additive,
+    AnnouncedDrift,
     ContextCurvature,
     ContextHull,
     ContextKind,
@@ -25,7 +26,6 @@ from surefoot.knowledge import (
     Grid,
     JointContext,
     LipschitzContext,
-    ToldDrift,
 )
 from surefoot.rules import RegionFilter
 
@@ -50,7 +50,7 @@ class ContextRows(Rows):
         self.kind, self.factor = kind, factor
         self.most = 0.9 * self.depth
         self.size *= 2.8  # in the mildest of all contexts
-        self.length = 1 if isinstance(kind, Additive | ToldDrift) else 2
+        self.length = 1 if isinstance(kind, Additive | AnnouncedDrift) else 2
         self.place, self.path = np.zeros(self.length), 0.0
         steep = rng.normal(size=(len(self.rows), self.length))
         if self.is_one_sided:
@@ -75,7 +75,7 @@ class ContextRows(Rows):
         """Return what the context adds to each row, or to all."""
         if isinstance(self.kind, Additive):
             return float(self.place[0])
-        if isinstance(self.kind, ToldDrift):
+        if isinstance(self.kind, AnnouncedDrift):
             return self.path
         if self.shape == "rows":
             return self.steep @ self.place
@@ -97,15 +97,15 @@ class ContextRows(Rows):
         """Return the first state, in the first context."""
         return player.announce(player.init(start), Context(self.place))[0]
 
-    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+    def see(self, x: Array, g: float, s: Array, proposal: Array) -> Feedback:
         """Return what is told, with the next context."""
         context = Context(self.next_place())
-        return super().see(x, g, s, wish)._replace(context=context)
+        return super().see(x, g, s, proposal)._replace(context=context)
 
     def next_place(self) -> Array:
         """Change the context and return what is told of it."""
         rng, most = self.rng, self.most
-        if isinstance(self.kind, ToldDrift):
+        if isinstance(self.kind, AnnouncedDrift):
             told = float(rng.choice([0.0, 0.3, 0.01])) * self.depth
             way = float(rng.choice([-1.0, 1.0])) * told
             self.path = min(max(self.path + way, -2.0 * most), most)
@@ -183,13 +183,13 @@ class ContextWaves(Waves):
         """Return the first state, in the first context."""
         return player.announce(player.init(start), Context(self.place))[0]
 
-    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+    def see(self, x: Array, g: float, s: Array, proposal: Array) -> Feedback:
         """Return what is told, with a context in which something is still certified."""
         steep = max(float(np.linalg.norm(s)) - 2 * self.tau, 0.0)
         most = 0.9 * steep**2 / (2 * self.beta) - g - 2 * self.nu  # of the rise
         rise = most * float(self.rng.choice([1.0, 0.5, 0.1, 0.0, -1.0]))
         self.place = np.clip(self.place + rise, -2 * self.depth, self.depth)
-        return super().see(x, g, s, wish)._replace(context=Context(self.place))
+        return super().see(x, g, s, proposal)._replace(context=Context(self.place))
 
 
 def attack_curvature(rng: np.random.Generator, factor: float) -> Tally:
@@ -211,7 +211,7 @@ KINDS: dict[str, Callable[[float], ContextKind]] = {
     "Lipschitz context": LipschitzContext,
     "one-sided context": partial(LipschitzContext, one_sided=True),
     "joint context": JointContext,
-    "told drift": lambda G_c: ToldDrift(),
+    "told drift": lambda G_c: AnnouncedDrift(),
 }
 ATTACKS: dict[str, Callable[[np.random.Generator, float], Tally]] = {
     **{name: partial(attack_hull, make) for name, make in KINDS.items()},

@@ -186,11 +186,11 @@ def _player(kind: str, target: Target, told: Errors) -> Certified:
     return players[kind]()
 
 
-def _feedback(player: Certified, state: Any, wish: Array, g: Any, s: Array) -> Feedback:
+def _feedback(player: Certified, state: Any, proposal: Array, g: Any, s: Array) -> Feedback:
     """Return what a player is told that is to go a way."""
     if player.needs.proposals:
-        return Feedback(None, g, s, proposal=state.x + wish)
-    return Feedback(-wish, g, s)
+        return Feedback(None, g, s, proposal=state.x + proposal)
+    return Feedback(-proposal, g, s)
 
 
 def _chosen(best: Array, states: list[Any]) -> Any:
@@ -222,7 +222,7 @@ def attack(
     told = _told(rng, target.depth, target.steepest)
     nu, tau, v = factor * told.value, factor * told.slope, factor * told.drift
     player, live = _player(kind, target, told), kind in LIVE
-    apart = player.needs.apart
+    separately = player.needs.separately
     if kind not in FLAT:
         runs, played = max(runs // 5, 1), max(played // 2, 1)
     runs, played = (1, min(played, 200)) if live else (runs, played)
@@ -248,12 +248,12 @@ def attack(
         slopes, at = target.slopes(x), rows.argmax(axis=1)
         tries, highest = [], []
         for k in range(TRIES):
-            g, s = _read(rng, rows, slopes, at, nu, tau, apart)
-            wish = _wish(rng, slopes[np.arange(runs), at], target.radius, k)
+            g, s = _read(rng, rows, slopes, at, nu, tau, separately)
+            proposal = _wish(rng, slopes[np.arange(runs), at], target.radius, k)
             if live:
-                g, s, wish = (float(g[0, 0]) if not apart else g[0]), s[0], wish[0]
+                g, s, proposal = (float(g[0, 0]) if not separately else g[0]), s[0], proposal[0]
             try:
-                after, info = player.step(state, _feedback(player, state, wish, g, s))
+                after, info = player.step(state, _feedback(player, state, proposal, g, s))
             except EmptyRegionError:
                 continue
             alarms += len(info.contradictions) if live else 0
@@ -271,11 +271,11 @@ def attack(
 
 
 def _read(
-    rng: Any, rows: Array, slopes: Array, at: Array, nu: float, tau: float, apart: bool
+    rng: Any, rows: Array, slopes: Array, at: Array, nu: float, tau: float, separately: bool
 ) -> tuple[Array, Array]:
     """Return values and slopes with errors of exactly the allowed size."""
     each = np.arange(len(slopes))
-    g, s = (rows, slopes) if apart else (rows[each, at][:, None], slopes[each, at])
+    g, s = (rows, slopes) if separately else (rows[each, at][:, None], slopes[each, at])
     g = g + nu * rng.choice([-1.0, -1.0, 1.0, rng.uniform(-1, 1)], g.shape)
     away = rng.normal(size=s.shape)
     steep = rng.random((*s.shape[:-1], 1))

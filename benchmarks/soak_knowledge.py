@@ -187,8 +187,8 @@ def attack_moving_balls(rng: np.random.Generator, factor: float) -> Tally:
     tally = Tally()
     for t in range(ROUNDS):
         s = world.slope(x)
-        wish = wishes.draw(t, x, s)
-        state = player.update(state, Feedback(x - wish, g[:, None], s))
+        proposal = wishes.draw(t, x, s)
+        state = player.update(state, Feedback(x - proposal, g[:, None], s))
         x, g = state.x, world.values(state.x)
         lost = int((~(g <= 0)).sum())
         worst = float((g / world.depths[:, 0]).max())

@@ -188,9 +188,9 @@ class World(ABC):
         """Return the player's first state."""
         return player.init(start)
 
-    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+    def see(self, x: Array, g: float, s: Array, proposal: Array) -> Feedback:
         """Return what is told after the round of x; then comes the next."""
-        return Feedback(None, *self.read(g, s), proposal=wish)
+        return Feedback(None, *self.read(g, s), proposal=proposal)
 
     def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
         """Return how many of the answers are outside, and the worst g relative to the slack.
@@ -312,9 +312,9 @@ class DriftingRows(Rows):
         found: Array = super().values(points) + self.shift
         return found
 
-    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+    def see(self, x: Array, g: float, s: Array, proposal: Array) -> Feedback:
         """Return what is reported, and drift."""
-        feedback = super().see(x, g, s, wish)
+        feedback = super().see(x, g, s, proposal)
         if self.rng.random() < 0.05:
             self.way = -self.way
         most = (1 - self.always) * self.depth
@@ -375,7 +375,7 @@ def play(rng: np.random.Generator, player: Certified, world: World, start: Array
             asked[0] = world.middle
         try:
             state, info = player.step(state, world.see(x, g, s, asked[0]))
-            points = np.array([state.x, *(info.region.nearest(wish) for wish in asked[1:])])
+            points = np.array([state.x, *(info.region.nearest(proposal) for proposal in asked[1:])])
         except EmptyRegionError:
             return tally if world.may_end else tally.plus(Tally(outside=1))
         values = world.values(points)

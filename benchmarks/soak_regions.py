@@ -170,8 +170,8 @@ def attack(number: int, played: int | None = None, runs: int | None = None) -> O
     # Within a tenth of what the slope allows: strictly feasible whatever the set.
     start = target.middle + 0.1 * target.depth / G_g * _unit(rng.normal(size=(runs, d)))
     x = start[0] if live else start
-    apart = kind not in (*ONE, "Lipschitz hull")
-    ask = g_of.query_all if apart else g_of.query
+    separately = kind not in (*ONE, "Lipschitz hull")
+    ask = g_of.query_all if separately else g_of.query
     memory, lost, worst, stayed = known.init(x), 0, -math.inf, 0
     for _ in range(played):
         g, s = ask(x)
@@ -179,18 +179,18 @@ def attack(number: int, played: int | None = None, runs: int | None = None) -> O
         lost, worst = lost + int((top > 0).sum()), max(worst, float(np.max(top)))
         if not np.all(top <= 0):
             break
-        read = float(g) if live and not apart else g
+        read = float(g) if live and not separately else g
         memory = known.observe(memory, Reading(x, read, s, known.errors))
         region = known.region(memory, known.errors)
         steepest = (
             s
-            if not apart
+            if not separately
             else np.take_along_axis(s, np.argmax(g, axis=-1)[..., None, None], axis=-2)[..., 0, :]
         )
         length = target.radius * 10 ** rng.uniform(-3, 3, (*np.shape(x)[:-1], 1))
         best, most = x, np.full(np.shape(x)[:-1], -np.inf)
-        for wish in _wishes(adversary, steepest, rng):
-            w = x + (float(length[0]) if live else length) * wish
+        for proposal in _wishes(adversary, steepest, rng):
+            w = x + (float(length[0]) if live else length) * proposal
             p = region.cut(w) if ", cut" in kind else region.nearest(w)
             now = np.max(ask(p)[0], axis=-1)
             higher = now > most

@@ -61,9 +61,9 @@ class Account(World):
         if self.violations is not None:
             self.most = min(self.most, self.violations)
 
-    def see(self, x: Array, g: float, s: Array, wish: Array) -> Feedback:
+    def see(self, x: Array, g: float, s: Array, proposal: Array) -> Feedback:
         """Return what is told."""
-        return Feedback(None, g - self.hidden, s, proposal=wish)
+        return Feedback(None, g - self.hidden, s, proposal=proposal)
 
     @abstractmethod
     def excess(self, memory: Any, points: Array, values: Array) -> Array:

@@ -33,7 +33,7 @@ def play(player: Any, constraint: Any, gradients: Array) -> float:
     state, paid = player.init(np.zeros(gradients.shape[1])), 0.0
     for grad in gradients:
         x = state.x
-        g, s = constraint.query_all(x) if player.needs.apart else constraint.query(x)
+        g, s = constraint.query_all(x) if player.needs.separately else constraint.query(x)
         assert np.max(g) <= 0
         paid += float(grad @ x)
         state = player.step(state, Feedback(grad, g, s))[0]

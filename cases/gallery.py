@@ -41,7 +41,7 @@ def read(folder: Path) -> Case:
     title, line = re.findall(r"^(?:# )?(\S.*)$", text, re.MULTILINE)[:2]
     measured = text.partition("<!-- measured -->")[2].partition("<!-- end")[0]
     rows = [line.strip("| ").split(" | ") for line in measured.splitlines() if line.startswith("|")]
-    at = rows[0].index("rounds outside")
+    at = rows[0].index("violations")
     both: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
     for row in rows[2:]:
         outside, played = (int(count.replace(",", "")) for count in row[at].split(" of "))

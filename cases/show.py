@@ -76,7 +76,7 @@ def require(folder: Path) -> None:
 
 def tabulate(runs: Sequence[Run]) -> list[str]:
     """Return the table of the runs as lines of Markdown."""
-    head = ("rule", "knows beforehand", "rounds outside", "largest g", *runs[0].more)
+    head = ("rule", "knows beforehand", "violations", "largest g", *runs[0].more)
     return table(
         head,
         [

@@ -52,7 +52,7 @@ def run(rounds: int = ROUNDS) -> list[Round]:
         pull = np.array([-3.0, -2.0]) if t < TURN else np.array([1.5, 2.5])
         seen = Feedback(pull, g, s)
         after, info = player.step(state, seen)
-        wanted = float(np.linalg.norm(info.wish - state.x))
+        wanted = float(np.linalg.norm(info.proposal - state.x))
         why = cast(StepCertificate, info.certificate)
         played.append(Round(state.x, after.x, g, why, wanted))
         state = after

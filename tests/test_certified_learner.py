@@ -81,7 +81,7 @@ def test_no_action_of_any_algorithm_is_outside_under_attack(name, kind, mode):
             state, info = pair.step(state, told)
             assert info.certificate.bound <= 0
             assert info.contradictions == ()
-            wishes_outside += query(info.wish)[0] + shift > 0
+            wishes_outside += query(info.proposal)[0] + shift > 0
             shift += errors.drift if (t // 40) % 2 == 0 else -errors.drift
     assert wishes_outside > 20  # or it would show nothing
 
@@ -90,14 +90,14 @@ def test_by_hand_it_learns_at_the_action_that_was_played():
     # The wish (0, 1) is cut at (0, 0.5); the next gradient was seen there, or where it was told.
     pair = Certified(proposer=OGD(eta=1.0, domain=WIDE), knowledge=HULL)
     state, info = pair.step(pair.init(np.zeros(2)), Feedback(-UP, -0.5, UP))
-    assert info.wish.tolist() == [0.0, 1.0]
+    assert info.proposal.tolist() == [0.0, 1.0]
     assert state.x == pytest.approx([0.0, 0.5], abs=1e-9)
     right = np.array([-0.25, 0.0])
     _, info = pair.step(state, Feedback(right, float(state.x[1]) - 0.5, UP))
-    assert info.wish.tolist() == (state.x - right).tolist()
+    assert info.proposal.tolist() == (state.x - right).tolist()
     played = np.array([0.1, 0.2])
     _, info = pair.step(state, Feedback(right, -0.3, UP, action=played))
-    assert info.wish.tolist() == (played - right).tolist()
+    assert info.proposal.tolist() == (played - right).tolist()
 
 
 def test_what_it_has_learnt_besides_is_kept():
@@ -114,7 +114,7 @@ def test_a_round_without_a_gradient_leaves_it_as_it_is(seen):
     state = pair.update(pair.init(np.zeros(2)), Feedback(UP, -0.5, UP))
     after, info = pair.step(state, seen)
     assert after.learner is state.learner
-    assert info.wish.tolist() == state.x.tolist()
+    assert info.proposal.tolist() == state.x.tolist()
 
 
 def test_one_that_learns_from_g_waits_for_a_measurement():

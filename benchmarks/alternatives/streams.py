@@ -29,7 +29,7 @@ TITLE = "Costs that arrive one by one"
 def played(problem: Problem, player: Any, tool: str, knows: str, limits: Any = None) -> Row:
     """Play one run; the result is the regret against the best fixed action of the constraint."""
     algorithm, _ = unpack(player)
-    apart = needs_of(algorithm).apart
+    separately = needs_of(algorithm).separately
     state, outside, worst, total, seconds = algorithm.init(problem.start), 0, -np.inf, 0.0, []
     constraint: Any = problem.constraint
     T = problem.costs.horizon
@@ -39,7 +39,7 @@ def played(problem: Problem, player: Any, tool: str, knows: str, limits: Any = N
         k = int(g.argmax())
         outside, worst = outside + (g[k] > 0), max(worst, float(g[k]))
         total += problem.costs.value(t, x)
-        told = (g, s) if apart else (float(g[k]), s[k])
+        told = (g, s) if separately else (float(g[k]), s[k])
         seen = Feedback(problem.costs.gradient(t, x), *told)
         begin = time.perf_counter()
         state, _ = algorithm.step(state, seen)

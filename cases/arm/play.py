@@ -53,15 +53,15 @@ def follow(arm: Arm, wishes: Array, rule: Rule, rate: int) -> tuple[Array, Array
     """
     rounds = len(wishes) * STAY * rate
     x, g, far = START, np.full(rounds, np.nan), np.zeros(rounds)
-    for t, wish in enumerate(np.repeat(wishes, STAY * rate, axis=0)):
-        far[t] = np.linalg.norm(x - wish)
+    for t, proposal in enumerate(np.repeat(wishes, STAY * rate, axis=0)):
+        far[t] = np.linalg.norm(x - proposal)
         try:
             rows, slopes = arm.feel(x), arm.differentiate(x)
         except mujoco.FatalError:
-            x = rule(x, None, np.empty(0), wish)
+            x = rule(x, None, np.empty(0), proposal)
             continue
         g[t] = rows.max()
-        x = rule(x, rows, slopes, wish)
+        x = rule(x, rows, slopes, proposal)
     return g, far
 
 
@@ -77,12 +77,14 @@ def certify(arm: Arm, rate: int) -> tuple[Controller, Rule]:
     controller = Controller(player, START)
     controller.ask()
 
-    def step(x: Array, rows: Array | None, slopes: Array, wish: Array) -> Array:
+    def step(x: Array, rows: Array | None, slopes: Array, proposal: Array) -> Array:
         if rows is None:
             controller.tell(missing=True)
         else:
             controller.tell(
-                constraint_value=rows + arm.test_rise, constraint_subgradient=slopes, proposal=wish
+                constraint_value=rows + arm.test_rise,
+                constraint_subgradient=slopes,
+                proposal=proposal,
             )
         return controller.ask()
 
@@ -91,7 +93,7 @@ def certify(arm: Arm, rate: int) -> tuple[Controller, Rule]:
 
 def go(arm: Arm, rate: int) -> Rule:
     """Return the rule without limits."""
-    return lambda x, rows, slopes, wish: np.clip(wish, *reach(arm, x, rate))
+    return lambda x, rows, slopes, proposal: np.clip(proposal, *reach(arm, x, rate))
 
 
 def linearise(arm: Arm, rate: int, margin: float) -> Rule:
@@ -103,7 +105,7 @@ def linearise(arm: Arm, rate: int, margin: float) -> Rule:
         margin: torques are kept so much below their limits.
     """
 
-    def step(x: Array, rows: Array | None, slopes: Array, wish: Array) -> Array:
+    def step(x: Array, rows: Array | None, slopes: Array, proposal: Array) -> Array:
         if rows is None:
             return x
         low, high = reach(arm, x, rate)
@@ -118,7 +120,7 @@ def linearise(arm: Arm, rate: int, margin: float) -> Rule:
         ]
         b = np.concatenate([rows + margin - slopes @ x, low, -high, [0.0]])
         weights = np.diag([*np.ones(JOINTS), 1e-6])
-        found = solve_qp(weights, np.append(wish, -1e3), np.hstack(columns), b)[0]
+        found = solve_qp(weights, np.append(proposal, -1e3), np.hstack(columns), b)[0]
         return np.clip(found[:-1], low, high)
 
     return step
@@ -127,7 +129,7 @@ def linearise(arm: Arm, rate: int, margin: float) -> Rule:
 def know(arm: Arm, rate: int) -> Rule:
     """Return the rule that knows the payload: the nearest posture that keeps the true limits."""
 
-    def step(x: Array, rows: Array | None, slopes: Array, wish: Array) -> Array:
+    def step(x: Array, rows: Array | None, slopes: Array, proposal: Array) -> Array:
         low, high = reach(arm, x, rate)
         limits = {
             "type": "ineq",
@@ -135,9 +137,9 @@ def know(arm: Arm, rate: int) -> Rule:
             "jac": lambda q: -arm.differentiate(q),
         }
         found = minimize(
-            lambda q: 0.5 * float((q - wish) @ (q - wish)),
+            lambda q: 0.5 * float((q - proposal) @ (q - proposal)),
             x,
-            jac=lambda q: q - wish,
+            jac=lambda q: q - proposal,
             bounds=list(zip(low, high, strict=True)),
             constraints=limits,
             method="SLSQP",

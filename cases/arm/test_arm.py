@@ -47,9 +47,9 @@ def test_certified_postures_and_their_tests_are_never_outside_where_others_are(t
     _, rule = certify(arm, 5)
     felt = []
 
-    def watch(x, rows, slopes, wish):
+    def watch(x, rows, slopes, proposal):
         felt.extend(arm.feel(x + sign * TEST * e).max() for e in np.eye(7) for sign in (-1, 1))
-        return rule(x, rows, slopes, wish)
+        return rule(x, rows, slopes, proposal)
 
     g, far = follow(arm, wishes, watch, 5)
     assert g.max() <= 0
@@ -67,8 +67,8 @@ def test_a_round_in_which_mujoco_raises_is_missing_and_the_posture_is_held(task,
     def fail(posture):
         raise mujoco.FatalError("singular")
 
-    def watch(x, rows, slopes, wish):
-        after = rule(x, rows, slopes, wish)
+    def watch(x, rows, slopes, proposal):
+        after = rule(x, rows, slopes, proposal)
         moves.append((rows is None, np.linalg.norm(after - x), controller.explain().is_proven))
         monkeypatch.setattr(arm, "feel", fail if len(moves) == 7 else feel)
         return after

@@ -88,9 +88,9 @@ class Limiter:
             raise SystemExit("the start was refused")
         self.action = np.zeros(2)
 
-    def step(self, wish: Array, g: float, slope: Array) -> Array:
+    def step(self, proposal: Array, g: float, slope: Array) -> Array:
         """Return the next action; what contradicts the data sheet ends the run."""
-        told = [np.ascontiguousarray(part, dtype=np.float64) for part in (wish, [g], slope)]
+        told = [np.ascontiguousarray(part, dtype=np.float64) for part in (proposal, [g], slope)]
         parts = [part.ctypes.data_as(ctypes.c_void_p) for part in (*told, self.action)]
         if code := self.library.step(*parts):
             raise SystemExit(f"the step was refused, with the code {code}")

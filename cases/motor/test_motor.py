@@ -52,13 +52,13 @@ def test_g_is_the_quadratic_that_the_constants_are_of():
 
 def test_the_step_refuses_what_the_data_sheet_excludes(tmp_path):
     limiter = rules.Limiter(tmp_path)
-    wish = np.array([0.0, 1.0])
-    x = limiter.step(wish, -0.8, np.array([0.0, 0.5]))
+    proposal = np.array([0.0, 1.0])
+    x = limiter.step(proposal, -0.8, np.array([0.0, 0.5]))
     assert 0 < np.linalg.norm(x) <= MOST_CURRENT / UNIT
     with pytest.raises(SystemExit, match="refused"):
-        limiter.step(wish, np.nan, np.array([0.0, 0.5]))
+        limiter.step(proposal, np.nan, np.array([0.0, 0.5]))
     with pytest.raises(SystemExit, match="refused"):
-        limiter.step(wish, 3.0, np.array([0.0, 0.5]))
+        limiter.step(proposal, 3.0, np.array([0.0, 0.5]))
 
 
 def test_without_a_compiler_the_case_says_so(tmp_path, monkeypatch):

@@ -58,9 +58,9 @@ class Insider(Hold):
         """Step, and project onto half-spaces until the risk of the point is within its limit."""
         grad = feedback.cost_gradient
         squares = state.squares + float(grad @ grad)
-        wish, faces = state.x - np.sqrt(2.0 / squares) * grad, len(state.x) + 1
+        proposal, faces = state.x - np.sqrt(2.0 / squares) * grad, len(state.x) + 1
         for _ in range(200):
-            x = np.maximum(project(wish, self.rows, self.limits), 0.0)
+            x = np.maximum(project(proposal, self.rows, self.limits), 0.0)
             g, slope = self.risk.query(x)
             if g <= 0:
                 break

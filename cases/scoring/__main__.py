@@ -62,12 +62,12 @@ class Insider:
         grad = feedback.cost_gradient
         total, squares = state.total + grad, state.squares + float(grad @ grad)
         if self.lazy:
-            wish = -np.sqrt(0.5) * RADIUS / np.sqrt(squares) * total
+            proposal = -np.sqrt(0.5) * RADIUS / np.sqrt(squares) * total
         else:
-            wish = state.x - np.sqrt(2.0) * RADIUS / np.sqrt(squares) * grad
-        if (self.rows @ wish > TOLERANCE).any() or wish @ wish > RADIUS**2:
-            wish = project(wish, *self.known)
-        return Known(wish, total, squares), Info()
+            proposal = state.x - np.sqrt(2.0) * RADIUS / np.sqrt(squares) * grad
+        if (self.rows @ proposal > TOLERANCE).any() or proposal @ proposal > RADIUS**2:
+            proposal = project(proposal, *self.known)
+        return Known(proposal, total, squares), Info()
 
 
 def run(name: str, knows: str, trace: Trace, **options: Any) -> Run:

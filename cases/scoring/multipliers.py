@@ -35,7 +35,7 @@ class Multipliers:
         rows: how many limits there are.
     """
 
-    needs = Needs(apart=True)
+    needs = Needs(separately=True)
 
     def __init__(self, kind: str, rate: float, rows: int) -> None:
         torch.set_num_threads(1)

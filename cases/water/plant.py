@@ -46,7 +46,7 @@ class Network:
     lowest: Array
     highest: Array
     start: Array
-    apart: Array
+    separately: Array
 
 
 NET3 = Network(
@@ -58,7 +58,7 @@ NET3 = Network(
     lowest=np.array([0.45, 0.5]),
     highest=np.array([1.0, 1.0]),
     start=np.array([1.0, 0.5]),
-    apart=np.array([0.88]),  # the least power at noon
+    separately=np.array([0.88]),  # the least power at noon
 )
 # The common speed of all 13, and their differences in a basis of their own, in units of 0.1.
 KY10 = Network(
@@ -69,7 +69,7 @@ KY10 = Network(
     lowest=np.append(0.8, np.full(12, -0.25)),
     highest=np.append(1.05, np.full(12, 0.25)),
     start=np.append(1.05, np.zeros(12)),
-    apart=np.zeros(12),
+    separately=np.zeros(12),
 )
 
 

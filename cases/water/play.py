@@ -147,13 +147,13 @@ def control(plant: Plant, margin: float) -> Rule:
         margin: the set point is so much above p_min, relative to it.
     """
     network, noon = plant.network, make_day(plant.usual, PAST[0])[ROUNDS // 2]
-    middle = np.append((network.lowest[0] + network.highest[0]) / 2, network.apart)
+    middle = np.append((network.lowest[0] + network.highest[0]) / 2, network.separately)
     lowest = plant.run(middle, noon).pressure.argmin()
     gain = 0.5 / plant.differentiate(middle, noon).pressure[lowest, 0]
 
     def step(t: int, x: Array, read: Array | None) -> Array:
         rise = 0.0 if read is None else gain * (network.least * (1 + margin) - read.min())
-        return np.clip(np.append(x[0] + rise, network.apart), network.lowest, network.highest)
+        return np.clip(np.append(x[0] + rise, network.separately), network.lowest, network.highest)
 
     return step
 

@@ -39,7 +39,7 @@ from surefoot.core.types import (
 from surefoot.kernel_bridge import Compiled
 from surefoot.knowledge.base import Memory, Reading
 from surefoot.knowledge.ramp import keep_anchor, limit_steps
-from surefoot.proposers.base import Wish
+from surefoot.proposers.base import Proposal
 
 __all__ = ["Certified"]
 
@@ -58,8 +58,8 @@ class Certified(Pair):
         >>> from surefoot.proposers import Proposals
         >>> player = Certified(proposer=Proposals(), knowledge=LipschitzHull(G_g=1.0, reach=1.0))
         >>> state = player.init(np.zeros(2))  # g(x) = x[1] - 0.5
-        >>> wish, s = np.array([0.0, 9.0]), np.array([0.0, 1.0])
-        >>> told = Feedback(constraint_value=-0.5, constraint_subgradient=s, proposal=wish)
+        >>> proposal, s = np.array([0.0, 9.0]), np.array([0.0, 1.0])
+        >>> told = Feedback(constraint_value=-0.5, constraint_subgradient=s, proposal=proposal)
         >>> state, info = player.step(state, told)
         >>> state.x.round(6), info.cut
         (array([0. , 0.5]), True)
@@ -118,7 +118,7 @@ class Certified(Pair):
         if feedback.constraint_value is None:
             if not np.any(before.rounds):
                 still = state._replace(memory=knowledge.announce(before, feedback.context))
-                return still if knowledge.in_contexts else state, Info(state.x, wish=state.x)
+                return still if knowledge.in_contexts else state, Info(state.x, proposal=state.x)
             memory = knowledge.age(before, x)
         else:
             g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))
@@ -138,23 +138,25 @@ class Certified(Pair):
             certain = feedback.action is None  # a step led there, and no order
             region = limit_steps(knowledge, memory, region, x, self.ramp, certain)
         region = region.within(feedback.within)
-        learner, wish = self.proposer.propose(state.learner, x, feedback, region)
-        point = own_point(wish, x)
+        learner, proposal = self.proposer.propose(state.learner, x, feedback, region)
+        point = copy_point(proposal, x)
         plan = Plan(point, feedback.within) if knowledge.in_contexts else None
-        if wish.contradictions:
-            suspects = (*suspects, lambda: wish.contradictions)
-        wanted = wish.point if wish.wanted is None else wish.wanted
+        if proposal.contradictions:
+            suspects = (*suspects, lambda: proposal.contradictions)
+        wanted = proposal.point if proposal.wanted is None else proposal.wanted
         if plan is not None and feedback.context is None:  # nothing is certified before announce
             still = CertifiedState(state.x, memory, learner, plan)
-            return still, Info(state.x, wanted, None, suspects, wish.note)
+            return still, Info(state.x, wanted, None, suspects, proposal.note)
         new = freeze(region.nearest(point))
         if isinstance(new, np.ndarray) and new.ndim == 1:
             region.must_certify(new, knowledge.domain)  # safety is these lines
         after = CertifiedState(new, memory, learner, plan)
-        return after, Info(new, wanted, region, suspects, wish.note)
+        return after, Info(new, wanted, region, suspects, proposal.note)
 
 
-def own_point(wish: Wish, x: Array) -> Array:
+def copy_point(proposal: Proposal, x: Array) -> Array:
     """Return the wanted action, which its proposer cannot change any more."""
-    checks.check_like_action(wish.point, x, "the wanted action")
-    return np.array(wish.point, dtype=np.float64) if isinstance(x, np.ndarray) else wish.point
+    checks.check_like_action(proposal.point, x, "the wanted action")
+    return (
+        np.array(proposal.point, dtype=np.float64) if isinstance(x, np.ndarray) else proposal.point
+    )

@@ -24,7 +24,7 @@ class Plan(NamedTuple):
         within: the set that was announced; None for none.
     """
 
-    wish: Array
+    proposal: Array
     within: Set | None = None
 
 
@@ -67,18 +67,18 @@ class InContexts:
         """
         assert state.plan is not None
         memory = self.knowledge.announce(state.memory, context)
-        learner, wish = self.proposer.aim(state.learner, state.plan.wish, context)
+        learner, proposal = self.proposer.aim(state.learner, state.plan.proposal, context)
         if not memory.rounds:
-            return state._replace(memory=memory, learner=learner), Info(state.x, wish=state.x)
+            return state._replace(memory=memory, learner=learner), Info(state.x, proposal=state.x)
         region = self.knowledge.region(memory, self.knowledge.errors).within(state.plan.within)
-        new = freeze(region.nearest(wish))
+        new = freeze(region.nearest(proposal))
         region.must_certify(new, self.knowledge.domain)
         after = state._replace(x=new, memory=memory, learner=learner)
-        return after, Info(new, wish, region)
+        return after, Info(new, proposal, region)
 
     def want(self, state: Memory, x: Array) -> Memory:
         """Return the state that wants x in a round whose context is still to be announced."""
-        return state if state.plan is None else state._replace(plan=state.plan._replace(wish=x))
+        return state if state.plan is None else state._replace(plan=state.plan._replace(proposal=x))
 
     def stand_at(self, state: Memory, x: Array, context: Context) -> Memory:
         """Return the state that plays x in a context, in which no region is asked."""

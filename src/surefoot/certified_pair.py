@@ -31,7 +31,7 @@ from surefoot.core.types import (
     Source,
 )
 from surefoot.knowledge.base import Knowledge, Memory
-from surefoot.knowledge.context import ToldDrift
+from surefoot.knowledge.context import AnnouncedDrift
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.ramp import check_ramp
 from surefoot.proposers.base import Proposer
@@ -94,7 +94,7 @@ class Pair(InContexts, OfParts):
             raise checks.invalid("knowledge", "an object of surefoot.knowledge", knowledge)
         learner = as_proposer(proposer)
         known: Any = knowledge
-        told = known.in_contexts and not isinstance(known.context, ToldDrift)
+        told = known.in_contexts and not isinstance(known.context, AnnouncedDrift)
         if learner.in_contexts and not told:
             raise checks.invalid(
                 "knowledge", f"of contexts for {type(learner).__name__}", knowledge
@@ -131,13 +131,13 @@ class Pair(InContexts, OfParts):
     def needs(self) -> Needs:  # type: ignore[override]
         """What a round asks for."""
         one_run = not self.knowledge.takes_batches or self.proposer.is_one_run
-        apart = self.knowledge.row_count > 1
+        separately = self.knowledge.row_count > 1
         return Needs(
             cost_gradients=self.proposer.cost_gradients,
             constraint_subgradients=int(self.knowledge.slopes != "unused"),
             proposals=1 - self.proposer.cost_gradients,
-            apart=apart,
-            work=f"m {self.proposer.work}" if apart else self.proposer.work,
+            separately=separately,
+            work=f"m {self.proposer.work}" if separately else self.proposer.work,
             numpy_only=one_run,
             one_run=one_run,
         )

@@ -220,7 +220,7 @@ class Rule:
         if block is None or not step_in_place(self, block, told, out):
             return None
         if not out[3]:  # nothing was read yet
-            return state, Info(state.x, wish=state.x)
+            return state, Info(state.x, proposal=state.x)
         after = KernelState(self, block)
         return after, KernelInfo(state, after, told, out)
 
@@ -450,7 +450,7 @@ class _InfoRow(NamedTuple):
     """What a :class:`KernelInfo` is made of: six fields, of which x alone is filled, and more."""
 
     x: Array
-    wish: None
+    proposal: None
     region: None
     suspects: tuple[()]
     note: None
@@ -490,7 +490,7 @@ class KernelInfo(Info):
         return self._before.x if self._told.action is None else self._told.action
 
     @property
-    def wish(self) -> Array:
+    def proposal(self) -> Array:
         """Where the rule would like to be."""
         return self.out[OUT : OUT + self._rule.d]
 
@@ -532,8 +532,8 @@ class KernelInfo(Info):
             return None
         grad = self._told.cost_gradient
         at, radius = OUT + 2 * d, rule.player.proposer.radius
-        apart = knowledge == KNOWLEDGE[CurvatureRows]
-        held = self.out[at : at + rule.rows] if apart else float(self.out[at])
+        separately = knowledge == KNOWLEDGE[CurvatureRows]
+        held = self.out[at : at + rule.rows] if separately else float(self.out[at])
         found = Projection(self.out[OUT + d : at], held, numbers[20])
         if proposer == PROPOSERS[Averaging]:
             kept = self.out[at + rule.rows :]
@@ -548,7 +548,7 @@ class KernelInfo(Info):
         if knowledge == KNOWLEDGE[CertifiedLength]:
             cost = CutCost(numbers[12], -0.5 * numbers[17])
         moves = bool(numbers[16])
-        return DescentNote(numbers[14], numbers[15], self.wish, moves, radius, found, cost)
+        return DescentNote(numbers[14], numbers[15], self.proposal, moves, radius, found, cost)
 
     @property
     def certificate(self) -> Any:
@@ -591,7 +591,7 @@ class KernelInfo(Info):
 
     def unpack(self) -> Info:
         """Return what the step knew as a named tuple."""
-        return Info(self.x, self.wish, self.region, self.suspects, self.note)
+        return Info(self.x, self.proposal, self.region, self.suspects, self.note)
 
     def _replace(self, **changes: Any) -> Info:  # type: ignore[override]
         return self.unpack()._replace(**changes)

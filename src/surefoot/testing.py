@@ -592,10 +592,10 @@ class _Oracle(NamedTuple):
         ):
             sentence = f"{name} of a batch must have shape {wanted}, got {part.shape}{self.where}"
             must(part.shape == wanted, sentence)
-        apart = abs(values - g[:, 0]) - self.tolerance * (1.0 + abs(values))
-        i = int(apart.argmax())
+        separately = abs(values - g[:, 0]) - self.tolerance * (1.0 + abs(values))
+        i = int(separately.argmax())
         must(
-            apart[i] <= 0,
+            separately[i] <= 0,
             f"{self.value} of a batch must be that of its actions one by one, got {g[i, 0]:g} "
             f"instead of {values[i]:g} at x = {X[i].tolist()}{self.where}",
         )
@@ -609,8 +609,8 @@ class _Oracle(NamedTuple):
         # The terms that cancel in a cut are what its rounding is a share of.
         sizes = abs(values) + lengths * (np.linalg.norm(X, axis=1) + farthest)
         if self.modulus:
-            apart = np.vecdot(X, X)[:, None] + squares - 2 * X @ Y.T
-            cuts += 0.5 * self.modulus * np.maximum(apart, 0.0)
+            separately = np.vecdot(X, X)[:, None] + squares - 2 * X @ Y.T
+            cuts += 0.5 * self.modulus * np.maximum(separately, 0.0)
             sizes += 2 * self.modulus * farthest**2
         below = cuts - others - self.tolerance * (1.0 + sizes[:, None] + abs(others))
         i, j = np.unravel_index(int(below.argmax()), below.shape)
@@ -797,17 +797,17 @@ class _Attack:
         rng, x = self.rng, self.state.x
         if rng.random() < 0.1:
             self.way = rng.normal(size=len(x))
-        wish = x + self.way / np.linalg.norm(self.way) * 10.0 ** rng.uniform(-6, self.far)
+        proposal = x + self.way / np.linalg.norm(self.way) * 10.0 ** rng.uniform(-6, self.far)
         age = int(rng.integers(self.latest + 1))
         if age >= t or (t > 1 and rng.random() < 0.1):
-            return Feedback(proposal=wish)
+            return Feedback(proposal=proposal)
         action, rows, slopes = self.seen[-1 - age]
         low = Fraction((-1.0 if rng.random() < 0.85 else 1.0) * _NEARLY)
         rows = [row + low * Fraction(self.sizes.get("value", 0.0)) for row in rows]
         wrong = rng.normal(size=slopes.shape)
         wrong *= _NEARLY * self.sizes.get("slope", 0.0) / np.linalg.norm(wrong, axis=-1)[..., None]
         late = {"action": action, "age": age} if age else {}
-        return self.world.tell(rows, slopes + wrong, proposal=wish, **late)
+        return self.world.tell(rows, slopes + wrong, proposal=proposal, **late)
 
     def _step(self, told: Feedback, *, is_copied: bool, at: str) -> Any:
         """Return the next state and what the step knew; None where nothing is certified."""

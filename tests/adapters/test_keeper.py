@@ -53,7 +53,7 @@ ROW = np.array([1.0, -1.0, 0.0, 0.5, 0.0])
 
 def measured(safe, x):
     g, s = G.query(x)
-    if safe.needs.apart:
+    if safe.needs.separately:
         return np.array([g, ROW @ x - 0.05]), np.stack([s, ROW])
     return g, s
 

@@ -33,8 +33,8 @@ def test_steps_below_rounding_do_not_add_up_to_an_action_outside():
     for t in range(rounds):
         x = float(state.x[0])
         read = -1.0 - nu if t == 0 else x - 1.0 + 0.9 * nu
-        wish = x + (TINY if t < rounds - 1 else 10.0)
-        state, info = safe.step(state, Feedback(None, read, SLOPE, proposal=np.array([wish])))
+        proposal = x + (TINY if t < rounds - 1 else 10.0)
+        state, info = safe.step(state, Feedback(None, read, SLOPE, proposal=np.array([proposal])))
         assert Fraction(float(state.x[0])) <= 1
         assert info.contradictions == ()
     assert state.x[0] > 1 - 1e-6  # it went as far as it may
@@ -63,8 +63,8 @@ def test_a_drift_below_rounding_does_not_add_up_to_an_action_outside():
     for t in range(rounds):
         x = float(state.x[0])
         read = -1.0 - nu if t == 0 else x - float(wall) + 0.9 * nu
-        wish = x + (0.0 if t < rounds - 1 else 10.0)
-        state, _ = safe.step(state, Feedback(None, read, SLOPE, proposal=np.array([wish])))
+        proposal = x + (0.0 if t < rounds - 1 else 10.0)
+        state, _ = safe.step(state, Feedback(None, read, SLOPE, proposal=np.array([proposal])))
         wall -= Fraction(TINY)
         assert Fraction(float(state.x[0])) <= wall
     assert state.x[0] > 1 - 1e-6

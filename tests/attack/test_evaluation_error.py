@@ -46,10 +46,10 @@ def test_whatever_is_computed_of_g_is_at_most_0(name, seed, each_engine):
         assert g <= bound + 1e-13
         assert not t or g + DELTA <= 1e-13
         most = max(most, g)
-        wish = state.x + 0.3 * rng.normal(size=2) + 0.4 * s
-        push = {"proposal": wish} if player.needs.proposals else {}
+        proposal = state.x + 0.3 * rng.normal(size=2) + 0.4 * s
+        push = {"proposal": proposal} if player.needs.proposals else {}
         off = rng.choice([-1.0, 1.0]) * (DELTA + 0.03 * ("err" in name))
-        state, info = player.step(state, Feedback(state.x - wish, g + off, s, **push))
+        state, info = player.step(state, Feedback(state.x - proposal, g + off, s, **push))
         bound = info.certificate.bound
         assert info.contradictions == ()
     assert most > -0.1

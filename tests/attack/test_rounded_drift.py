@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller
-from surefoot.controller.way_back import risen
+from surefoot.controller.return_path import risen
 from surefoot.core.types import Context
 from surefoot.knowledge import (
     Additive,
+    AnnouncedDrift,
     CertifiedLength,
     ContextCurvature,
     Curvature,
@@ -25,7 +26,6 @@ from surefoot.knowledge import (
     LipschitzHull,
     Reading,
     Together,
-    ToldDrift,
 )
 from surefoot.rules import CertifiedPFS, LeaderFollower, RegionFilter, SafetyFilter
 
@@ -155,7 +155,7 @@ def test_what_moves_with_a_context_is_rounded_outwards_every_time(scale):
 
 
 def test_sums_of_drift_are_rounded_up_every_time():
-    rng, kind, place = np.random.default_rng(2), ToldDrift(), None
+    rng, kind, place = np.random.default_rng(2), AnnouncedDrift(), None
     total, bound, aged = Fraction(0), -0.5, Fraction(-0.5)
     for v in rng.random(60):
         place, total = kind.read(float(v), place), total + Fraction(float(v))

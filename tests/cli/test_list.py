@@ -48,12 +48,12 @@ def test_the_source_of_a_tuning_is_its_own(desk):
     assert found["ScalarDPP.tuned"]["from"] == "Yu, Neely and Wei, NeurIPS 2017"
     assert found["ScalarDPP.windows"]["from"] == "Liakopoulos et al., ICML 2019"
     assert found["GaugeNewton.known_horizon"]["rule"] == "derived here"
-    assert found["RECOO.fixed"]["rule"] == "the source's"
+    assert found["RECOO.fixed"]["rule"] == "as published"
     for name in ("RECOO.changing", "RECOO.changing_strongly_convex"):
         assert found[name]["rule"] == "derived here", "the source does not linearise"
-    assert found["FrankWolfe.textbook"]["rule"] == "as recalled"
+    assert found["FrankWolfe.textbook"]["rule"] == "from memory"
     assert found["FrankWolfe.tuned"]["from"].startswith("Weibel")
-    assert found["FrankWolfe.tuned"]["rule"] == "as recalled"
+    assert found["FrankWolfe.tuned"]["rule"] == "from memory"
 
 
 def test_the_literature_says_what_runs_here_and_what_does_not(desk):

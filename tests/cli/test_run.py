@@ -26,7 +26,8 @@ def test_a_run_leaves_results_and_prints_a_row_for_each_game(desk):
     lines = out.splitlines()
     assert lines[0] == "a corner, 2 trials"
     assert (
-        " ".join(lines[1].split()) == "algorithm T regret of bound promised outside max g verdict"
+        " ".join(lines[1].split())
+        == "algorithm T regret regret / bound promised violations max g verdict"
     )
     assert [line.split()[:2] for line in lines[2:6]] == [
         [name, T] for name in ("PFS.anytime", "ScalarDPP.tuned") for T in ("40", "80")

@@ -25,7 +25,7 @@ ROW = Row(
     arrays=ARRAYS,
 )
 
-HEAD = "algorithm T regret of bound promised outside max g verdict"
+HEAD = "algorithm T regret regret / bound promised violations max g verdict"
 
 
 def test_a_line_says_what_was_promised_whether_it_was_kept_and_the_rounds_outside():

@@ -130,7 +130,7 @@ class LiveRun:
         self.is_average = isinstance(self.make.knowledge, AverageLimit)
         self.is_true, self.sum = not case.is_wrong, Fraction(0)
         self.in_contexts = bool(case.setting.context)
-        self.by_drift = case.setting.context == "ToldDrift"
+        self.by_drift = case.setting.context == "AnnouncedDrift"
         self.size = self.rng.choice([1, 2]) if case.setting.context == "LipschitzContext" else 1
         self.context = np.zeros(self.size)
         self.told_drift = 0.0
@@ -404,7 +404,7 @@ class LiveRun:
         place: np.ndarray,
         values: list[Fraction],
         slopes: np.ndarray,
-        wish: np.ndarray,
+        proposal: np.ndarray,
         order: str,
     ) -> dict[str, Any]:
         """Return a reading with its errors, and what moves the action."""
@@ -417,7 +417,7 @@ class LiveRun:
         lean = -1.0 if self.rng.random() < 0.7 else float(self.rng.uniform(-1, 1))
         if self.made.noise:  # of mean 0
             error, lean = self.made.noise, float(self.rng.choice([-1.0, 1.0]))
-        if self.needs.apart:
+        if self.needs.separately:
             told["constraint_value"] = [read_low(value, error, lean) for value in values]
             slope: Any = np.array([read_slope(s, steep, self.rng) for s in slopes])
         else:
@@ -427,11 +427,11 @@ class LiveRun:
         if self.needs.constraint_subgradients:
             told["constraint_subgradient"] = slope
         if self.needs.proposals:
-            told["proposal"] = place + wish
+            told["proposal"] = place + proposal
         elif self.needs.cost_gradients:
-            told["cost_gradient"] = -wish
+            told["cost_gradient"] = -proposal
         if self.needs.cost_values:
-            told["cost_value"] = -float(wish @ place)
+            told["cost_value"] = -float(proposal @ place)
         return told
 
     def tell(self, told: dict[str, Any], order: str, own: np.ndarray | None) -> bool:
@@ -470,8 +470,8 @@ class LiveRun:
         told.update(missing)
         if self.call("tell", **missing) is None:
             self.sum += self.world.g(x) - max(self.readings[-1][1])
-            slopes, wish = self.world.gradients(x), self.readings[-1][3]
-            self.readings[-1] = (x, self.world.values(x), slopes, wish)
+            slopes, proposal = self.world.gradients(x), self.readings[-1][3]
+            self.readings[-1] = (x, self.world.values(x), slopes, proposal)
             return True
         return False
 

@@ -70,7 +70,7 @@ class HostedRun:
         """Report g where the host is, as low as it may be read, and want to be elsewhere."""
         error, steep = self.make.errors.get("value", 0.0), self.make.errors.get("slope", 0.0)
         values, slopes = self.world.values(x), self.world.gradients(x)
-        if self.keeper.filter.needs.apart:
+        if self.keeper.filter.needs.separately:
             g: Any = [read_low(value, error, -1.0) for value in values]
             s: Any = np.array([read_slope(one, steep, self.rng) for one in slopes])
         else:

@@ -23,6 +23,7 @@ from surefoot.core.types import needs_of
 from surefoot.guarantees import PremiseError
 from surefoot.knowledge import (
     Additive,
+    AnnouncedDrift,
     AverageLimit,
     ContextHull,
     Curvature,
@@ -35,7 +36,6 @@ from surefoot.knowledge import (
     LipschitzContext,
     LipschitzHull,
     RelativeCurvature,
-    ToldDrift,
 )
 from surefoot.rules import (
     CertifiedDualAveraging,
@@ -173,7 +173,7 @@ def _plants() -> dict[str, Plant]:
             "lipschitz": LipschitzContext(1.0),
             "one side": LipschitzContext(1.0, one_sided=True),
             "joint": JointContext(1.0),
-            "told drift": ToldDrift(),
+            "told drift": AnnouncedDrift(),
         }
         for name, context in contexts.items():
             for bound in (None, -0.05):
@@ -362,8 +362,8 @@ def _tell(loop: Any, player: Any, world: World, t: int, x: Any, eventful: bool) 
         return told | {"missing": True}
     world.read_rounds += loop.halted is None
     target = np.array([1.2 * np.sin(0.7 * t), 0.4 + 1.1 * np.cos(0.31 * t)])
-    wish = 0.8 * (np.array(x) - target)
-    told |= {"cost_gradient": wish} if needs.cost_gradients else {"proposal": x - wish}
+    proposal = 0.8 * (np.array(x) - target)
+    told |= {"cost_gradient": proposal} if needs.cost_gradients else {"proposal": x - proposal}
     told |= {"constraint_value": g}
     if needs.constraint_subgradients:
         told["constraint_subgradient"] = s

@@ -96,12 +96,12 @@ def seen_at(player, t, x):
     needs = needs_of(algorithm_of(player))
     values = ROWS @ x - LIMITS
     if not needs.cost_gradients:
-        wish = x - gradient(t, x)
-        g, s = (values, ROWS) if needs.apart else (float(values.max()), ROWS[values.argmax()])
-        return {"proposal": wish, "constraint_value": g, "constraint_subgradient": s}
+        proposal = x - gradient(t, x)
+        g, s = (values, ROWS) if needs.separately else (float(values.max()), ROWS[values.argmax()])
+        return {"proposal": proposal, "constraint_value": g, "constraint_subgradient": s}
     if not needs.constraint_values:
         return {"cost_gradient": gradient(t, x)}
-    if needs.apart:
+    if needs.separately:
         g, s = values, ROWS
     else:
         i = int(values.argmax())

@@ -77,14 +77,16 @@ def drifting(player, rounds, **options):
         for t in range(1, rounds + 1):
             x = controller.ask()
             actions.append(x)
-            visit = controller.explain().visit
-            assert (visit is None) == (f"visited in round {t + 1}" not in str(controller.explain()))
+            remeasurement = controller.explain().remeasurement
+            assert (remeasurement is None) == (
+                f"measured again in round {t + 1}" not in str(controller.explain())
+            )
             controller.tell(
                 proposal=[0.0, 2.0],
                 constraint_value=float(x[1]) - 0.5,
                 constraint_subgradient=[0.0, 1.0],
             )
-    return actions, [int(a.sentence.split()[1].rstrip(":")) for a in heard if a.kind == "visit"]
+    return actions, [int(a.sentence.split()[1].rstrip(":")) for a in heard if a.kind == "remeasure"]
 
 
 PLAYERS = {
@@ -109,7 +111,7 @@ def test_a_visit_of_the_anchor_is_announced_a_round_before(name, tmp_path):
     assert visits
     assert {t + 1 for t in visits} <= set(announced)
     told = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [r["why"]["visit"] for r in told if "visit" in r.get("why", {})] == announced
+    assert [r["why"]["remeasure"] for r in told if "remeasure" in r.get("why", {})] == announced
 
 
 @pytest.mark.slow

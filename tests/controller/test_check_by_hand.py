@@ -177,7 +177,7 @@ def log(by):
 
 CONTEXTS = {
     "Additive": {"class": "Additive", "q": 1},
-    "ToldDrift": {"class": "ToldDrift"},
+    "AnnouncedDrift": {"class": "AnnouncedDrift"},
     "one_sided": {"class": "LipschitzContext", "G_c": 0.5, "one_sided": True},
     "both_sides": {"class": "LipschitzContext", "G_c": 0.5, "one_sided": False},
     "joint": {"class": "JointContext", "G_c": 0.5, "one_sided": False},
@@ -224,13 +224,13 @@ def joint(by):
     ]
 
 
-def way_back(by):
+def return_path(by):
     # A quarter of the way from the action at hand, of which the last step proved a bound.
     there = right(0.125)
     proved = by  # the bound there in round 2, at most 0 before something was added to it
     g = proved - 2 * 0.125 - UP - V
     quarter = right(0.09375)
-    why = {"class": "WayBack", "anchor_round": 1, "share": 0.25}
+    why = {"class": "ReturnPath", "anchor_round": 1, "share": 0.25}
     here, anchor = g + UP + V + 2 * 0.125, g + UP + V
     beside = (0.75 * here + 0.25 * anchor) / -2  # what is left for the distance to the way
     return [
@@ -316,13 +316,13 @@ EDGES = {
     "a log": log,
     "additive": context("Additive", [0.5], [0.75], 0.25),
     "additive, milder": context("Additive", [0.5], [0.25], -0.25),
-    "told drift": context("ToldDrift", [0.5], [0.625], 0.125),
-    "told drift, a sum that falls": context("ToldDrift", [0.5], [0.375], 0.125),
+    "told drift": context("AnnouncedDrift", [0.5], [0.625], 0.125),
+    "told drift, a sum that falls": context("AnnouncedDrift", [0.5], [0.375], 0.125),
     "the start in every context": every_context,
     "one side": context("one_sided", [1.0, 5.0], [4.0, 2.0], 0.5 * 3.0),
     "both sides": context("both_sides", [1.0, 5.0], [4.0, 1.0], 0.5 * 5.0),
     "joint": joint,
-    "the way back": way_back,
+    "the way back": return_path,
     "a first length": first_length,
     "a length": length((0.49, -0.125, 2.0, 0.25)),
     "two lengths": length((0.49, -0.125, 2.0, 0.25), (None, -0.1872, 4.0, 0.25)),

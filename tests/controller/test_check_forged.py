@@ -154,9 +154,9 @@ def test_another_player_without_a_fresh_start_is_found(tmp_path):
     blamed(path, smuggle, "another player must come with a fresh start, by a resume")
 
 
-def way_back(t, share):
+def return_path(t, share):
     """The certificate of a controller that goes back to where it began."""
-    words = {"class": "WayBack", "round": t, "how": "retreated", "reason": "no measurement"}
+    words = {"class": "ReturnPath", "round": t, "how": "retreated", "reason": "no measurement"}
     return words | {
         "share": share,
         "anchor_round": 1,
@@ -170,7 +170,7 @@ def way_back(t, share):
 def jump(found):
     """Go back to the start at once, in an ordinary round."""
     cut_after(found, 6)
-    at(found, 6).update(next=[0.0, 0.0], certificate=way_back(6, 1.0))
+    at(found, 6).update(next=[0.0, 0.0], certificate=return_path(6, 1.0))
 
 
 JUMPS = {

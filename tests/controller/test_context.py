@@ -22,6 +22,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.knowledge import (
     Additive,
+    AnnouncedDrift,
     ContextCurvature,
     ContextHull,
     EmptyRegionError,
@@ -29,7 +30,6 @@ from surefoot.knowledge import (
     Grid,
     JointContext,
     LipschitzContext,
-    ToldDrift,
 )
 from surefoot.proposers import PolicyLeader
 from surefoot.proposers.proposals import Proposals
@@ -360,7 +360,7 @@ def test_a_new_player_begins_in_a_context_that_is_told_anew():
 
 
 def test_told_drift_is_a_context():
-    controller = Controller(filtering(ToldDrift()), [0.0, 0.0])
+    controller = Controller(filtering(AnnouncedDrift()), [0.0, 0.0])
     limit = 0.5
     for t in range(200):
         x = controller.ask()
@@ -403,10 +403,10 @@ def test_a_set_announced_before_the_context_is_that_of_the_action_after_it(tmp_p
 
 def test_the_checker_knows_what_a_new_player_of_told_drift_begins_with(tmp_path):
     path = tmp_path / "run.jsonl"
-    controller = Controller(filtering(ToldDrift()), [0.0, 0.0], journal=path)
+    controller = Controller(filtering(AnnouncedDrift()), [0.0, 0.0], journal=path)
     for t in range(8):
         if t == 4:
-            controller.resume(filtering(ToldDrift(), G_g=1.9), reason="it is less steep")
+            controller.resume(filtering(AnnouncedDrift(), G_g=1.9), reason="it is less steep")
         controller.tell(**measure(controller.ask(), 1), drift=0.01)
     controller.close()
     report = check(str(path))
@@ -494,7 +494,7 @@ def test_a_member_without_a_certified_action_does_not_stop_the_others():
 
 
 def test_a_fleet_is_told_how_far_each_member_drifts(tmp_path):
-    player, drifts = filtering(ToldDrift()), ([0.01, 0.05], [0.0, 0.02], [0.03, 0.01])
+    player, drifts = filtering(AnnouncedDrift()), ([0.01, 0.05], [0.0, 0.02], [0.03, 0.01])
     fleet = Fleet(player, np.zeros((2, 2)), journal=tmp_path / "fleet")
     alone = [Controller(player, [0.0, 0.0]) for _ in range(2)]
     for t, each in enumerate(drifts, start=1):
@@ -544,7 +544,7 @@ def test_contexts_go_through_a_service():
 def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
     path = tmp_path / "run.jsonl"
     drifts = kind == "drift"
-    player = filtering(ToldDrift() if drifts else kind, errors=Errors(value=0.001))
+    player = filtering(AnnouncedDrift() if drifts else kind, errors=Errors(value=0.001))
     first = {} if drifts else {"context": degrees(1)}
     controller = Controller(player, [0.0, 0.0], journal=path, **first)
     if drifts:

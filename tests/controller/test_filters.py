@@ -108,7 +108,7 @@ def test_a_proposal_may_be_written_over():
     ids=["filter", "filter with a margin", "rule", "curvature", "descent"],
 )
 def test_an_announced_set_holds_the_next_action_and_is_replayed(player, tmp_path):
-    wish = (
+    proposal = (
         {"proposal": [9.0, 9.0]} if needs_of(player).proposals else {"cost_gradient": [-9.0, -9.0]}
     )
     with Controller(player, [0.0, 0.0], journal=tmp_path / "run.jsonl") as controller:
@@ -117,7 +117,7 @@ def test_an_announced_set_holds_the_next_action_and_is_replayed(player, tmp_path
             constraint_value=-1.0,
             constraint_subgradient=[1.0, 1.0],
             within=Box([-0.25, -0.25], [0.25, 0.25]),
-            **wish,
+            **proposal,
         )
         assert controller.ask().tolist() == [0.25, 0.25]
     assert replay(tmp_path / "run.jsonl").is_same

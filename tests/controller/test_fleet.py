@@ -41,10 +41,10 @@ FILTERS = ("filter", "drifting")
 
 def seen_at(name, x):
     """What a round reveals at the actions of all members."""
-    wish = "proposal" if name in FILTERS else "cost_gradient"
+    proposal = "proposal" if name in FILTERS else "cost_gradient"
     g = np.einsum("ij,ij->i", NORMALS, x) - 0.3
     return {
-        wish: TARGETS if name in FILTERS else 0.3 * (x - TARGETS),
+        proposal: TARGETS if name in FILTERS else 0.3 * (x - TARGETS),
         "constraint_value": g,
         "constraint_subgradient": NORMALS.copy(),
     }

@@ -23,11 +23,11 @@ def steep(x, slope=2.0):
     return {"constraint_value": value, "constraint_subgradient": np.array([0.0, slope])}
 
 
-def contradicted(policy, player=HULL, wish=(0.0, 0.2), **options):
+def contradicted(policy, player=HULL, proposal=(0.0, 0.2), **options):
     """A filter whose first round shows a slope of 2, against G_g = 1."""
     controller = Controller(player, [0.0, 0.0], on_contradiction=policy, **options)
     with pytest.warns(PremiseWarning, match=r"\|s\| = 2 exceeds G_g = 1"):
-        controller.tell(proposal=wish, **steep(controller.ask()))
+        controller.tell(proposal=proposal, **steep(controller.ask()))
     return controller
 
 

@@ -36,7 +36,7 @@ def test_a_round_outside_is_counted_and_told_and_the_loop_goes_on():
     assert why.estimate.outside == 0
     tell(controller, 1)
     (alarm,) = alarms
-    assert (alarm.round, alarm.kind, alarm.level) == (2, "outside", logging.ERROR)
+    assert (alarm.round, alarm.kind, alarm.level) == (2, "violation", logging.ERROR)
     assert alarm.sentence.startswith(
         "round 2: g = 0.8; G_g unknown: 4 is proved, 8 is used; 1 round"
     )
@@ -140,7 +140,7 @@ def test_a_game_is_judged_by_the_number_of_rounds_outside():
     box = rotated_box(3, horizon=60)
     player, _ = LeaderFollower.unknown(box.domain, theta=1.2)
     verdict = play(Tuned(player, Estimated(box.constants, theta=1.2)), box).verdict()
-    assert " held: rounds outside " in verdict
+    assert " held: violations " in verdict
     promise = Estimated(box.constants, violations=0)
     reckless = LeaderFollower(G_g=0.1, domain=box.domain)
     verdict = play(Tuned(reckless, promise), box, watch="off").verdict()

@@ -45,7 +45,7 @@ def test_a_share_is_told_only_of_a_bound_that_can_be_exceeded():
         "no promise": PFS(eta=0.1, rho=0.1, domain=toy.domain),
     }
     rows = {row.algorithm: row for row in compare(players, toy, progress=False).rows}
-    head = RESULT_HEAD.index("of bound")
+    head = RESULT_HEAD.index("regret / bound")
     shares = {name: row.cells[head] for name, row in rows.items()}
     assert 0 < float(shares.pop("says something")) < 1
     assert shares == {

@@ -18,7 +18,7 @@ from surefoot.rules import PFS, ScalarDPP, Tighten
 from surefoot.sets import Ball, Box, Intersection, Polytope
 
 NAMES = sorted(PROBLEMS)
-NOTHING_RANDOM = ("crawl",)
+NOTHING_RANDOM = ("slow_start",)
 NEEDED = {"adversarial_cube": {"adversary": "corners"}}
 
 

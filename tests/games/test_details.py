@@ -34,7 +34,7 @@ class Still:
 
 def problem(horizon, constraint, start=(0.0, 0.0), slopes=(0.1, 0.0), **given):
     costs = Linear(np.tile(slopes, (horizon, 1)))
-    return Problem.of(costs, constraint, BALL, np.array(start), outside=True, **given)
+    return Problem.of(costs, constraint, BALL, np.array(start), infeasible_start=True, **given)
 
 
 class Promise(Guarantee):

@@ -117,15 +117,15 @@ def test_a_promise_that_nobody_looked_at_is_not_called_kept(problem):
 
 
 @pytest.mark.parametrize("engine", ["loop", "batch", "scan"])
-@pytest.mark.parametrize("apart", [True, False])
-def test_the_sums_of_the_rows_are_those_of_the_actions(engine, apart):
+@pytest.mark.parametrize("separately", [True, False])
+def test_the_sums_of_the_rows_are_those_of_the_actions(engine, separately):
     if engine == "scan":
         pytest.importorskip("jax")
     made = pushed(70)
     costs = Linear(np.random.default_rng(4).normal(size=(70, 3, 2)) * 0.1)
     toy = replace(made, costs=costs)
     player = DPP.tuned(toy.constants.with_origin("given", G_f=1.0), 70, toy.domain)
-    if not apart:
+    if not separately:
         player = Tuned(Liar(domain=toy.domain), player.guarantee)
     trace = play(player, toy, engine=engine)
     g, _ = toy.constraint.query_all(trace.actions.reshape(-1, 2))

@@ -97,8 +97,8 @@ def test_agents_come_to_agree_and_equal_agents_stay_equal():
     )
     trace = play_network(tuned, Linear(same), limits, np.zeros(2))
     assert trace.disagreement.max() <= 1e-12
-    apart = np.tile(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), (T, 1, 1))
-    trace = play_network(tuned, Linear(apart), limits, np.zeros(2))
+    separately = np.tile(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), (T, 1, 1))
+    trace = play_network(tuned, Linear(separately), limits, np.zeros(2))
     assert trace.disagreement[-1] < 0.5 * trace.disagreement[1:].max()
 
 

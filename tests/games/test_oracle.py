@@ -51,8 +51,8 @@ def test_a_player_is_told_gradient_value_and_subgradient_at_its_action():
         (Needs(constraint_subgradients=0), (True, False)),
         (Needs(constraint_values=0), (False, True)),
         (Needs(constraint_values=0, constraint_subgradients=0), (False, False)),
-        (Needs(apart=True), (True, True)),
-        (Needs(apart=True, constraint_subgradients=0), (True, False)),
+        (Needs(separately=True), (True, True)),
+        (Needs(separately=True, constraint_subgradients=0), (True, False)),
     ],
 )
 @pytest.mark.parametrize("x", [X, np.array([X, -X])], ids=["one run", "a batch"])
@@ -65,13 +65,13 @@ def test_what_is_not_needed_is_not_told_and_the_game_knows_it_all_the_same(needs
 
 
 def test_constraints_kept_apart_come_as_values_and_rows():
-    seen = ask(Needs(apart=True))
+    seen = ask(Needs(separately=True))
     np.testing.assert_array_equal(seen.feedback.constraint_value, [-0.625, -1.625, -0.25])
     np.testing.assert_array_equal(seen.feedback.constraint_subgradient, ROWS.A)
     assert seen.worst == -0.25
     assert type(seen.worst) is float
     assert seen.steepest == np.sqrt(9.25)  # the longest row, not that of the largest
-    batch = ask(Needs(apart=True), np.array([X, -X]))
+    batch = ask(Needs(separately=True), np.array([X, -X]))
     assert batch.feedback.constraint_value.shape == (2, 3)
     assert batch.feedback.constraint_subgradient.shape == (2, 3, 2)
     assert batch.worst.shape == batch.steepest.shape == (2, 1)
@@ -80,7 +80,7 @@ def test_constraints_kept_apart_come_as_values_and_rows():
 
 def test_norms_are_taken_where_they_are_watched():
     assert ask(Needs(), watched=False).steepest == 0.0
-    assert ask(Needs(apart=True), watched=False).steepest == 0.0
+    assert ask(Needs(separately=True), watched=False).steepest == 0.0
 
 
 def test_a_stream_of_constraints_answers_for_its_round():
@@ -98,7 +98,7 @@ def test_needs_are_the_papers_unless_said_otherwise():
         needs = "all of it"
 
     assert needs_of(Silent()) == needs_of(Wrong()) == needs_of(PFS) == Needs()
-    assert needs_of(DPP).apart
+    assert needs_of(DPP).separately
     assert (Needs().cost_gradients, Needs().constraint_values, Needs().work) == (1, 1, "d")
 
 
@@ -130,8 +130,8 @@ HEARD: list[Feedback] = []
     [
         Needs(),
         Needs(constraint_values=0, constraint_subgradients=0),
-        Needs(apart=True),
-        Needs(apart=True, constraint_subgradients=0),
+        Needs(separately=True),
+        Needs(separately=True, constraint_subgradients=0),
         Needs(constraint_values=0),
     ],
     ids=["all", "none", "apart", "values apart", "subgradient"],
@@ -146,7 +146,7 @@ def test_a_game_tells_a_player_what_it_needs(needs, engine):
         assert (g is not None) == bool(needs.constraint_values)
         assert (s is not None) == bool(needs.constraint_subgradients)
         assert cost is None
-        if g is not None and needs.apart:
+        if g is not None and needs.separately:
             assert g.shape == ((3,) if engine == "loop" else (1, 3))
     # The trace does not depend on what the player wants to hear.
     assert trace.constraint.tolist() == [ROWS.value(PROBLEM.start)] * 4

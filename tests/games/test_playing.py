@@ -72,10 +72,10 @@ def test_without_a_guarantee_any_ball_that_holds_the_start_may_be_tried():
 
 def test_a_ball_around_another_point_that_holds_the_problems_is_accepted():
     problem = off_centre()
-    apart = np.hypot(0.3, 0.1)
-    assert play(PFS.tuned(problem.constants, 20, Ball(0.601 + apart)), problem).status == "ok"
+    separately = np.hypot(0.3, 0.1)
+    assert play(PFS.tuned(problem.constants, 20, Ball(0.601 + separately)), problem).status == "ok"
     with pytest.raises(ValueError, match="must hold the problem's"):
-        play(PFS.tuned(problem.constants, 20, Ball(0.599 + apart)), problem)
+        play(PFS.tuned(problem.constants, 20, Ball(0.599 + separately)), problem)
 
 
 def test_a_method_that_projects_onto_the_feasible_set_needs_no_ball():

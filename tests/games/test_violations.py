@@ -84,12 +84,12 @@ def test_values_of_no_rounds_are_refused(g):
 
 def test_each_constraint_is_summed_where_that_is_wanted_and_told():
     g = np.array([[0.5, -1.0]])
-    apart, whole = ViolationMeter(2, rows=3), ViolationMeter(2)
-    for meter in (apart, whole):
+    separately, whole = ViolationMeter(2, rows=3), ViolationMeter(2)
+    for meter in (separately, whole):
         meter.add(0, g, rows=np.arange(6.0).reshape(2, 3))
         meter.add(1, g)
         assert meter.read().total.tolist() == [1.0, -2.0]
-    assert apart.row_sums.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert separately.row_sums.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     assert whole.row_sums is None
 
 

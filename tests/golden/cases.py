@@ -36,7 +36,7 @@ def hull(**more):
     return streams("polytope", *ALL, **more) + streams("bowl", *curved, **more)
 
 
-def apart(**more):
+def separately(**more):
     """Streams for what sees rows apart, with known and announced sets; searches take their time."""
     short = {"rounds": 60}
     announced = {"box": 0.4, "announced": True}
@@ -219,7 +219,7 @@ def region_filter_curvature():
 
 
 def region_filter_rows():
-    found = apart(proposes=True) + all_announced(proposes=True)
+    found = separately(proposes=True) + all_announced(proposes=True)
     return of("rows", partial(region_filter, rows), found)
 
 
@@ -251,7 +251,7 @@ def certified_ogd():
         *of("fixed steps", partial(descent, curvature, eta=0.1), few),
         *of("evaluation error", partial(descent, partial(curvature, evaluation_error=1e-6)), few),
         *of("default", partial(tuned, "CertifiedOGD", "default"), strayed),
-        *of("rows", partial(descent, rows), apart()),
+        *of("rows", partial(descent, rows), separately()),
     ]
 
 
@@ -262,7 +262,7 @@ def certified_dual_averaging():
         *of("default", partial(tuned, kind, "default"), streams("bowl", *ALL)),
         *of("known horizon", partial(tuned, kind, "known_horizon", horizon=200), few),
         *of("default", partial(tuned, kind, "default"), strayed),
-        *of("rows", partial(averaging, rows), apart() + all_announced()),
+        *of("rows", partial(averaging, rows), separately() + all_announced()),
         *of("rows, far", partial(averaging, rows, far=0.3), streams("rows", *FEW, rounds=60)),
     ]
 

@@ -208,7 +208,7 @@ def test_every_part_of_every_theorem_agrees_with_the_rest_of_it():
         (HullOfLog(points=[[0.0], [1.0]], values=[-1.0, -0.5]), "every round",
          ["the points and values of the log are those of g"]),
         (AverageLimit(G_g=2.0, reach=1.0, most=0.5), "cumulative", ["g is convex"]),
-        (EstimatedHull(domain=Ball(1.0), largest_G_g=9.0), "rounds outside",
+        (EstimatedHull(domain=Ball(1.0), largest_G_g=9.0), "few violations",
          ["no subgradient of g is longer than largest_G_g = 9"]),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,

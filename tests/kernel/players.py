@@ -99,7 +99,7 @@ class Limit:
     """
 
     def __init__(self, player, d, seed=0):
-        self.errors, self.d, self.apart = player.errors, d, player.knowledge.row_count > 1
+        self.errors, self.d, self.separately = player.errors, d, player.knowledge.row_count > 1
         self.rng = np.random.default_rng(seed)
         rows = self.rng.normal(size=(d, d))
         rows = rows / np.linalg.norm(rows, axis=1)[:, None]
@@ -120,7 +120,7 @@ class Limit:
         slope = rng.normal(size=self.d)
         finite = errors.slope if errors.slope < np.inf else 0.0
         g = float(values[i]) + errors.value * rng.uniform(-1, 1)
-        if self.apart:
+        if self.separately:
             i, g = slice(None), values + errors.value * rng.uniform(-1, 1, len(values))
         s = self.rows[i] + self.curvature * x + finite * slope / np.linalg.norm(slope)
         gradient = 2 * (x - self.best) + 0.3 * rng.normal(size=self.d)

@@ -236,9 +236,9 @@ def test_states_and_infos_are_of_one_class_whoever_takes_the_step(name):
     assert type(memory) is type(in_python.memory)
     assert type(learner) is type(in_python.learner)
     assert plan is None
-    action, wish, region, suspects, note, t = info
+    action, proposal, region, suspects, note, t = info
     assert np.allclose(action, known.x, rtol=1e-12, atol=1e-12)
-    assert np.allclose(wish, known.wish, rtol=1e-12, atol=1e-12)
+    assert np.allclose(proposal, known.proposal, rtol=1e-12, atol=1e-12)
     assert type(region) is type(known.region)
     assert type(note) is type(known.note)
     assert [words for suspect in suspects for words in suspect()] == list(known.contradictions)

@@ -110,9 +110,9 @@ class Rounds:
         rng = np.random.default_rng(seed)
         errors, known = player.errors, player.knowledge
         self.is_filter, self.place = not player.proposer.cost_gradients, place
-        self.apart = isinstance(known, CurvatureRows)
-        self.bent = BETA if self.apart or isinstance(known, Curvature) else 0.0
-        rows = rng.normal(size=(d + 1, d))[: ROWS if self.apart else 1 if self.bent else None]
+        self.separately = isinstance(known, CurvatureRows)
+        self.bent = BETA if self.separately or isinstance(known, Curvature) else 0.0
+        rows = rng.normal(size=(d + 1, d))[: ROWS if self.separately else 1 if self.bent else None]
         if place == "corner":
             rows = 1.0 + 0.5 * rows
         self.rows = rows / np.linalg.norm(rows, axis=1)[:, None]
@@ -139,8 +139,8 @@ class Rounds:
             slopes = way / np.linalg.norm(way)
         values = values + 0.5 * self.bent * (x @ x) + self.moves[t] + self.noise[t]
         slopes = slopes + self.bent * x + self.tilt[t]
-        i = slice(None) if self.apart else int(values.argmax())
-        g, s = values[i] if self.apart else float(values[i]), slopes[i]
+        i = slice(None) if self.separately else int(values.argmax())
+        g, s = values[i] if self.separately else float(values[i]), slopes[i]
         gradient = 2 * (x - self.best) + self.gradients[t]
         if t % 17 == 9:  # nobody measured
             g = s = None
@@ -202,7 +202,7 @@ def test_led_steps_and_free_runs_are_those_of_the_python_text(names, d):
                 assert difference(getattr(led, part), getattr(theirs, part)) <= 1e-12, (part, t)
             memories = (split_quotient(state.memory, before) for state in (led, theirs))
             assert difference(*memories) <= 1e-12, (t, seed)
-            assert difference(known.wish, info.wish) <= 1e-12, (t, seed)
+            assert difference(known.proposal, info.proposal) <= 1e-12, (t, seed)
             assert difference(known.bound, info.certificate.bound) <= 1e-12, (t, seed)
             free, _ = player.step(free, rounds.told(t, free.x))
             assert difference(free.x, theirs.x) <= 1e-12, (t, seed)
@@ -243,13 +243,13 @@ def test_a_leader_that_many_faces_hold_is_moved_along_as_many_directions(seed):
     assert difference(ours.x, theirs.x) <= 1e-12
 
 
-@pytest.mark.parametrize("wish", [[0.5, 3.0], [2.0, -1.0], [-0.3, 0.4]])
-def test_in_a_ball_whose_middle_is_outside_a_way_is_halved_as_often(wish):
+@pytest.mark.parametrize("proposal", [[0.5, 3.0], [2.0, -1.0], [-0.3, 0.4]])
+def test_in_a_ball_whose_middle_is_outside_a_way_is_halved_as_often(proposal):
     # There the projection onto the ball leads out of the certified half of it.
     known = Curvature(beta=BETA, domain=Ball(0.25, [0.2, 0.0]))
     player = Certified(proposer=Proposals(), knowledge=known)
     state = player.init(np.zeros(2))
-    told = Feedback(None, -0.05, np.array([1.0, 0.0]), proposal=np.array(wish))
+    told = Feedback(None, -0.05, np.array([1.0, 0.0]), proposal=np.array(proposal))
     ours, _ = player.step(state, told)
     theirs, info = player.step_in_python(state, told)
     assert type(ours).__name__ == "KernelState"

@@ -42,7 +42,7 @@ def play_led(player, d, rounds, look=1):
         if parts and t % 5 == 0:
             ours = theirs
         told = limit.told(t, theirs.x)
-        if limit.apart:
+        if limit.separately:
             told = told._replace(action=theirs.x)
         if t % 17 == 9:  # nobody measured
             told = told._replace(constraint_value=None, constraint_subgradient=None)
@@ -61,12 +61,12 @@ def play_led(player, d, rounds, look=1):
         bound = max(bound, abs(one.bound - other.bound) - info.region.noise)
         assert known.contradictions == info.contradictions == (), t
         assert known.region.contains(ours.x) or not info.region.contains(theirs.x)
-        assert known.cut == (ours.x != known.wish).any()
+        assert known.cut == (ours.x != known.proposal).any()
         assert type(known.note) is type(info.note)
         sums = player.observer()
-        if not limit.apart:  # where several rows meet, multipliers are not unique
+        if not limit.separately:  # where several rows meet, multipliers are not unique
             compare_notes(known.note, info.note)
-        if not limit.apart and sums is not None:
+        if not limit.separately and sums is not None:
             compare_notes(sums.after(known), sums.after(info))
     return worst, bound
 

@@ -38,23 +38,23 @@ class Loop:
         self.kind, self.d, self.start = kind, d, np.zeros(d)
         self.state = player.init(self.start)
 
-    def tell(self, g, slope, wish, action=None):
+    def tell(self, g, slope, proposal, action=None):
         """Tell a round; of two rows the second is far below 0."""
         value, s = g, slope
         if self.kind == "rows":
             value, s = np.array([g, -2.0]), np.array([slope, 0.0 * slope])
-        told = Feedback(None, value, s, proposal=wish, action=action)
+        told = Feedback(None, value, s, proposal=proposal, action=action)
         self.state, info = self.step(self.state, told)
         assert isinstance(self.state, Packed) is self.is_packed  # C has played it itself
         return self.state.x, info
 
-    def arrive(self, wish):
+    def arrive(self, proposal):
         """Return the action after a round on the limit's edge, FAR from the start."""
         first = np.eye(self.d)[0]
         there = FAR * first
         x, _ = self.tell(FIRST, 0.0 * first, there)
         assert x.tolist() == there.tolist()
-        return self.tell(LAST, SLOPE * first, wish)
+        return self.tell(LAST, SLOPE * first, proposal)
 
 
 ENGINES = ["python"] if kernel.compiled() is None else ["python", "kernel"]
@@ -79,12 +79,12 @@ def share():
 
 
 @each
-@pytest.mark.parametrize("wish", ["stay", "beyond", "aside"])
-def test_the_action_goes_back_by_the_share_of_convexity(engine, kind, d, wish):
+@pytest.mark.parametrize("proposal", ["stay", "beyond", "aside"])
+def test_the_action_goes_back_by_the_share_of_convexity(engine, kind, d, proposal):
     loop = Loop(kind, engine, V, d)
     there = FAR * np.eye(d)[0]
     aside = there + 0.25 * np.eye(d)[1]
-    x, info = loop.arrive({"stay": there, "beyond": 3 * there, "aside": aside}[wish])
+    x, info = loop.arrive({"stay": there, "beyond": 3 * there, "aside": aside}[proposal])
     assert share() == 6 / 7
     np.testing.assert_allclose(x, (1 - share()) * there, rtol=0, atol=1e-11)
     assert x[0] <= (1 - share()) * FAR
@@ -96,10 +96,10 @@ def test_the_action_goes_back_by_the_share_of_convexity(engine, kind, d, wish):
 def test_between_that_point_and_the_anchor_several_rows_certify_every_point(engine, kind, d):
     loop = Loop(kind, engine, V, d)
     there = FAR * np.eye(d)[0]
-    wish = 0.0625 * there
-    x, _ = loop.arrive(wish)
+    proposal = 0.0625 * there
+    x, _ = loop.arrive(proposal)
     if kind == "rows":  # for one row that point alone is the region
-        np.testing.assert_allclose(x, wish, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(x, proposal, rtol=0, atol=1e-11)
     else:
         np.testing.assert_allclose(x, (1 - share()) * there, rtol=0, atol=1e-11)
 

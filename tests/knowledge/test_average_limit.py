@@ -50,12 +50,12 @@ def attack(rng, known, rounds, d=2, least=-2):
         g, s = height(state.x)
         total, top = total + Fraction(g), max(top, g)
         worst = max(worst, float(total))
-        wish = rng.normal(size=d) * 10.0 ** rng.uniform(least, 1)
+        proposal = rng.normal(size=d) * 10.0 ** rng.uniform(least, 1)
         reading = g + errors.value * rng.choice([-1.0, 1.0])
         if t and rng.random() < 0.05:
-            seen = Feedback(None, None, None, proposal=wish)
+            seen = Feedback(None, None, None, proposal=proposal)
         else:
-            seen = Feedback(None, reading, s, proposal=wish)
+            seen = Feedback(None, reading, s, proposal=proposal)
         state = player.update(state, seen)
     return worst, top
 
@@ -81,15 +81,15 @@ def test_what_counts_as_spent_is_never_below_the_exact_sum():
     known = AverageLimit(G_g=1.0, reach=0.32, errors=Errors(value=error), most=0.31)
     player, total = RegionFilter(knowledge=known), Fraction(0)
     state = player.init(np.array([down]))
-    for wish in [across, *[-up, up, rest] * 40]:
+    for proposal in [across, *[-up, up, rest] * 40]:
         g = Fraction(float(state.x[0])) + Fraction(LOW)
         total += g
         reading = float(g - Fraction(error))
         assert g - Fraction(reading) == Fraction(error)
-        seen = Feedback(None, reading, np.ones(1), proposal=np.array([wish]))
+        seen = Feedback(None, reading, np.ones(1), proposal=np.array([proposal]))
         state = player.update(state, seen)
         assert Fraction(state.memory.spent) >= total
-        assert state.x.tolist() == [wish]
+        assert state.x.tolist() == [proposal]
 
 
 @pytest.mark.parametrize("error", [0.0, 0.03])
@@ -175,8 +175,8 @@ def test_prices_that_change_pay_more_than_under_the_limit_of_every_round():
             g, s = height(state.x)
             paid, total = paid + price @ state.x, total + g
             assert total <= 1e-12
-            wish = np.full(2, 2.0 if price[0] >= least else 0.0)
-            state = player.update(state, Feedback(None, g, s, proposal=wish))
+            proposal = np.full(2, 2.0 if price[0] >= least else 0.0)
+            state = player.update(state, Feedback(None, g, s, proposal=proposal))
         return paid
 
     # Little where little is paid leaves more for where much is.
@@ -193,8 +193,8 @@ def test_a_controller_plays_it_and_takes_g_above_0_for_no_contradiction(tmp_path
     for t in range(20):
         g, s = height(controller.ask())
         values.append(g)
-        wish = [1.2, 0.0] if t % 3 else [0.1, 0.0]
-        controller.tell(constraint_value=g, constraint_subgradient=s, proposal=wish)
+        proposal = [1.2, 0.0] if t % 3 else [0.1, 0.0]
+        controller.tell(constraint_value=g, constraint_subgradient=s, proposal=proposal)
     x = controller.ask()
     controller.close()
     assert max(values) > 0.2

@@ -19,14 +19,14 @@ NUMBERS = st.floats(0.0, 1.0)
     slack=st.floats(0.01, 1.0),
     rho=st.floats(1e-12, 1.0),
     distance=NUMBERS,
-    steepness=st.floats(1e-3, 1.0),
+    slope_norm=st.floats(1e-3, 1.0),
     rounds=st.sampled_from([0.0, 1.0, 7.0]),
     decreasing=st.booleans(),
     sigma=st.sampled_from([None, 0.3]),
     errors=st.sampled_from([{}, {"value": 0.01}, {"value": 1e-3, "slope": 0.1, "drift": 1e-4}]),
 )
 def test_one_run_and_a_batch_have_the_same_certified_length(
-    g, slack, rho, distance, steepness, rounds, decreasing, sigma, errors
+    g, slack, rho, distance, slope_norm, rounds, decreasing, sigma, errors
 ):
     known = CertifiedLength(
         G_g=1.25,
@@ -36,7 +36,7 @@ def test_one_run_and_a_batch_have_the_same_certified_length(
         sigma=sigma,
         errors=Errors(**errors),
     )
-    x, start, s = np.array([0.3, -0.4]), np.array([-0.1, 0.2]), np.array([0.6, 0.8]) * steepness
+    x, start, s = np.array([0.3, -0.4]), np.array([-0.1, 0.2]), np.array([0.6, 0.8]) * slope_norm
     if rounds == 0 and g > -0.02:
         return  # what one run refuses
     memory = known.init(x)

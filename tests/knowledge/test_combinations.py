@@ -119,8 +119,8 @@ def test_under_drift_an_action_that_every_row_certifies_is_found(seed, rounds):
         memory, region = see(known, memory, x, g, A + bent[:, None] * x)
         tide = np.where(limit < 0.15 * most, -1.0, np.where(limit > most, 1.0, tide))
         limit = limit - v * tide
-        wish = x + rng.normal(size=2) if rng.random() < 0.5 else 5 * A[rng.integers(m)]
-        x = region.nearest(wish)
+        proposal = x + rng.normal(size=2) if rng.random() < 0.5 else 5 * A[rng.integers(m)]
+        x = region.nearest(proposal)
 
 
 def test_under_drift_a_row_without_any_ball_left_is_named():

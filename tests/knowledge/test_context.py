@@ -13,6 +13,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback
 from surefoot.knowledge import (
     Additive,
+    AnnouncedDrift,
     ContextCurvature,
     ContextHull,
     EmptyRegionError,
@@ -20,7 +21,6 @@ from surefoot.knowledge import (
     JointContext,
     LipschitzContext,
     Reading,
-    ToldDrift,
 )
 from surefoot.knowledge.context_hull import KEPT
 from surefoot.knowledge.mean_ball import find_mean_ball
@@ -57,14 +57,14 @@ def test_what_is_told_is_read_as_a_vector_of_its_own_length():
     assert kind.read(3.0, None).tolist() == [3.0]
     assert Additive(lambda c: 2 * c).read(3.0, None).tolist() == [6.0]
     assert Additive().read(3.0, None).tolist() == [3.0]
-    assert ToldDrift().read(0.0, None).tolist() == [0.0]
-    assert ToldDrift().read(0.25, np.array([0.5])) == pytest.approx([0.75])
+    assert AnnouncedDrift().read(0.0, None).tolist() == [0.0]
+    assert AnnouncedDrift().read(0.25, np.array([0.5])) == pytest.approx([0.75])
 
 
-@pytest.mark.parametrize("kind", [*KINDS, ToldDrift()])
+@pytest.mark.parametrize("kind", [*KINDS, AnnouncedDrift()])
 def test_a_rise_is_never_below_the_exact_one(kind):
     rng = np.random.default_rng(6)
-    d = 1 if isinstance(kind, Additive | ToldDrift) else 3
+    d = 1 if isinstance(kind, Additive | AnnouncedDrift) else 3
     for before, after in rng.normal(size=(80, 2, d)) * 10.0 ** rng.uniform(-3, 1, (80, 2, 1)):
         way = [
             Fraction(b) - Fraction(a) for a, b in zip(before.tolist(), after.tolist(), strict=True)
@@ -119,7 +119,7 @@ def exact_left_side(known: ContextHull, memory: Any, certificate: Any, p: Array)
         i = rows[t] if t else 0
         there = c if t == 0 else [Fraction(v) for v in memory.seen.place[i]]
         value = Fraction(float(known.start_bound) if t == 0 else memory.seen.value[i])
-        if isinstance(kind, Additive | ToldDrift):
+        if isinstance(kind, Additive | AnnouncedDrift):
             value += c[0] - there[0]
         elif not kind.is_joint:
             way = [a - b for a, b in zip(c, there, strict=True)]
@@ -198,7 +198,7 @@ def test_a_round_that_nobody_read_keeps_its_context_and_counts():
 
 
 def test_what_a_memory_begins_with():
-    drifts = ContextHull(G_g=1.0, reach=4.0, context=ToldDrift())
+    drifts = ContextHull(G_g=1.0, reach=4.0, context=AnnouncedDrift())
     assert drifts.init(np.zeros(2)).context.place.tolist() == [0.0]  # nothing has drifted
     known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
     assert known.init(np.zeros(2)).context is None
@@ -290,9 +290,9 @@ def test_what_was_asked_before_changes_no_nearest_point(kind):
         memory = see(known, memory, x, -0.2 - 0.1 * rng.random(), c)
     memory = known.announce(memory, at(0.1))
     asked = known.region(memory, known.errors)
-    for wish in rng.normal(size=(20, 2)):
+    for proposal in rng.normal(size=(20, 2)):
         fresh = known.region(memory, known.errors)
-        assert asked.nearest(wish) == pytest.approx(fresh.nearest(wish), abs=1e-12)
+        assert asked.nearest(proposal) == pytest.approx(fresh.nearest(proposal), abs=1e-12)
 
 
 def test_nothing_beyond_the_hull_is_certified_and_the_bound_says_by_how_much():
@@ -346,8 +346,8 @@ def test_contexts_of_any_size_leave_room_for_their_rounding(kind):
         region = known.region(memory, known.errors)
         if not region.depth > 0:
             continue
-        for wish in 4.0 * rng.normal(size=(4, 2)):
-            p = region.nearest(wish)
+        for proposal in 4.0 * rng.normal(size=(4, 2)):
+            p = region.nearest(proposal)
             assert exact_left_side(known, memory, region.certificate(p), p) < 0
             looked += 1
     assert looked > 60
@@ -519,7 +519,7 @@ def test_what_a_curvature_knows_moves_from_context_to_context_in_rationals():
 
 
 def test_told_drift_adds_up():
-    known = ContextHull(G_g=1.0, reach=4.0, context=ToldDrift())
+    known = ContextHull(G_g=1.0, reach=4.0, context=AnnouncedDrift())
     first = known.context.read(0.02, None)
     assert known.context.read(0.03, first)[0] >= 0.05
     place, total = None, Fraction(0)
@@ -553,7 +553,7 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
         (lambda: Additive(3.0), "q must be a function"),
         (lambda: LipschitzContext(-1.0), "G_c must be a finite number > 0"),
         (lambda: JointContext(1.0, one_sided=True), "one_sided must be False"),
-        (lambda: ToldDrift().read(-0.1, None), "drift must be at least 0"),
+        (lambda: AnnouncedDrift().read(-0.1, None), "drift must be at least 0"),
         (lambda: ContextHull(G_g=1.0, reach=1.0, context=3.0), "context must be"),
         (
             lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), errors=Errors(drift=0.1)),
@@ -589,7 +589,7 @@ def test_a_first_reading_above_a_start_bound_is_a_contradiction() -> None:
 
 def test_a_drift_after_one_that_was_not_told_is_refused() -> None:
     # A sum that began anew would call the limit milder than it was.
-    player = RegionFilter(knowledge=ContextHull(G_g=1.0, reach=4.0, context=ToldDrift()))
+    player = RegionFilter(knowledge=ContextHull(G_g=1.0, reach=4.0, context=AnnouncedDrift()))
     state = player.init(np.zeros(1))
     for drift in (0.3, None):
         told = None if drift is None else player.read_context(state, drift)

@@ -286,9 +286,9 @@ def test_an_announced_box_is_called_empty_only_if_nothing_in_it_is_certified(see
         + half * np.stack(np.meshgrid(*[np.linspace(-1, 1, 41)] * 2), -1).reshape(-1, 2)
         if region.base.bounds(p).max() <= -1e-3
     ]
-    wish = middle + half * rng.choice([-1.0, 1.0, 30.0], 2)
+    proposal = middle + half * rng.choice([-1.0, 1.0, 30.0], 2)
     try:
-        p = region.nearest(wish)
+        p = region.nearest(proposal)
     except EmptyRegionError:
         assert not inside
     else:
@@ -336,8 +336,8 @@ def test_under_drift_rows_that_the_action_is_outside_of_are_met_one_after_the_ot
     x, s = np.array([0.35, 0.35]), np.array([[1.0, 0.2], [-0.8, 0.6], [0.1, 1.0]])
     _, region = see(known, memory, x, np.full(3, 0.0), s)
     assert not region.holds(x)
-    for wish in (x, x + 9 * UP, x - 9 * UP):
-        assert region.holds(region.nearest(wish))
+    for proposal in (x, x + 9 * UP, x - 9 * UP):
+        assert region.holds(region.nearest(proposal))
 
 
 def test_slopes_whose_error_has_no_end_only_steer():

@@ -60,11 +60,13 @@ HAND = Kinked([[0.5], [4.0]], [1.0, 3.2])
 def play(player, limit, x1, wishes, *, told=None):
     """Return actions, values and infos; the wishes are functions of the action."""
     state, seen = player.init(np.asarray(x1, dtype=float)), []
-    for t, wish in enumerate(wishes):
+    for t, proposal in enumerate(wishes):
         g, s = limit(state.x)
         x = state.x
         given = told(t, g, s) if told else {"constraint_value": g, "constraint_subgradient": s}
-        feedback = Feedback(cost_gradient=None, proposal=np.asarray(wish(x), dtype=float), **given)
+        feedback = Feedback(
+            cost_gradient=None, proposal=np.asarray(proposal(x), dtype=float), **given
+        )
         state, info = player.step(state, feedback)
         seen.append((x, g, info))
     return state, seen
@@ -581,7 +583,7 @@ def test_a_return_keeps_what_rounding_takes_whatever_was_proved():
     start = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5)
     memory = see(known, start, 0.9, 0.8, 4.0)
     region = known.region(memory, known.errors)
-    assert (region.steepness, region.depth) == (8.0, 0.125)
+    assert (region.slope_norm, region.depth) == (8.0, 0.125)
     why = region.certificate(region.nearest(np.array([3.0])))
     one, other = (Fraction(w) for w in why.weights)
     mean = (other * Fraction(0.8) - one) / (one + other)
@@ -738,12 +740,12 @@ def test_only_a_feasible_reading_proves_a_curvature_by_the_ball():
 
 def test_the_promise():
     promise = Estimated(Constants(R=1.0, G_g=10.0, start_slack=1.0))
-    assert promise.most_outside == 3  # log2(10) = 3.3
-    assert promise.bounds(np.array([1, 5, 100]))["rounds outside"].tolist() == [0, 2, 3]
-    assert Estimated(Constants(R=1.0), violations=2).most_outside == 2
-    assert Estimated(Constants(R=1.0)).most_outside == math.inf
+    assert promise.most_violations == 3  # log2(10) = 3.3
+    assert promise.bounds(np.array([1, 5, 100]))["violations"].tolist() == [0, 2, 3]
+    assert Estimated(Constants(R=1.0), violations=2).most_violations == 2
+    assert Estimated(Constants(R=1.0)).most_violations == math.inf
     curved = Estimated(Constants(R=1.0, beta=9.0, start_slack=1.0), constant="beta")
-    assert curved.most_outside == 4  # b_1 = 2/4, log2(18) = 4.2
+    assert curved.most_violations == 4  # b_1 = 2/4, log2(18) = 4.2
     assert curved.constraint_form == "any"
     sized = Estimated(Constants(R=1.0), largest_violation=0.5)
     assert float(sized.bounds(9)["round"]) == 0.5
@@ -755,17 +757,17 @@ def test_the_promise_by_hand():
 
     # m_1 = 1/2, so that 5 is 10 times as much: log2 10 = 3.3; log3 10 = 2.1.
     told = {"G_g": 5.0, "start_slack": 1.0}
-    assert (promise(told).ratio, promise(told).most_outside) == (10.0, 3)
-    assert promise(told, theta=3.0).most_outside == 2
+    assert (promise(told).ratio, promise(told).most_violations) == (10.0, 3)
+    assert promise(told, theta=3.0).most_violations == 2
     assert promise(told, theta=3.0).constraint_form == "convex"
-    assert promise({"G_g": 0.5, "start_slack": 1.0}).most_outside == 0
+    assert promise({"G_g": 0.5, "start_slack": 1.0}).most_violations == 0
     assert promise({"G_g": 0.25, "start_slack": 1.0}).ratio == 1.0
     for part in ({"G_g": 5.0}, {"start_slack": 1.0}, {"beta": 5.0, "start_slack": 1.0}):
         assert promise(part).ratio == math.inf
     assert promise({"beta": 5.0, "start_slack": 0.5}, constant="beta").ratio == 5.0 * 16
     # No two rounds are adjacent, and the first is feasible.
     bounds = promise(told).bounds(np.array([1, 2, 3, 4, 9]))
-    assert bounds["rounds outside"].tolist() == [0, 1, 1, 2, 3]
+    assert bounds["violations"].tolist() == [0, 1, 1, 2, 3]
     assert "round" not in bounds
     assert promise(told, largest_violation=0.5).bounds(np.ones(2))["round"].tolist() == [0.5, 0.5]
     assert [p.quantity for p in promise(told).premises] == ["constraint subgradient", "start"]
@@ -830,7 +832,7 @@ def test_bounds_in_advance_need_a_start_with_slack_in_a_ball():
     with pytest.raises(ValueError, match="start_slack must be None unless the domain is a Ball"):
         LeaderFollower.unknown(Box([-1.0], [1.0]), start_slack=1.0)
     outside = Constants(R=1.0, G_g=2.0, start_slack=-1.0)  # as a problem's may be
-    assert Estimated(outside).most_outside == math.inf
+    assert Estimated(outside).most_violations == math.inf
 
 
 def test_other_refusals():
@@ -867,13 +869,13 @@ def test_in_another_set_than_a_ball_a_slack_promises_no_number_of_rounds():
     # A ball of radius 1 would prove G_g >= 1 and leave one round outside; the start's slope proves
     # 0.001, and both ends of the box are outside: there a slack is refused.
     told = {"largest_G_g": 3.9}
-    assert LeaderFollower.unknown(Ball(1.0), start_slack=1.0, **told).guarantee.most_outside == 1
+    assert LeaderFollower.unknown(Ball(1.0), start_slack=1.0, **told).guarantee.most_violations == 1
     made = LeaderFollower.unknown(Box([-1.0], [1.0]), **told)
     limit = Kinked([[0.001], [1.05], [-3.9]], [1.0, 1.04, 1.5])
     player = filter_of(made.algorithm.knowledge)
     wishes = [lambda x: [3.0], lambda x: [-3.0], lambda x: [-3.0], lambda x: [-3.0]]
     state, _ = play(player, limit, [0.0], wishes)
-    assert state.memory.outside == 2 <= made.guarantee.most_outside
+    assert state.memory.outside == 2 <= made.guarantee.most_violations
 
 
 def test_readings_at_both_ends_of_their_error_contradict_nothing():

@@ -8,6 +8,7 @@ from surefoot.certified import Certified
 from surefoot.controller.check import check
 from surefoot.knowledge import (
     Additive,
+    AnnouncedDrift,
     AverageLimit,
     ContextHull,
     Curvature,
@@ -19,7 +20,6 @@ from surefoot.knowledge import (
     LipschitzContext,
     LipschitzHull,
     Reading,
-    ToldDrift,
 )
 from surefoot.proposers import Leader
 from surefoot.rules import CertifiedDualAveraging, CertifiedOGD, MovingBalls, RegionFilter
@@ -167,20 +167,20 @@ def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
 
 
 @pytest.mark.parametrize(
-    "kind", [Additive(), LipschitzContext(1.0), JointContext(1.0), ToldDrift()], ids=repr
+    "kind", [Additive(), LipschitzContext(1.0), JointContext(1.0), AnnouncedDrift()], ids=repr
 )
 def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
     grid = Grid(0.25, Box([0.0], [2.0]))
     player = RegionFilter(knowledge=ContextHull(G_g=1.0, domain=grid, context=kind))
     state, far, harsher = player.init(np.zeros(1)), np.array([2.0]), (0.0, 0.0, 0.5, 0.0)
-    if not isinstance(kind, ToldDrift):
+    if not isinstance(kind, AnnouncedDrift):
         state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
     added = 0.0
     for change in harsher:  # g = x - 1 + c
         c = added + change
         g = float(state.x[0]) - 1.0 + added
         assert g <= 0
-        told = change if isinstance(kind, ToldDrift) else c
+        told = change if isinstance(kind, AnnouncedDrift) else c
         seen = Feedback(None, g, np.ones(1), proposal=far)
         state = player.update(state, seen._replace(context=player.read_context(state, told)))
         added = c
@@ -283,7 +283,7 @@ def test_attacked_on_50_grids_every_action_is_a_feasible_grid_point():
 
 
 def attack(rng, grids, turns=120):
-    """Wish for points anywhere on grids of several dimensions, near the boundary, too."""
+    """Proposal for points anywhere on grids of several dimensions, near the boundary, too."""
     for _ in range(grids):
         d = int(rng.integers(1, 5))
         a = rng.normal(size=(6, d))
@@ -292,12 +292,12 @@ def attack(rng, grids, turns=120):
         grid = Grid(rng.uniform(0.01, 0.3, size=d), Box(np.full(d, -2.0), np.full(d, 2.0)))
         player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=grid))
         state = player.init(np.zeros(d))
-        for wish in rng.normal(size=(turns, d)) * 10.0 ** rng.uniform(-1, 1, size=(turns, 1)):
+        for proposal in rng.normal(size=(turns, d)) * 10.0 ** rng.uniform(-1, 1, size=(turns, 1)):
             i = int((a @ state.x - b).argmax())
             g = float(a[i] @ state.x - b[i])
             assert g <= 0
             assert grid.contains(state.x)
-            state = player.update(state, Feedback(None, g, a[i], proposal=wish))
+            state = player.update(state, Feedback(None, g, a[i], proposal=proposal))
 
 
 def test_an_action_that_was_feasible_does_not_stay_in_a_harsher_context():
@@ -345,13 +345,13 @@ def test_in_every_context_that_the_start_bears_there_is_a_grid_point(kind):
         grid = Grid(0.1, Box(np.full(d, -1.0), np.full(d, 1.0)))
         known = ContextHull(G_g=1.0, domain=grid, context=kind, start_bound=-0.05)
         controller, now = Controller(RegionFilter(knowledge=known), np.zeros(d), context=0.0), 0.0
-        for wish in rng.normal(size=(60, d)) * 3.0:
+        for proposal in rng.normal(size=(60, d)) * 3.0:
             x = controller.ask()
             i = int((a @ x - b).argmax())
             g = float(a[i] @ x - b[i]) + now
             assert grid.contains(x)
             worst, now = max(worst, g), float(rng.uniform(-0.5, b.min() - 0.05))
-            told = {"constraint_value": g, "constraint_subgradient": a[i], "proposal": wish}
+            told = {"constraint_value": g, "constraint_subgradient": a[i], "proposal": proposal}
             controller.tell(**told, context=now)
             assert controller.explain().is_proven
     assert -0.1 < worst <= 0

@@ -130,13 +130,13 @@ def test_an_anchor_is_visited_once_drift_may_have_used_half_of_its_slack():
     due = []
     for _ in range(3):
         region = known.region(memory, known.errors)
-        due.append((region.visit_due, bool(region.nearest(np.array([0.3, 0.0]))[0] == 0.0)))
+        due.append((region.remeasurement_due, bool(region.nearest(np.array([0.3, 0.0]))[0] == 0.0)))
         memory = known.age(memory, np.zeros(1))
     # -1 + 0.1 k is at least -1/2 in round 6: the region of the second reading is for round 3.
     assert due == [(False, False), (False, False), (True, False)]
     region = known.region(memory, known.errors)
     assert region.nearest(np.array([0.3, 0.0])).tolist() == [0.0, 0.0]
-    assert not region.visit_due
+    assert not region.remeasurement_due
     assert region.whole.contains(np.array([0.3, 0.0]))
 
 

@@ -42,8 +42,8 @@ def test_weights_of_a_certificate_are_a_mean_of_the_log():
     pairs = points[i] + share[:, None] * (points[j] - points[i])
     corners = np.vstack([points[values <= 0], pairs])
     corners = corners + log.back * (points[values.argmin()] - corners)
-    for wish in rng.normal(scale=3.0, size=(50, 3)):
-        x = region.nearest(wish)
+    for proposal in rng.normal(scale=3.0, size=(50, 3)):
+        x = region.nearest(proposal)
         found = region.certificate(x)
         weights, used = np.array(found.weights), list(found.points)
         assert (weights > 0).all()
@@ -52,19 +52,19 @@ def test_weights_of_a_certificate_are_a_mean_of_the_log():
         assert weights @ values[used] <= found.bound <= 0
         assert np.linalg.norm(x) <= 1.8
         # Nearest: no vertex of K is on the far side of the plane through x.
-        assert ((corners - x) @ (wish - x)).max() <= 1e-9
+        assert ((corners - x) @ (proposal - x)).max() <= 1e-9
 
 
-@pytest.mark.parametrize("apart", [1e-12, 1e-10, 1e-8])
-def test_a_certificate_is_that_of_the_action_where_logged_points_are_nearly_the_same(apart):
+@pytest.mark.parametrize("separately", [1e-12, 1e-10, 1e-8])
+def test_a_certificate_is_that_of_the_action_where_logged_points_are_nearly_the_same(separately):
     rng = np.random.default_rng(1)
     points = rng.uniform(-1, 1, size=(25, 3))
-    points = np.vstack([points, points + apart * rng.normal(size=points.shape)])
+    points = np.vstack([points, points + separately * rng.normal(size=points.shape)])
     values = 0.8 * (points**2).sum(axis=1) - 0.6
     log = HullOfLog(points=points, values=values, G_g=1e3)
-    for wish in 2 * rng.normal(size=(60, 3)):
+    for proposal in 2 * rng.normal(size=(60, 3)):
         region = region_of(log, points[values.argmin()])
-        x = region.nearest(wish)
+        x = region.nearest(proposal)
         why = region.certificate(x)
         weights = np.array(why.weights)
         assert np.linalg.norm(x - weights @ points[list(why.points)]) <= log.rounding
@@ -114,8 +114,8 @@ def test_rounding_is_allowed_for_by_the_module_s_formula():
     assert (log.reach, log.rounding) == (5.0, pytest.approx(e, rel=1e-12))
     assert log.noise(2) == pytest.approx(1e10 * e, rel=1e-12)
     region = region_of(log, points[0])
-    for wish in np.random.default_rng(3).normal(scale=9.0, size=(20, 2)):
-        found = region.certificate(region.nearest(wish))
+    for proposal in np.random.default_rng(3).normal(scale=9.0, size=(20, 2)):
+        found = region.certificate(region.nearest(proposal))
         weights = [Fraction(w) for w in found.weights]
         values = [Fraction([-1.0, -0.5, 0.5][i]) for i in found.points]
         mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
@@ -279,8 +279,8 @@ def attack(rng, rounds, G_g):
         points, values = np.append(points, [centre], axis=0), np.append(values, -1.0)
         log = HullOfLog(points=points, values=values, G_g=G_g and G_g / half.min())
         region = region_of(log, centre)
-        for wish in centre + half * rng.normal(size=(turns, d)) * 10.0 ** rng.uniform(-1, 1):
-            worst = max(worst, limit(region.nearest(wish)))
+        for proposal in centre + half * rng.normal(size=(turns, d)) * 10.0 ** rng.uniform(-1, 1):
+            worst = max(worst, limit(region.nearest(proposal)))
         left -= turns
     return worst
 
@@ -288,11 +288,11 @@ def attack(rng, rounds, G_g):
 def test_a_rough_bound_on_slopes_certifies_far_less_by_itself():
     points, values = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([-1.0, -0.5])
     hull = LipschitzHull(G_g=1e3, domain=Ball(2.0))
-    player, wish = RegionFilter(knowledge=hull), np.array([0.9, 0.0])
-    x = player.update(player.init(points[0]), Feedback(None, -1.0, None, proposal=wish)).x
+    player, proposal = RegionFilter(knowledge=hull), np.array([0.9, 0.0])
+    x = player.update(player.init(points[0]), Feedback(None, -1.0, None, proposal=proposal)).x
     assert x[0] < 0.01
     log = HullOfLog(points=points, values=values, G_g=1e3)
-    assert (region_of(log, [0.0, 0.0]).nearest(wish) == wish).all()
+    assert (region_of(log, [0.0, 0.0]).nearest(proposal) == proposal).all()
 
 
 def test_rounding_contradicts_no_log_that_has_no_bound_on_the_slopes():

@@ -39,10 +39,12 @@ def follow(knowledge, wishes, limit, x1):
     """Return the values at the actions of a filter that is told wishes."""
     player = RegionFilter(knowledge=knowledge)
     state, values = player.init(np.array(x1, dtype=float)), []
-    for wish in wishes:
+    for proposal in wishes:
         g, s = limit(state.x)
         values.append(g)
-        state = player.update(state, Feedback(None, g, s, proposal=np.asarray(wish, dtype=float)))
+        state = player.update(
+            state, Feedback(None, g, s, proposal=np.asarray(proposal, dtype=float))
+        )
     return np.array([*values, limit(state.x)[0]])
 
 
@@ -185,10 +187,10 @@ def test_a_nearly_convex_g_is_told_with_its_distance_and_a_value_error(shift, is
     hull = LipschitzHull(G_g=1.0, reach=1.1, errors=Errors(value=shift, slope=math.inf))
     player = RegionFilter(knowledge=hull)
     state, worst = player.init(np.zeros(2)), -math.inf
-    for wish in rng.normal(size=(3_000, 2)):
+    for proposal in rng.normal(size=(3_000, 2)):
         g, s = bumpy(state.x)
         worst = max(worst, g)
-        seen = Feedback(None, g + shift, s, proposal=3 * wish)
+        seen = Feedback(None, g + shift, s, proposal=3 * proposal)
         state = player.update(state, seen)
     assert (worst <= 0) == is_safe
 
@@ -225,7 +227,7 @@ def test_attacked_for_20_000_rounds_the_corridor_is_kept(errors, rounds):
 
 
 def attack(rng, knowledge, rounds):
-    """Wish for points anywhere, aimed along the corridor, or just beyond the boundary."""
+    """Proposal for points anywhere, aimed along the corridor, or just beyond the boundary."""
     player, errors = RegionFilter(knowledge=knowledge), knowledge.errors
     state = player.init(middle(0.0))
     for t in range(rounds):
@@ -234,7 +236,7 @@ def attack(rng, knowledge, rounds):
         away = rng.normal(size=2)
         away /= np.linalg.norm(away)
         kind = rng.integers(4)
-        wish = (
+        proposal = (
             rng.uniform(-1.5, 1.5, size=2),
             middle(rng.uniform(-1.4, 1.4), rng.uniform(-0.35, 0.35)),
             state.x + s * 10.0 ** rng.uniform(-9, 1),
@@ -242,7 +244,7 @@ def attack(rng, knowledge, rounds):
         )[kind]
         reading = g + errors.value * rng.choice([-1.0, 1.0, rng.uniform(-1, 1)])
         slope = s + errors.slope * rng.choice([-1.0, 0.0, 1.0]) * away
-        state = player.update(state, Feedback(None, reading, slope, proposal=wish))
+        state = player.update(state, Feedback(None, reading, slope, proposal=proposal))
 
 
 @pytest.mark.parametrize("beta", [0.7 * BETA])

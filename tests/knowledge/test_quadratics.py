@@ -88,9 +88,9 @@ def test_in_sets_no_point_of_many_is_nearer(name, beta):
 
 def test_bounds_that_no_point_meets_end_the_search():
     one, s = np.ones(2), np.array([[1.0, 0.0], [-1.0, 0.0]])
-    apart = Bounds(one, s, 0 * one, 0 * one, 1e-12 * one)
-    q, lam = project_onto_bounds(np.ones(2), apart)
-    assert apart.values(q).max() >= 1.0
+    separately = Bounds(one, s, 0 * one, 0 * one, 1e-12 * one)
+    q, lam = project_onto_bounds(np.ones(2), separately)
+    assert separately.values(q).max() >= 1.0
     assert np.isfinite(lam).all()
 
 

@@ -74,10 +74,10 @@ def attack(rng, rounds, ramp, d=2, missing=0.1, **told):
     for t, level in enumerate(levels(rng, rounds)):
         g, s = limit(state.x, level)
         assert g <= 0, (t, g)
-        wish = rng.normal(size=d) * 10.0 ** rng.uniform(-1, 1)
+        proposal = rng.normal(size=d) * 10.0 ** rng.uniform(-1, 1)
         read = (g, s) if t == 0 or rng.random() >= missing else (None, None)
         before = state.x
-        state, info = player.step(state, Feedback(None, *read, proposal=wish))
+        state, info = player.step(state, Feedback(None, *read, proposal=proposal))
         step = np.abs(state.x - before)
         assert (step <= np.array(ramp) * (1 + 1e-12)).all()
         if isinstance(ramp, float):
@@ -198,7 +198,7 @@ def test_where_a_bound_stands_or_nothing_drifts_the_first_action_stays_as_it_was
     assert stays(ages, memory._replace(last=Anchor(np.array([0.6]), -0.3, 3.0)))
 
 
-def way_back(known, last, x, certain, d=1):
+def return_path(known, last, x, certain, d=1):
     """Return what a ramp of 0.05 reaches from x in round 4, with an anchor far away."""
     last, anchor, start = (
         Anchor(np.array([at, 0.0])[:d], value, when)
@@ -212,7 +212,7 @@ def way_back(known, last, x, certain, d=1):
 def test_the_way_back_to_an_action_that_ages_by_hand():
     # -0.3 in round 1 is -0.24 in round 4, -0.001 in round 3 is 0.019: at 0.1 of the way
     # 0.9 * 0.019 - 0.1 * 0.24.
-    region = way_back(drifting(start_bound=None), (0.5, -0.001, 3.0), 0.5, True)
+    region = return_path(drifting(start_bound=None), (0.5, -0.001, 3.0), 0.5, True)
     x = region.nearest(np.array([9.0]))
     found = region.certificate(x)
     assert x == pytest.approx(0.45)
@@ -224,28 +224,28 @@ def test_a_certified_action_that_nobody_measured_has_a_way_back():
     # It was at most 0, so 0.02 now: 0.9 * 0.02 - 0.1 * 0.2. So was one that was read as 0.01.
     known = drifting(start_bound=-0.2)
     for last in ((0.3, 0.01, 3.0), (0.5, 0.01, 3.0)):
-        region = way_back(known, last, 0.5, True)
+        region = return_path(known, last, 0.5, True)
         x = region.nearest(np.array([9.0]))
         found = region.certificate(x)
         assert x == pytest.approx(0.45)
         assert (found.value, found.bound) == pytest.approx((0.02, -0.002))
         with pytest.raises(EmptyRegionError):
-            way_back(known, last, 0.5, False).nearest(np.array([9.0]))
+            return_path(known, last, 0.5, False).nearest(np.array([9.0]))
 
 
 @pytest.mark.parametrize("reach", [4.0, 1e6])
 def test_from_as_far_as_an_action_may_go_the_way_back_is_certified(reach):
     # Whatever rounding takes of it, also in a large set.
     known = drifting(G_g=2.0, reach=reach)
-    player, wish = Certified(proposer=Proposals(), knowledge=known, ramp=0.06), np.array([9.0])
+    player, proposal = Certified(proposer=Proposals(), knowledge=known, ramp=0.06), np.array([9.0])
     state = player.init(np.zeros(1))
     for _ in range(12):
-        state = player.update(state, Feedback(None, -5.0, np.zeros(1), proposal=wish))
+        state = player.update(state, Feedback(None, -5.0, np.zeros(1), proposal=proposal))
     x, start = state.x, Anchor(np.zeros(1), -0.1, 1.0)
     assert x == pytest.approx(0.36, rel=1e-4)
     memory = HullMemory(3.0, Anchor(x, 0.0, 3.0), start, start, Ladder.empty(1))
     region = limit_steps(known, memory, known.region(memory, known.errors), x, 0.06, True)
-    y = region.nearest(wish)
+    y = region.nearest(proposal)
     assert y == pytest.approx(x - 0.06)
     assert region.contains(y)
     assert region.certificate(y).bound < 0
@@ -254,19 +254,19 @@ def test_from_as_far_as_an_action_may_go_the_way_back_is_certified(reach):
 def test_what_a_ramp_reaches_and_the_way_back_are_certified_and_nothing_else():
     # 0.9 * 0.02 - 0.1 * 0.2 at 0.45, the way back from an action that was at most 0; what is
     # certified beyond is not reached.
-    region = way_back(drifting(start_bound=-0.2), (0.5, 0.0, 3.0), 0.5, True, d=2)
+    region = return_path(drifting(start_bound=-0.2), (0.5, 0.0, 3.0), 0.5, True, d=2)
     point = region.nearest(np.array([9.0, 0.0]))
     assert point == pytest.approx([0.45, 0.0])
     assert region.contains(point)
     assert not region.contains(np.array([0.2, 0.0]))
     assert region.back.contains(np.array([0.2, 0.0]))
     # 0.9 * 0.02 - 0.1 * 0.1 is above 0.
-    region = way_back(drifting(start_bound=-0.1), (0.5, 0.0, 3.0), 0.5, True)
+    region = return_path(drifting(start_bound=-0.1), (0.5, 0.0, 3.0), 0.5, True)
     assert not region.contains(np.array([0.45]))
     with pytest.raises(EmptyRegionError):
         region.nearest(np.array([9.0]))
     # Deep enough for all that is reached.
-    region = way_back(drifting(start_bound=-0.2), (0.5, -0.4, 3.0), 0.5, True)
+    region = return_path(drifting(start_bound=-0.2), (0.5, -0.4, 3.0), 0.5, True)
     assert [region.contains(np.array([x])) for x in (0.44, 0.46, 0.54, 0.56)] == [
         False,
         True,
@@ -277,7 +277,7 @@ def test_what_a_ramp_reaches_and_the_way_back_are_certified_and_nothing_else():
 
 def test_the_way_back_ends_at_the_anchor():
     for x, end in ((0.03, 0.0), (0.05, 0.0), (0.07, 0.02)):
-        region = way_back(drifting(start_bound=-0.2), (x, 0.0, 3.0), x, True)
+        region = return_path(drifting(start_bound=-0.2), (x, 0.0, 3.0), x, True)
         assert region.point == pytest.approx(end, abs=1e-12)
 
 
@@ -340,10 +340,10 @@ def test_where_the_ramp_alone_binds_the_action_is_as_far_as_it_reaches(ramp):
     player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0), ramp=ramp)
     state = player.init(np.zeros(2))
     state = player.update(state, Feedback(None, -0.3, None, proposal=np.array([0.04, 0.01])))
-    x, wish = state.x, np.array([0.2, 0.3])
-    state = player.update(state, Feedback(None, -0.25, None, proposal=wish))
+    x, proposal = state.x, np.array([0.2, 0.3])
+    state = player.update(state, Feedback(None, -0.25, None, proposal=proposal))
     if isinstance(ramp, float):
-        way = wish - x
+        way = proposal - x
         assert state.x == pytest.approx(x + ramp * way / math.hypot(*way), abs=1e-16)
     else:
         assert (state.x == x + ramp).all()

@@ -184,10 +184,10 @@ def attack(rng, known, limit, x1, rounds):
         worst = max(worst, g)
         away = rng.normal(size=len(s))
         away /= np.linalg.norm(away)
-        wish = state.x + rng.choice([s, away * 10.0 ** rng.uniform(-6, 1)], axis=0)
+        proposal = state.x + rng.choice([s, away * 10.0 ** rng.uniform(-6, 1)], axis=0)
         reading = g + errors.value * rng.choice([-1.0, 1.0])
         slope = s + errors.slope * rng.choice([-1.0, 1.0]) * away
-        state = player.update(state, Feedback(None, reading, slope, proposal=wish))
+        state = player.update(state, Feedback(None, reading, slope, proposal=proposal))
     return worst
 
 

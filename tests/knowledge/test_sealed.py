@@ -15,6 +15,7 @@ from surefoot.certified import Certified
 from surefoot.core.types import Feedback
 from surefoot.knowledge import (
     Additive,
+    AnnouncedDrift,
     AverageLimit,
     CertificateError,
     CertifiedLength,
@@ -33,7 +34,6 @@ from surefoot.knowledge import (
     Region,
     RelativeCurvature,
     Together,
-    ToldDrift,
 )
 from surefoot.knowledge.base import Knowledge
 from surefoot.proposers import Descent, Leader
@@ -252,7 +252,7 @@ CONTEXTS = {
     "added": (Additive(), None, one_number),
     "on both sides": (LipschitzContext(1.0), None, two_numbers),
     "one-sided": (LipschitzContext(1.0, one_sided=True), -0.09, one_number),
-    "told drift": (ToldDrift(), None, sometimes),
+    "told drift": (AnnouncedDrift(), None, sometimes),
 }
 KINDS = {
     "hull": Attacked(LipschitzHull(G_g=STEEP, domain=BALL), polytope),

@@ -93,7 +93,9 @@ class Case:
     def problem(self, costs: Any, start: Any = None, G_f: float | None = None) -> Problem:
         """A problem on this set; the constants are those of the case, at this start."""
         start = self.start if start is None else np.asarray(start)
-        made = Problem.of(costs, self.constraint, self.domain, start, G_f=G_f, outside=True)
+        made = Problem.of(
+            costs, self.constraint, self.domain, start, G_f=G_f, infeasible_start=True
+        )
         constants = made.constants.with_origin(
             "given", sigma=self.constants.sigma, epsilon=self.constants.epsilon
         )

@@ -15,7 +15,7 @@ from ._cases import CASES, STARTS, from_the_sphere
 def cube_from(adversary, horizon, start):
     made = adversarial_cube(adversary, horizon=horizon, dimension=len(start))
     ball = Ball(max(made.domain.radius, float(np.linalg.norm(start)) * (1 + 1e-15)))
-    return Problem.of(made.costs, made.constraint, ball, start, G_f=1.0, outside=True)
+    return Problem.of(made.costs, made.constraint, ball, start, G_f=1.0, infeasible_start=True)
 
 
 def t0(c, T):
@@ -83,7 +83,7 @@ def test_no_round_from_t0_on_violates_on_any_set(case, opponent):
 
 def test_the_binding_toy_from_outside():
     made = binding_toy(horizon=3_000, trials=3)
-    known = {"G_f": made.constants.G_f, "outside": True}
+    known = {"G_f": made.constants.G_f, "infeasible_start": True}
     problem = Problem.of(made.costs, made.constraint, made.domain, [0.6, 0.75], **known)
     trace = play(PFS.eventually(problem.constants, 3_000), problem, watch="raise")
     assert (trace.violations.worst > 0).all()

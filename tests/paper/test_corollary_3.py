@@ -25,7 +25,7 @@ def test_each_round_is_within_the_violation_bound_and_the_regret_within_its(adve
     x1 = STARTS[start]
     made = adversarial_cube(adversary, horizon=500, dimension=len(x1))
     ball = Ball(max(made.domain.radius, float(np.linalg.norm(x1)) * (1 + 1e-15)))
-    problem = Problem.of(made.costs, made.constraint, ball, x1, G_f=1.0, outside=True)
+    problem = Problem.of(made.costs, made.constraint, ball, x1, G_f=1.0, infeasible_start=True)
     c = problem.constants
     for T in (1, 9, 150, 500):
         trace = play(PFS.nearly(c, T), problem, watch="raise")

@@ -73,7 +73,9 @@ def cube_from(adversary, d, horizon, start):
     """The adversary's cube in a roomier ball, so that the start may be outside the cube."""
     made = adversarial_cube(adversary, horizon=horizon, dimension=d)
     ball = Ball(1.2 * math.sqrt(d))
-    return Problem.of(made.costs, made.constraint, ball, STARTS[start](d), G_f=1.0, outside=True)
+    return Problem.of(
+        made.costs, made.constraint, ball, STARTS[start](d), G_f=1.0, infeasible_start=True
+    )
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -95,7 +97,7 @@ def test_both_bounds_hold_in_every_round_against_every_adversary(adversary, star
 @pytest.mark.parametrize("start", [(0.0, 0.0), (0.5, -0.3), (-0.75, 0.6)])
 def test_both_bounds_hold_in_every_round_on_stochastic_streams(toy, start):
     made = toy(horizon=400, trials=4)
-    known = {"G_f": made.constants.G_f, "outside": True}
+    known = {"G_f": made.constants.G_f, "infeasible_start": True}
     problem = Problem.of(made.costs, made.constraint, made.domain, start, **known)
     theorems = [Theorem1(problem.constants, eta, rho) for eta, rho in grid(problem.constants)]
     players = [Tuned(PFS(eta=m.eta, rho=m.rho, domain=problem.domain), m) for m in theorems]

@@ -12,7 +12,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 
 
 @pytest.fixture
-def visit(chromium):
+def remeasurement(chromium):
     wrong, contexts = [], []
 
     def open_page(**how):
@@ -59,8 +59,8 @@ def outline(tab):
     return tab.locator("#stage .set").get_attribute("d")
 
 
-def test_every_certified_player_stays_inside_and_says_why(visit):
-    tab = visit()
+def test_every_certified_player_stays_inside_and_says_why(remeasurement):
+    tab = remeasurement()
     for shape, kinds in (("polygon", 5), ("ellipse", 6)):
         tab.locator(f"input[value={shape}]").check(force=True)
         step(tab, 120)
@@ -74,8 +74,8 @@ def test_every_certified_player_stays_inside_and_says_why(visit):
         assert tab.locator("#why").inner_text().startswith("round 120: g = ")
 
 
-def test_sensor_errors_within_their_bound_raise_no_alarm_and_a_lie_does(visit):
-    tab = visit()
+def test_sensor_errors_within_their_bound_raise_no_alarm_and_a_lie_does(remeasurement):
+    tab = remeasurement()
     tab.locator("#noise").fill("0.05")
     step(tab, 150)
     assert tab.locator("#alarm").is_hidden()
@@ -93,8 +93,8 @@ def test_sensor_errors_within_their_bound_raise_no_alarm_and_a_lie_does(visit):
     assert tab.locator("#alarm").is_hidden()
 
 
-def test_who_does_not_know_the_slopes_learns_them_and_says_what_is_left(visit):
-    tab = visit()
+def test_who_does_not_know_the_slopes_learns_them_and_says_what_is_left(remeasurement):
+    tab = remeasurement()
     tab.locator("input[value=ellipse]").check(force=True)
     tab.locator("#theta").fill("1.2")
     tab.get_by_role("button", name="unknown").click()
@@ -108,8 +108,8 @@ def test_who_does_not_know_the_slopes_learns_them_and_says_what_is_left(visit):
     assert 0 < int(outside) <= 9  # log(G_g / proved by the start) / log(1.2), by Theorem U
 
 
-def test_another_heat_is_certified_before_anything_is_read_in_it(visit):
-    tab = visit()
+def test_another_heat_is_certified_before_anything_is_read_in_it(remeasurement):
+    tab = remeasurement()
     tab.get_by_role("button", name="Weather").click()
     step(tab, 60)
     region, before = tab.locator(".panel .region").last, outline(tab)
@@ -126,8 +126,8 @@ def test_another_heat_is_certified_before_anything_is_read_in_it(visit):
     assert tab.locator("#alarm").is_hidden()
 
 
-def test_everything_can_be_done_by_keyboard(visit):
-    tab = visit()
+def test_everything_can_be_done_by_keyboard(remeasurement):
+    tab = remeasurement()
     before = outline(tab)
     tab.locator("#run").focus()
     tab.keyboard.press("Enter")
@@ -155,8 +155,8 @@ def test_everything_can_be_done_by_keyboard(visit):
     assert "by one ball" in tab.locator("#why-title").inner_text()
 
 
-def test_a_corner_is_dragged_by_mouse_and_never_makes_a_set_without_room(visit):
-    tab = visit()
+def test_a_corner_is_dragged_by_mouse_and_never_makes_a_set_without_room(remeasurement):
+    tab = remeasurement()
     box = tab.locator("[aria-label^='Corner 4'] .seen").bounding_box()
     middle = tab.locator("#stage").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -173,8 +173,8 @@ def test_a_corner_is_dragged_by_mouse_and_never_makes_a_set_without_room(visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_it_without_scrolling_sideways_and_takes_a_finger(visit, scheme):
-    tab = visit(**PHONE, color_scheme=scheme)
+def test_a_phone_shows_it_without_scrolling_sideways_and_takes_a_finger(remeasurement, scheme):
+    tab = remeasurement(**PHONE, color_scheme=scheme)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     target = tab.locator("[aria-label^='Target']")
     target.scroll_into_view_if_needed()

@@ -160,10 +160,10 @@ def tidy(sentences):
 def test_a_step_into_a_region_is_python_s(kind):
     known, constants, shape = KINDS[kind]
     rng, rule = np.random.default_rng(len(kind)), RegionFilter(knowledge=known)
-    apart = isinstance(known, CurvatureRows)
+    separately = isinstance(known, CurvatureRows)
     state, rounds, expected = rule.init(np.array([0.05, -0.1])), [], []
     for t in range(1, ROUNDS + 1):
-        g, s = shape(state.x) if apart else largest(shape, state.x)
+        g, s = shape(state.x) if separately else largest(shape, state.x)
         if kind == "ball" and (t % 20 == 1 or g > -1e-9):  # it ends at the boundary, and stays
             state = rule.init(np.array([0.05, -0.1]))
             g, s = largest(shape, state.x)
@@ -180,7 +180,7 @@ def test_a_step_into_a_region_is_python_s(kind):
         rounds.append({"state": before, "told": w, "t": int(memory), **listed})
         certificate = info.region.certificate(info.x)
         # Which of two rows with the same bound is named is a matter of rounding.
-        bounds = np.sort(info.region.bounds(info.x)) if apart else np.array([-np.inf, 0.0])
+        bounds = np.sort(info.region.bounds(info.x)) if separately else np.array([-np.inf, 0.0])
         words = [str(certificate), *info.contradictions] if bounds[-1] > bounds[-2] + 1e-9 else None
         expected.append((state.x, certificate.bound, words))
     takes = {"half-spaces": "rows", "lie": "hull", "low": "curvature"}
@@ -188,7 +188,7 @@ def test_a_step_into_a_region_is_python_s(kind):
     found = by_node("filter", rounds, kind=take, constants=constants)
     alike, alarms = [], 0
     # Several rows are searched by another method here, and both end when they are near enough.
-    near = 1e-5 if apart else 1e-12
+    near = 1e-5 if separately else 1e-12
     for got, (x, bound, words) in zip(found, expected, strict=True):
         assert np.abs(np.array(got["x"]) - x).max() <= near
         assert abs(got["bound"] - bound) <= near

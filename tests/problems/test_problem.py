@@ -74,7 +74,7 @@ def test_the_start_is_a_copy_that_cannot_be_changed():
 def test_a_strictly_feasible_start_is_the_interior():
     problem = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.1, -0.2])
     np.testing.assert_array_equal(problem.interior, problem.start)
-    outside = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.6, 0.0], outside=True)
+    outside = Problem.of(SLOPES, L2Norm(0.5), Ball(1.0), [0.6, 0.0], infeasible_start=True)
     assert outside.interior is None or problem.constraint.value(outside.interior) < 0
 
 
@@ -114,10 +114,10 @@ def test_a_start_outside_is_refused_unless_it_is_meant():
     far = [4.0, 0.0]
     with pytest.raises(ValueError, match=r"^start must be feasible, that is g <= 0, got g = 3: "):
         Problem.of(SLOPES, L2Norm(1.0), Ball(5.0), far)
-    meant = Problem.of(SLOPES, L2Norm(1.0), Ball(5.0), far, outside=True)
+    meant = Problem.of(SLOPES, L2Norm(1.0), Ball(5.0), far, infeasible_start=True)
     assert meant.constants.start_slack == -3.0
     with pytest.raises(ValueError, match=r"^start must be in the domain Ball\(radius=1.0"):
-        Problem.of(SLOPES, LinfNorm(0.5, 2), Ball(1.0), [3.5, 0.0], outside=True)
+        Problem.of(SLOPES, LinfNorm(0.5, 2), Ball(1.0), [3.5, 0.0], infeasible_start=True)
 
 
 def test_the_start_must_be_feasible_in_the_first_round():

@@ -8,7 +8,7 @@ import pytest
 from surefoot.certified import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Feedback
-from surefoot.knowledge import Additive, ContextHull, Errors, LipschitzHull, ToldDrift
+from surefoot.knowledge import Additive, AnnouncedDrift, ContextHull, Errors, LipschitzHull
 from surefoot.proposers import Leader, PolicyLeader
 from surefoot.sets import Ball
 
@@ -110,7 +110,7 @@ def test_a_policy_is_learnt_as_an_action_of_matrices_by_hand():
         # What the policy says in the next context.
         Z, (one, c) = learner.Z, (1.0, contexts[t + 1])
         says = x1 + np.array([Z[0] * one + Z[1] * c, Z[2] * one + Z[3] * c])
-        assert info.wish == pytest.approx(says, abs=1e-12)
+        assert info.proposal == pytest.approx(says, abs=1e-12)
         assert state.learner.start.tolist() == x1.tolist()
 
 
@@ -130,7 +130,7 @@ def test_bad_input_is_one_sentence():
     state = player.init(np.zeros(1))
     with pytest.raises(InvalidValueError, match="features must not all be 0"):
         player.read_context(state, 0.0)
-    drift = ContextHull(G_g=1.0, reach=1.0, context=ToldDrift())
+    drift = ContextHull(G_g=1.0, reach=1.0, context=AnnouncedDrift())
     with pytest.raises(InvalidValueError, match="PolicyLeader"):
         Certified(proposer=PolicyLeader(radius=1.0), knowledge=drift)
 
@@ -149,7 +149,7 @@ def test_a_policy_of_one_feature_goes_down_the_first_gradient(d):
         state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
         seen = Feedback(gradient, -4.0, row, context=player.read_context(state, c))
         _, info = player.step(state, seen)
-        wishes.append(info.wish)
+        wishes.append(info.proposal)
     down = -wishes[0] @ gradient
     assert 0 < down <= RADIUS * np.linalg.norm(gradient)
     assert down == pytest.approx(np.linalg.norm(wishes[0]) * np.linalg.norm(gradient), rel=1e-12)

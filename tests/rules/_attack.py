@@ -26,7 +26,7 @@ def greedy(player, constraint, x1, rounds, size, seed=7):
     One slope in twenty is another than the worst, so that the run does not come to rest.
     """
     rng = np.random.default_rng(seed)
-    state, apart = player.init(np.array(x1)), player.needs.apart
+    state, separately = player.init(np.array(x1)), player.needs.separately
     actions, slopes, values = [], [], []
     for t in range(rounds + 1):
         here = [t] if isinstance(constraint, ConstraintStream) else []
@@ -37,11 +37,11 @@ def greedy(player, constraint, x1, rounds, size, seed=7):
         values.append(g)
         if t == rounds:
             break
-        told = constraint.query_all(*here, x) if apart else (g, s)
+        told = constraint.query_all(*here, x) if separately else (g, s)
         tries = size * fan(len(x), s, rng)
         n = len(tries)
         wide = [np.broadcast_to(v, (n, *np.shape(v))) for v in told]
-        many = Feedback(tries, *(wide if apart else (wide[0][:, None], wide[1])))
+        many = Feedback(tries, *(wide if separately else (wide[0][:, None], wide[1])))
         after = player.update(tiled(state, n), many).x
         worst = int(constraint.query(*ahead, after)[0].argmax())
         slope = tries[worst if rng.random() < 0.95 else rng.integers(n)]

@@ -14,13 +14,13 @@ from surefoot.problems.constraints import Affine, AffineStream, ConstraintStream
 STREAMS = (*ADVERSARIES, "paper toy")
 
 
-def stream(name: str, horizon: int, *, apart: bool = False) -> Problem:
+def stream(name: str, horizon: int, *, separately: bool = False) -> Problem:
     """A cube under one of the adversaries, or the paper's toy; the faces as rows if apart."""
     if name == "paper toy":
         made = problems.paper_toy(horizon, trials=3)
     else:
         made = problems.adversarial_cube(name, horizon=horizon, dimension=3, radius=0.4, size=1.5)
-    return with_rows(made) if apart else made
+    return with_rows(made) if separately else made
 
 
 def with_rows(problem: Problem) -> Problem:

@@ -195,7 +195,7 @@ def _run(player: Any, targets: Any, trial: int, *, on_disc: bool) -> tuple[float
     """Return the summed cost, and the constraints of every round."""
     rng, state = np.random.default_rng([7, trial]), player.init(np.zeros(2))
     cost, values = 0.0, []
-    apart = player.needs.apart and getattr(player, "rows", 4) > 1
+    separately = player.needs.separately and getattr(player, "rows", 4) > 1
     for target in targets:
         if player.needs.directions:
             way = rng.normal(size=2)
@@ -207,8 +207,8 @@ def _run(player: Any, targets: Any, trial: int, *, on_disc: bool) -> tuple[float
         worst = int(rows.argmax())
         cost += price
         values.append(rows)
-        g, s = (rows, FACES) if apart else (float(rows[worst]), FACES[worst])
-        if player.needs.apart and not apart:
+        g, s = (rows, FACES) if separately else (float(rows[worst]), FACES[worst])
+        if player.needs.separately and not separately:
             g, s = rows[worst : worst + 1], FACES[worst : worst + 1]
         state = player.update(state, Feedback(6 * away, g, s, price))
     return cost, np.array(values)

@@ -78,7 +78,7 @@ def test_a_step_that_the_ball_shortens_counts_that_move_in_full():
     seen = Feedback(np.array([-3.0, 0.0]), -9.0, np.array([1.0, 0.0]))
     after, info = player.step(state, seen)
     assert after.x == pytest.approx([2.0, 0.0], rel=1e-12)
-    assert info.wish == pytest.approx([3.0, 0.0], rel=1e-12)
+    assert info.proposal == pytest.approx([3.0, 0.0], rel=1e-12)
     assert ObservedRegret().after(info).cuts == pytest.approx(-0.5, rel=1e-9)
 
 

@@ -20,7 +20,7 @@ from surefoot.knowledge import CertifiedLength, Errors, Knowledge, LipschitzHull
 from surefoot.problems import adversarial_cube
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.proposers import Descent, Leader
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import (
     CertifiedDualAveraging,
@@ -47,12 +47,12 @@ def told(g=-0.5, s=UP, **rest):
 
 def test_one_step_by_hand():
     # A slack of 0.5 is worth 0.25 of way, whichever; g is at most -0.5 + 2 * 0.25 = 0 there.
-    wish = np.array([3.0, 4.0])
-    state, info = PAIR.step(PAIR.init(np.zeros(2)), told(proposal=wish))
-    assert state.x == pytest.approx(0.25 / 5 * wish, abs=1e-12)
+    proposal = np.array([3.0, 4.0])
+    state, info = PAIR.step(PAIR.init(np.zeros(2)), told(proposal=proposal))
+    assert state.x == pytest.approx(0.25 / 5 * proposal, abs=1e-12)
     assert (state.memory.rounds, state.learner) == (1.0, ())
     assert info.x is state.x
-    assert info.wish.tolist() == wish.tolist()
+    assert info.proposal.tolist() == proposal.tolist()
     assert info.cut
     assert info.region.contains(state.x)
     assert info.certificate.bound == pytest.approx(0.0, abs=1e-12)
@@ -68,14 +68,14 @@ def test_one_step_by_hand():
 
 
 def test_a_step_is_pure_and_shares_nothing_with_what_it_was_told():
-    wish, s, x = np.array([0.05, 0.0]), UP.copy(), np.array([0.1, 0.0])
+    proposal, s, x = np.array([0.05, 0.0]), UP.copy(), np.array([0.1, 0.0])
     state = PAIR.init(x)
     x[:] = 9.0
-    seen = told(s=s, proposal=wish)
+    seen = told(s=s, proposal=proposal)
     (one, _), (two, _) = PAIR.step(state, seen), PAIR.step(state, seen)
     assert one.x.tolist() == two.x.tolist() == [0.05, 0.0]
     assert state.x.tolist() == [0.1, 0.0]
-    wish[:], s[:] = math.nan, math.nan
+    proposal[:], s[:] = math.nan, math.nan
     assert one.x.tolist() == [0.05, 0.0]
     again = PAIR.step(one, told(action=np.array([0.05, 0.0])))[0]
     assert np.isfinite(again.memory.last.x).all()
@@ -104,7 +104,7 @@ class Says(Proposer):
         return ()
 
     def propose(self, learner, x, feedback, region):
-        return learner, Wish(self.says(x))
+        return learner, Proposal(self.says(x))
 
 
 @pytest.mark.parametrize("knowledge", [HULL, CertifiedLength(G_g=2.0, domain=Ball(3.0), rho=0.1)])
@@ -155,7 +155,7 @@ def test_a_proposer_that_changes_its_wish_later_changes_no_action():
 def test_what_a_proposer_calls_impossible_is_among_the_contradictions():
     class Complains(Says):
         def propose(self, learner, x, feedback, region):
-            return learner, Wish(x, "a note", ("no cost is that high",))
+            return learner, Proposal(x, "a note", ("no cost is that high",))
 
     pair = Certified(proposer=Complains(says=print), knowledge=HULL)
     _, info = pair.step(pair.init(np.zeros(2)), told(s=3 * UP))
@@ -504,7 +504,7 @@ def test_what_a_round_asks_for():
         needs = KEEPERS[name](BOX).needs
         assert needs.one_run == needs.numpy_only == one_run
         assert needs.cost_gradients == (0 if "Filter" in name else 1)
-        assert not needs.apart
+        assert not needs.separately
 
 
 # --- parts of one's own --------------------------------------------------------------------------
@@ -520,9 +520,9 @@ class Momentum(Proposer):
 
     def propose(self, learner, x, feedback, region):
         if feedback.cost_gradient is None:
-            return learner, Wish(x)
+            return learner, Proposal(x)
         velocity = 0.9 * learner - self.eta * feedback.cost_gradient
-        return velocity, Wish(x + velocity)
+        return velocity, Proposal(x + velocity)
 
 
 class Seen(NamedTuple):
@@ -580,7 +580,7 @@ def test_a_proposer_of_ones_own_is_kept_inside(seed):
             g, s = cube.constraint.query(state.x)
             assert g <= 0
             state, info = pair.step(state, Feedback(cube.costs.gradient(t, state.x), g, s))
-            left += cube.constraint.value(info.wish) > 0
+            left += cube.constraint.value(info.proposal) > 0
         assert left > 0  # or it would show nothing
 
 

@@ -18,7 +18,7 @@ def test_one_step_worked_by_hand():
     seen = Feedback(np.array([0.0, -3.0]), -0.5, np.array([0.0, 1.0]))
     state, info = player.step(player.init(np.zeros(2)), seen)
     # y = (0, 0.7071); the ball around (0, -1) has the radius sqrt 2.
-    assert info.wish == pytest.approx([0.0, np.sqrt(0.5)])
+    assert info.proposal == pytest.approx([0.0, np.sqrt(0.5)])
     assert state.x == pytest.approx([0.0, np.sqrt(2) - 1], abs=1e-12)
     # 0.2929 were taken off, of which 0.1 is kept: the far point is now at 0.5142.
     left = state.learner.gradients[0] * np.sqrt(0.5) / 3
@@ -163,7 +163,7 @@ def test_two_steps_of_four_far_points_worked_by_hand():
     learner = state.learner
     assert learner.points[:, 1] == pytest.approx([top, near, top, top], abs=1e-12)
     assert state.x == pytest.approx([0.0, 0.975 * top + 0.025 * near], abs=1e-12)
-    assert info.wish[1] == pytest.approx(np.sqrt(0.5) * (0.925 + 0.025 * 5.25))
+    assert info.proposal[1] == pytest.approx(np.sqrt(0.5) * (0.925 + 0.025 * 5.25))
     # Only the last is more than 0.3 beyond: that much is kept, in units of 4 eta.
     kept = 3 * np.sqrt(2) / 4 * (top + 0.3)
     assert -learner.gradients[:, 1] == pytest.approx([3.0, 3.0, 3.0, kept], abs=1e-9)

@@ -52,7 +52,7 @@ def test_theorem_c_holds_against_every_comparator_on_every_stream(rows):
 
     def narrow(info):
         if rows == 1 and info.cut:  # (iii): |s| >= nu/2 and P <= 1.0353 eta |grad|
-            assert info.region.steepness >= 0.5 * info.region.nu * (1 - 1e-9)
+            assert info.region.slope_norm >= 0.5 * info.region.nu * (1 - 1e-9)
             step = np.linalg.norm(info.x - info.region.x)
             assert step <= 1.0353 * info.note.size / info.note.inverse_eta * (1 + 1e-3)
 
@@ -126,7 +126,7 @@ def test_the_default_reads_the_constants_and_says_what_is_missing():
     assert tuned.algorithm == CertifiedOGD(knowledge=Curvature(beta=1.6, reach=0.9), radius=0.9)
     assert tuned.guarantee.regret_bound(10_000) < 1_000
     several = CertifiedOGD.default(Constants(**{**_plain(known), "rows": 3}))
-    assert several.algorithm.needs.apart
+    assert several.algorithm.needs.separately
     assert np.isinf(several.guarantee.regret_bound(10))
     with pytest.raises(ValueError, match="beta"):
         CertifiedOGD.default(Constants(R=1.0, start_slack=0.4, start_reach=0.9))

@@ -364,7 +364,7 @@ def test_a_game_says_which_round_refused_the_start(engine, start):
     if engine == "scan":
         pytest.importorskip("jax")
     costs = Linear(np.random.default_rng(0).normal(size=(5, 2, 2)))
-    problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), start, outside=True)
+    problem = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), start, infeasible_start=True)
     player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
     trace = play_game(player, problem, engine=engine)
     with pytest.raises(ValueError) as raised:
@@ -772,7 +772,7 @@ def test_in_a_box_the_first_step_is_as_long_as_half_of_its_diagonal_says():
     assert player.proposer.radius == 2.5
     seen = Feedback(np.array([0.0, -8.0]), -1.0, np.array([0.0, 0.0]))
     _, info = player.step_in_python(player.init(np.zeros(2)), seen)
-    np.testing.assert_allclose(info.wish, [0.0, math.sqrt(2.0) * 2.5], rtol=1e-15)
+    np.testing.assert_allclose(info.proposal, [0.0, math.sqrt(2.0) * 2.5], rtol=1e-15)
     ball = CertifiedPFS(G_g=1e-3, domain=Ball(2.5), rho=0.1)
     _, info = ball.step_in_python(ball.init(np.zeros(2)), seen)
-    np.testing.assert_allclose(info.wish, [0.0, math.sqrt(2.0) * 2.5], rtol=1e-15)
+    np.testing.assert_allclose(info.proposal, [0.0, math.sqrt(2.0) * 2.5], rtol=1e-15)

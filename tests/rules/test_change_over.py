@@ -16,7 +16,7 @@ from surefoot.controller.restored import check_loop
 from surefoot.core.errors import InvalidValueError
 from surefoot.knowledge import Errors, Grid, LipschitzHull
 from surefoot.problems.constraints import LinfNorm
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 from surefoot.rules import Averaged, CertifiedPFS, ChangeOver, ChangeOverTheorem, Delayed
 from surefoot.rules.wrappers.change_over import ChangeOverState
 
@@ -163,7 +163,7 @@ class Staying(Proposer):
         return Pulled(np.zeros_like(x1))
 
     def propose(self, learner, x, feedback, region):
-        return Pulled(learner.total + feedback.cost_gradient), Wish(x, note=())
+        return Pulled(learner.total + feedback.cost_gradient), Proposal(x, note=())
 
     def observer(self, knowledge):
         return StayingRegret()

@@ -51,7 +51,7 @@ class Stream:
             values.append(g)
             away = x - target
             paid += 3 * float(away @ away)
-            seen = (np.array([g]), a[None]) if player.needs.apart else (g, a)
+            seen = (np.array([g]), a[None]) if player.needs.separately else (g, a)
             state = player.update(state, Feedback(6 * away, *seen))
         best = 3 * float(((self.best - self.targets) ** 2).sum())
         return paid - best, np.array(values)

@@ -150,7 +150,7 @@ KINDS = [
 
 
 def told_by(player, wall, x):
-    if player.needs.apart:
+    if player.needs.separately:
         return wall.query_all(x)
     g, s = wall.query(x)
     return g, s if player.needs.constraint_subgradients else None

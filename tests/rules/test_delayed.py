@@ -287,9 +287,9 @@ def test_proposals_and_announced_sets_are_never_late():
     player = Delayed(base=safe, delay=1, copies=False)
     state = player.init(np.zeros(2))
     known = Box([-0.2, -0.2], [0.2, 0.2])
-    for wish in ([0.0, 9.0], [0.3, 0.0]):
+    for proposal in ([0.0, 9.0], [0.3, 0.0]):
         told = seen(state.x)._replace(cost_gradient=None)
-        state = player.update(state, told._replace(proposal=np.array(wish), within=known))
+        state = player.update(state, told._replace(proposal=np.array(proposal), within=known))
     np.testing.assert_allclose(state.x, [0.2, 0.0], atol=1e-9)
     assert state.waiting[0].proposal is None
 

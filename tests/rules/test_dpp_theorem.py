@@ -129,20 +129,20 @@ def test_the_bounds_of_one_queue_hold_in_every_round(name, horizon):
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("name", STREAMS)
 def test_the_bounds_of_many_queues_hold_in_every_round(name, horizon):
-    problem = stream(name, horizon, apart=True)
+    problem = stream(name, horizon, separately=True)
     trace = play(DPP.tuned(problem.constants, horizon), problem, watch="raise")
     assert max(slack(trace)["regret"], each_row(trace)) <= 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGING)
-@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("separately", [False, True])
 @pytest.mark.parametrize("pull", [0.0, 1.5])
-def test_the_bounds_hold_for_constraints_that_change_from_round_to_round(name, apart, pull):
+def test_the_bounds_hold_for_constraints_that_change_from_round_to_round(name, separately, pull):
     T = 1_000
     costs = Linear(noise(T) + pull * np.array([0.6, -0.8]))
     problem = Problem.of(costs, changing(name, T), Ball(1.0), X)
-    if apart:
+    if separately:
         rows = problem.constraint.query_all(0, X)[0].size
         tuned = DPP.tuned(problem.constants.with_origin("given", rows=rows), T)
     else:
@@ -151,7 +151,7 @@ def test_the_bounds_hold_for_constraints_that_change_from_round_to_round(name, a
     t, bound = trace.rounds, trace.guarantee
     assert trace.final_regret() <= bound.regret_bound(T)
     assert each_row(trace) <= 1
-    assert apart or (np.cumsum(trace.constraint) <= bound.bounds(t)["soft"]).all()
+    assert separately or (np.cumsum(trace.constraint) <= bound.bounds(t)["soft"]).all()
     # Without a pull there is regret to bound, with one there are violations.
     assert trace.violations.hard > 0 if pull else trace.final_regret() > 0
 
@@ -176,12 +176,12 @@ def queues(trace):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("separately", [False, True])
 @pytest.mark.parametrize("name", STREAMS)
-def test_queues_are_bounded_and_bound_the_sum_of_g_with_the_moves(name, apart):
+def test_queues_are_bounded_and_bound_the_sum_of_g_with_the_moves(name, separately):
     T = 1_000
-    problem = stream(name, T, apart=apart)
-    make = DPP.tuned if apart else ScalarDPP.tuned
+    problem = stream(name, T, separately=separately)
+    make = DPP.tuned if separately else ScalarDPP.tuned
     trace = play(make(problem.constants, T), problem)
     Q, g, steps = queues(trace)
     assert (trace.guarantee.queue_bound(trace.rounds) >= np.linalg.norm(Q, axis=-1).T).all()
@@ -195,7 +195,7 @@ def test_queues_are_bounded_and_bound_the_sum_of_g_with_the_moves(name, apart):
 
 def test_the_sum_of_the_maximum_outgrows_the_bound_of_each_row():
     # Why `sum_bounds` is silent for several queues: the maximum is often above each row's mean.
-    problem = stream("paper toy", 2_000, apart=True)
+    problem = stream("paper toy", 2_000, separately=True)
     trace = play(DPP.tuned(problem.constants, 2_000), problem)
     _, g, _ = queues(trace)
     assert trace.violations.total == pytest.approx(g.max(axis=-1).sum(axis=0))

@@ -18,12 +18,18 @@ from surefoot.knowledge import (
     HullOfLog,
     RelativeCurvature,
 )
-from surefoot.problems import ADVERSARIES, adversarial_cube, crawl, random_polytope, rotated_box
+from surefoot.problems import (
+    ADVERSARIES,
+    adversarial_cube,
+    random_polytope,
+    rotated_box,
+    slow_start,
+)
 from surefoot.problems.constraints import Affine, LinfNorm
 from surefoot.problems.costs import Quadratic
 from surefoot.proposers import Leader
 from surefoot.proposers.cuts import add_cut, ascend, empty_cuts, push_from_cuts
-from surefoot.rules import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower, crawl_lower_bound
+from surefoot.rules import OGD, AdaGradOGD, CertifiedPFS, LeaderFollower, slow_start_lower_bound
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -296,7 +302,7 @@ def test_the_default_plays_the_same_with_and_without_a_bound_on_gradients(name, 
     # The third is one that the gradients exceed.
     problem = {
         "cube": lambda: adversarial_cube("corners", horizon=200, dimension=3),
-        "crawl": lambda: crawl(100.0, horizon=200),
+        "crawl": lambda: slow_start(100.0, horizon=200),
         "box": lambda: rotated_box(5, horizon=200),
     }[name]()
     known, found = problem.constants, []
@@ -329,12 +335,12 @@ def test_the_default_ignores_strong_convexity_and_the_other_tuning_needs_it():
 @pytest.mark.parametrize("kappa", [2.0, 5.0, 20.0, 100.0])
 def test_the_rule_attains_the_lower_bound_of_all_safe_rules(kappa):
     T = 400
-    problem = crawl(kappa, horizon=T)
+    problem = slow_start(kappa, horizon=T)
     player = LeaderFollower.default(problem.constants, domain=problem.domain).algorithm
     actions, _, values, _, _, _ = play(player, problem)
     assert (values <= 0).all()
     regret = float(T - actions[:, 0].sum())
-    bound = float(crawl_lower_bound(T, G_f=1.0, D=1.0, kappa=kappa))
+    bound = float(slow_start_lower_bound(T, G_f=1.0, D=1.0, kappa=kappa))
     # A start so shallow that the rule goes inwards first loses a little by it.
     more = 1e-6 if kappa < 50 else 0.03
     assert bound <= regret <= bound * (1 + more) + 1e-6
@@ -344,11 +350,11 @@ def test_the_rule_attains_the_lower_bound_of_all_safe_rules(kappa):
 
 
 def test_other_safe_rules_are_above_the_lower_bound():
-    problem = crawl(20.0, horizon=300)
+    problem = slow_start(20.0, horizon=300)
     player = CertifiedPFS.default(problem.constants, domain=problem.domain).algorithm
     trace = sf.play(player, problem)
     regret = 300 + float(trace.total_cost)
-    assert regret > float(crawl_lower_bound(300, G_f=1.0, D=1.0, kappa=20.0))
+    assert regret > float(slow_start_lower_bound(300, G_f=1.0, D=1.0, kappa=20.0))
 
 
 @pytest.mark.parametrize(

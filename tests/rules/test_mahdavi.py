@@ -65,7 +65,9 @@ def test_without_regulariser_it_is_plain_descent_and_ascent(d):
     a, b, eta, T = rng.normal(size=d), 0.2, 0.07, 300
     slopes = rng.normal(size=(T, d)) - a
     start = np.full(d, 0.1)
-    problem = Problem.of(Linear(slopes), Affine(a[None], [b]), Ball(2.0), start, outside=True)
+    problem = Problem.of(
+        Linear(slopes), Affine(a[None], [b]), Ball(2.0), start, infeasible_start=True
+    )
     trace = play(Mahdavi(eta=eta, delta=0.0, rows=1, domain=Ball(2.0)), problem)
     x, multiplier, most = np.full(d, 0.1), 0.0, 0.0
     for t in range(T):
@@ -97,7 +99,7 @@ def test_the_tightening_is_that_of_the_constraint():
 def test_it_asks_for_the_constraints_at_the_action_played_only():
     costs = Linear(np.random.default_rng(5).normal(size=(50, 2)))
     g = Affine(SLOPES, [0.5, 0.25, 1.0])
-    problem = Problem.of(costs, g, Ball(3.0), X, outside=True)
+    problem = Problem.of(costs, g, Ball(3.0), X, infeasible_start=True)
     plain = play(PLAYER, problem, engine="loop")
     guarded = play(PLAYER, replace(problem, constraint=PlayedOnly(g)), engine="loop")
     assert np.array_equal(guarded.actions, plain.actions)

@@ -46,7 +46,9 @@ def with_the_matrix_known(eta, slopes, start, radius):
 def test_what_is_learnt_from_the_feedback_is_the_matrix():
     rng = np.random.default_rng(6)
     slopes = rng.normal(size=(400, 2)) - np.array([0.5, 1.0])
-    problem = Problem.of(Linear(slopes), PlayedOnly(Affine(A, B)), Ball(1.5), X, outside=True)
+    problem = Problem.of(
+        Linear(slopes), PlayedOnly(Affine(A, B)), Ball(1.5), X, infeasible_start=True
+    )
     player = MahdaviLinear(eta=0.08, rows=3, domain=Ball(1.5))
     played = play(player, problem, engine="loop").actions
     known = with_the_matrix_known(0.08, slopes, X, 1.5)

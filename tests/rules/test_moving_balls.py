@@ -18,7 +18,7 @@ def run(player, x1, costs, limit, rounds):
     for t in range(rounds):
         x, (g, s), grad = state.x, limit(state.x), costs(t, state.x)
         state, info = player.step(state, Feedback(grad, g, s))
-        weight = info.region.base.find_nearest(info.wish).weights
+        weight = info.region.base.find_nearest(info.proposal).weights
         seen.append((x, grad, g, s, weight / player.proposer.eta, state.x - x))
     return [np.array(part) for part in zip(*seen, strict=True)]
 

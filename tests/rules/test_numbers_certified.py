@@ -21,7 +21,7 @@ from surefoot.rules import (
     TheoremE,
     TheoremK,
     UnknownHorizon,
-    crawl_lower_bound,
+    slow_start_lower_bound,
 )
 
 from ._numbers import assert_nothing_outside, assert_number
@@ -242,7 +242,7 @@ def test_what_they_rest_on(theorem, wanted):
 
 @pytest.mark.parametrize(("T", "wanted"), [(1, 14.0), (3, 35 * (1 - 0.6**3))])
 def test_the_least_regret_of_a_crawl(T, wanted):
-    assert crawl_lower_bound(T, G_f=7.0, D=2.0, kappa=2.5) == pytest.approx(wanted, rel=1e-14)
+    assert slow_start_lower_bound(T, G_f=7.0, D=2.0, kappa=2.5) == pytest.approx(wanted, rel=1e-14)
 
 
 # --- what was observed ---------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_the_observed_bound_of_certified_descent():
     assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-9)
     # A last point that was drawn nearer by 0.25, and a last round without a step.
     note = infos[-1].note
-    drawn = infos[-1]._replace(note=note._replace(found=note.found._replace(drawn=0.25)))
+    drawn = infos[-1]._replace(note=note._replace(found=note.found._replace(projection_error=0.25)))
     found = sums[-2].after(drawn).bound(player, states[-1])
     assert found == pytest.approx(wanted[-1] + 0.25 * (4 * 1.3 + 0.25) / 2 * slow[-1], rel=1e-9)
     found = (
@@ -398,7 +398,7 @@ def test_the_observed_bound_of_certified_dual_averaging(far, reach):
     assert bounds(player, states, sums) == pytest.approx(wanted, rel=1e-9)
     # A fourth point that was drawn nearer by 0.25.
     note = infos[3].note
-    drawn = infos[3]._replace(note=note._replace(found=note.found._replace(drawn=0.25)))
+    drawn = infos[3]._replace(note=note._replace(found=note.found._replace(projection_error=0.25)))
     found = sums[3].after(drawn).bound(player, states[4])
     assert bent[3] > 0.1
     assert found == pytest.approx(wanted[3] + 2 * 1.3 * (1 + bent[3]) * 0.25 * slow[3], rel=1e-9)

@@ -50,7 +50,7 @@ def cube(adversary, horizon, d=2, start=None):
     made = adversarial_cube(adversary, horizon=horizon, dimension=d)
     start = np.zeros(d) if start is None else start
     ball = Ball(1.2 * np.sqrt(d / 2))
-    return Problem.of(made.costs, faces(d), ball, start, G_f=1.0, outside=True)
+    return Problem.of(made.costs, faces(d), ball, start, G_f=1.0, infeasible_start=True)
 
 
 @pytest.mark.slow
@@ -75,8 +75,8 @@ def test_every_bound_holds_in_other_dimensions_and_from_other_starts(name, where
 
 def toy(stream, horizon, runs=2):
     made = stream(horizon, runs)
-    apart = Problem.of(made.costs, faces(2), made.domain, made.start)
-    known = apart.constants.with_origin("derived", G_f=made.constants.G_f, F=made.constants.F)
+    separately = Problem.of(made.costs, faces(2), made.domain, made.start)
+    known = separately.constants.with_origin("derived", G_f=made.constants.G_f, F=made.constants.F)
     return Problem(
         costs=made.costs, constraint=faces(2), domain=made.domain, start=made.start, constants=known
     )
@@ -121,7 +121,7 @@ def adaptive_targets(stream, player, horizon):
         s = g.query(state.x)[1]
         side = s if stream == "out" else np.array([-s[1], s[0]])
         targets[t] = FAR * side / np.linalg.norm(side)
-        seen = g.query_all(state.x) if player.needs.apart else g.query(state.x)
+        seen = g.query_all(state.x) if player.needs.separately else g.query(state.x)
         state = player.update(state, Feedback(CURVATURE * (state.x - targets[t]), *seen))
     return targets
 

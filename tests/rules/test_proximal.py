@@ -80,11 +80,11 @@ def below_a_half(player, x, *gradients):
     states = [player.init(np.array([x]))]
     for gradient in gradients:
         g = float(states[-1].x[0]) - 0.5
-        apart = player.needs.apart
+        separately = player.needs.separately
         seen = Feedback(
             np.array([gradient]),
-            np.array([g]) if apart else g,
-            np.ones((1, 1)) if apart else np.ones(1),
+            np.array([g]) if separately else g,
+            np.ones((1, 1)) if separately else np.ones(1),
         )
         states.append(player.update(states[-1], seen))
     return states
@@ -190,7 +190,7 @@ def test_every_bound_holds_in_every_round(name, kind):
         gradient = gradient / size if size > 0 else np.array([1.0, 0.0])
         paid, total = paid + gradient @ x, total + gradient
         values.append(rows)
-        seen = (rows, slopes) if player.needs.apart else (float(rows[worst]), slopes[worst])
+        seen = (rows, slopes) if player.needs.separately else (float(rows[worst]), slopes[worst])
         state = player.update(state, Feedback(gradient, *seen))
         best = float(total @ SQUARE.minimize_linear(total))
         assert paid - best <= tuned.guarantee.regret_bound(t + 1) + 1e-9

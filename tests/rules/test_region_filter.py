@@ -74,12 +74,12 @@ def test_a_hull_needs_no_slope_and_a_curvature_does():
 def test_it_goes_at_least_as_far_in_the_first_round_as_any_filter_with_a_margin():
     constraint, x = LinfNorm(0.5, 2), np.zeros(2)
     g, s = constraint.query(x)
-    wish = np.array([2.0, 1.0])
+    proposal = np.array([2.0, 1.0])
     hull = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
-    ours, _ = admit(hull, hull.init(x), wish, g, s)
+    ours, _ = admit(hull, hull.init(x), proposal, g, s)
     safe = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.05)
-    theirs, _ = admit(safe, safe.init(x), wish, g, s)
-    assert np.linalg.norm(wish - ours.x) <= np.linalg.norm(wish - theirs.x)
+    theirs, _ = admit(safe, safe.init(x), proposal, g, s)
+    assert np.linalg.norm(proposal - ours.x) <= np.linalg.norm(proposal - theirs.x)
 
 
 def test_it_is_a_filter_of_one_run():

@@ -35,7 +35,7 @@ def test_one_step_by_hand_inside_the_tightened_set():
     assert after.x == near([0.695, -0.51])
     assert (after.memory.rounds, after.memory.slack) == near((1.0, 0.9))
     assert distance_of(SAFE, after) == near(0.0)
-    assert info.wish.tolist() == proposal.tolist()
+    assert info.proposal.tolist() == proposal.tolist()
     certificate = info.certificate
     assert (certificate.rule, certificate.round, certificate.cut) == ("slack", 1, True)
     assert (certificate.length, certificate.taken) == near((0.45, 0.325))
@@ -148,14 +148,14 @@ def test_a_compiled_filter_is_the_same(x64):
     jnp = x64.numpy
     constraint = LinfNorm(0.5, 2)
 
-    def step(x, wish):
+    def step(x, proposal):
         state = safe.init(x)
         g, s = constraint.query(x)
-        return admit(safe, state, wish, g, s)[0].x
+        return admit(safe, state, proposal, g, s)[0].x
 
-    wish = [3.0, 0.25]
-    compiled = x64.jit(step)(jnp.zeros(2), jnp.asarray(wish))
-    alone, _ = admit(safe, safe.init(np.zeros(2)), np.array(wish), -0.5, np.array([1.0, 0.0]))
+    proposal = [3.0, 0.25]
+    compiled = x64.jit(step)(jnp.zeros(2), jnp.asarray(proposal))
+    alone, _ = admit(safe, safe.init(np.zeros(2)), np.array(proposal), -0.5, np.array([1.0, 0.0]))
     assert np.asarray(compiled) == pytest.approx(alone.x, abs=1e-15)
 
 
@@ -263,11 +263,11 @@ def test_a_buffer_that_the_caller_uses_again_changes_no_state():
     state = SAFE.init(buffer)
     buffer[:] = 7.0
     assert state.x.tolist() == state.memory.anchor.tolist() == X.tolist()
-    wish, s = X + 0.01, STEEP.copy()
-    after, info = admit(SAFE, state, wish, -0.9, s)
+    proposal, s = X + 0.01, STEEP.copy()
+    after, info = admit(SAFE, state, proposal, -0.9, s)
     played = after.x.tolist()
-    wish[:], s[:] = 7.0, math.nan
-    assert after.x.tolist() == info.wish.tolist() == played
+    proposal[:], s[:] = 7.0, math.nan
+    assert after.x.tolist() == info.proposal.tolist() == played
     assert after.memory.s.tolist() == STEEP.tolist()
     with pytest.raises(ValueError, match="read-only"):
         after.x += 1.0

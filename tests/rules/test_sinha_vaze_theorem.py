@@ -141,7 +141,7 @@ def test_constraints_that_change_from_round_to_round(costs, constraints, horizon
         "quadratic": (Quadratic(4 * noise(horizon), 1.5), StrongSinhaVaze.strongly_convex),
     }[costs]
     limits, start = changing(constraints, horizon), np.array([0.9, -0.3])
-    problem = Problem.of(stream, limits, Ball(1.0), start, outside=True)
+    problem = Problem.of(stream, limits, Ball(1.0), start, infeasible_start=True)
     trace = play(choose(problem.constants, horizon), problem, watch="raise")
     hard = np.cumsum(np.maximum(trace.constraint, 0.0))
     assert (hard <= trace.guarantee.bounds(trace.rounds)["hard"]).all()

@@ -97,7 +97,7 @@ def test_tightening_pfs_is_its_own_rho():
 def test_it_asks_for_what_its_base_asks_for():
     many = DPP(V=2.0, alpha=5.0, rows=3, domain=Ball(1.0))
     assert Tighten(base=many, rho=0.1).needs == many.needs
-    assert Tighten(base=many, rho=0.1).needs.apart
+    assert Tighten(base=many, rho=0.1).needs.separately
     assert Tighten(base=Listener(), rho=0.1).needs == Needs()
 
 

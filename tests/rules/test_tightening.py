@@ -266,18 +266,18 @@ BASES = {
 }
 
 
-def mild(adversary, horizon, apart):
+def mild(adversary, horizon, separately):
     """Costs so small, and a cube so large, that a few thousand rounds are enough."""
     cube = adversarial_cube(adversary, horizon=horizon, radius=1.0, size=0.2)
-    return with_rows(cube) if apart else cube
+    return with_rows(cube) if separately else cube
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("name", BASES)
 @pytest.mark.slow
 def test_the_sum_of_g_is_at_most_0_whatever_the_base(name, adversary):
-    base, apart = BASES[name]
-    problem = mild(adversary, 3_000, apart)
+    base, separately = BASES[name]
+    problem = mild(adversary, 3_000, separately)
     tuned = Tighten.tuned(problem.constants, 3_000, base=base, share=0.7)
     trace = play(tuned, problem, watch="raise")
     found = slack(trace)
@@ -291,13 +291,15 @@ def test_the_sum_of_g_is_at_most_0_whatever_the_base(name, adversary):
 @pytest.mark.parametrize("adversary", [a for a in ADVERSARIES if a != "out"])  # as above
 @pytest.mark.parametrize("name", ["one queue", "two queues a dimension", "Sinha-Vaze"])
 def test_the_sum_of_g_is_at_most_0_in_long_games(name, adversary):
-    base, apart, T = {  # hardly more rounds than the tightening asks for
+    base, separately, T = {  # hardly more rounds than the tightening asks for
         "one queue": (ScalarDPP.tuned, False, 10_000),
         "two queues a dimension": (DPP.tuned, True, 23_000),
         "Sinha-Vaze": (SinhaVaze.convex, False, 17_000),
     }[name]
     problem = (
-        mild(adversary, T, apart) if name == "Sinha-Vaze" else stream(adversary, T, apart=apart)
+        mild(adversary, T, separately)
+        if name == "Sinha-Vaze"
+        else stream(adversary, T, separately=separately)
     )
     tuned = Tighten.tuned(problem.constants, T, base=base, share=0.7)
     trace = play(tuned, problem, watch="raise")

@@ -54,7 +54,7 @@ class Bowl:
 
     def seen(self, player, x, grad):
         g, s = 0.5 * (float(x @ self.P @ x) - 1.0), self.P @ x
-        if player.needs.apart:
+        if player.needs.separately:
             return Feedback(grad, np.array([g]), s[None])
         cost = float(grad @ x) if player.needs.cost_values else None
         return Feedback(None if cost is not None else grad, g, s, cost_value=cost)
@@ -156,7 +156,7 @@ def test_what_is_told_in_x_is_stretched():
     np.testing.assert_allclose(reading.x, [0.4, 0.0])
     np.testing.assert_allclose(reading.s, [0.25, 0.5])
     assert reading.errors.slope == pytest.approx(0.3 / 2)  # the longest of L^-1
-    np.testing.assert_allclose(info.wish, [0.2, 0.1])
+    np.testing.assert_allclose(info.proposal, [0.2, 0.1])
     np.testing.assert_allclose(state.x, [0.2, 0.1])
 
 
@@ -306,7 +306,7 @@ def test_one_bound_for_each_row_is_worth_a_factor():
         state, costs = player.init(np.zeros(d)), 0.0
         for grad in gradients:
             costs += float(grad @ state.x)
-            told = wall.query_all(state.x) if player.needs.apart else wall.query(state.x)
+            told = wall.query_all(state.x) if player.needs.separately else wall.query(state.x)
             state = player.update(state, Feedback(grad, *told))
         paid.append(costs)
     assert paid[1] - paid[2] < 0.35 * (paid[0] - paid[2])

@@ -153,8 +153,8 @@ class Laws:
         if self.bounded:
             c = np.random.default_rng(4).normal(size=(40, case.dimension))
             p = np.concatenate([p, region.minimize_linear(c)])
-        apart = np.linalg.norm(p[:, None] - p, axis=-1).max()
-        assert apart <= region.diameter + 2 * case.error(x).max()
+        separately = np.linalg.norm(p[:, None] - p, axis=-1).max()
+        assert separately <= region.diameter + 2 * case.error(x).max()
 
     @pytest.mark.parametrize(
         "again", [copy.copy, copy.deepcopy, lambda region: pickle.loads(pickle.dumps(region))]

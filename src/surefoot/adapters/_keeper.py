@@ -72,7 +72,7 @@ class Alarm:
         checks.one_of(("warn", "raise"), on_contradiction=on_contradiction)
         self.raises, self.warned = on_contradiction == "raise", False
 
-    def hear(self, info: Info) -> None:
+    def emit(self, info: Info) -> None:
         """Raise for what a step contradicts, or warn once; to be called before it is taken."""
         found = info.contradictions
         if not found:
@@ -188,7 +188,7 @@ class Keeper:
         if inside is not None and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
             state, info = self.filter.step(self.state, seen._replace(within=both))
-        self.alarm.hear(info)
+        self.alarm.emit(info)
         played = freeze(flat(state.x.astype(self.dtype)))
         self.state, self.margin, self.played, self.info = state, margin, played, info
         return info

@@ -71,7 +71,7 @@ class Weights:
     def descend(self, gradient: Array, g: Array, s: Array) -> None:
         """Take the gradient of a loss, and g with its slope, at the weights; all or nothing."""
         state, info = self.rule.step(self.state, Feedback(gradient, g, s))
-        self.alarm.hear(info)
+        self.alarm.emit(info)
         self.state, self.info = state, info
 
 

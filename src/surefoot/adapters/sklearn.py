@@ -98,10 +98,10 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
 
     def _play(self, Z: Array, targets: Array) -> None:
         """Play one round per batch of rows, in order."""
-        size, apart = int(self.batch_size), needs_of(self._weights.rule).apart
+        size, separately = int(self.batch_size), needs_of(self._weights.rule).separately
         for first in range(0, len(Z), size):
             rows, y, w = Z[first : first + size], targets[first : first + size], self._weights.x
-            seen = self._limit.query_all(w) if apart else self._limit.query(w)
+            seen = self._limit.query_all(w) if separately else self._limit.query(w)
             self._weights.descend(self._slope(rows @ w, y) @ rows / len(rows), *seen)
 
     def _score(self, X: ArrayLike) -> Array:

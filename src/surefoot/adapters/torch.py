@@ -99,8 +99,8 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         filters = list(filter) if isinstance(filter, Sequence) else [filter]
         everything = [p for group in base.param_groups for p in group["params"]]
         chosen = everything if params is None else list(params)
-        apart = isinstance(filter, Sequence) and params is not None
-        limited = [list(p) for p in chosen] if apart else [chosen]
+        separately = isinstance(filter, Sequence) and params is not None
+        limited = [list(p) for p in chosen] if separately else [chosen]
         _check_params(len(filters), limited, everything)
         alarm = Alarm(on_contradiction)
         super().__init__(base.param_groups, base.defaults)

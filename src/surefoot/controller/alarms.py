@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Alarm", "OnAlarm", "sound"]
+__all__ = ["Alarm", "OnAlarm", "emit"]
 
 LOGGER = logging.getLogger("surefoot")
 LOGGER.addHandler(logging.NullHandler())
@@ -14,10 +14,10 @@ LOGGER.addHandler(logging.NullHandler())
 LEVELS = {
     "contradiction": logging.ERROR,
     "refused": logging.CRITICAL,
-    "outside": logging.ERROR,
+    "violation": logging.ERROR,
     "deviation": logging.WARNING,
     "missing": logging.INFO,
-    "visit": logging.INFO,
+    "remeasure": logging.INFO,
     "order": logging.WARNING,
     "journal": logging.WARNING,
     "hint": logging.WARNING,
@@ -31,10 +31,10 @@ class Alarm(NamedTuple):
     Attributes:
         round: in which it happened.
         kind: a "contradiction" of what was said about g; a round that was "refused" for one; a
-            round "outside", of a player that may be; a "deviation", another action than the one
-            asked for; a round that was "missing"; a "visit" of the anchor that is due in the next
-            round; an operator's "order"; something about the "journal"; a "hint" that is none, the
-            first of a controller.
+            "violation", g > 0 in a round of a player that may; a "deviation", another action than
+            the one asked for; a round that was "missing"; "remeasure", the anchor is measured
+            again in the next round; an operator's "order"; something about the "journal"; a
+            "hint" that is none, the first of a controller.
         sentence: in words.
         level: of the standard library's ``logging``.
     """
@@ -53,7 +53,7 @@ class Alarm(NamedTuple):
 OnAlarm: TypeAlias = Callable[[Alarm], object]
 
 
-def sound(alarms: Iterable[Alarm], listener: OnAlarm | None) -> None:
+def emit(alarms: Iterable[Alarm], listener: OnAlarm | None) -> None:
     """Log alarms and pass them on; a listener that fails is logged, and stops nothing."""
     for alarm in alarms:
         LOGGER.log(alarm.level, "%s", alarm.sentence, extra={"alarm": alarm})

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from surefoot.controller import records
-from surefoot.controller.alarms import Alarm, OnAlarm, sound
-from surefoot.controller.decide import announce, decide, obey
+from surefoot.controller.alarms import Alarm, OnAlarm, emit
+from surefoot.controller.decide import announce, apply_order, decide
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader, bytes_in, now
@@ -119,7 +119,7 @@ class Live:
         assert self._journal is not None
         self._now = (run, state, self._write(kind, what | {"sentence": sentence}))
         sentence = f"{self._journal.name}: {sentence}"
-        sound([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
+        emit([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
         if loud:
             warn_caller(sentence, JournalWarning)
 
@@ -439,7 +439,7 @@ class Controller(Live):
             context: that of the next round, for knowledge of contexts; where it is learnt later,
                 :meth:`announce` takes it.
             drift: how far g may rise until the next round, for knowledge that is told so
-                (``ToldDrift``), instead of a context.
+                (``AnnouncedDrift``), instead of a context.
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
@@ -483,7 +483,7 @@ class Controller(Live):
                 at = self._write("round", records.describe_round(seen, decision))
             self._now = (run, decision.loop, at)
         if decision.alarms:
-            sound(decision.alarms, self.on_alarm)
+            emit(decision.alarms, self.on_alarm)
         if decision.error is not None:
             raise decision.error
 
@@ -603,7 +603,7 @@ class Controller(Live):
         """
         with self._lock:
             run, loop, at = self._now
-            decision = obey(run, loop, {"kind": kind, **what}, then)
+            decision = apply_order(run, loop, {"kind": kind, **what}, then)
             after = decision.loop
             if decision.error is not None:
                 at = self._write("refused", records.refusal(after))
@@ -613,7 +613,7 @@ class Controller(Live):
             self._now = (then or run, after, at)
             if kind != "resume" or what.get("fresh"):
                 self._asked = 0
-            sound(decision.alarms, self.on_alarm)
+            emit(decision.alarms, self.on_alarm)
         if decision.error is not None:
             raise decision.error
 

@@ -12,7 +12,7 @@ event          g fixed                              g rises by at most v per rou
 "missing"      hold: proved for ever; or retreat    hold while the bound allows that, then the
                                                     least way back
 "halted"       hold or retreat, as was ordered      the same
-"outside"      from an action of one's own that     the same, with the slack as it is now
+"violation"    from an action of one's own that     the same, with the slack as it is now
                was measured with g > 0: back, for
                as many rounds as a ramp takes
 =============  ===================================  ============================================
@@ -35,9 +35,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.controller.alarms import Alarm
-from surefoot.controller.feedback import Told, refuse_unfinite
+from surefoot.controller.feedback import RoundInput, refuse_unfinite
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.way_back import Halt, How, Spot, WayBack, risen
+from surefoot.controller.return_path import FallbackQuery, Halt, How, ReturnPath, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, move_to, rest
 from surefoot.core.arrays import round_up
@@ -54,7 +54,7 @@ from surefoot.knowledge import (
 )
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 
-__all__ = ["Decision", "announce", "at_start", "decide", "obey"]
+__all__ = ["Decision", "announce", "apply_order", "at_start", "decide"]
 
 # Of the anchor's slack, what a way back from outside restores.
 _HALF = 0.5
@@ -86,7 +86,7 @@ class Decision(NamedTuple):
     error: Exception | None = None
 
 
-def decide(run: Run, loop: LoopState, told: Told) -> Decision:
+def decide(run: Run, loop: LoopState, told: RoundInput) -> Decision:
     """Return what follows a round.
 
     Args:
@@ -101,11 +101,11 @@ def decide(run: Run, loop: LoopState, told: Told) -> Decision:
     """
     decided = Round(run, loop, told)
     moved = told.feedback.action is not None or (loop.proof is not None and decided.is_on_way)
-    is_outside = moved and decided.own_bound > 0
-    if not (told.is_missing or loop.halt is not None or is_outside):
+    violates = moved and decided.own_bound > 0
+    if not (told.is_missing or loop.halt is not None or violates):
         return decided.step()
     refuse_unfinite(told.feedback)
-    return decided.return_from_outside() if is_outside and loop.halt is None else decided.stay()
+    return decided.return_from_outside() if violates and loop.halt is None else decided.stay()
 
 
 def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
@@ -135,9 +135,9 @@ class Round:
     loop: LoopState
     run: Run
     t: int
-    told: Told
+    told: RoundInput
 
-    def __init__(self, run: Run, loop: LoopState, told: Told) -> None:
+    def __init__(self, run: Run, loop: LoopState, told: RoundInput) -> None:
         self.run, self.loop, self.told = run, loop, told
         self.t, self.drift = loop.round, run.errors.drift
 
@@ -147,7 +147,7 @@ class Round:
     def is_on_way(self) -> bool:
         """Whether a certified rule is on a way back at an action that nothing proves."""
         proof = self.loop.proof
-        is_unproved = isinstance(proof, WayBack) and not proof.bound <= 0
+        is_unproved = isinstance(proof, ReturnPath) and not proof.bound <= 0
         return is_unproved and self.run.knowledge is not None
 
     @property
@@ -248,13 +248,13 @@ class Round:
             return Decision(after, "stepped", why)
         now, before = self.run.estimate(state), self.run.estimate(loop.state)
         if now and before and now.outside != before.outside:
-            why["outside"] = now.outside
+            why["violations"] = now.outside
         return self._finish(after, "stepped", found, why)
 
     def _broken_premises(self, guarantee: Guarantee) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""
         told, t, found = self.told, self.t, []
-        sizes = (told.gradient, told.worst, told.steepness)
+        sizes = (told.gradient, told.worst, told.slope_norm)
         for premise in self.run.premises:
             seen, counts = premise.observe(t, *sizes)
             if counts and seen is not None and premise.is_broken_by(seen):
@@ -365,7 +365,7 @@ class Round:
 
     def _suspect_constant(self, info: Info) -> tuple[bool, str]:
         """Return whether a slope was steeper than G_g, and which constant is probably too small."""
-        knowledge, steep = self.run.knowledge, self.told.steepness or 0.0
+        knowledge, steep = self.run.knowledge, self.told.slope_norm or 0.0
         constants = {} if knowledge is None else knowledge.constants
         if steep > constants.get("G_g", math.inf):
             return True, f"G_g = {constants['G_g']:.6g} is too small: {steep:.6g} was seen"
@@ -443,7 +443,7 @@ class Round:
             found = [self._deviation(upper)]
             reason = found[0].sentence.partition(": ")[2]
         halt = Halt("held", reason, self.t, self.run.pace)
-        return self._stand(halt, upper, found, {"policy": "outside"}, None)
+        return self._stand(halt, upper, found, {"policy": "violation"}, None)
 
     def _stand(
         self,
@@ -473,7 +473,7 @@ class Round:
         anchor, level = self.anchor, risen(bound, self.drift)
         keep = 0.0 if self.told.is_missing else _HALF
         refuted = loop.is_refuted or any(b.affects != "regret" for b in found)
-        spot = _spot(run, self.t, here.x, level, anchor, wanted)._replace(refuted=refuted)
+        spot = _fallback_query(run, self.t, here.x, level, anchor, wanted)._replace(refuted=refuted)
         if not run.may_play(here.x):  # an action of one's own that is not held, nor proved
             wanted = wanted._replace(how="retreated", speed=None)
             spot = spot._replace(bound=math.inf)
@@ -552,20 +552,17 @@ class Round:
         alarms = [_alarm_of(b) for b in new]
         if self.told.is_missing:
             alarms.append(Alarm.of(t, "missing", f"round {t}: nothing was measured"))
-        if "outside" in why:
+        if "violations" in why:
             left = self.run.estimate(after.state)
-            alarms.append(Alarm.of(t, "outside", f"round {t}: g = {self.told.worst:.3g}; {left}"))
+            alarms.append(Alarm.of(t, "violation", f"round {t}: g = {self.told.worst:.3g}; {left}"))
         if violation := self._halted_outside(after):
-            alarms.append(Alarm.of(t, "outside", violation))
+            alarms.append(Alarm.of(t, "violation", violation))
         region = None if after.info is None else after.info.region
-        if self.drift and region is not None and region.visit_due:
-            why["visit"] = visit = after.round + 1
-            after = after._replace(visit=visit)
-            words = (
-                f"round {visit}: the anchor is visited, to be measured again before drift uses it "
-                "up"
-            )
-            alarms.append(Alarm.of(t, "visit", words))
+        if self.drift and region is not None and region.remeasurement_due:
+            why["remeasure"] = remeasurement = after.round + 1
+            after = after._replace(remeasurement=remeasurement)
+            words = f"round {remeasurement}: the anchor is measured again, before drift uses it up"
+            alarms.append(Alarm.of(t, "remeasure", words))
         # An action that was certified too is written down, and no more.
         loud = any(b.limit is not None or b.constant != "action" for b in new)
         loud = loud and self.run.on_contradiction != "record"
@@ -621,12 +618,14 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     if isinstance(anchor, StandingAnchor) and all(b.constant != "anchor" for b in loop.breaches):
         bound = float(anchor.value)
         reason = "no region is asked" if loop.halt is None else loop.halt.reason
-        proof = WayBack(loop.round - 1, "retreated", reason, 1.0, 0, -bound, 0.0, bound)
+        proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, 0.0, bound)
     state = run.algorithm.stand_at(loop.state, start, context)
     return loop._replace(state=state, info=None, proof=proof, cut=False, refused=())
 
 
-def _spot(run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt: Halt) -> Spot:
+def _fallback_query(
+    run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt: Halt
+) -> FallbackQuery:
     """Return where an action is looked for without the rule.
 
     Where contexts are told, nothing is known of the next g before it is: what is wanted is the
@@ -635,7 +634,7 @@ def _spot(run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt:
     drift = run.errors.drift
     bound, drift = (math.inf, 0.0) if run.in_contexts else (bound, drift)
     convex = run.has_ways or run.in_contexts
-    return Spot(t, x, bound, anchor, drift, halt.reason, convex, pace=run.pace)
+    return FallbackQuery(t, x, bound, anchor, drift, halt.reason, convex, pace=run.pace)
 
 
 def announce(run: Run, loop: LoopState, context: Context) -> Decision:
@@ -651,7 +650,9 @@ def announce(run: Run, loop: LoopState, context: Context) -> Decision:
         return Decision(loop._replace(refused=(found,)), alarms=(alarm,), error=error)
 
 
-def obey(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None = None) -> Decision:
+def apply_order(
+    run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None = None
+) -> Decision:
     """Return what follows an order, or the context of the current round.
 
     Args:
@@ -684,7 +685,7 @@ def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
         rule = f"None {where}: nothing between here and the anchor may be played"
         raise checks.invalid("speed", rule, halt.speed)
     # Nothing is known where a round was refused.
-    spot = _spot(run, loop.round - 1, loop.x, loop.bound(run), loop.anchor, halt)
+    spot = _fallback_query(run, loop.round - 1, loop.x, loop.bound(run), loop.anchor, halt)
     spot = spot._replace(refuted=loop.is_refuted)
     is_unknown = not spot.bound < math.inf and not spot.drift
     # An order to hold is obeyed, proved or not.
@@ -716,5 +717,5 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
     if anchor is not None and not moves and (then.start == anchor.x).all():
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound
-    way = WayBack(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
+    way = ReturnPath(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
     return then.begin(t)._replace(proof=way, cut=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.way_back import WayBack
+from surefoot.controller.return_path import ReturnPath
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate
 from surefoot.guarantees import Breach, Guarantee, Promises, Safety
@@ -60,7 +60,7 @@ class Explanation:
     errors: Errors | None = None
     halted: str | None = None
     uncovered: str | None = None
-    visit: int | None = None
+    remeasurement: int | None = None
     estimate: Estimate | None = None
     promises: Promises = NO_PROMISES
     ahead: str = ""
@@ -106,8 +106,8 @@ class Explanation:
             yield "data", "; ".join(breach.sentence for breach in self.broken)
         elif self.guarantee is not None or self.certificate is not None:
             yield "data", "the data contradict nothing"
-        if self.visit is not None:
-            yield "visit", f"the anchor is visited in round {self.visit}"
+        if self.remeasurement is not None:
+            yield "remeasure", f"the anchor is measured again in round {self.remeasurement}"
         if self.halted is not None:
             yield "halted", f"until resumed: {self.halted}"
 
@@ -154,7 +154,7 @@ def explain(run: Run, loop: LoopState) -> Explanation:
     # What was known of the action at hand does not stand where a round at it was refused.
     certificate = None if loop.refused else loop.certificate
     bound = loop.bound(run)
-    is_way = isinstance(certificate, WayBack)
+    is_way = isinstance(certificate, ReturnPath)
     if is_way and isinstance(run.knowledge, AverageLimit):
         # What it leaves of the sum counts, which rests on what was certified in each round.
         state: Any = loop.state
@@ -175,7 +175,7 @@ def explain(run: Run, loop: LoopState) -> Explanation:
         errors=None if certificate is None or is_way else run.errors,
         halted=None if loop.halt is None else loop.halt.reason,
         uncovered=loop.uncovered,
-        visit=loop.visit,
+        remeasurement=loop.remeasurement,
         estimate=run.estimate(loop.state),
     )
 

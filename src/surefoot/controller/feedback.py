@@ -12,16 +12,16 @@ from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback, Number, Set, State
-from surefoot.knowledge import ToldDrift
+from surefoot.knowledge import AnnouncedDrift
 
-__all__ = ["Told", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
+__all__ = ["RoundInput", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
 
 _FLOAT64 = np.dtype(np.float64)
 _ERRORS = {"value_error": "constraint_value", "slope_error": "constraint_subgradient"}
 _CERTIFIED = {**dict.fromkeys(_ERRORS, "allows for one"), "within": "takes an announced set"}
 
 
-class Told(NamedTuple):
+class RoundInput(NamedTuple):
     """What a round is told.
 
     Attributes:
@@ -40,11 +40,11 @@ class Told(NamedTuple):
     @property
     def gradient(self) -> float | None:
         """The norm of the cost gradient, or of the proposal; None where there is neither."""
-        wish, proposal = self.feedback.cost_gradient, self.feedback.proposal
-        return _longest(proposal if wish is None else wish)
+        gradient, proposal = self.feedback.cost_gradient, self.feedback.proposal
+        return _longest(proposal if gradient is None else gradient)
 
     @property
-    def steepness(self) -> float | None:
+    def slope_norm(self) -> float | None:
         """The norm of the longest subgradient; None where none was told."""
         return _longest(self.feedback.constraint_subgradient)
 
@@ -67,7 +67,7 @@ def refuse_unfinite(told: Feedback) -> None:
 
 def read_feedback(
     run: Run, state: State, told: Feedback, *, missing: object = False, drift: object = None
-) -> Told:
+) -> RoundInput:
     """Return what was told; refuse what does not fit the run, with nothing changed.
 
     Args:
@@ -83,17 +83,17 @@ def read_feedback(
     if not usual:
         told, ignored = _read_seldom(run, state, told, drift)
     x: Array = state.x if told.action is None else told.action
-    wish = _read_wish(run, x, told)
+    proposal = _read_wish(run, x, told)
     g, s, worst = _read_constraint(run, x, told)
     cost = told.cost_value
     if cost is not None or run.needs.cost_values:
         cost = _read_number(cost, x, "cost_value")
-    seen = Feedback(wish, g, s, cost)
+    seen = Feedback(proposal, g, s, cost)
     if not usual or first != "cost_gradient":
-        read: dict[str, Any] = {first: wish} if first else {}
+        read: dict[str, Any] = {first: proposal} if first else {}
         read |= {"constraint_value": g, "constraint_subgradient": s, "cost_value": cost}
         seen = told._replace(**read)
-    return Told(seen, worst, False, ignored)
+    return RoundInput(seen, worst, False, ignored)
 
 
 def _is_usual(told: Feedback, drift: object) -> bool:
@@ -109,8 +109,8 @@ def _read_wish(run: Run, x: Array, told: Feedback) -> Array | None:
         raise _strange(run, f"cost_gradient={told.cost_gradient!r}")
     if run.first != "proposal" and told.proposal is not None:
         raise _strange(run, f"proposal={told.proposal!r}")
-    wish = told.proposal if told.cost_gradient is None else told.cost_gradient
-    return read_array(wish, run.first, x.shape, "that of the action") if run.first else None
+    proposal = told.proposal if told.cost_gradient is None else told.cost_gradient
+    return read_array(proposal, run.first, x.shape, "that of the action") if run.first else None
 
 
 def _strange(run: Run, given: str) -> InvalidValueError:
@@ -168,7 +168,7 @@ def read_context(
         raise InvalidValueError(f"drift must be told instead of a context, got both, {context!r}")
     if not run.in_contexts:
         raise InvalidValueError(f"{name} must come with knowledge of contexts, got {run.name}")
-    by_drift = isinstance(run.algorithm.knowledge.context, ToldDrift)
+    by_drift = isinstance(run.algorithm.knowledge.context, AnnouncedDrift)
     if not isinstance(given, Context) and by_drift is (drift is None):
         other = "drift" if drift is None else "a context"
         raise InvalidValueError(f"{other} must be told to this player, got {name}={given!r}")
@@ -176,14 +176,16 @@ def read_context(
     return found
 
 
-def _read_missing(run: Run, state: State, told: Feedback, missing: object, drift: object) -> Told:
+def _read_missing(
+    run: Run, state: State, told: Feedback, missing: object, drift: object
+) -> RoundInput:
     if missing is not True:
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
     beside = told._replace(hint=None, context=None)
     if any(part is not None for part in (*beside[:7], *beside[8:])):  # beside the age
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
     context = read_context(run, state, told.context, drift)
-    return Told(Feedback(context=context), is_missing=True)
+    return RoundInput(Feedback(context=context), is_missing=True)
 
 
 def _read_number(value: object, x: Array, name: str, least: float = -math.inf) -> float:
@@ -222,7 +224,7 @@ def _read_constraint(
                 f"constraint_subgradient must come with constraint_value, got {s!r} alone"
             )
         return None, None, None
-    if needs.apart:
+    if needs.separately:
         m = run.rows or len(np.atleast_1d(g))
         g = read_array(g, "constraint_value", (m,), "one for each constraint")
         _refuse_unmeasured(g)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.controller.alarms import Alarm, OnAlarm, sound
+from surefoot.controller.alarms import Alarm, OnAlarm, emit
 from surefoot.controller.configuring import reaction_of
 from surefoot.controller.controller import Live, player_difference
-from surefoot.controller.decide import Decision, at_start, decide, obey
+from surefoot.controller.decide import Decision, apply_order, at_start, decide
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_array, read_context, read_feedback
 from surefoot.controller.journal import Journal, Position, Reader
@@ -123,8 +123,8 @@ class Fleet(Live):
         if first.ndim != 2 or not first.size:
             raise InvalidValueError(f"starts.shape must be (n, d), got {first.shape}")
         run = Run.of(player, first[0], on_contradiction=on_contradiction, on_missing=on_missing)
-        if run.needs.apart or run.needs.cost_values:
-            what = "several constraints apart" if run.needs.apart else "costs told by value"
+        if run.needs.separately or run.needs.cost_values:
+            what = "several constraints apart" if run.needs.separately else "costs told by value"
             raise InvalidValueError(
                 f"a fleet must have one constraint and gradients of costs, got {what}"
             )
@@ -286,7 +286,7 @@ class Fleet(Live):
                 record = {n: p if n == "context" else encode(p) for n, p in seen.items()}
                 at = self._write("round", record | {"next": after.actions.tolist()})
             self._now = (run, after, at)
-        sound(alarms, self.on_alarm)
+        emit(alarms, self.on_alarm)
 
     def announce(
         self, *, context: Sequence[object] | None = None, drift: Sequence[float] | None = None
@@ -349,7 +349,7 @@ class Fleet(Live):
             after, alarms = _obey(run, state, {"kind": kind, **what})
             self._now = (run, after, self._write(kind, what))
             self._asked = 0
-        sound(alarms, self.on_alarm)
+        emit(alarms, self.on_alarm)
 
     def _member(self, i: int) -> int:
         if type(i) not in (int, np.int64) or not 0 <= i < len(self):
@@ -478,8 +478,8 @@ def _step_usual(run: Run, state: FleetState, seen: dict[str, Array]) -> tuple[Ar
     usual = np.isfinite(g) & ((g <= 0) | s.any(axis=1)) & _keeps_premises(run, state, seen)
     usual[list(state.aside)] = False
     status = np.where(usual, 0.0, -1.0)
-    wish = seen[run.first].ravel()
-    gradients, proposals = (None, wish) if run.first == "proposal" else (wish, None)
+    proposal = seen[run.first].ravel()
+    gradients, proposals = (None, proposal) if run.first == "proposal" else (proposal, None)
     told = (gradients, g, s.ravel(), proposals, outs.ravel(), status)
     if not extension.steps(rule.handle, n, blocks.ravel(), *told):
         return state.blocks.copy(), state.outs.copy(), stepped
@@ -512,7 +512,7 @@ def _obey(run: Run, state: FleetState, order: Mapping[str, Any]) -> tuple[FleetS
     aside, actions, alarms = dict(state.aside), state.actions.copy(), []
     for i in order.get("members", range(len(actions))):
         one = {**order, "context": order["context"][i]} if "context" in order else order
-        decision = obey(run, _loop(run, state, i), one)
+        decision = apply_order(run, _loop(run, state, i), one)
         if decision.error is not None:
             there = at_start(run, decision.loop, decode(one["context"]))
             decision = decision._replace(loop=there)
@@ -526,9 +526,9 @@ def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Arra
     keeps = np.ones(len(state.actions), dtype=bool)
     if run.guarantee is None:
         return keeps
-    wish, g, s = list(seen.values())[:3]
+    proposal, g, s = list(seen.values())[:3]
     with np.errstate(over="ignore", invalid="ignore"):  # whose numbers are too large has no step
-        sizes = (np.linalg.norm(wish, axis=1), g, np.linalg.norm(s, axis=1))
+        sizes = (np.linalg.norm(proposal, axis=1), g, np.linalg.norm(s, axis=1))
     for premise in run.premises:
         observed, counts = premise.observe(float(state.round), *sizes)
         if observed is not None:

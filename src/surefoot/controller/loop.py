@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot.certified import Certified
 from surefoot.certified_pair import CertifiedState
-from surefoot.controller.way_back import Halt, WayBack
+from surefoot.controller.return_path import Halt, ReturnPath
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of, observer_of
 from surefoot.core.errors import InvalidValueError
@@ -132,8 +132,8 @@ class Run:
     @cached_property
     def first(self) -> str:
         """What a round is told first: a cost gradient, or a proposal; empty of costs by value."""
-        wish = "cost_gradient" if self.needs.cost_gradients else ""
-        return "proposal" if self.needs.proposals else wish
+        proposal = "cost_gradient" if self.needs.cost_gradients else ""
+        return "proposal" if self.needs.proposals else proposal
 
     @cached_property
     def errors(self) -> Errors:
@@ -249,7 +249,7 @@ class LoopState(NamedTuple):
     halt: Halt | None = None
     breaches: Annotated[tuple[Breach, ...], Axes("breaches")] = ()
     uncovered: str | None = None
-    visit: int | None = None
+    remeasurement: int | None = None
     refused: Annotated[tuple[Breach, ...], Axes("refused")] = ()
 
     @property
@@ -284,7 +284,7 @@ class LoopState(NamedTuple):
         certificate = self.certificate
         if self.refused:
             return math.inf
-        if isinstance(certificate, WayBack):
+        if isinstance(certificate, ReturnPath):
             return certificate.bound
         if not self.is_safe:
             return math.inf

@@ -7,11 +7,11 @@ from typing import Any
 
 from surefoot import __version__
 from surefoot.controller.decide import Decision
-from surefoot.controller.feedback import Told, read_feedback
+from surefoot.controller.feedback import RoundInput, read_feedback
 from surefoot.controller.journal import Reader, now
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.restored import check_loop
-from surefoot.controller.way_back import Halt, WayBack
+from surefoot.controller.return_path import Halt, ReturnPath
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
 from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
@@ -29,7 +29,7 @@ __all__ = [
     "run_from",
 ]
 
-_RECORDS = (Anchor, Breach, Halt, LoopState, StandingAnchor, WayBack)
+_RECORDS = (Anchor, Breach, Halt, LoopState, StandingAnchor, ReturnPath)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
 _ELSEWHERE = ("action", "age", "direction")
 TOLD = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
@@ -74,7 +74,7 @@ def encode_loop(loop: LoopState) -> Any:
         raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
 
 
-def describe_round(told: Told, decision: Decision) -> PlainTable:
+def describe_round(told: RoundInput, decision: Decision) -> PlainTable:
     """Return what the line of a round says."""
     parts = told.feedback._asdict()
     record = {name: encode(parts[name]) for name in TOLD if parts[name] is not None}
@@ -174,7 +174,7 @@ def certificate_from(data: object) -> Certificate | None:
     return found
 
 
-def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> Told:
+def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> RoundInput:
     """Return what a round was told, as it was read when it was told."""
     told = {name: decode(record[name]) for name in TOLD if name in record}
     seen = Feedback(**told, action=decode(record.get("played")))

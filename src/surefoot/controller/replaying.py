@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.controller import records
-from surefoot.controller.decide import decide, obey
+from surefoot.controller.decide import apply_order, decide
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.reading import read_one
@@ -254,7 +254,7 @@ class Shadow:
             then = self.run
             if "player" in record:
                 then = records.run_from(self.reader, record, self.given, size)
-            self.loop, self.run = obey(self.run, self.loop, record, then).loop, then
+            self.loop, self.run = apply_order(self.run, self.loop, record, then).loop, then
             return self._compare_next(record)
         if kind == "refused":
             refused = tuple(decode(b, records.OWN) for b in record["breaches"])

@@ -30,8 +30,8 @@ def check_loop(run: Run, found: Any) -> None:
     anchor = Anchor(zeros, 0.0, 0)
     examples: dict[type, object] = {Feedback: seen, Anchor: anchor, StandingAnchor: anchor}
     lengths = lengths_of(run.algorithm, d)
-    if not run.needs.apart or run.rows is not None:
-        lengths["row"] = run.rows or 0 if run.needs.apart else 0
+    if not run.needs.separately or run.rows is not None:
+        lengths["row"] = run.rows or 0 if run.needs.separately else 0
     known = find_knowledge(run.algorithm)
     if known is None or not known.in_contexts:
         lengths["place"] = 0

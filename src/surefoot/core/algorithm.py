@@ -116,7 +116,7 @@ class Algorithm:
     domain: Any = None
 
     needs: ClassVar[Needs] = Needs()
-    source: ClassVar[Source] = Source("your own")
+    source: ClassVar[Source] = Source("your own", "derived here")
     sources: ClassVar[Mapping[str, Source]] = {}
     tunings: ClassVar[tuple[str, ...]] = ()
     constructors: ClassVar[tuple[str, ...]] = ()
@@ -316,11 +316,11 @@ class OneConstraint(Algorithm):
 class EachConstraint(OneConstraint):
     """A rule that sees m constraints and their subgradients, each by itself."""
 
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d")
+    needs: ClassVar[Needs] = Needs(separately=True, work="m d")
 
     def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
         """Return the state after a round: the lines of the class's docstring."""
-        return self.next_state(state, *checks.read_feedback_apart(state.x, feedback)), NOTHING
+        return self.next_state(state, *checks.read_feedback_separately(state.x, feedback)), NOTHING
 
 
 class CostsOnly(OneConstraint):

@@ -235,9 +235,9 @@ def to_symmetric(value: Array, name: str) -> Array:
     M = _to_frozen(value, name, 2, largest=LARGEST**2)  # of a square form
     if M.shape[0] != M.shape[1]:
         raise invalid(f"{name}.shape", "that of a square matrix", M.shape)
-    apart = abs(M - M.T)
-    if apart.max() > 1e-10 * abs(M).max():
-        i, j = (int(k) for k in np.unravel_index(int(apart.argmax()), M.shape))
+    separately = abs(M - M.T)
+    if separately.max() > 1e-10 * abs(M).max():
+        i, j = (int(k) for k in np.unravel_index(int(separately.argmax()), M.shape))
         raise InvalidValueError(
             f"{name} must be symmetric, got {M[i, j]:g} at ({i}, {j}) and {M[j, i]:g} at ({j}, {i})"
         )
@@ -448,7 +448,7 @@ def read_constraint(x: Array, seen: Feedback) -> tuple[Number, Array]:
     return read_constraint_value(seen.constraint_value, x), s
 
 
-def read_feedback_apart(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
+def read_feedback_separately(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
     """Return gradient, values and subgradients of a round with m separate constraints.
 
     Values are ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` in a batch.

@@ -19,7 +19,7 @@ Style: TypeAlias = Literal["text", "markdown", "latex", "html"]
 PROMISES = {
     "every round": "every g <= 0",
     "after t0": "g <= 0 from t0 on",
-    "rounds outside": "few g > 0",
+    "few violations": "few g > 0",
     "bounded": "each g bounded",
     "cumulative": "sum of g bounded",
     "hard": "sum of [g]+ bounded",
@@ -35,8 +35,17 @@ Word: TypeAlias = Literal[
 and kept. Not checked: one could not be compared. Failed: one was broken though no premise was; a
 bug, or no theorem."""
 
-RESULT_HEAD = ("algorithm", "T", "regret", "of bound", "promised", "outside", "max g", "verdict")
-RESULT_RIGHT = ("T", "regret", "of bound", "outside", "max g")
+RESULT_HEAD = (
+    "algorithm",
+    "T",
+    "regret",
+    "regret / bound",
+    "promised",
+    "violations",
+    "max g",
+    "verdict",
+)
+RESULT_RIGHT = ("T", "regret", "regret / bound", "violations", "max g")
 
 
 def mean_and_spread(values: Array) -> str:

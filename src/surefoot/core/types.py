@@ -136,7 +136,7 @@ class Needs(NamedTuple):
     cost_gradients: int = 1
     constraint_values: int = 1
     constraint_subgradients: int = 1
-    apart: bool = False
+    separately: bool = False
     projections: int = 0
     linear_minimisations: int = 0
     cost_values: int = 0
@@ -158,12 +158,12 @@ class Source(NamedTuple):
 
     Attributes:
         work: authors, venue and year.
-        rule: whether the update is the one of that work, is it as recalled because no text of the
-            work was at hand, or was derived here to have its rates.
+        rule: "as published"; "from memory", not compared with the text of the work; or "derived
+            here" to have its rates.
     """
 
     work: str
-    rule: Literal["the source's", "as recalled", "derived here"] = "the source's"
+    rule: Literal["as published", "from memory", "derived here"]
 
 
 def needs_of(algorithm: object) -> Needs:
@@ -233,7 +233,7 @@ class Info(NamedTuple):
     """
 
     x: Array | None = None
-    wish: Array | None = None
+    proposal: Array | None = None
     region: Any = None
     suspects: tuple[Callable[[], Iterable[str]], ...] = ()
     note: Any = None
@@ -242,9 +242,9 @@ class Info(NamedTuple):
     @property
     def cut(self) -> bool | None:
         """Whether the next action differs from the wish; None where there is no wish."""
-        if self.wish is None:
+        if self.proposal is None:
             return None
-        return bool((np.asarray(self.x) != np.asarray(self.wish)).any())
+        return bool((np.asarray(self.x) != np.asarray(self.proposal)).any())
 
     @property
     def certificate(self) -> Certificate | None:

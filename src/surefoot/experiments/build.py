@@ -220,7 +220,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
         ProblemEntry("fair_logistic", problems.fair_logistic),
         # Their seed is that of the streams alone, which the specification has.
         ProblemEntry("adversarial_cube", problems.adversarial_cube, hidden=("seed",)),
-        ProblemEntry("crawl", problems.crawl),
+        ProblemEntry("slow_start", problems.slow_start),
         ProblemEntry("thin_box", problems.thin_box, hidden=("seed",)),
         ProblemEntry("portfolio", problems.portfolio),
         ProblemEntry("changing_halfspaces", problems.changing_halfspaces),

@@ -121,7 +121,7 @@ def describe(
     costs: Any = problem.costs
     if not is_available() or not is_numpy or type(costs) not in _COSTS:
         return None
-    constraint = _constraint(problem.constraint, needs_of(algorithm).apart)
+    constraint = _constraint(problem.constraint, needs_of(algorithm).separately)
     player = _player(algorithm, costs.dimension)
     if constraint is None or player is None:
         return None
@@ -172,14 +172,14 @@ def _certified_player(algorithm: Certified, d: int) -> _Player | None:
     return _Player(0, 0, (NOTHING,) * 4, [0.0] * (3 + PARAMETERS), rows, rule)
 
 
-def _constraint(g: Any, apart: bool) -> tuple[int, int, Array, Array, float] | None:
+def _constraint(g: Any, separately: bool) -> tuple[int, int, Array, Array, float] | None:
     """Return number, rows, matrix, vector and radius of a constraint, if C has it."""
     if type(g) not in _CONSTRAINTS or (isinstance(g, Affine) and is_sparse(g.A)):
         return None
     number = _CONSTRAINTS[type(g)]
     if isinstance(g, Affine):
         return number, g.rows, g.A, g.b, 0.0
-    if isinstance(g, LinfNorm) and apart:
+    if isinstance(g, LinfNorm) and separately:
         faces = np.vstack([np.eye(g.dimension), -np.eye(g.dimension)])
         return _CONSTRAINTS[Affine], g.rows, faces, faces @ g.interior + g.radius, 0.0
     if isinstance(g, EllipsoidNorm):

@@ -69,9 +69,9 @@ class Oracle:
         else:
             gradient, cost = costs.gradient(k, x), costs.value(k, x)
         rows = None
-        if needs.apart or self.rows:
+        if needs.separately or self.rows:
             rows, slopes = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
-        if needs.apart:
+        if needs.separately:
             value, slope, worst = rows, slopes, find_largest(rows)[0]
         else:
             value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
@@ -88,8 +88,8 @@ class Oracle:
             cost if needs.cost_values else None,
             direction=None if self.directions is None else self.directions[k],
         )
-        apart = rows if self.rows else None
-        return Seen(feedback, cost, gradient, worst, steepest, apart)
+        separately = rows if self.rows else None
+        return Seen(feedback, cost, gradient, worst, steepest, separately)
 
 
 def _steepest(slope: Array, x: Array) -> Number:
@@ -165,7 +165,9 @@ class Game:
         # Not watched: norms come after the shapes are known to be right.
         seen = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
-            check = checks.read_feedback_apart if oracle.needs.apart else checks.read_feedback
+            check = (
+                checks.read_feedback_separately if oracle.needs.separately else checks.read_feedback
+            )
             check(x, seen.feedback._replace(cost_gradient=gradient))
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
         for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):

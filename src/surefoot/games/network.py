@@ -108,8 +108,8 @@ def play_network(
             np.linalg.norm(x - x.mean(axis=0), axis=1).max(),
         )
         state, _ = algorithm.step(state, Feedback(gradient, g, s))
-    own, network, violated, shared, apart = found
-    return NetworkTrace(own, network, violated, shared, apart, state.x, guarantee)
+    own, network, violated, shared, separately = found
+    return NetworkTrace(own, network, violated, shared, separately, state.x, guarantee)
 
 
 def _all_pairs(costs: CostStream, t: int, x: Array) -> float:

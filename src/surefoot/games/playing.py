@@ -173,8 +173,8 @@ def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem
     if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain
     here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
-    apart = float(np.linalg.norm(here - there))
-    if apart > 0 and apart + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
+    separately = float(np.linalg.norm(here - there))
+    if separately > 0 and separately + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
         movable = around and "domain" in parts_of(algorithm)
         cure = "give the problem's domain to the constructor"
         raise InvalidValueError(

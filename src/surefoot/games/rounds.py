@@ -116,8 +116,8 @@ def _group_size(game: Game) -> int:
     problem, d = game.problem, game.problem.costs.dimension
     held = sum(map(np.size, numbers_of(problem.constraint)))
     # A run has an action and a value for each row of the constraint; rows kept apart are its own.
-    apart = needs_of(game.algorithm).apart
-    width = d * problem.constraint.rows if apart else max(d, held // d)
+    separately = needs_of(game.algorithm).separately
+    width = d * problem.constraint.rows if separately else max(d, held // d)
     # A constraint that does not fit either is better read once for many runs than for each anew.
     fitting = max(_NUMBERS, held) // width
     # Matrix products are made of blocks of rows, and round their last rows in a way of their own.

@@ -9,18 +9,25 @@ import numpy as np
 
 from surefoot.core.display import Word
 from surefoot.core.types import Array
-from surefoot.guarantees import Guarantee, Measure
+from surefoot.guarantees import Guarantee, Kind, Measure
 
 if TYPE_CHECKING:
     from surefoot.games.trace import Trace
 
 _WORDS: dict[Measure, str] = {
-    "rounds outside": "rounds outside",
+    "violations": "violations",
     "soft": "sum of g",
     "hard": "sum of [g]+",
     "squared": "sum of [g]+^2",
     "rows": "largest sum of a constraint",
 }
+
+_SPOKEN: dict[Kind, tuple[Measure, ...]] = {
+    "few violations": ("violations",),
+    "cumulative": tuple(_WORDS),
+    "bounded": tuple(_WORDS),
+}
+"""The measures that a kind of promise is about, where they have another name."""
 
 
 class Verdict(NamedTuple):
@@ -133,15 +140,16 @@ def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Compared]:
         if measure == "round":
             yield _each_round(guarantee, trace, float(limit))
             continue
-        name = "count" if measure == "rounds outside" else measure
+        name = "count" if measure == "violations" else measure
         value = trace.row_sums if measure == "rows" else seen._asdict()[name]
         if value is None:
             yield Compared(None, f"the {_WORDS[measure]} was not recorded")
             continue
         words = f"{_WORDS[measure]} {float(np.max(value)):.3g}, bound {float(limit):.3g}"
-        # Only the sum that the kind speaks of is told of a run in which all were kept.
+        # Of a run in which all were kept, only the measure that the kind is about is reported.
         kept = bool(np.all(value <= limit))
-        named = not kept or measure == guarantee.kind or guarantee.kind in ("cumulative", "bounded")
+        spoken = _SPOKEN.get(guarantee.kind, (guarantee.kind,))
+        named = not kept or measure in spoken
         yield Compared(kept, words if named else "")
 
 

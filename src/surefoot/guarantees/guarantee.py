@@ -53,13 +53,13 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal[
-    "every round", "after t0", "rounds outside", "bounded", "cumulative", "hard", "squared", "none"
+    "every round", "after t0", "few violations", "bounded", "cumulative", "hard", "squared", "none"
 ]
 """What is promised first of all: g(x_t) <= 0 in every round; from round t0 on; in all rounds but so
 many; a bound on g in each round; on the sum of g, or of each constraint by itself; on the sum of
 [g]_+; on the sum of [g]_+^2; nothing."""
 
-Measure: TypeAlias = Literal["round", "rounds outside", "soft", "hard", "squared", "rows"]
+Measure: TypeAlias = Literal["round", "violations", "soft", "hard", "squared", "rows"]
 """What a bound speaks of after t rounds: g(x_t) itself; how many rounds had g(x_t) > 0; the sums of
 g, of [g]_+, of [g]_+^2; and the largest of the constraints' own sums."""
 

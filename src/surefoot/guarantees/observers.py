@@ -116,7 +116,7 @@ def _find_cost(note: Any, region: Any, x: Array, R: float) -> CutCost:
         p = region.base.cut_by_half_space(note.wanted)
         moved = sum(dot(way, way) for way in (note.wanted - p, p - x))
         return CutCost(region.base.memory.rho, -0.5 * float(moved))
-    d = float(note.found.drawn) + float(norm(x - note.found.point))
+    d = float(note.found.projection_error) + float(norm(x - note.found.point))
     price = float(region.base.price(note.wanted, note.found.weights)) + 0.5 * d * (4 * R + d)
     return CutCost(0.0, price)
 
@@ -149,7 +149,7 @@ class LeaderRegret(NamedTuple):
     multiples: tuple[float, ...]
     paid: float
     lags: tuple[float, ...]
-    apart: float
+    separately: float
     lazy_steps: float
     steps: float
 
@@ -169,7 +169,7 @@ class LeaderRegret(NamedTuple):
         Args:
             info: what the step of leader and follower knew.
         """
-        multiples, paid, lags, apart, lazy_steps, steps = self
+        multiples, paid, lags, separately, lazy_steps, steps = self
         size, more, behind, product, before, scale, reach = info.note
         if size > 0 and scale > 0:
             first = 0.5 * size * size / (before if before > 0 else scale)
@@ -181,8 +181,8 @@ class LeaderRegret(NamedTuple):
             lazy_steps += 4 * reach * size
             steps += 16 * reach * size
         lags = tuple(map(add, lags, more))
-        apart += behind * behind
-        return LeaderRegret(multiples, paid + product, lags, apart, lazy_steps, steps)
+        separately += behind * behind
+        return LeaderRegret(multiples, paid + product, lags, separately, lazy_steps, steps)
 
     def bound(self, algorithm: Any, state: Any) -> float:
         """Return the smallest of the bounds that the leaders have.
@@ -194,7 +194,7 @@ class LeaderRegret(NamedTuple):
         leader, learnt = algorithm.proposer, state.learner
         D, scale = float(learnt.reach), float(learnt.inverse_eta)
         if leader.strong_convexity is not None:
-            first = 0.5 * float(leader.strong_convexity) * self.apart
+            first = 0.5 * float(leader.strong_convexity) * self.separately
             return self.steps + self.lags[0] + first
         # The multipliers of the state are eta times those of the dual.
         mu = learnt.cuts.pulls[0] * scale

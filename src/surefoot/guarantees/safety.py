@@ -71,7 +71,7 @@ def safety_of(algorithm: object) -> Safety | None:
             name += f", with probability {algorithm.certainty:g}"
             uncovered.append("the runs that the probability leaves")
         algorithm = algorithm.inner
-    if knowledge.kind == "rounds outside":
+    if knowledge.kind == "few violations":
         uncovered.append("rounds from which the unknown constant is learnt")
     elif knowledge.kind == "cumulative":
         uncovered.append("single rounds, which may be infeasible")

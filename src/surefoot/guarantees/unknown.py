@@ -41,12 +41,12 @@ class Estimated(Guarantee):
     Example:
         >>> from surefoot import Constants
         >>> promise = Estimated(Constants(R=2.0, G_g=4.0, start_slack=1.0))
-        >>> float(promise.bounds(100)["rounds outside"])
+        >>> float(promise.bounds(100)["violations"])
         2.0
     """
 
     name: ClassVar[str] = "Theorem U (an unknown constant)"
-    kind: ClassVar[Kind] = "rounds outside"
+    kind: ClassVar[Kind] = "few violations"
     horizon = None
 
     theta: float = number(default=2.0)
@@ -70,7 +70,7 @@ class Estimated(Guarantee):
         return max(top / first, 1.0)
 
     @property
-    def most_outside(self) -> float:
+    def most_violations(self) -> float:
         """How many rounds are outside at most."""
         if self.violations is not None:
             return self.violations
@@ -81,7 +81,7 @@ class Estimated(Guarantee):
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the number of rounds outside; no two are adjacent, and the first is feasible."""
         bounds: dict[Measure, Array] = {
-            "rounds outside": np.minimum(np.floor(as_floats(t) / 2), self.most_outside)
+            "violations": np.minimum(np.floor(as_floats(t) / 2), self.most_violations)
         }
         if self.largest_violation is not None:
             bounds["round"] = np.full_like(as_floats(t), self.largest_violation)

@@ -23,10 +23,10 @@ from surefoot.knowledge.certified_length import (
 )
 from surefoot.knowledge.context import (
     Additive as Additive,
+    AnnouncedDrift as AnnouncedDrift,
     ContextKind as ContextKind,
     JointContext as JointContext,
     LipschitzContext as LipschitzContext,
-    ToldDrift as ToldDrift,
 )
 from surefoot.knowledge.context_curvature import (
     ContextCurvature as ContextCurvature,

@@ -100,7 +100,7 @@ _CONDITIONS = {
 }
 """What each constant says of g."""
 
-BALLS = frozenset({"radius", "depth", "longest", "steepness", "noise", "upper"})
+BALLS = frozenset({"radius", "depth", "longest", "slope_norm", "noise", "upper"})
 """The numbers of regions that are made of balls around actions, which they all offer."""
 
 SEALED = {"init": "first", "observe": "learn", "region": "certify"}
@@ -147,7 +147,7 @@ class Knowledge(Declared):
     passes: ClassVar[frozenset[Capability]] = frozenset()
     row_count: ClassVar[int] = 1
     in_contexts: ClassVar[bool] = False
-    kind: ClassVar[Literal["every round", "rounds outside", "cumulative"]] = "every round"
+    kind: ClassVar[Literal["every round", "few violations", "cumulative"]] = "every round"
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a kind that writes what the base owns."""

@@ -348,7 +348,7 @@ class CertifiedLength(Knowledge):
         """Return what a reading of one run has that is impossible if the constants are right."""
         x, _, s, errors, age = reading
         noise, error, _ = self.margins(x.shape[-1])
-        t, steepness, G_g = int(memory.rounds) + 1, norm(s), float(self.G_g)
+        t, slope_norm, G_g = int(memory.rounds) + 1, norm(s), float(self.G_g)
         if not memory.rounds:
             return check_rise(t, reading, G_g, noise, float(self.reach))
         slack = self._slack(memory, t - age, errors)
@@ -362,7 +362,7 @@ class CertifiedLength(Knowledge):
         if certified:
             found += check_bound(t, reading, limit, 0.0, f"G_g = {G_g:.6g} is too small")
         after = self.learn(memory, reading)
-        cut = max(after.level + after.rho - noise, 0.0) / steepness if steepness > 0 else 0.0
+        cut = max(after.level + after.rho - noise, 0.0) / slope_norm if slope_norm > 0 else 0.0
         # Computed distances err by the root of the rounding unit relative to themselves.
         if cut > after.distance * (1 + 1e-7) + error and after.upper > -after.rho:
             words = "G_g, sigma or the start is wrong"
@@ -433,7 +433,7 @@ class LengthRegion(Region):
     upper: Number
     noise: Number
     error: Number
-    steepness: Number
+    slope_norm: Number
     reach: Number
     rise: Number
     longest: Number
@@ -448,7 +448,7 @@ class LengthRegion(Region):
         self.knowledge, self.memory, self.errors = knowledge, memory, errors
         self.round, self.x, self.upper = memory.rounds, memory.x, memory.upper
         self.noise, self.error, _ = knowledge.margins(memory.x.shape[-1])
-        self.steepness, self.reach = knowledge.G_g, knowledge.reach
+        self.slope_norm, self.reach = knowledge.G_g, knowledge.reach
         # What drift has used up since the reading, and will have in the next round.
         self.rise = errors.drift * (memory.rounds + 1.0 - memory.read)
         room = (memory.rho - self.rise) / knowledge.G_g - memory.left - self.error
@@ -458,7 +458,7 @@ class LengthRegion(Region):
         self._find_point()
 
     @property
-    def visit_due(self) -> bool:  # type: ignore[override]
+    def remeasurement_due(self) -> bool:  # type: ignore[override]
         """Whether the anchor is to be visited after the next action, if that is no better."""
         memory, drift = self.memory, self.errors.drift
         is_one_run = isinstance(memory.slack, float)
@@ -552,9 +552,9 @@ class LengthRegion(Region):
             taken = float(norm(x - seen.drawn))
             reached = seen.left + taken + self.error
             # At the full length this is 0, up to a rounding that the error leaves room for.
-            bound = min(float(self.steepness * reached - seen.rho + self.rise), 0.0)
+            bound = min(float(self.slope_norm * reached - seen.rho + self.rise), 0.0)
         else:
             rule = "stayed"
-        t, slack, G_g = int(self.round), -float(self.upper), float(self.steepness)
+        t, slack, G_g = int(self.round), -float(self.upper), float(self.slope_norm)
         lengths = (slack, float(seen.rho), float(self.longest), taken, bound, G_g)
         return StepCertificate(t, rule, *lengths, cut, self.errors)

@@ -11,7 +11,7 @@ known                                              :math:`w(c', c)`
 :class:`Additive`: :math:`g = h(x) + q(c)`         :math:`q(c) - q(c')`, exact, of either sign
 :class:`LipschitzContext`                          :math:`G_c\|c - c'\|`
 the same, one-sided: a larger c is never better    :math:`G_c\|[c - c']_+\|`; 0 where it gets milder
-:class:`ToldDrift`                                 what was told to have drifted in between
+:class:`AnnouncedDrift`                                 what was told to have drifted in between
 =================================================  ===============================================
 
 They hold for all contexts, also for those that never come: one-sided, by way of the one that has
@@ -33,7 +33,7 @@ from surefoot.core.plain import PlainTable
 from surefoot.core.types import Array
 from surefoot.knowledge.base import Capability
 
-__all__ = ["Additive", "ContextKind", "JointContext", "LipschitzContext", "ToldDrift"]
+__all__ = ["Additive", "AnnouncedDrift", "ContextKind", "JointContext", "LipschitzContext"]
 
 
 def read_numbers(value: Any, name: str, length: int | None = None) -> Array:
@@ -177,7 +177,7 @@ class JointContext(LipschitzContext, kw_only=False):
             raise InvalidValueError("one_sided must be False for JointContext, got True")
 
 
-class ToldDrift(ContextKind):
+class AnnouncedDrift(ContextKind):
     """g drifts, and by how much at most is told before every round: ``tell(drift=v)``.
 
     A place is the sum of what was told so far.

@@ -66,7 +66,7 @@ from surefoot.core.parameters import instance_of
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Context, Number
 from surefoot.knowledge.base import Capability, Memory, Reading
-from surefoot.knowledge.context import NO_DELAY, ContextKind, ToldDrift, check_context
+from surefoot.knowledge.context import NO_DELAY, AnnouncedDrift, ContextKind, check_context
 from surefoot.knowledge.contradictions import check_bound, check_rise, check_wish
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.knowledge.hull import LipschitzHull
@@ -182,7 +182,7 @@ class ContextHull(LipschitzHull):
             may be certified in a context that is harsher than those before.
 
     The others are those of :class:`~surefoot.knowledge.LipschitzHull`; drift is told
-    (:class:`~surefoot.knowledge.ToldDrift`).
+    (:class:`~surefoot.knowledge.AnnouncedDrift`).
 
     Example:
         >>> from surefoot.knowledge import Additive
@@ -198,7 +198,7 @@ class ContextHull(LipschitzHull):
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
     refusals: ClassVar[Mapping[Capability, str]] = {
         **NO_DELAY,
-        "drift": "told beside a context, as ToldDrift() or with the context",
+        "drift": "told beside a context, as AnnouncedDrift() or with the context",
     }
     in_contexts: ClassVar[bool] = True
 
@@ -212,7 +212,7 @@ class ContextHull(LipschitzHull):
         """Return the memory before the first round."""
         none = np.zeros(0)
         # Nothing has drifted before the first round.
-        first = Context(np.zeros(1)) if isinstance(self.context, ToldDrift) else None
+        first = Context(np.zeros(1)) if isinstance(self.context, AnnouncedDrift) else None
         seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
         return ContextMemory(0.0, None, first, seen)
 
@@ -240,8 +240,8 @@ class ContextHull(LipschitzHull):
         """Return which round, neither the first nor the last, the others replace best."""
         x, value, place, _ = seen
         ways = x[:, None] - x
-        apart = np.sqrt(np.einsum("ijk,ijk->ij", ways, ways))
-        there = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * apart
+        separately = np.sqrt(np.einsum("ijk,ijk->ij", ways, ways))
+        there = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * separately
         np.fill_diagonal(there, math.inf)
         return 1 + int((there.min(axis=0) - value)[1:-1].argmin())
 
@@ -277,7 +277,7 @@ class ContextRegion(Region):
     x: Array
     upper: Number
     read_place: Array | None
-    steepness: Number
+    slope_norm: Number
     noise: Number
     reach: Number
     rounding: float
@@ -298,7 +298,7 @@ class ContextRegion(Region):
         self.place: Array = place
         self.x, self.upper, self.read_place = seen.x[-1], float(seen.value[-1]), seen.place[-1]
         d, last = len(self.x), len(seen.value) - 1
-        self.steepness, self.noise, self.reach = knowledge.G_g, knowledge.noise(d), knowledge.reach
+        self.slope_norm, self.noise, self.reach = knowledge.G_g, knowledge.noise(d), knowledge.reach
         self.rounding = knowledge._rounding(d)
         if knowledge.start_bound is not None:
             seen = seen.add(seen.x[0], float(knowledge.start_bound), place, 0.0)
@@ -397,16 +397,16 @@ class ContextRegion(Region):
         if not self.depth > 0.0:
             return math.inf
         weights, _, far, _ = self._ball(point)
-        return float(self.levels(weights[None])[0]) + float(self.steepness) * far
+        return float(self.levels(weights[None])[0]) + float(self.slope_norm) * far
 
     def certificate(self, x: Array, cut: bool = False) -> ContextCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
         weights, _, far, room = self._ball(x)
         used, level = np.flatnonzero(weights), float(self.levels(weights[None])[0])
-        bound = min(level + self.steepness * far + self.noise, 0.0)
+        bound = min(level + self.slope_norm * far + self.noise, 0.0)
         rounds = tuple(int(i) for i in self.seen.round[used])
         mean = (tuple(self.place.tolist()), rounds, tuple(weights[used].tolist()))
-        numbers = (level, far, room, bound, float(self.steepness))
+        numbers = (level, far, room, bound, float(self.slope_norm))
         return ContextCertificate(int(self.round), *mean, *numbers, cut, self.errors)
 
     def explain_empty(self) -> EmptyRegionError:

@@ -480,7 +480,7 @@ class CurvatureRegion(Region):
     level: Number
     slope_error: Array | None
     anchor: Anchor | None
-    steepness: Number
+    slope_norm: Number
     noise: Number
     ball: Quadratic
     nu: Number
@@ -504,9 +504,9 @@ class CurvatureRegion(Region):
             far = 0.0 if knowledge.convex else math.inf
             self.anchor_level = memory.anchor.level(t, drift) + far
         squared = dot(s, s)
-        self.steepness = sqrt(squared)
+        self.slope_norm = sqrt(squared)
         self.noise = curvature_margin(
-            self.upper, self.steepness, beta, reach, x.shape[-1], knowledge.errors.evaluation
+            self.upper, self.slope_norm, beta, reach, x.shape[-1], knowledge.errors.evaluation
         )
         self.ball = Quadratic(x, self.level, s, squared, beta, self.noise)
         # The slope on the sphere of the ball, which is beta times its radius.
@@ -514,7 +514,7 @@ class CurvatureRegion(Region):
         self.nu = sqrt(maximum(squared - 2 * beta * self.ball.up, zero))
         curved = beta > 0
         self.longest = where(curved, 0.5 * self.nu / where(curved, beta, 1.0), math.inf + zero)
-        steep = self.steepness if self.slope_error is None else self.steepness + self.slope_error
+        steep = self.slope_norm if self.slope_error is None else self.slope_norm + self.slope_error
         root = steep + sqrt(maximum(steep * steep - 2 * beta * self.ball.up, zero))
         self.radius = -2 * self.ball.up / where(root > 0, root, math.inf)
         self.depth = maximum(memory.depth, self.radius)
@@ -590,7 +590,7 @@ class CurvatureRegion(Region):
         return Projection(
             where(good, found.point, back),
             where(good, found.weights, 0.0 * found.weights),
-            where(good, found.drawn, norm(back - w)),
+            where(good, found.projection_error, norm(back - w)),
         )
 
     def _search(self, w: Array, search: Search) -> Projection:
@@ -600,7 +600,7 @@ class CurvatureRegion(Region):
         good = self.holds(w)
         best, sure = self._search_lengths(w, search)
         point = where(good, w, where(sure, best.point, self.x))
-        drawn = best.drawn + norm(best.point - point)
+        drawn = best.projection_error + norm(best.point - point)
         weights = where(good, 0.0 * best.weights, best.weights)
         return Projection(point, weights, where(good, 0.0 * drawn, drawn))
 
@@ -617,7 +617,7 @@ class CurvatureRegion(Region):
         here, high = self.ball, 2.0 * self.reach + norm(self.x)
         low, across = SHORTEST * high, 0.0 * high
         if search is Quadratic.find_cut:
-            way, steep = w - self.x, where(self.steepness > 0, self.steepness, 1.0)
+            way, steep = w - self.x, where(self.slope_norm > 0, self.slope_norm, 1.0)
             along = dot(way, self.ball.s) / steep
             across = maximum(dot(way, way) - along * along, across)
         for _ in range(LENGTHS):

@@ -220,7 +220,7 @@ class UnknownConstant(Knowledge):
     violations: int | None = count(0, default=None)
 
     constant: ClassVar[str]
-    kind: ClassVar[Literal["rounds outside"]] = "rounds outside"
+    kind: ClassVar[Literal["few violations"]] = "few violations"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
     offers = BALLS
 
@@ -280,11 +280,11 @@ class UnknownConstant(Knowledge):
         x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
         t, error = memory.rounds + 1.0, max(memory.error, float(reading.errors.value))
         proved = max(memory.proved, self.prove(memory, reading))
-        is_outside = float(reading.g - reading.errors.value) > 0
+        violates = float(reading.g - reading.errors.value) > 0
         if not first:
             self._check_first(proved)
             first = proved
-        elif is_outside and not memory.back and self.region(memory, reading.errors).contains(x):
+        elif violates and not memory.back and self.region(memory, reading.errors).contains(x):
             w = self.excess(memory, reading)
             proved = max(proved, memory.used * (1.0 + w))
             outside, spent = outside + 1, spent + math.log(self.theta) + math.log1p(w)
@@ -292,7 +292,7 @@ class UnknownConstant(Knowledge):
         part = memory.part._replace(rounds=memory.part.rounds + 1.0)
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
-        back = is_outside or self._is_frozen(outside)
+        back = violates or self._is_frozen(outside)
         counts = (outside, spent, back, memory.unseen, error)
         return EstimatedMemory(t, part, first, proved, used, *counts)
 
@@ -542,7 +542,7 @@ class MeanRegion(LogRegion):
         log = HullOfLog(points=x, values=value, G_g=G_g, errors=knowledge._exact)
         made = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
         made.rounds = when
-        made.steepness, made.depth = memory.used, float(-deepest.value / memory.used)
+        made.slope_norm, made.depth = memory.used, float(-deepest.value / memory.used)
         return made
 
     def certificate(self, x: Array, cut: bool = False) -> LogCertificate:

@@ -27,7 +27,7 @@ from surefoot.core.types import Array, Set
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.errors import EmptyRegionError
 from surefoot.knowledge.nearest import KnownSets
-from surefoot.knowledge.region import Around, Region
+from surefoot.knowledge.region import Region, RegionWrapper
 from surefoot.sets import Ball, Box
 
 __all__ = ["Grid", "OnGrid"]
@@ -118,7 +118,7 @@ class Grid(Declared, kw_only=False):
         return np.clip(found, *self._ends) * self.step
 
 
-class OnGrid(Around):
+class OnGrid(RegionWrapper):
     """The grid points of a region.
 
     Args:

@@ -382,7 +382,7 @@ class HullRegion(Region):
     rounding: float
     anchor_radius: Number
     radius: Number
-    steepness: Number
+    slope_norm: Number
     noise: Number
     depth: Number
     longest: Number
@@ -404,7 +404,7 @@ class HullRegion(Region):
         self.lost, self.rounding = knowledge._lost(len(self.x)), knowledge._rounding(len(self.x))
         self.anchor_radius = knowledge.radius(self.anchor_level, self.lost)
         self.radius = knowledge.radius(self.level, self.lost)
-        self.steepness, self.noise = knowledge.G_g, knowledge.noise(len(self.x))
+        self.slope_norm, self.noise = knowledge.G_g, knowledge.noise(len(self.x))
         self.depth = max(self.anchor_radius, self.radius)
         self.longest, self.reach = max(self.radius, 0.0), knowledge.reach
         self.before_visit: HullRegion | None = None
@@ -427,7 +427,7 @@ class HullRegion(Region):
         return self if self.before_visit is None else self.before_visit
 
     @property
-    def visit_due(self) -> bool:  # type: ignore[override]
+    def remeasurement_due(self) -> bool:  # type: ignore[override]
         """Whether the anchor is to be visited after the next action, if that is no better."""
         anchor, drift = self.whole.anchor, self.errors.drift
         if not drift or self.before_visit is not None or not self.anchor_radius > 0:
@@ -501,15 +501,15 @@ class HullRegion(Region):
         t, since, there = int(self.round), int(self.rounds[which]), float(self.levels[which])
         level = (1.0 - share) * there + share * self.level
         # At the full length this is below 0 by the margin, which the rounding has room in.
-        bound = min(level + self.steepness * distance + self.noise, 0.0)
-        numbers = (there, self.level, share, distance, room, bound, float(self.steepness))
+        bound = min(level + self.slope_norm * distance + self.noise, 0.0)
+        numbers = (there, self.level, share, distance, room, bound, float(self.slope_norm))
         return HullCertificate(t, since, *numbers, cut, self.errors)
 
     def bound(self, point: Array) -> float:
         """Return the bound on g at any point: the nearest hull's, and the rise from there."""
         which, share, _, _, distance, _ = self._ball(point)
         level = (1.0 - share) * self.levels[which] + share * self.level
-        return float(level + self.steepness * distance)
+        return float(level + self.slope_norm * distance)
 
     def _ball(self, w: Array) -> tuple[int, float, Array, Array, float, float]:
         """Find the ball of all hulls that is nearest to w.
@@ -574,7 +574,7 @@ class Pairs(NamedTuple):
     squared: Array
     longest: float
     less: Array
-    apart: Array
+    separately: Array
     top: Array | float
 
     @classmethod
@@ -593,6 +593,6 @@ class Pairs(NamedTuple):
         with np.errstate(all="ignore"):  # a NaN, of a point too far away, is seen in the distance
             q = np.einsum("ij,ij->i", off, self.way)
             off = off - (q / self.squared)[:, None] * self.way
-            root = np.sqrt(_square_rows(off) * self.squared / self.apart)
+            root = np.sqrt(_square_rows(off) * self.squared / self.separately)
             share = np.minimum(np.maximum((q + self.less * root) / self.squared, 0.0), self.top)
-        return np.where(self.apart <= 0.0, np.where(self.less > 0.0, 1.0, 0.0), share)
+        return np.where(self.separately <= 0.0, np.where(self.less > 0.0, 1.0, 0.0), share)

@@ -221,7 +221,7 @@ class LogRegion(Region):
         errors: what it allows for.
     """
 
-    radius = depth = steepness = 0.0  # no ball is known around an action
+    radius = depth = slope_norm = 0.0  # no ball is known around an action
     longest = math.inf
     knowledge: HullOfLog
     errors: Errors

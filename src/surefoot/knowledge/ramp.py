@@ -51,7 +51,7 @@ from surefoot.knowledge.estimate import UnknownConstant
 from surefoot.knowledge.grid import Grid
 from surefoot.knowledge.hull import HullMemory, HullRegion, LipschitzHull
 from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
-from surefoot.knowledge.region import Around, Region
+from surefoot.knowledge.region import Region, RegionWrapper
 from surefoot.sets import Ball, Box
 
 __all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
@@ -152,7 +152,7 @@ def _step_back(x: Array, off: Array, ramp: Any) -> Array:
     return off if ramps <= 1.0 else x + ((1 - 1e-12) / ramps) * (off - x)
 
 
-class Ramped(Around):
+class Ramped(RegionWrapper):
     """Certified actions that a ramp reaches; where there are none, the one that is nearer to off.
 
     Args:

@@ -28,12 +28,12 @@ class Projection(NamedTuple):
     Attributes:
         point: the point.
         weights: the multiplier of the slope, or one per row; 0 where there is none.
-        drawn: how far the point is from the one that the multipliers lead to.
+        projection_error: how far the point is from the one that the multipliers lead to.
     """
 
     point: Array
     weights: Number
-    drawn: Number
+    projection_error: Number
 
 
 class Region:
@@ -67,11 +67,11 @@ class Region:
     radius: Number = 0.0
     depth: Number = 0.0
     longest: Number = 0.0
-    steepness: Number = 0.0
+    slope_norm: Number = 0.0
     noise: Number = 0.0
     curvature_seen: Number = 0.0
     reach: Number = 1.0
-    visit_due: bool = False
+    remeasurement_due: bool = False
     read_place: Array | None = None
     known: KnownSets = EVERYWHERE
 
@@ -204,7 +204,7 @@ class Region:
         return EmptyRegionError.of_drift(self.round, self.x, worst, drift)
 
 
-class Around(Region):
+class RegionWrapper(Region):
     """Another region, taken as it is but for what a subclass says.
 
     Args:
@@ -234,7 +234,7 @@ class Around(Region):
         return self.part.certificate(x, cut)
 
 
-class Within(Around):
+class Within(RegionWrapper):
     """The points of a region that are in sets.
 
     Args:
@@ -278,7 +278,7 @@ class Recertified(Within):
     certify: Callable[[Array], Certificate]
 
     def __init__(self, part: Region, certify: Callable[[Any], Certificate]) -> None:
-        Around.__init__(self, part)  # the region stays as it is
+        RegionWrapper.__init__(self, part)  # the region stays as it is
         self.known, self.certify = EVERYWHERE, certify
 
     def within(self, *sets: Set | None) -> Region:
@@ -319,7 +319,9 @@ class WithinBall(Within):
 
     def _draw_found(self, found: Projection) -> Projection:
         point = self._draw(found.point)
-        return found._replace(point=point, drawn=found.drawn + norm(point - found.point))
+        return found._replace(
+            point=point, projection_error=found.projection_error + norm(point - found.point)
+        )
 
     def _draw(self, point: Array) -> Array:
         """Return a certified point of the ball for a certified one."""

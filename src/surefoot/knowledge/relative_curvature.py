@@ -162,13 +162,13 @@ class RelativeRegion(CurvatureRegion):
 
     def _find_at_edge(self, v: Array) -> Array:
         """Return the nearest point of the region at the farthest distance from x, to x + v."""
-        ball, unit = self.ball, self.ball.s / max(self.steepness, TINY)
+        ball, unit = self.ball, self.ball.s / max(self.slope_norm, TINY)
         r = self.farthest - (len(v) + 8) * UNIT * (self.farthest + 2 * norm(self.x))
         point = self.x + (r / max(norm(v), TINY)) * v
         if self.holds(point):
             return point
         most = -(ball.up + (self.slope_error or 0.0) * r + 0.5 * ball.beta * r * r)
-        along = most / max(self.steepness, TINY)
+        along = most / max(self.slope_norm, TINY)
         across = v
         for _ in range(2):  # the first leaves what the rounding of a far wish has along the slope
             across = across - dot(across, unit) * unit

@@ -174,7 +174,7 @@ class RowsRegion(Region):
     radius: Number
     upper: Number
     noise: Number
-    steepness: Number
+    slope_norm: Number
     depth: Number
     curvature_seen: Number
 
@@ -186,8 +186,8 @@ class RowsRegion(Region):
         self.each, self.x, self.round, self.anchor = each, each.x, memory.rounds, each.anchor
         self.own, self.reach = each.as_bounds(), float(each.reach)
         self.longest, self.radius = float(each.longest.min()), float(each.radius.min())
-        self.upper, self.noise, self.steepness = (
-            float(np.max(column)) for column in (each.upper, each.noise, each.steepness)
+        self.upper, self.noise, self.slope_norm = (
+            float(np.max(column)) for column in (each.upper, each.noise, each.slope_norm)
         )
         self.depth = max(memory.depth, self.radius)
         self.curvature_seen = memory.curvature_seen
@@ -252,7 +252,7 @@ class RowsRegion(Region):
 
     def _project(self, v: Array, known: KnownSets, inwards: float = 0.0) -> tuple[Array, Array]:
         """Return the point of the balls and of sets nearest to v, relative to x; multipliers."""
-        up = self.own.up + inwards * self.each.steepness[:, 0]
+        up = self.own.up + inwards * self.each.slope_norm[:, 0]
         return self._solve(v, self.own._replace(up=up), known, inwards)
 
     def as_bounds(self) -> Bounds:

@@ -243,7 +243,7 @@ class TogetherRegion(Region):
     radius: Number
     depth: Number
     longest: Number
-    steepness: Number
+    slope_norm: Number
     noise: Number
     curvature_seen: Number
     reach: Number
@@ -253,7 +253,7 @@ class TogetherRegion(Region):
         self.certified = tuple(row.whole for row in rows)
         self.upper, self.radius = max(r.upper for r in rows), min(r.radius for r in rows)
         self.depth, self.longest = min(r.depth for r in rows), min(r.longest for r in rows)
-        self.steepness, self.noise = max(r.steepness for r in rows), max(r.noise for r in rows)
+        self.slope_norm, self.noise = max(r.slope_norm for r in rows), max(r.noise for r in rows)
         self.curvature_seen = max(r.curvature_seen for r in rows)
         self.reach = max(r.reach for r in rows)
 
@@ -268,13 +268,13 @@ class TogetherRegion(Region):
 
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point; several kinds of regions have no multipliers in common."""
-        point = self._find_visit(w, known)
+        point = self._find_remeasurement(w, known)
         if point is None:
             region = TogetherRegion(self.certified, self.x, self.round, self.errors)
             point = nearest.find_certified(region, known, w)
         return Projection(point, 0.0, norm(point - w))
 
-    def _find_visit(self, w: Array, known: KnownSets) -> Array | None:
+    def _find_remeasurement(self, w: Array, known: KnownSets) -> Array | None:
         """Return the point where a row asks for a visit; None if none does, or it cannot be.
 
         An anchor that one row wants visited may be nothing for the others.
@@ -282,8 +282,8 @@ class TogetherRegion(Region):
         if all(map(operator.is_, self.certified, self.rows)):
             return None
         try:
-            visit = TogetherVisit(self.rows, self.x, self.round, self.errors)
-            return nearest.find_certified(visit, known, w)
+            remeasurement = TogetherRemeasurement(self.rows, self.x, self.round, self.errors)
+            return nearest.find_certified(remeasurement, known, w)
         except EmptyRegionError:
             return None
 
@@ -324,7 +324,7 @@ class TogetherRegion(Region):
         return max((row.certificate(x, cut) for row in rows), key=lambda c: c.bound)
 
 
-class TogetherVisit(TogetherRegion):
+class TogetherRemeasurement(TogetherRegion):
     """The points that every region holds, and asks for."""
 
     def contains(self, w: Array) -> bool:

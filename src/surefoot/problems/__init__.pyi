@@ -7,12 +7,12 @@ from surefoot.problems.ready import (
     ADVERSARIES as ADVERSARIES,
     adversarial_cube as adversarial_cube,
     changing_halfspaces as changing_halfspaces,
-    crawl as crawl,
     ellipsoid as ellipsoid,
     fair_logistic as fair_logistic,
     portfolio as portfolio,
     random_polytope as random_polytope,
     rotated_box as rotated_box,
+    slow_start as slow_start,
     spectral_ball as spectral_ball,
     thin_box as thin_box,
 )

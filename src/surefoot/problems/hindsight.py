@@ -196,8 +196,8 @@ def _prefix_moments(values: Array, rounds: Array) -> tuple[Array, Array]:
     sums = _segment_sums(values, stops)
     own, mean = sums / length, np.cumsum(sums, axis=0) / after
     inside = values[: stops[-1]] - np.repeat(own, length.ravel(), axis=0)
-    apart = own - np.concatenate([own[:1], mean[:-1]])
-    joining = (length * before / after)[..., 0] * np.vecdot(apart, apart)
+    separately = own - np.concatenate([own[:1], mean[:-1]])
+    joining = (length * before / after)[..., 0] * np.vecdot(separately, separately)
     spread = np.cumsum(_segment_sums(np.vecdot(inside, inside), stops) + joining, axis=0)
     return mean[which], spread[which]
 

@@ -130,7 +130,7 @@ class Problem(Declared):
         G_f: float | None = None,
         epsilon: float | None = None,
         name: str = "problem",
-        outside: bool = False,
+        infeasible_start: bool = False,
     ) -> Problem:
         """Return a problem with all constants that its parts know; G_f from the costs unless given.
 
@@ -142,7 +142,7 @@ class Problem(Declared):
             G_f: a bound on the cost gradients.
             epsilon: the level of Assumption 4.
             name: for tables and figures.
-            outside: whether the start may be outside of the feasible set, as for
+            infeasible_start: whether the start may be infeasible, as for
                 ``PFS.eventually`` and for rules that bound sums.
 
         Example:
@@ -158,7 +158,7 @@ class Problem(Declared):
         _check_parts(costs, constraint, domain)
         x1 = checks.to_vector(start, "start", length=costs.dimension)
         benchmark = benchmark_of(constraint)
-        _check_start(constraint, domain, x1, outside)
+        _check_start(constraint, domain, x1, infeasible_start)
         _check_domain(benchmark.region, domain, x1)
         known = benchmark.constants(domain, x1, epsilon)
         beta = float(constraint.row_curvatures(domain).max())
@@ -217,17 +217,17 @@ def _check_parts(costs: object, constraint: object, domain: object) -> None:
 
 
 def _check_start(
-    constraint: Constraint | ConstraintStream, domain: Ball, x1: Array, outside: bool
+    constraint: Constraint | ConstraintStream, domain: Ball, x1: Array, infeasible_start: bool
 ) -> None:
     """Raise for a start outside of the ball, and for one that is not feasible unless it may be."""
     if not domain.contains(x1):
         raise InvalidValueError(f"start must be in the domain {domain!r}, got {x1!r}")
     first = constraint.at(0) if isinstance(constraint, ConstraintStream) else constraint
     g = float(benchmark_of(first).value(x1))
-    if g > 0 and not outside:
+    if g > 0 and not infeasible_start:
         raise InvalidValueError(
-            f"start must be feasible, that is g <= 0, got g = {g:g}: outside=True allows it, for "
-            "rules that come in from outside (PFS.eventually) or bound sums of g"
+            f"start must be feasible, that is g <= 0, got g = {g:g}: infeasible_start=True allows "
+            "it, for rules that begin there (PFS.eventually) or bound sums of g"
         )
 
 

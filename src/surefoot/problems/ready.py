@@ -42,12 +42,12 @@ __all__ = [
     "ADVERSARIES",
     "adversarial_cube",
     "changing_halfspaces",
-    "crawl",
     "ellipsoid",
     "fair_logistic",
     "portfolio",
     "random_polytope",
     "rotated_box",
+    "slow_start",
     "spectral_ball",
     "thin_box",
 ]
@@ -458,7 +458,7 @@ def changing_halfspaces(
     return replace(made, constants=made.constants.with_origin("derived", slater_margin=margin))
 
 
-def crawl(
+def slow_start(
     kappa: float = 20.0,
     *,
     horizon: int,
@@ -473,7 +473,7 @@ def crawl(
     and :math:`f_t(x) = -G_fe^\top x`: the set reaches D = 1 from the start, whose slack is
     :math:`\alpha = 1/\kappa`, with :math:`G_g = 1`. A rule that is safe for every g with these
     constants has a regret of at least :math:`G_f\kappa(1 - (1-1/\kappa)^T)`
-    (:func:`surefoot.rules.crawl_lower_bound`).
+    (:func:`surefoot.rules.slow_start_lower_bound`).
 
     Args:
         kappa: how far the set reaches, relative to the start's certified ball; at least 1.
@@ -484,7 +484,7 @@ def crawl(
         streams: not used, since nothing is random; all problems take it.
 
     Example:
-        >>> problem = crawl(4.0, horizon=10)
+        >>> problem = slow_start(4.0, horizon=10)
         >>> problem.constraint.query(problem.start)[0]
         -0.25
     """

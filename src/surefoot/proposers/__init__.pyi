@@ -4,7 +4,7 @@ from surefoot.proposers.averaging import (
     Averaging as Averaging,
     ObservedAveraging as ObservedAveraging,
 )
-from surefoot.proposers.base import Proposer as Proposer, Wish as Wish
+from surefoot.proposers.base import Proposal as Proposal, Proposer as Proposer
 from surefoot.proposers.descent import Descent as Descent
 from surefoot.proposers.gradient_steps import GradientSteps as GradientSteps
 from surefoot.proposers.leader import Leader as Leader

@@ -15,9 +15,9 @@ from surefoot.core.types import Array, Feedback, Info, Number
 from surefoot.guarantees.observers import bounds_curved_regret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.region import Projection, Region
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.descent import add_square
-from surefoot.proposers.leader import AT_FIRST
+from surefoot.proposers.leader import INITIAL_WEIGHTS
 from surefoot.proposers.trust import Trust, reweigh
 
 __all__ = ["Averaging", "ObservedAveraging"]
@@ -98,12 +98,12 @@ class Averaging(Proposer):
     def init(self, x1: Array) -> AveragingState:
         """Start with nothing learnt."""
         points = np.tile(x1, (len(self.steps), 1))
-        at_first = AT_FIRST if len(points) > 1 else np.ones(1)
-        return AveragingState(x1, 0.0 * points, points, Trust.first(at_first), 0.0, 0.0)
+        initial_weights = INITIAL_WEIGHTS if len(points) > 1 else np.ones(1)
+        return AveragingState(x1, 0.0 * points, points, Trust.first(initial_weights), 0.0, 0.0)
 
     def propose(
         self, learner: AveragingState, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[AveragingState, Wish]:
+    ) -> tuple[AveragingState, Proposal]:
         """Return the mean of the certified points nearest to the far points."""
         start, gradients, points, trust, last, squares = learner
         grad = np.zeros_like(x)
@@ -111,7 +111,7 @@ class Averaging(Proposer):
             grad = checks.read_gradient(x, feedback)
         squares, _ = add_square(squares, grad)
         if len(points) > 1:
-            trust = reweigh(trust, points @ grad, AT_FIRST, region.round)
+            trust = reweigh(trust, points @ grad, INITIAL_WEIGHTS, region.round)
         inverse = math.sqrt(squares) / (_ROOT_HALF * self.radius)
         if self.eta is not None:
             inverse = 1 / self.eta if squares > 0 else 0.0
@@ -128,7 +128,7 @@ class Averaging(Proposer):
             x, grad, self.radius, learner.points[0], inverse, kept, float(share[0]), found[0]
         )
         state = AveragingState(start, gradients, points, trust, inverse, squares)
-        return state, Wish(trust.weights @ points, note, wanted=trust.weights @ wanted)
+        return state, Proposal(trust.weights @ points, note, wanted=trust.weights @ wanted)
 
     def _limits(self) -> Array:
         """Return how far each far point may be from its certified point."""
@@ -183,7 +183,7 @@ class ObservedAveraging(NamedTuple):
         moves += (dot(note.kept, step) - 0.5 * dot(step, step)) * before
         # By how much a projection's normal may fail to point away from a feasible point.
         bent, loose = (float(e) for e in region.base.normal_error(found.weights, found.point))
-        off = 2 * R * (1 + bent) * float(found.drawn)
+        off = 2 * R * (1 + bent) * float(found.projection_error)
         price = (0.5 * bent * P * (4 * R + P) + loose + off) * inverse
         pruned, last = note.share * price, (1 - note.share) * price
         return ObservedAveraging(self.moves + moves, self.pruned + pruned, last, inverse)

@@ -16,10 +16,10 @@ from surefoot.core.types import (
 from surefoot.knowledge.base import Knowledge, Memory
 from surefoot.knowledge.region import Region
 
-__all__ = ["Proposer", "Wish"]
+__all__ = ["Proposal", "Proposer"]
 
 
-class Wish(NamedTuple):
+class Proposal(NamedTuple):
     """Where a proposer would like to be next.
 
     Attributes:
@@ -61,7 +61,7 @@ class Proposer(Declared):
     @abstractmethod
     def propose(
         self, learner: Memory, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[Memory, Wish]:
+    ) -> tuple[Memory, Proposal]:
         """Return the learner after a round, and its wish for the next.
 
         Args:
@@ -71,15 +71,15 @@ class Proposer(Declared):
             region: the certified next actions, with numbers that a proposer may use.
         """
 
-    def aim(self, learner: Memory, wish: Array, context: Context) -> tuple[Memory, Array]:
+    def aim(self, learner: Memory, proposal: Array, context: Context) -> tuple[Memory, Array]:
         """Return the learner and its wish once the context of the next round is known.
 
         Args:
             learner: its state.
-            wish: where it wanted to be.
+            proposal: where it wanted to be.
             context: of the next round, in numbers.
         """
-        return learner, wish
+        return learner, proposal
 
     def read_features(self, context: Any, place: Array) -> Array | None:
         """Return what the learner makes of a context, in numbers; None unless defined."""

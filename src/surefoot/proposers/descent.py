@@ -22,7 +22,7 @@ from surefoot.guarantees.observers import CutCost, ObservedRegret, bounds_curved
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.certified_length import CertifiedLength
 from surefoot.knowledge.region import Projection, Region
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 
 _ROOT_2 = math.sqrt(2.0)
 
@@ -84,10 +84,10 @@ class Descent(Proposer):
 
     def propose(
         self, learner: DescentState, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[DescentState, Wish]:
+    ) -> tuple[DescentState, Proposal]:
         """Return the step as the region cuts it; the action itself where no gradient was seen."""
         if feedback.cost_gradient is None:
-            return learner, Wish(x)
+            return learner, Proposal(x)
         grad = checks.read_gradient(x, feedback)
         squares, size = add_square(learner.squares, grad)
         if self.eta is None:
@@ -104,7 +104,7 @@ class Descent(Proposer):
         wanted = x - 1.0 / where(going, inverse, math.inf) * grad
         found = region.find_cut(wanted)
         note = DescentNote(size, inverse, wanted, moves, self.radius, found)
-        return DescentState(squares, inverse), Wish(found.point, note, wanted=wanted)
+        return DescentState(squares, inverse), Proposal(found.point, note, wanted=wanted)
 
     def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""

@@ -6,7 +6,7 @@ from surefoot.core import checks
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.knowledge.region import Region
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 
 __all__ = ["GradientSteps"]
 
@@ -22,8 +22,8 @@ class GradientSteps(Proposer):
 
     def propose(
         self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
-    ) -> tuple[tuple[()], Wish]:
+    ) -> tuple[tuple[()], Proposal]:
         """Return the end of the step; the action itself where no gradient was seen."""
         if feedback.cost_gradient is None:
-            return learner, Wish(x)
-        return learner, Wish(x - self.eta * checks.read_gradient(x, feedback))
+            return learner, Proposal(x)
+        return learner, Proposal(x - self.eta * checks.read_gradient(x, feedback))

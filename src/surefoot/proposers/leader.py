@@ -70,7 +70,7 @@ from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.guarantees.observers import LeaderRegret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.region import Region
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
 from surefoot.proposers.descent import add_square
 from surefoot.proposers.learner import ask_learner, start_learner
@@ -79,7 +79,7 @@ from surefoot.sets import Ball, project_halfspace
 
 MULTIPLES = (0.0, 0.25, 1.0, 4.0)
 """The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
-AT_FIRST = np.array([0.925, 0.025, 0.025, 0.025])
+INITIAL_WEIGHTS = np.array([0.925, 0.025, 0.025, 0.025])
 """How far each is trusted before the first round."""
 MOST_CUTS = 256
 """How many half-spaces are remembered at most, where nobody says how many."""
@@ -179,7 +179,7 @@ class Leader(Proposer):
     leader: Any = algorithm(default=None)
     strong_convexity: Number | None = positive(default=None)
 
-    reads: ClassVar[frozenset[str]] = frozenset({"radius", "depth", "steepness", "noise", "upper"})
+    reads: ClassVar[frozenset[str]] = frozenset({"radius", "depth", "slope_norm", "noise", "upper"})
     work = "K d"
     is_one_run = True
 
@@ -209,7 +209,7 @@ class Leader(Proposer):
             cuts=empty_cuts(len(x1), leaders),
             points=np.zeros((leaders, len(x1))),
             outside=np.zeros(leaders),
-            trust=Trust.first(AT_FIRST if leaders > 1 else np.ones(1)),
+            trust=Trust.first(INITIAL_WEIGHTS if leaders > 1 else np.ones(1)),
             Z=zeros,
             own=() if self.leader is None else start_learner(self.leader, x1, "leader"),
             gradients=zeros,
@@ -217,7 +217,7 @@ class Leader(Proposer):
 
     def propose(
         self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[LeaderState, Wish]:
+    ) -> tuple[LeaderState, Proposal]:
         """Return the leaders after a round, and the wish of their follower."""
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
@@ -225,7 +225,7 @@ class Leader(Proposer):
         learner, note, lost = self.learn(learner, X, feedback, region)
         with np.errstate(over="ignore", invalid="ignore"):
             learner, point = self._follow(learner, X, feedback, region)
-        return learner, Wish(point, note, lost, learner.start + learner.Z)
+        return learner, Proposal(point, note, lost, learner.start + learner.Z)
 
     def learn(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
@@ -274,7 +274,7 @@ class Leader(Proposer):
         if size == 0.0 or len(learner.points) == 1:
             return learner.trust
         losses = learner.points @ grad + size * learner.outside
-        return reweigh(learner.trust, losses, AT_FIRST, t)
+        return reweigh(learner.trust, losses, INITIAL_WEIGHTS, t)
 
     def _remember(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
@@ -363,7 +363,7 @@ class Leader(Proposer):
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
         cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
         way = Z - X
-        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.steepness
+        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.slope_norm
         h = _margin(cuts, pulls, X, Z, room, steep)
         h = min(h, 0.97 * max(deepest, 0.0))
         if is_growing:
@@ -474,7 +474,7 @@ def _count_errors(cuts: Cuts, X: Array, region: Region) -> Cuts:
     Leaders need the outer one. A follower that went there would be sent back by the next reading,
     from face to face. But no face is nearer to X than the certified depth there.
     """
-    room = region.steepness * max(float(region.radius), 0.0)
+    room = region.slope_norm * max(float(region.radius), 0.0)
     sure = cuts.normals @ X + room * cuts.inverses
     inner = cuts.offsets - 2 * region.errors.value * cuts.inverses
     return cuts._replace(offsets=np.maximum(inner, np.minimum(sure, cuts.offsets)))

@@ -21,7 +21,7 @@ from surefoot.core.types import (
 )
 from surefoot.knowledge.base import Memory
 from surefoot.knowledge.region import Region
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 
 __all__ = ["Learner"]
 
@@ -44,7 +44,7 @@ class Learner(Proposer):
         >>> state = player.init(np.zeros(2))  # g(x) = x[1] - 0.5
         >>> up = np.array([0.0, 1.0])
         >>> state, info = player.step(state, Feedback(-up, -0.5, up))
-        >>> info.wish, state.x.round(6)
+        >>> info.proposal, state.x.round(6)
         (array([0., 1.]), array([0. , 0.5]))
     """
 
@@ -77,18 +77,18 @@ class Learner(Proposer):
 
     def propose(
         self, learner: Memory, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[Memory, Wish]:
+    ) -> tuple[Memory, Proposal]:
         """Return the algorithm after a round, and its next action."""
         if feedback.cost_gradient is None or (
             feedback.constraint_value is None and self.needs.constraint_values
         ):
-            return learner, Wish(x)
+            return learner, Proposal(x)
         checks.refuse_unfinite(checks.read_gradient(x, feedback), "cost_gradient")
         with np.errstate(over="ignore", invalid="ignore"):
             learner, point, lost = ask_learner(
                 self.algorithm, learner, feedback, x, region.round, "proposer"
             )
-        return learner, Wish(point, contradictions=lost)
+        return learner, Proposal(point, contradictions=lost)
 
 
 def start_learner(learner: Player, x1: Array, role: str) -> Memory:

@@ -48,7 +48,7 @@ from surefoot.guarantees.observers import LeaderRegret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.region import Region
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.cuts import empty_cuts
 from surefoot.proposers.leader import MOST_CUTS, Leader, LeaderState
 from surefoot.sets import Ball
@@ -159,7 +159,7 @@ class PolicyLeader(Proposer):
         """Start at x1."""
         return PolicyState(x1, np.zeros(0), self.leader.init(np.zeros(0)))
 
-    def aim(self, learner: PolicyState, wish: Array, context: Context) -> tuple[Any, Array]:
+    def aim(self, learner: PolicyState, proposal: Array, context: Context) -> tuple[Any, Array]:
         """Return the learner with the features of the next context, and what its policy says."""
         start, before, leader = learner
         phi = context.features
@@ -171,7 +171,7 @@ class PolicyLeader(Proposer):
 
     def propose(
         self, learner: PolicyState, x: Array, feedback: Feedback, region: Region
-    ) -> tuple[PolicyState, Wish]:
+    ) -> tuple[PolicyState, Proposal]:
         """Return the leaders after a round, and what their policy says in the next context."""
         start, phi, leader = learner
         if region.round == 1:  # the first action that was played
@@ -189,7 +189,7 @@ class PolicyLeader(Proposer):
         learner, point = PolicyState(start, phi, leader), x
         if feedback.context is not None:
             learner, point = self.aim(learner, point, feedback.context)
-        return learner, Wish(point, note, lost)
+        return learner, Proposal(point, note, lost)
 
     def observer(self, knowledge: Knowledge) -> PolicyRegret | None:
         """Return the sums of the observed regret bounds; None where slopes err."""

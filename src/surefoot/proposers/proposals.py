@@ -15,7 +15,7 @@ from surefoot.core.types import (
     Feedback,
 )
 from surefoot.knowledge.region import Region
-from surefoot.proposers.base import Proposer, Wish
+from surefoot.proposers.base import Proposal, Proposer
 
 __all__ = ["Proposals"]
 
@@ -34,13 +34,13 @@ class Proposals(Proposer):
 
     def propose(
         self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
-    ) -> tuple[tuple[()], Wish]:
+    ) -> tuple[tuple[()], Proposal]:
         """Return the proposal; the last action where there is none."""
         if feedback.proposal is None:
-            return learner, Wish(x)
+            return learner, Proposal(x)
         checks.check_like_action(feedback.proposal, x, "proposal")
         if isinstance(x, np.ndarray) and x.ndim == 1:
             checks.refuse_unfinite(feedback.proposal, "proposal")
         # A proposal inside the region is the caller's own array.
         wanted = np.array(feedback.proposal) if isinstance(x, np.ndarray) else feedback.proposal
-        return learner, Wish(region.cut(wanted) if self.as_steps else wanted, wanted=wanted)
+        return learner, Proposal(region.cut(wanted) if self.as_steps else wanted, wanted=wanted)

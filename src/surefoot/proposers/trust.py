@@ -49,19 +49,19 @@ class Trust(NamedTuple):
     largest: float
 
     @classmethod
-    def first(cls, at_first: Array) -> Trust:
+    def first(cls, initial_weights: Array) -> Trust:
         """Return the trust before the first round."""
-        none = np.zeros_like(at_first)
-        return cls(at_first, none, none, np.full_like(at_first, math.inf), 0.0)
+        none = np.zeros_like(initial_weights)
+        return cls(initial_weights, none, none, np.full_like(initial_weights, math.inf), 0.0)
 
 
-def reweigh(trust: Trust, losses: Array, at_first: Array, t: float) -> Trust:
+def reweigh(trust: Trust, losses: Array, initial_weights: Array, t: float) -> Trust:
     """Return the trust after a round.
 
     Args:
         trust: that before it.
         losses: what each leader would have cost.
-        at_first: the first weights.
+        initial_weights: the first weights.
         t: how many rounds there were, this one included.
 
     Example:
@@ -79,11 +79,13 @@ def reweigh(trust: Trust, losses: Array, at_first: Array, t: float) -> Trust:
     logs = trust.logs * np.where(trust.rates < math.inf, before / trust.rates, 1.0)
     logs = logs + np.log1p(before * saved)
     squares = trust.squares + saved * saved
-    rates = np.minimum(before, np.sqrt((1.0 - np.log(at_first)) / (largest * largest + squares)))
+    rates = np.minimum(
+        before, np.sqrt((1.0 - np.log(initial_weights)) / (largest * largest + squares))
+    )
     logs = logs * (rates / before)
-    weights = at_first * rates * np.exp(logs - logs.max())
+    weights = initial_weights * rates * np.exp(logs - logs.max())
     total = float(weights.sum())
-    weights, least = weights / total, at_first / (t + 1.0)
+    weights, least = weights / total, initial_weights / (t + 1.0)
     anew = weights < (1.0 - EQUAL) * least
     if anew.any():
         rate = 0.5 / largest

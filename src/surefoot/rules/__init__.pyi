@@ -37,7 +37,7 @@ from surefoot.rules.wrappers.change_over import (
 from surefoot.rules.certified.leader_follower import (
     LeaderFollower as LeaderFollower,
     TheoremE as TheoremE,
-    crawl_lower_bound as crawl_lower_bound,
+    slow_start_lower_bound as slow_start_lower_bound,
 )
 from surefoot.rules.certified.probing import (
     Probing as Probing,

@@ -190,9 +190,9 @@ def feedback_words(needs: Needs) -> str:
     if needs.cost_values:
         words.append("cost")
     if needs.constraint_values:
-        words.append("every g_i" if needs.apart else "g")
+        words.append("every g_i" if needs.separately else "g")
     if needs.constraint_subgradients:
-        words.append("their subgradients" if needs.apart else "subgradient")
+        words.append("their subgradients" if needs.separately else "subgradient")
     words += [word for field, word in _ORACLES.items() if needs._asdict()[field]]
     return ", ".join(words)
 

@@ -60,7 +60,7 @@ class OGD(Projecting):
     """
 
     state = ActionState
-    source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
+    source: ClassVar[Source] = Source("Zinkevich, ICML 2003", "as published")
 
     def next_state(self, state: ActionState, grad: Array) -> ActionState:
         return ActionState(self.domain.project(state.x - self.eta * grad))
@@ -136,9 +136,9 @@ class DecayingOGD(Projecting):
     """
 
     state = DecayingOGDState
-    source: ClassVar[Source] = Source("Zinkevich, ICML 2003")
+    source: ClassVar[Source] = Source("Zinkevich, ICML 2003", "as published")
     sources: ClassVar[Mapping[str, Source]] = {
-        "strongly_convex": Source("Hazan, Agarwal and Kale, Machine Learning 2007")
+        "strongly_convex": Source("Hazan, Agarwal and Kale, Machine Learning 2007", "as published")
     }
 
     fast: bool = flag(default=False)
@@ -242,7 +242,7 @@ class AdaGradOGD(Projecting):
     """
 
     state = AdaGradOGDState
-    source: ClassVar[Source] = Source("Streeter and McMahan, 2010")
+    source: ClassVar[Source] = Source("Streeter and McMahan, 2010", "as published")
 
     def next_state(self, state: AdaGradOGDState, grad: Array) -> AdaGradOGDState:
         x = state.x
@@ -317,7 +317,9 @@ class DualAveraging(Projecting):
     """
 
     state = DualAveragingState
-    source: ClassVar[Source] = Source("Shalev-Shwartz and Singer, Machine Learning 2007")
+    source: ClassVar[Source] = Source(
+        "Shalev-Shwartz and Singer, Machine Learning 2007", "as published"
+    )
 
     def first_state(self, x1: Array) -> DualAveragingState:
         return DualAveragingState(x1, x1, 0.0 * x1)

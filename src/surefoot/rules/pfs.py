@@ -61,7 +61,7 @@ class PFS(Declared, Algorithm):
     Reference: Hutchinson and Alizadeh, ICML 2025, Algorithm 1.
     """
 
-    source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025")
+    source: ClassVar[Source] = Source("Hutchinson and Alizadeh, ICML 2025", "as published")
 
     eta: Real = positive()
     rho: Real = nonnegative()
@@ -78,7 +78,7 @@ class PFS(Declared, Algorithm):
         y = x - self.eta * grad
         p = project_halfspace(y, g + dot(s, y - x) + self.rho, s)
         x = freeze(self.domain.project(p))
-        return ActionState(x), Info(x, wish=y)
+        return ActionState(x), Info(x, proposal=y)
 
     def move_to(self, state: ActionState, x: Array) -> ActionState:
         """Return the state with x as the point that the next step starts from."""

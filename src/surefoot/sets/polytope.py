@@ -211,8 +211,8 @@ class Polytope(Rows, kw_only=False):
         z = np.maximum(z, 0.0)
         pull = self.A.T @ z
         size = abs(p) + abs(x) + abs(self.A).T @ z
-        apart = np.linalg.norm(p - x + pull) + (len(z) + 4) * UNIT * np.linalg.norm(size)
-        gap = 0.5 * float(apart) ** 2 + float(z @ (self._rounding(p) - self._excess(p)))
+        separately = np.linalg.norm(p - x + pull) + (len(z) + 4) * UNIT * np.linalg.norm(size)
+        gap = 0.5 * float(separately) ** 2 + float(z @ (self._rounding(p) - self._excess(p)))
         return float(np.sqrt(2.0 * gap)) * (1 + (len(x) + len(z)) * 4 * UNIT)
 
     @cached_property

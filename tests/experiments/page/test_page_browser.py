@@ -43,7 +43,7 @@ class Visits:
 
 
 @pytest.fixture
-def visit(chromium):
+def remeasurement(chromium):
     visits = Visits(chromium)
     yield visits
     visits.close()
@@ -143,8 +143,8 @@ def test_figures_are_drawn_with_their_words_in_the_right_size(tab):
     assert lost == 0
 
 
-def test_a_phone_shows_the_page_without_scrolling_sideways(visit, path):
-    tab = visit(path, **PHONE)
+def test_a_phone_shows_the_page_without_scrolling_sideways(remeasurement, path):
+    tab = remeasurement(path, **PHONE)
     assert no_wider_than_the_screen(tab)
     for details in tab.locator("details").all():
         details.evaluate("(d) => { d.open = true; }")
@@ -155,8 +155,8 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(visit, path):
     assert tab.locator("#verdicts .badge").first.bounding_box()["x"] < 300
 
 
-def test_the_keyboard_reaches_everything_in_order_and_can_see_where_it_is(visit, path):
-    tab = visit(path)
+def test_the_keyboard_reaches_everything_in_order_and_can_see_where_it_is(remeasurement, path):
+    tab = remeasurement(path)
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"
     assert tab.locator(".skip").bounding_box()["x"] >= 0
@@ -197,8 +197,8 @@ def lightness(tab):
     )
 
 
-def test_the_page_follows_the_scheme_and_paper_is_light_with_nothing_folded(visit, path):
-    tab = visit(path, **DESKTOP, color_scheme="dark")
+def test_the_page_follows_the_scheme_and_paper_is_light_with_nothing_folded(remeasurement, path):
+    tab = remeasurement(path, **DESKTOP, color_scheme="dark")
     ground, ink, figure = lightness(tab)
     assert ground < 40
     assert ink > 200
@@ -216,8 +216,8 @@ def test_the_page_follows_the_scheme_and_paper_is_light_with_nothing_folded(visi
     assert lightness(tab)[0] == 255
 
 
-def test_texts_of_a_specification_are_shown_and_never_run(visit, sample, tmp_path):
-    tab = visit(pages.hostile_page(sample, tmp_path / "p"))
+def test_texts_of_a_specification_are_shown_and_never_run(remeasurement, sample, tmp_path):
+    tab = remeasurement(pages.hostile_page(sample, tmp_path / "p"))
     shown = pages.HOSTILE.replace("\u2028", "")
     assert tab.locator("h1").inner_text().replace("\u2028", "") == shown
     assert tab.title().startswith("<img src=x onerror=alert(1)></script><b>%{x}")
@@ -226,8 +226,8 @@ def test_texts_of_a_specification_are_shown_and_never_run(visit, sample, tmp_pat
     assert any(text.startswith("<img src=x onerror=alert(1)>") for text in legend)
 
 
-def test_a_script_that_got_in_would_not_run_and_could_not_call_out(visit, path):
-    tab = visit(path)
+def test_a_script_that_got_in_would_not_run_and_could_not_call_out(remeasurement, path):
+    tab = remeasurement(path)
     tab.evaluate(
         """() => { const script = document.createElement("script");
             script.textContent = "window.ran = true";
@@ -236,14 +236,14 @@ def test_a_script_that_got_in_would_not_run_and_could_not_call_out(visit, path):
     assert tab.evaluate("window.ran") is None
     failed = "() => fetch('https://example.org').then(() => 'fetched', () => 'refused')"
     assert tab.evaluate(failed) == "refused"
-    told = [what for what in visit.wrong if "Content Security Policy" in what]
-    assert len(told) == len(visit.wrong) >= 2
-    visit.wrong.clear()
+    told = [what for what in remeasurement.wrong if "Content Security Policy" in what]
+    assert len(told) == len(remeasurement.wrong) >= 2
+    remeasurement.wrong.clear()
 
 
-def test_a_page_with_a_thousand_rows_opens_and_sorts(visit, sample, tmp_path):
+def test_a_page_with_a_thousand_rows_opens_and_sorts(remeasurement, sample, tmp_path):
     made = pages.made_page(sample, tmp_path / "p", list(pages.large_cells(1_000)))
-    tab = visit(made)
+    tab = remeasurement(made)
     assert len(column(tab, "results", "T")) == 1_000
     tab.locator("#results thead button", has_text="Regret").click()
     first, last = (column(tab, "results", "Regret")[k] for k in (0, -1))

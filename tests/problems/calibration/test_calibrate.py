@@ -296,11 +296,11 @@ def test_a_constraint_that_changes_has_only_the_guarantees_that_allow_it():
             assert offer.tuned.guarantee.changing
     assert "does not change" in offers["CertifiedPFS.default"].missing
     assert offers["ScalarDPP.tuned"].standing == "proved"
-    apart = by_name(calibrate(stream, [0.0, 0.0], Ball(1.5), horizon=40, G_f=4.0))
+    separately = by_name(calibrate(stream, [0.0, 0.0], Ball(1.5), horizon=40, G_f=4.0))
     # Without costs no bound on their values is known, which bandits need.
     bandits = {"BanditFrankWolfe.known_horizon", "BlockBandit.known_horizon"}
     proved = {n for n, o in offers.items() if o.standing == "proved"}
-    assert {n for n, o in apart.items() if o.standing == "proved"} == proved - bandits
+    assert {n for n, o in separately.items() if o.standing == "proved"} == proved - bandits
 
 
 def test_a_constraint_that_answers_where_it_was_played_can_be_calibrated():

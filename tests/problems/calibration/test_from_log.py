@@ -92,9 +92,9 @@ def test_a_context_whose_effect_is_not_known_leaves_rounds_of_the_same_context()
     assert (found.G_g, found.rounds["G_g"]) == (pytest.approx(0.5), (1, 2))
     assert found.G_c == pytest.approx(0.03)  # 0.3 in 10 degrees
     assert found.rounds["G_c"] == (2, 3)
-    apart = from_log(x, [-1.0, -0.5, -0.2], context=[[1.0], [2.0], [3.0]])
-    assert "G_g" not in apart.rounds
-    assert "; G_g, unless G_c is told;" in str(apart)
+    separately = from_log(x, [-1.0, -0.5, -0.2], context=[[1.0], [2.0], [3.0]])
+    assert "G_g" not in separately.rounds
+    assert "; G_g, unless G_c is told;" in str(separately)
 
 
 @settings(max_examples=30, deadline=None)

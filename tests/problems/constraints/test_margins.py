@@ -48,8 +48,8 @@ def test_the_boundary_is_not_the_interior():
     assert g.value(np.zeros(2)) == 0.0
     assert g.value(g.interior) < 0
     assert Affine(np.eye(2), [0.0, 1.0]).interior is None
-    apart = max_of(L2Norm(1.0, [0.0, 0.0]), L2Norm(1.0, [5.0, 0.0]))
-    assert apart.interior is None  # neither centre is inside both
+    separately = max_of(L2Norm(1.0, [0.0, 0.0]), L2Norm(1.0, [5.0, 0.0]))
+    assert separately.interior is None  # neither centre is inside both
 
 
 def test_the_slope_of_a_cone_is_rounded_down():

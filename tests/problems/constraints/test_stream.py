@@ -485,7 +485,7 @@ def test_the_bounds_of_drift_plus_penalty_hold_for_constraints_that_change(name,
         assert trace.violations.hard > 0
 
 
-def adaptive(player, apart, T, known):
+def adaptive(player, separately, T, known):
     """A cost and constraints that are picked after the action is seen, as they were picked.
 
     The first constraint cuts off the action just played, the second the way it came from; the
@@ -499,7 +499,7 @@ def adaptive(player, apart, T, known):
         slopes[t] = -0.8 * rows[t, 0] - 0.6 * rows[t, 1]
         g = rows[t] @ x - 0.2
         worst = int(g.argmax())
-        told = (g, rows[t]) if apart else (float(g[worst]), rows[t, worst])
+        told = (g, rows[t]) if separately else (float(g[worst]), rows[t, worst])
         state = player.update(state, Feedback(slopes[t], *told))
     return Problem(
         costs=Linear(slopes),
@@ -511,18 +511,18 @@ def adaptive(player, apart, T, known):
 
 
 @pytest.mark.parametrize("horizon", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("apart", [False, True])
-def test_drift_plus_penalty_against_an_adversary_who_picks_the_constraints_too(apart, horizon):
+@pytest.mark.parametrize("separately", [False, True])
+def test_drift_plus_penalty_against_an_adversary_who_picks_the_constraints_too(separately, horizon):
     # D_g: rows of norm 1, 0.2 to the right; the slack is that of 0.
     known = Constants(R=1.0, G_f=1.0, G_g=1.0, D_g=1.2, F=2.0, epsilon=0.2, rows=2)
-    player = (DPP if apart else ScalarDPP).tuned(known, horizon)
-    made = adaptive(player.algorithm, apart, horizon, known)
+    player = (DPP if separately else ScalarDPP).tuned(known, horizon)
+    made = adaptive(player.algorithm, separately, horizon, known)
     trace, t = play(player, made, watch="raise"), np.arange(1, horizon + 1)
     # Every action of the disc of radius 0.2 is feasible in all rounds: the best of them counts.
     total = np.cumsum(made.costs.slopes, axis=0)
     best = -0.2 * np.linalg.norm(total, axis=1)
     assert (trace.cost_sum - best <= player.guarantee.regret_bound(t)).all()
-    if apart:
+    if separately:
         assert (row_sums(trace) <= player.guarantee.bounds(t)["rows"][:, None]).all()
     else:
         assert (np.cumsum(trace.constraint) <= player.guarantee.bounds(t)["soft"]).all()

@@ -21,7 +21,7 @@ _KINDS = {
     "Additive": "q",
     "LipschitzContext": "G_c one_sided",
     "JointContext": "G_c one_sided",
-    "ToldDrift": "",
+    "AnnouncedDrift": "",
 }
 
 
@@ -48,9 +48,9 @@ class Contexts(Hull):
 
     def rise(self, before: Point, now: Point) -> Fraction:
         """Return what g can rise by from a context to another."""
-        if self.name in ("Additive", "ToldDrift"):
+        if self.name in ("Additive", "AnnouncedDrift"):
             way = now[0] - before[0]
-            return abs(way) if self.name == "ToldDrift" else way
+            return abs(way) if self.name == "AnnouncedDrift" else way
         if self.is_one_sided:
             before = [min(pair) for pair in zip(before, now, strict=True)]
         return self.G_c * distance(now, before)

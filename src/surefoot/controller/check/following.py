@@ -19,7 +19,7 @@ from .exact import (
 from .kind import Certificate, Kind, Reading
 from .known_sets import refuse_outside
 from .players import Player
-from .way_back import certify_way, claims_nothing, confirm_way
+from .return_path import certify_way, claims_nothing, confirm_way
 
 __all__ = ["Follower"]
 
@@ -312,10 +312,10 @@ class Follower:
         if is_ordered and (line.get("breaches") or why.get("causes")):
             self._halt("halted by a contradiction", self.t - 1)
             return
-        is_outside = unproved and reading is not None
+        violates = unproved and reading is not None
         if reading is not None and self.kind.certificates:  # else its errors are not known
-            is_outside = unproved and max(reading.raw) > 0
-        if is_outside:
+            violates = unproved and max(reading.raw) > 0
+        if violates:
             return
         raise WrongError("a return path is taken, and no order, halt or missing round says why")
 
@@ -405,7 +405,7 @@ class Follower:
             is_step: whether the rule took a step, rather than an order or a return path.
         """
         p, c = vector(line["next"], self.d, "next"), line["certificate"] or {}
-        if is_step and c.get("class") == "WayBack":
+        if is_step and c.get("class") == "ReturnPath":
             raise WrongError("a return path is taken, and no order, halt or missing round says why")
         inherited = self.current if self.is_inherited else None
         self.here = (x, least(self.level(x), aged, inherited))
@@ -432,7 +432,7 @@ class Follower:
         """Return the bounds on g at an action, which are at most what the next g may be."""
         name, kind = c.get("class"), self.kind
         limit = kind.limit()
-        if name == "WayBack":
+        if name == "ReturnPath":
             is_known = known is not None and max(known) <= limit
             if claims_nothing(c):
                 if not is_known:
@@ -449,10 +449,10 @@ class Follower:
         if max(known) > limit and not is_read:
             if name is None:
                 raise UnjudgedError("nothing is proved of it, and it has no certificate")
-            if name not in ("WayBack", *kind.certificates):
+            if name not in ("ReturnPath", *kind.certificates):
                 raise UnjudgedError(f"the {name} of this player is not judged")
             raise WrongError(f"its action is not certified: g may be {float(max(known)):.3g}")
-        if name == "WayBack":
+        if name == "ReturnPath":
             confirm_way(self, kind, p, c, known)
         elif name in kind.certificates:
             kind.confirm(self, p, c)

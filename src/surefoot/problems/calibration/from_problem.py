@@ -190,7 +190,7 @@ def _read_case(
         if start is not None or domain is not None:
             x1 = problem.start if start is None else start
             ball = problem.domain if domain is None else domain
-            problem = Problem.of(costs, g, ball, x1, outside=True)
+            problem = Problem.of(costs, g, ball, x1, infeasible_start=True)
         whole, x1, ball, known = problem.benchmark, problem.start, problem.domain, problem.constants
         changing, gradients = isinstance(g, ConstraintStream), _stream_gradients(costs)
         return _Case(whole.query, x1, ball, known, whole, changing, gradients, costs.horizon)
@@ -235,7 +235,7 @@ def _add_estimates(
     factor: float,
 ) -> Constants:
     """Estimate the missing constants from what was seen, labelled as estimates."""
-    steepest = max(probe.steepness for probe in probes)
+    steepest = max(probe.slope_norm for probe in probes)
     if known.G_g is None and steepest > 0:
         guesses = {"G_g": max(factor * steepest, known.sigma or 0.0)}
         if known.D_g is None:
@@ -367,10 +367,10 @@ def find_contradiction(probes: Sequence[Probe], constants: Constants, errors: Er
     if slack is not None and slack > -probes[0].value + errors.value + 1e-12 * abs(slack):
         return f"g = {probes[0].value:.6g} at the start leaves no start_slack = {slack:.6g}"
     if G_g is not None and constants.origins["G_g"] != "estimated":
-        steepest = max(probes, key=lambda probe: probe.steepness)
-        if steepest.steepness > G_g * (1 + 1e-12) + errors.slope:
+        steepest = max(probes, key=lambda probe: probe.slope_norm)
+        if steepest.slope_norm > G_g * (1 + 1e-12) + errors.slope:
             return (
-                f"|s| = {steepest.steepness:.6g} at {steepest.point} exceeds G_g = {G_g:.6g}: "
+                f"|s| = {steepest.slope_norm:.6g} at {steepest.point} exceeds G_g = {G_g:.6g}: "
                 "no step would be safe"
             )
     points, values, slopes = (np.array(part) for part in zip(*probes, strict=True))

@@ -314,12 +314,12 @@ class Pairs:
         """Compare a block of rows with all."""
         first, way = rows.start, self.x[None, :, :] - self.x[rows, None, :]
         far = np.linalg.norm(way, axis=2)
-        apart = np.linalg.norm(self.c[None, :, :] - self.c[rows, None, :], axis=2)
+        separately = np.linalg.norm(self.c[None, :, :] - self.c[rows, None, :], axis=2)
         up = self.g[None, :] - self.g[rows, None]
-        same, other = far == 0, apart > 0
+        same, other = far == 0, separately > 0
         reach = np.where(same, np.inf, far)  # a pair of one action has neither rise nor bend
         error = np.full_like(up, 2 * self.value_error)
-        error[other] += self.G_c * apart[other]
+        error[other] += self.G_c * separately[other]
         rise = np.where(same, 0.0, np.abs(up) - error) / reach
         self.rise = self.rise.raise_to(rise, first)
         drop = np.where(same, -up - 2 * self.value_error, -np.inf)
@@ -340,7 +340,7 @@ class Pairs:
             np.maximum.at(self.falls, scale.astype(int), fall)
             np.maximum.at(self.rates, scale.astype(int), rate)
             drop = -above - 2 * self.value_error - blur - 1e-9 * size
-        drop = np.where(other, drop, -np.inf) / np.where(other, apart, 1.0)
+        drop = np.where(other, drop, -np.inf) / np.where(other, separately, 1.0)
         self.change = self.change.raise_to(drop, first)
 
     def find_disagreement(self, chosen: np.ndarray) -> str | None:

@@ -179,7 +179,7 @@ class Probe(NamedTuple):
     subgradient: Array
 
     @property
-    def steepness(self) -> float:
+    def slope_norm(self) -> float:
         """The norm of the subgradient."""
         return float(np.linalg.norm(self.subgradient))
 

@@ -156,7 +156,7 @@ class TheoremK(ByCurvature):
 
     def _ratios(self) -> tuple[float, float]:
         """Return k and b."""
-        b = self.steepness * self.constants.R
+        b = self.slope_norm * self.constants.R
         return b * (self.far or 0.0), b
 
     @property
@@ -164,7 +164,7 @@ class TheoremK(ByCurvature):
         """The fixed step; None if steps adapt."""
         if self.horizon is None:
             return None
-        c, L, steep = self.constants, self._G_f, self.steepness
+        c, L, steep = self.constants, self._G_f, self.slope_norm
         k, b = self._ratios()
         short = math.inf if steep == 0 else 1 / (10 * steep * L * (1 + k))
         usual = c.reach / (L * math.sqrt((1 + 12 * k + 10 * b) * self.horizon))

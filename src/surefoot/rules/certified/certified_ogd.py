@@ -160,7 +160,7 @@ class ByCurvature(StrictStart):
         return int(self.constants.rows or 1)
 
     @property
-    def steepness(self) -> float:
+    def slope_norm(self) -> float:
         r""":math:`\beta/\nu_*`."""
         (beta,) = self.constants.require("beta", by=self.name)
         return beta / least_slope(beta, self._slack, self.constants.reach)
@@ -204,7 +204,7 @@ class TheoremC(ByCurvature):
         c = self.constants
         if c.G_f is None or self.rows > 1:
             return self._at_worst(t)
-        R, steep = c.R, self.steepness
+        R, steep = c.R, self.slope_norm
         usual = math.sqrt(2) * R * c.G_f * np.sqrt(T)
         return np.maximum(usual, 4 * steep * R**2 * c.G_f) + usual + 8.2 * steep**2 * R**3 * c.G_f
 

@@ -28,7 +28,7 @@ from surefoot.sets import Ball
 if TYPE_CHECKING:
     from surefoot.rules.wrappers.change_over import ChangeOver
 
-__all__ = ["LeaderFollower", "TheoremE", "crawl_lower_bound"]
+__all__ = ["LeaderFollower", "TheoremE", "slow_start_lower_bound"]
 
 
 class LeaderFollower(Certified):
@@ -206,8 +206,8 @@ class LeaderFollower(Certified):
         Example:
             >>> from surefoot import Ball
             >>> player, promise = LeaderFollower.unknown(Ball(2.0), violations=1)
-            >>> print(promise, float(promise.most_outside))
-            Theorem U (an unknown constant) for any number of rounds (rounds outside) 1.0
+            >>> print(promise, float(promise.most_violations))
+            Theorem U (an unknown constant) for any number of rounds (few violations) 1.0
         """
         if start_slack is not None:
             checks.positive(start_slack=start_slack)
@@ -255,7 +255,7 @@ class TheoremE(PossibleHorizon, StrictStart):
         return self.constants.require("strong_convexity", by=self.name)[0]
 
 
-def crawl_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array:
+def slow_start_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array:
     r"""Return the regret that no safe rule stays below on the instance of Theorem H.
 
     .. math:: G_fD\kappa\big(1 - (1 - 1/\kappa)^T\big)
@@ -267,7 +267,7 @@ def crawl_lower_bound(t: Number, *, G_f: float, D: float, kappa: float) -> Array
         kappa: :math:`G_gD/\alpha`, at least 1.
 
     Example:
-        >>> float(crawl_lower_bound(2, G_f=1.0, D=1.0, kappa=2.0))
+        >>> float(slow_start_lower_bound(2, G_f=1.0, D=1.0, kappa=2.0))
         1.5
     """
     checks.positive(kappa=kappa)

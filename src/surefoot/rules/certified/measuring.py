@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from surefoot.certified import Certified, own_point
+from surefoot.certified import Certified, copy_point
 from surefoot.core import checks
 from surefoot.core.algorithm import counts_rounds, tuning
 from surefoot.core.arrays import freeze, norm
@@ -141,7 +141,7 @@ class Measuring(Wrapper):
         is_read, is_new = seen.constraint_value is not None, False
         suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if not (is_read or state.rounds):
-            return state, Info(state.x, wish=state.x)
+            return state, Info(state.x, proposal=state.x)
         state = state._replace(rounds=t)
         if is_read:
             read = self._read(seen)
@@ -152,9 +152,9 @@ class Measuring(Wrapper):
             state, is_new = self._take_value(state, read)
         # From the base that a probe differs from, with the value that was read there.
         region = self._region(state, self._room(state), seen)
-        learner, wish = self.base.proposer.propose(state.learner, state.base, seen, region)
-        state, aim = state._replace(learner=learner), own_point(wish, state.x)
-        wanted = aim if wish.wanted is None else wish.wanted
+        learner, proposal = self.base.proposer.propose(state.learner, state.base, seen, region)
+        state, aim = state._replace(learner=learner), copy_point(proposal, state.x)
+        wanted = aim if proposal.wanted is None else proposal.wanted
         if not is_read:
             region = self._stay(state, region, seen)
         elif state.probing >= 0:
@@ -163,7 +163,7 @@ class Measuring(Wrapper):
             state, region = self._begin_probes(state, seen)
         if state.probing >= 0:
             aim = self._probe(state, state.probing)
-        suspects = (*suspects, lambda: wish.contradictions)
+        suspects = (*suspects, lambda: proposal.contradictions)
         new = freeze(region.nearest(aim))
         state = state._replace(x=new, bound=float(region.certificate(new).bound))
         return state, Info(new, wanted, region, suspects, round=int(t))

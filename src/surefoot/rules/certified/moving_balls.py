@@ -60,7 +60,7 @@ class MovingBalls(Certified):
     """
 
     source: ClassVar[Source] = Source(
-        "Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "as recalled"
+        "Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "from memory"
     )
     made_of = ((GradientSteps,), (Curvature, CurvatureRows))
     declared_by = (GradientSteps, Parts)

@@ -180,7 +180,7 @@ class BanditFrankWolfe(Exploring):
     The rate is theirs; exponents as recalled, constants derived here.
     """
 
-    source: ClassVar[Source] = Source("Chen, Zhang and Karbasi, AISTATS 2019", "as recalled")
+    source: ClassVar[Source] = Source("Chen, Zhang and Karbasi, AISTATS 2019", "from memory")
 
     eta: Real = positive()
     step_size: Real = positive()
@@ -288,7 +288,7 @@ class BlockBandit(Exploring):
     """
 
     needs: ClassVar[Needs] = VALUES_ONLY._replace(linear_minimisations=8, one_run=True)
-    source: ClassVar[Source] = Source("Garber and Kretzu, AISTATS 2020", "as recalled")
+    source: ClassVar[Source] = Source("Garber and Kretzu, AISTATS 2020", "from memory")
 
     eta: Real = positive()
     block: Real = positive()

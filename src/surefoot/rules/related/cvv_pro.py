@@ -51,8 +51,8 @@ class CVVPro(Declared, EachConstraint):
     """
 
     state = RoundState
-    needs: ClassVar[Needs] = Needs(apart=True, work="m d", numpy_only=True, one_run=True)
-    source: ClassVar[Source] = Source("Kolev, Martius and Muehlebach, NeurIPS 2023")
+    needs: ClassVar[Needs] = Needs(separately=True, work="m d", numpy_only=True, one_run=True)
+    source: ClassVar[Source] = Source("Kolev, Martius and Muehlebach, NeurIPS 2023", "as published")
 
     alpha: Real = positive()
     radius: Real = positive()

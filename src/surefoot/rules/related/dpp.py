@@ -62,7 +62,7 @@ class DPP(Multiplying):
     """
 
     state = DPPState
-    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
+    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017", "as published")
 
     V: Real = positive()
     alpha: Real = positive()
@@ -137,10 +137,10 @@ class ScalarDPP(Declared, OneConstraint):
     """
 
     state = QueueState
-    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017")
+    source: ClassVar[Source] = Source("Yu, Neely and Wei, NeurIPS 2017", "as published")
     sources: ClassVar[Mapping[str, Source]] = {
         "changing": Source("Neely and Yu, 2017", "derived here"),
-        "windows": Source("Liakopoulos et al., ICML 2019", "as recalled"),
+        "windows": Source("Liakopoulos et al., ICML 2019", "from memory"),
     }
 
     V: Real = positive()

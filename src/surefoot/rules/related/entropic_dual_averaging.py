@@ -50,7 +50,9 @@ class EntropicDualAveraging(Declared, CostsOnly):
 
     state = EntropicState
     needs: ClassVar[Needs] = Needs(constraint_values=0, constraint_subgradients=0, domain="simplex")
-    source: ClassVar[Source] = Source("Kivinen and Warmuth, Information and Computation 1997")
+    source: ClassVar[Source] = Source(
+        "Kivinen and Warmuth, Information and Computation 1997", "as published"
+    )
 
     eta: Real = positive()
     domain: Simplex = anything("a Simplex that is not filled")

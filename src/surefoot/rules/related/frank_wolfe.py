@@ -63,9 +63,9 @@ class FrankWolfe(Declared, CostsOnly):
 
     state = FrankWolfeState
     needs: ClassVar[Needs] = COSTS_ONLY._replace(linear_minimisations=1)
-    source: ClassVar[Source] = Source("Hazan and Kale, ICML 2012", "as recalled")
+    source: ClassVar[Source] = Source("Hazan and Kale, ICML 2012", "from memory")
     sources: ClassVar[Mapping[str, Source]] = {
-        "tuned": Source("Weibel, Gaillard, Koolen and Taylor, 2025", "as recalled")
+        "tuned": Source("Weibel, Gaillard, Koolen and Taylor, 2025", "from memory")
     }
 
     eta: Real = positive()

@@ -203,7 +203,7 @@ class GaugeDescent(Gauged):
     """
 
     state = GaugeDescentState
-    source: ClassVar[Source] = Source("Mhammedi, COLT 2022")
+    source: ClassVar[Source] = Source("Mhammedi, COLT 2022", "as published")
     sources: ClassVar[Mapping[str, Source]] = {
         "strongly_convex": Source("Mhammedi, COLT 2022", "derived here")
     }

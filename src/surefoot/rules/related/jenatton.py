@@ -72,7 +72,7 @@ class Jenatton(Declared, OneConstraint):
     """
 
     state = JenattonState
-    source: ClassVar[Source] = Source("Jenatton, Huang and Archambeau, ICML 2016", "as recalled")
+    source: ClassVar[Source] = Source("Jenatton, Huang and Archambeau, ICML 2016", "from memory")
 
     eta: Real = positive()
     theta: Real = positive()

@@ -27,7 +27,7 @@ class Multiplying(Declared, EachConstraint):
         The constraints must be as many as the rows: one multiplier would broadcast against any
         number of values.
         """
-        grad, g, s = checks.read_feedback_apart(state.x, feedback)
+        grad, g, s = checks.read_feedback_separately(state.x, feedback)
         if g.shape[-1] != self.rows:
             raise InvalidValueError(
                 f"constraint_value.shape must end in {self.rows}, the rows of the algorithm, "

@@ -51,7 +51,9 @@ class LBSGD(Declared, EachConstraint):
     """
 
     state = ActionState
-    source: ClassVar[Source] = Source("Usmanova, As, Kamgarpour and Krause, JMLR 2024")
+    source: ClassVar[Source] = Source(
+        "Usmanova, As, Kamgarpour and Krause, JMLR 2024", "as published"
+    )
 
     weight: Real = positive()
     beta: Real = nonnegative()

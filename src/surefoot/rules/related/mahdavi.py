@@ -73,7 +73,7 @@ class Mahdavi(Multiplying):
     """
 
     state = DualState
-    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "as recalled")
+    source: ClassVar[Source] = Source("Mahdavi, Jin and Yang, JMLR 2012", "from memory")
 
     eta: Real = positive()
     delta: Real = nonnegative()

@@ -287,8 +287,8 @@ class NetworkTheorem(_Network, KnownHorizon):
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound the violations of every agent's action for every agent's constraint, on average."""
         own = self.own_violation_bound(t)
-        apart = self._G_f * self._steps(t) + self.gamma * self._G_g * own
-        hard = own + math.sqrt(2) * self._G_g * self._apart * apart
+        separately = self._G_f * self._steps(t) + self.gamma * self._G_g * own
+        hard = own + math.sqrt(2) * self._G_g * self._apart * separately
         return {"soft": hard, "hard": hard}
 
 

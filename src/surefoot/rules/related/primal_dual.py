@@ -53,7 +53,7 @@ class PrimalDual(Multiplying):
     """
 
     state = DualState
-    source: ClassVar[Source] = Source("Castiglioni et al., NeurIPS 2022", "as recalled")
+    source: ClassVar[Source] = Source("Castiglioni et al., NeurIPS 2022", "from memory")
 
     primal_step: Real = positive()
     dual_step: Real = positive()

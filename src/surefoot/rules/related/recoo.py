@@ -69,7 +69,7 @@ class RECOO(Proximal):
     """
 
     state = RECOOState
-    source: ClassVar[Source] = Source("Guo, Liu, Wei and Ying, NeurIPS 2022")
+    source: ClassVar[Source] = Source("Guo, Liu, Wei and Ying, NeurIPS 2022", "as published")
     on_ball: ClassVar[tuple[str, ...]] = ("changing", "changing_strongly_convex")
     sources: ClassVar[Mapping[str, Source]] = dict.fromkeys(
         on_ball, Source("Guo, Liu, Wei and Ying, NeurIPS 2022", "derived here")
@@ -296,5 +296,5 @@ class RecooTheorem(Lagrangian):
             # p = 1/2: the terms are F/(2 sqrt s), G_f^2/(2 alpha s) and alpha D^2/(2 s).
             by_parts = 0.5 * F * power_sum(T, 0.5)
             by_parts = by_parts + (G**2 / (2 * a) + 0.5 * a * self._D**2) * harmonic(T)
-        apart = self._G_g * np.sqrt(2 * budget * moves / a)
-        return (budget / T**p + by_parts) / self.floor + apart
+        separately = self._G_g * np.sqrt(2 * budget * moves / a)
+        return (budget / T**p + by_parts) / self.floor + separately

@@ -73,7 +73,7 @@ class SinhaVaze(Declared, OneConstraint):
     """
 
     state = SinhaVazeState
-    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
+    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024", "as published")
 
     scale: Real = positive()
     rate: Real = positive()
@@ -140,7 +140,7 @@ class StrongSinhaVaze(Declared, OneConstraint):
     """
 
     state = StrongState
-    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024")
+    source: ClassVar[Source] = Source("Sinha and Vaze, NeurIPS 2024", "as published")
 
     V: Real = positive()
     strong_convexity: Real = positive()

@@ -64,7 +64,7 @@ class YuNeely(Multiplying):
     """
 
     state = YuNeelyState
-    source: ClassVar[Source] = Source("Yu and Neely, JMLR 2020", "as recalled")
+    source: ClassVar[Source] = Source("Yu and Neely, JMLR 2020", "from memory")
 
     gamma: Real = positive()
     alpha: Real = positive()

@@ -68,7 +68,7 @@ class Yuan(Declared, EachConstraint):
     """
 
     state = RoundState
-    source: ClassVar[Source] = Source("Yuan and Lamperski, NeurIPS 2018", "as recalled")
+    source: ClassVar[Source] = Source("Yuan and Lamperski, NeurIPS 2018", "from memory")
 
     eta: Real = positive()
     theta: Real = positive()

@@ -115,7 +115,7 @@ class Averaged(Wrapper):
         errors, needs, name = errors_of(self.base), self.needs, type(self.base).__name__
         if errors is None:
             rule = f"a certified rule that takes a value_error, got {name}"
-        elif needs.apart:
+        elif needs.separately:
             rule = "a rule for one constraint, got one that sees several"
         elif not (needs.constraint_subgradients or "G_g" in self.knowledge.constants):
             rule = f"one that sees slopes, or has a G_g to carry readings by, got {name}"
@@ -186,7 +186,7 @@ class Averaged(Wrapper):
             state, seen = self._read(state, seen)
             suspects = (partial(_contradict, t, state.low, state.high.value),)
         elif not state.windows.readings:
-            return self._stay(state), Info(state.x, wish=state.x)
+            return self._stay(state), Info(state.x, proposal=state.x)
         region = self._wait(state, seen)
         if region is not None:
             region = region.within(seen.within)

@@ -37,7 +37,7 @@ __all__ = ["ChangeOver", "ChangeOverRegret", "ChangeOverTheorem"]
 
 SHARE = 0.25
 """Of the second rule's bound, what the first may use up."""
-AT_FIRST = 4
+INITIAL_WEIGHTS = 4
 """For how many of the most expensive rounds the budget is enough before anything else."""
 
 
@@ -395,13 +395,13 @@ class Budget:
 
     def bound(self, t: float) -> float:
         """Return what no regret of t rounds exceeds."""
-        return AT_FIRST * self.per_round + (1 + SHARE) * self.later(t)
+        return INITIAL_WEIGHTS * self.per_round + (1 + SHARE) * self.later(t)
 
     def most(self, t: float) -> float:
         """Return C: the budget in round t; infinite where nothing is to be promised."""
         if self.is_trivial:
             return math.inf
-        return AT_FIRST * self.per_round + SHARE * self.later(t)
+        return INITIAL_WEIGHTS * self.per_round + SHARE * self.later(t)
 
     def rounds_left(self, spent: float, t: float) -> float:
         """Return how many rounds from t on the first rule may play before it is asked again."""

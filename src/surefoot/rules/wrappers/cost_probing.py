@@ -186,9 +186,9 @@ class CostProbing(Wrapper):
         state = state._replace(base=base, way=way, turn=0, first=(), bound=math.inf)
         if info.certificate is None:  # g was not read yet
             state = state._replace(x=base.x, is_probe=False, rounds=t)
-            return state, Info(base.x, wish=base.x, suspects=suspects, round=int(t))
+            return state, Info(base.x, proposal=base.x, suspects=suspects, round=int(t))
         state = state._replace(turn=1, bound=float(info.certificate.bound))
-        return self._play(state, t, state.is_next_first, info.wish, suspects)
+        return self._play(state, t, state.is_next_first, info.proposal, suspects)
 
     @property
     def counts_rounds(self) -> bool:
@@ -266,7 +266,7 @@ class CostProbing(Wrapper):
         state: CostProbingState,
         t: float,
         is_probe: bool,
-        wish: Array | None = None,
+        proposal: Array | None = None,
         suspects: tuple[Suspect, ...] = (),
     ) -> tuple[CostProbingState, Info]:
         """Return the state in which the centre or the probe is played, and why that is safe."""
@@ -275,12 +275,14 @@ class CostProbing(Wrapper):
         if is_probe:
             step = self.length * state.way
             new, bound = freeze(new + step), state.bound
-            wish = None if wish is None else wish + step
+            proposal = None if proposal is None else proposal + step
             most = float(np.max(state.rho))
             reason += f" and rises by at most {most:.3g} over a probe of {self.length:.3g}"
         region = OnePoint(t, new, min(bound, 0.0), self.errors, reason)
         state = state._replace(x=new, is_probe=is_probe, rounds=t)
-        return state, Info(new, new if wish is None else wish, region, suspects, round=int(t))
+        return state, Info(
+            new, new if proposal is None else proposal, region, suspects, round=int(t)
+        )
 
     def _contradict(
         self, state: CostProbingState, centre: Feedback, probe: Feedback

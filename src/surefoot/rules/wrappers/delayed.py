@@ -154,7 +154,7 @@ class Delayed(Wrapper):
             waiting = (*waiting, keep_seen(seen))
             if len(waiting) <= self.delay:  # a copy that has not played yet
                 first = state.states[0]
-                return self._go_on(state, first, waiting), Info(first.x, wish=first.x)
+                return self._go_on(state, first, waiting), Info(first.x, proposal=first.x)
             ahead = {n: part for n, part in feedback._asdict().items() if n in NOTHING_AHEAD}
             seen, waiting = waiting[0]._replace(**ahead), waiting[1:]
         seen = seen._replace(age=0 if self.copies else self.delay)

@@ -176,13 +176,15 @@ class Stretched(OtherUnits):
             proposal=None if seen.proposal is None else self.stretch @ seen.proposal,
         )
         base, info = self._each.step(state.base, told)
-        x, wish = back @ base.x, info.wish
+        x, proposal = back @ base.x, info.proposal
         if (base.x == state.base.x).all():
             x = state.x
         region = None if info.region is None else _as_stretched(info.region, x, base.x)
         after = StretchedState(freeze(x), base)
-        wish = None if wish is None else x if (wish == base.x).all() else back @ wish
-        return after, info._replace(x=after.x, wish=wish, region=region)
+        proposal = (
+            None if proposal is None else x if (proposal == base.x).all() else back @ proposal
+        )
+        return after, info._replace(x=after.x, proposal=proposal, region=region)
 
     def move_to(self, state: StretchedState, x: Array) -> StretchedState:
         """Return the state, of the same round, whose action is x, and z with it."""
@@ -208,7 +210,7 @@ def _as_stretched(inner: Region, x: Array, z: Array) -> Region:
     """Return the point x alone, whose reason is that of z, with lengths as the base measures."""
     point = OnePoint(inner.round, x, inner.upper, inner.errors, "")
     region = Recertified(point, lambda why: inner.certificate(z, why.cut))
-    region.visit_due = inner.visit_due
+    region.remeasurement_due = inner.remeasurement_due
     return region
 
 
@@ -297,7 +299,7 @@ class EvenRows(OtherUnits):
         super().__post_init__()
         if not (np.asarray(self.slopes) > 0).all():
             raise checks.invalid("slopes", "above 0", self.slopes)
-        if self.errors is None or needs_of(self.base).apart or not self.errors.is_exact:
+        if self.errors is None or needs_of(self.base).separately or not self.errors.is_exact:
             # An error, or a drift, has the unit of its row.
             rule = "a certified rule for one constraint, without errors and drift"
             raise checks.invalid("base", rule, self.base)
@@ -306,7 +308,7 @@ class EvenRows(OtherUnits):
     def needs(self) -> Needs:  # type: ignore[override]
         """What the base asks for, of every row."""
         needs = super().needs
-        return needs._replace(apart=True, work=f"m {needs.work}")
+        return needs._replace(separately=True, work=f"m {needs.work}")
 
     @property
     def rows(self) -> int:

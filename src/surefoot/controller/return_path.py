@@ -24,7 +24,7 @@ from surefoot.core.forms import POSITIVE
 from surefoot.core.types import Array
 from surefoot.knowledge import Anchor, StandingAnchor, pull_share
 
-__all__ = ["Halt", "How", "Spot", "Stand", "WayBack", "risen"]
+__all__ = ["Fallback", "FallbackQuery", "Halt", "How", "ReturnPath", "risen"]
 
 How: TypeAlias = Literal["stepped", "held", "retreated"]
 """How the next action came about: by the rule, by staying, or by the way back."""
@@ -56,7 +56,7 @@ class Halt(NamedTuple):
     speed: Annotated[float | None, POSITIVE] = None
 
 
-class WayBack(NamedTuple):
+class ReturnPath(NamedTuple):
     """Why an action that no rule has chosen is feasible: a certificate like those of the rules.
 
     Attributes:
@@ -112,11 +112,11 @@ class WayBack(NamedTuple):
         return f"the action of round {self.anchor_round}" if self.anchor_round else "the start"
 
 
-Stand: TypeAlias = tuple[Array, WayBack]
+Fallback: TypeAlias = tuple[Array, ReturnPath]
 """The next action where the rule has none, and the reason for it."""
 
 
-class Spot(NamedTuple):
+class FallbackQuery(NamedTuple):
     """Where the next action is looked for without the rule.
 
     Attributes:
@@ -142,7 +142,7 @@ class Spot(NamedTuple):
     refuted: bool = False
     pace: float | None = None
 
-    def follow(self, halt: Halt, keep: float = 0.0) -> Stand:
+    def follow(self, halt: Halt, keep: float = 0.0) -> Fallback:
         """Return what is played next: x, or a point of the way back, as a halt wants it.
 
         Where a drift is refuted, only a start with a bound of its own is left to stand on.
@@ -151,11 +151,11 @@ class Spot(NamedTuple):
         goes_back = halt.how == "retreated" or stands_alone
         return self.back(halt.speed) if goes_back else self.held(keep)
 
-    def stay(self) -> Stand:
+    def stay(self) -> Fallback:
         """Return x for the next round, whatever is known of it."""
         return (self.x, self._way("held", 0.0, self.bound))
 
-    def held(self, keep: float = 0.0) -> Stand:
+    def held(self, keep: float = 0.0) -> Fallback:
         """Return x for the next round while its bound allows that, else the least way back.
 
         Args:
@@ -171,7 +171,7 @@ class Spot(NamedTuple):
             share = min(pull_share(bound, -slack, max(keep, _KEPT) * slack), 1.0)
         return self._at(self.anchor, share)
 
-    def back(self, speed: float | None = None) -> Stand:
+    def back(self, speed: float | None = None) -> Fallback:
         """Return a point of the way back, at most so far along it, for the next round.
 
         Where drift asks for more than the speed allows, more is taken.
@@ -187,7 +187,7 @@ class Spot(NamedTuple):
         """The slack of the anchor in the round that comes; 0 without one."""
         return 0.0 if self.anchor is None else -self.anchor.level(self.t + 1, self.drift)
 
-    def _at(self, anchor: Anchor, share: float) -> Stand:
+    def _at(self, anchor: Anchor, share: float) -> Fallback:
         slack, far = self._slack, float(norm(anchor.x - self.x))
         share = share if self.convex else 1.0
         if self.pace is not None and share * far > self.pace:  # proved or not, it goes no further
@@ -202,10 +202,10 @@ class Spot(NamedTuple):
         point = self.x + share * (anchor.x - self.x)
         return (point, self._way("retreated", share, below))
 
-    def _way(self, how: How, share: float, bound: float) -> WayBack:
+    def _way(self, how: How, share: float, bound: float) -> ReturnPath:
         since = 0 if self.anchor is None else int(self.anchor.round)
         slack, drift = self._slack, self.drift
         is_aged = drift and not (isinstance(self.anchor, StandingAnchor) and share == 1.0)
         if self.refuted and is_aged:
             bound = math.inf
-        return WayBack(self.t, how, self.reason, share, since, slack, drift, float(bound))
+        return ReturnPath(self.t, how, self.reason, share, since, slack, drift, float(bound))
