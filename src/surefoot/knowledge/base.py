@@ -44,6 +44,7 @@ from surefoot.knowledge.errors import (
     Errors,
     is_zero,
 )
+from surefoot.knowledge.in_kernel import KnowledgeInKernel
 from surefoot.knowledge.region import Region
 
 __all__ = ["BALLS", "Capability", "Knowledge", "Reading"]
@@ -103,7 +104,12 @@ _CONDITIONS = {
 BALLS = frozenset({"radius", "depth", "longest", "slope_norm", "noise", "upper"})
 """The numbers of regions that are made of balls around actions, which they all offer."""
 
-SEALED = {"init": "first", "observe": "learn", "region": "certify"}
+SEALED = {
+    "init": "first",
+    "observe": "learn",
+    "region": "certify",
+    "in_kernel": "describe_to_kernel",
+}
 """What belongs to :class:`Knowledge`, and what a kind writes instead."""
 
 ERRORS_OF: Mapping[Capability, str] = {
@@ -239,6 +245,13 @@ class Knowledge(Declared):
         """Return the part of a region that is in the domain."""
         return region.within(self.domain)
 
+    def describe_to_kernel(self, d: int) -> KnowledgeInKernel | None:
+        """Return how the kernel has the kind in a dimension; None if Python plays it.
+
+        The answer is for objects of the class that writes it, and for no subclass.
+        """
+        return None
+
     # --- what belongs to the base ----------------------------------------------------------------
 
     @final
@@ -268,6 +281,15 @@ class Knowledge(Declared):
     def region(self, memory: Memory, errors: Errors) -> Region:
         """Return the certified next actions, all of them in the domain."""
         return self.place(self.certify(memory, errors))
+
+    @final
+    def in_kernel(self, d: int) -> KnowledgeInKernel | None:
+        """Return how the kernel has this knowledge in a dimension; None if Python plays it.
+
+        A subclass may change any method, so it inherits no answer.
+        """
+        is_own = "describe_to_kernel" in vars(type(self))
+        return self.describe_to_kernel(d) if is_own else None
 
     def age(self, memory: Memory, x: Array) -> Memory:
         """Return the memory with a round in which nothing was read.

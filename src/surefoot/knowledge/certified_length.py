@@ -58,7 +58,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -87,6 +87,7 @@ from surefoot.knowledge.errors import (
     is_zero,
     list_causes,
 )
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.region import Region
 from surefoot.sets import Ball, Box, project_halfspace
 
@@ -177,6 +178,10 @@ class CertifiedLength(Knowledge):
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length."""
         return self.G_g * length
+
+    def describe_to_kernel(self, d: int) -> LengthInKernel:
+        """Return how the kernel has the certified length."""
+        return LengthInKernel(self, d)
 
     def tightening(self, t: Number, slack: Number) -> Number:
         r"""Return :math:`\rho_t = \min(\alpha/2, \rho)` or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
@@ -420,6 +425,39 @@ class StepCertificate(NamedTuple):
             f"certified length {max(self.length, 0.0):.3g}, {step}; "
             f"the next g is at most {self.bound:.3g}"
         )
+
+
+RULES: dict[int, StepRule] = {2: "slack", 3: "contraction", 4: "pulled", 5: "stayed"}
+"""The words of :class:`StepCertificate` for the kernel's numbers."""
+
+
+class LengthInKernel(KnowledgeInKernel):
+    """The certified length in the kernel."""
+
+    code = 1
+    tightens = True
+
+    def __init__(self, knowledge: CertifiedLength, d: int) -> None:
+        self.fields = share_fields(knowledge.errors, knowledge.reach) | {
+            "G_g": knowledge.G_g,
+            "rho": knowledge.rho,
+            "sigma": 0.0 if knowledge.sigma is None else knowledge.sigma,
+            "decreasing": int(knowledge.decreasing),
+        }
+        readings = ("rounds", "slack", "since", "read", "upper", "level")
+        steps = ("rho", "left", "distance", "target_level", "is_pulled")
+        points = ("anchor", "x", "s", "drawn", "target")
+        self.shapes = dict.fromkeys((*readings, *steps), ()) | dict.fromkeys(points, (d,))
+
+    def put_together(self, parts: dict[str, Any]) -> LengthMemory:
+        """Return the memory of parts."""
+        return LengthMemory(is_pulled=bool(parts.pop("is_pulled")), **parts)
+
+    def certificate(self, step: KernelStep) -> StepCertificate:
+        """Return why the next action is feasible."""
+        n = step.numbers
+        taken = (-n.value, n.rho, n.room, n.distance, n.bound, float(self.fields["G_g"]))
+        return StepCertificate(int(n.round), RULES[int(n.kind)], *taken, bool(n.cut), step.errors)
 
 
 class LengthRegion(Region):

@@ -33,6 +33,7 @@ from surefoot.knowledge.contradictions import check_start, check_wish
 from surefoot.knowledge.curvature import (
     Curvature,
     CurvatureCertificate,
+    CurvatureInKernel,
     CurvatureMemory,
     CurvatureRegion,
     PullCertificate,
@@ -146,6 +147,17 @@ class CurvatureRows(QuadraticBounds):
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much each row can rise over a length."""
         return self.each.rise(np.atleast_2d(s), length, ahead=ahead)[:, 0]
+
+    def describe_to_kernel(self, d: int) -> RowsInKernel | None:
+        """Return how the kernel has the rows."""
+        return RowsInKernel.of(self, self.each.beta[:, 0].copy(), d)
+
+
+class RowsInKernel(CurvatureInKernel):
+    """Several constraints of bounded curvature in the kernel."""
+
+    code = 3
+    has_rows = True
 
 
 class RowsRegion(Region):
