@@ -105,7 +105,7 @@ class Pair(InContexts, OfParts):
                 f"{type(knowledge).__name__} does not offer"
             )
         limit = None if ramp is None else check_ramp(ramp, knowledge)
-        self._keep(proposer=learner, knowledge=knowledge, ramp=limit)
+        vars(self).update(proposer=learner, knowledge=knowledge, ramp=limit)
 
     @classmethod
     def of(

@@ -9,6 +9,8 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
+from operator import le, lt
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -102,12 +104,12 @@ def _check_each(rule: str, holds: Callable[[Array], Array], numbers: dict[str, N
 
 def positive(**numbers: Number) -> None:
     """Raise unless the numbers are finite and above zero."""
-    _check_each("a finite number > 0", lambda v: v > 0, numbers)
+    _check_each("a finite number > 0", partial(lt, 0), numbers)
 
 
 def nonnegative(**numbers: Number) -> None:
     """Raise unless the numbers are finite and at least zero."""
-    _check_each("a finite number >= 0", lambda v: v >= 0, numbers)
+    _check_each("a finite number >= 0", partial(le, 0), numbers)
 
 
 def squarable(**numbers: Number) -> None:

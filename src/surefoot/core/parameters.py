@@ -249,7 +249,10 @@ def anything(rule: str = "an object", *, default: object = MISSING) -> Declarati
 
 def has_methods(value: object, *names: str) -> bool:
     """Return whether an object, which is no class, has methods of these names."""
-    return not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names)
+    for name in names:
+        if not callable(getattr(value, name, None)):
+            return False
+    return not isinstance(value, type)
 
 
 def _set_instead(value: object) -> str:
@@ -259,26 +262,6 @@ def _set_instead(value: object) -> str:
     if has_methods(value, "query", "constants"):
         return f"the constraint {checks.repr_line(value)}: its region is the set"
     return repr(value)
-
-
-def check_parameters(owner: object) -> None:
-    """Check the declared fields of a frozen dataclass, and keep them as they were read.
-
-    >>> @dataclass(frozen=True)
-    ... class Step:
-    ...     eta: float = positive()
-    ...     def __post_init__(self):
-    ...         check_parameters(self)
-    >>> Step(np.float64(0.5))
-    Step(eta=0.5)
-    >>> Step(-1.0)
-    Traceback (most recent call last):
-    surefoot.core.errors.InvalidValueError: eta must be a finite number > 0, got -1.0
-    """
-    kind: Any = type(owner)
-    values = vars(owner)
-    for name, parameter in _class_fields(kind).items():
-        values[name] = parameter.check(values[name])
 
 
 def parameters_of(kind: Any) -> dict[str, Parameter]:
@@ -408,6 +391,14 @@ class Declared:
 
     They are given by keywords, unless a subclass says ``kw_only=False``, checked, and compared by
     value: arrays entry by entry. A large array is printed by its shape.
+
+    >>> class Step(Declared):
+    ...     eta: float = positive()
+    >>> Step(eta=np.float64(0.5))
+    Step(eta=0.5)
+    >>> Step(eta=-1.0)
+    Traceback (most recent call last):
+    surefoot.core.errors.InvalidValueError: eta must be a finite number > 0, got -1.0
     """
 
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
@@ -420,7 +411,12 @@ class Declared:
             check_keywords(cls, lambda name, self: "")
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        """Check the parameters that were given, and keep them as they were read."""
+        kind: Any = type(self)
+        values = vars(self)
+        for name, parameter in _class_fields(kind).items():
+            if values[name] is not parameter.default:  # a default is right as it is
+                values[name] = parameter.read(name, values[name])
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
