@@ -231,8 +231,8 @@ class TheoremE(PossibleHorizon, StrictStart):
 
     .. math:: g(x_t) \le 0 \ \forall t .
 
-    Every action is in a hull of certified balls (Theorem E of docs/hulls.md). The regret is bounded
-    by what is observed (:class:`LeaderRegret`, Theorem F of docs/leader.md). In advance no more is
+    Every action is in a hull of certified balls (Theorem E of docs/hulls.md). What is observed
+    bounds the regret (:class:`~surefoot.guarantees.LeaderRegret`, Theorem F). In advance no more is
     known than that the costs of feasible points differ by at most :math:`2RG_f`.
 
     Args:
