@@ -64,6 +64,31 @@ def test_without_a_horizon_the_bounds_of_all_blocks_that_have_begun_are_added():
         assert float(ChangeOverTheorem(BARE).regret_bound(T)) == pytest.approx(wanted, rel=1e-12)
 
 
+def test_after_the_horizon_the_second_rule_goes_on_with_its_step_and_loses_more():
+    T, t = 10_000, 30_000
+    step = CertifiedPFS.bounded(BARE, T).guarantee
+    wanted = 1.25 * float(step.regret_bound(t)) + 8 * G
+    assert wanted < 2 * G * t
+    assert float(ChangeOverTheorem(BARE, T).regret_bound(t)) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("horizon", [10_000, None])
+def test_of_infinitely_many_rounds_the_bound_is_infinite_and_of_no_number_none(horizon):
+    theorem = ChangeOverTheorem(BARE, horizon)
+    found = theorem.regret_bound([10_000, 1e300, math.inf, math.nan])
+    assert found[0] < found[1] < found[2] == math.inf
+    assert math.isnan(found[3])
+
+
+@pytest.mark.parametrize("make", [LeaderFollower.promised, CertifiedPFS.bounded, ChangeOverTheorem])
+def test_a_horizon_that_no_float_can_be_is_rejected_in_a_sentence(make):
+    with pytest.raises(InvalidValueError, match=r"^horizon must be at most 2\^1000, .*, got 10000"):
+        make(BARE, 10**400)
+    made = make(BARE, 2**1000)
+    theorem = made.guarantee if hasattr(made, "guarantee") else made
+    assert 0 < float(theorem.regret_bound(2.0**1000)) < math.inf
+
+
 def test_three_parts_each_with_its_theorem():
     parts = LeaderFollower.promised(BARE, 10_000).guarantee.promises.theorems()
     assert parts == {

@@ -32,6 +32,8 @@ from surefoot.core.types import Array, Feedback, Number
 # Squares of scales between these are normal numbers of float64: outside, an update would lose them
 # to 0 or to infinity, and compiled code does so with all that are not normal.
 SMALLEST, LARGEST = 1e-151, 1e151
+LONGEST = 2**1000
+"""No horizon is longer: floats end at 2^1024, and bounds multiply a horizon by constants."""
 
 
 def invalid(name: str, rule: str, value: object) -> InvalidValueError:
@@ -160,9 +162,12 @@ def positive_int(value: object, name: str, rule: str = "", least: int = 1) -> in
     return int(value)
 
 
-def check_horizon(value: object) -> int:
-    """Return a number of rounds; raise unless it is a whole number of at least one."""
-    return positive_int(value, "horizon", "a whole number of rounds >= 1")
+def check_horizon(value: object, name: str = "horizon") -> int:
+    """Return a number of rounds; raise unless it is a whole number from 1 to 2^1000."""
+    rounds = positive_int(value, name, "a whole number of rounds >= 1")
+    if rounds > LONGEST:
+        raise invalid(name, "at most 2^1000, because floats end at 2^1024", value)
+    return rounds
 
 
 def check_possible_horizon(horizon: object) -> None:

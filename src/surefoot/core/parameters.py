@@ -143,19 +143,21 @@ def share(*, default: object = MISSING) -> Declaration:
 
 def count(least: int = 1, *, default: object = MISSING) -> Declaration:
     """Declare a whole number of at least 1, or of another least."""
-    return _whole(f"a whole number >= {least}", least, default)
+    rule = f"a whole number >= {least}"
 
-
-def rounds(*, default: object = MISSING) -> Declaration:
-    """Declare a number of rounds."""
-    return _whole("a whole number of rounds >= 1", 1, default)
-
-
-def _whole(rule: str, least: int, default: object) -> Declaration:
     def read(name: str, value: object) -> int:
         return checks.positive_int(value, name, rule, least)
 
     return declare("whole", rule, read, default)
+
+
+def rounds(*, default: object = MISSING) -> Declaration:
+    """Declare a number of rounds."""
+
+    def read(name: str, value: object) -> int:
+        return checks.check_horizon(value, name)
+
+    return declare("whole", "a whole number of rounds >= 1", read, default)
 
 
 def flag(*, default: object = MISSING) -> Declaration:

@@ -413,9 +413,11 @@ class Budget:
         return math.inf if self.horizon is not None else 2.0 ** (block - 1)
 
     def later(self, t: float) -> float:
-        """Return S: what the second rule loses at most in t rounds."""
+        """Return S: what the second rule loses at most in t rounds, or in the horizon's if more."""
         if self.horizon is not None:
-            return float(self.theorem(1).regret_bound(self.horizon))
+            return float(self.theorem(1).regret_bound(max(t, self.horizon)))
+        if not t <= checks.LONGEST:
+            return t + math.inf  # which is NaN where t is
         return _sum_blocks(self.constants, int(math.log2(max(t, 1.0))) + 1)
 
     @property
