@@ -1,6 +1,7 @@
 """A round, journalled or not, and a tuning are short walks, so that they can be read."""
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ def walk_of_a_round(**options):
 @WITH_KERNEL
 def test_a_round_is_a_short_walk():
     files = walk_of_a_round()
-    changes = sum(a != b for a, b in zip(files, files[1:], strict=False))
+    changes = sum(a != b for a, b in pairwise(files))
     assert len(files) <= 40
     assert len(set(files)) <= 10, sorted(set(files))
     assert changes <= 32
