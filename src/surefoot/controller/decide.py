@@ -50,7 +50,6 @@ from surefoot.knowledge import (
     AverageLimit,
     CertificateError,
     EmptyRegionError,
-    StandingAnchor,
 )
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 
@@ -188,7 +187,7 @@ class Round:
     def anchor(self) -> Anchor | None:
         """The anchor with the round added: the first that was measured, or, under drift, better."""
         anchor, played = self.loop.anchor, self.told.feedback.action
-        if self.told.is_missing or isinstance(anchor, StandingAnchor):
+        if self.told.is_missing or (anchor is not None and not anchor.ages):
             return anchor
         if anchor is not None and self.run.rule is not None and not self.drift:
             x = self.loop.x if played is None else played
@@ -357,8 +356,9 @@ class Round:
             given = float(guarantee.constants.start_slack or of_start[broken.constant])
             return f"start_slack = {given:.6g} is too large: {-worst:.6g} was read", given + worst
         error = self.run.errors.of_round(self.told.feedback).value
-        is_there = isinstance(anchor, StandingAnchor) and (self.read.action == anchor.x).all()
-        if anchor is None or not is_there or not worst - error > anchor.value:
+        if anchor is None or anchor.ages or not (self.read.action == anchor.x).all():
+            return "", 0.0
+        if not worst - error > anchor.value:
             return "", 0.0
         words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
         return words, worst - float(anchor.value)
@@ -508,7 +508,7 @@ class Round:
         t, errors, anchor, read = self.t, self.run.errors, self.loop.anchor, self.read
         if anchor is None or read.constraint_value is None or not (read.action == anchor.x).all():
             return []
-        if self.run.in_contexts and not isinstance(anchor, StandingAnchor):
+        if self.run.in_contexts and anchor.ages:
             return []  # g is another one in each context
         slack = 0.0 - float(np.max(read.constraint_value))
         error = errors.value if read.value_error is None else read.value_error
@@ -517,7 +517,7 @@ class Round:
             return []
         before = f"and was {-anchor.value:.6g} in round {int(anchor.round)}"
         why = "g is not the same, or drifts faster than was given"
-        if isinstance(anchor, StandingAnchor):
+        if not anchor.ages:
             before = f"less than the {-anchor.value:.6g} that was given for every round"
             why = "start_bound is too small"
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
@@ -615,7 +615,8 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     """
     anchor, proof = loop.anchor, None
     start = loop.x if anchor is None else anchor.x
-    if isinstance(anchor, StandingAnchor) and all(b.constant != "anchor" for b in loop.breaches):
+    is_above = any(b.constant == "anchor" for b in loop.breaches)
+    if anchor is not None and not anchor.ages and not is_above:
         bound = float(anchor.value)
         reason = "no region is asked" if loop.halt is None else loop.halt.reason
         proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, 0.0, bound)
@@ -712,9 +713,10 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
         return loop._replace(halt=None)
     # It may start there because that is the anchor, or because the user says so.
     t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
-    moves = run.in_contexts and not isinstance(anchor, StandingAnchor)
     since = 0
-    if anchor is not None and not moves and (then.start == anchor.x).all():
+    if anchor is not None and anchor.ages and run.in_contexts:
+        anchor = None  # g is another one in each context
+    if anchor is not None and (then.start == anchor.x).all():
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound
     way = ReturnPath(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
