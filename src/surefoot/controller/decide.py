@@ -40,14 +40,12 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.return_path import FallbackQuery, Halt, How, ReturnPath, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, move_to, rest
-from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array, Context, Feedback, Info, Number, State
 from surefoot.guarantees import Breach, Guarantee, PremiseError
 from surefoot.knowledge import (
     Anchor,
-    AverageLimit,
     CertificateError,
     EmptyRegionError,
 )
@@ -179,9 +177,13 @@ class Round:
 
     @property
     def own_bound(self) -> float:
-        """The bound at an action of one's own; at most 0 where it counts for a sum alone."""
-        found = self.bound_by_reading(0.0)
-        return min(found, 0.0) if isinstance(self.run.knowledge, AverageLimit) else found
+        """The bound at an action of one's own; at most 0 where it counts for a sum only."""
+        return self._judge(self.bound_by_reading(0.0))
+
+    def _judge(self, bound: float) -> float:
+        """Return the bound by which an action counts as a violation, where it is above 0."""
+        knowledge = self.run.knowledge
+        return bound if knowledge is None else knowledge.judge(bound)
 
     @property
     def anchor(self) -> Anchor | None:
@@ -479,12 +481,12 @@ class Round:
             spot = spot._replace(bound=math.inf)
         goal, way = spot.follow(wanted, keep)
         state: Any = rest(run.algorithm, here, goal)
-        if isinstance(known_sum := run.knowledge, AverageLimit):  # no region has counted the round
+        knowledge = run.knowledge
+        if knowledge is not None and knowledge.kind == "cumulative":  # no region counted the round
             before: Any = loop.state  # a first action of somebody's own may have begun anew
-            memory, read = before.memory, self.measured
-            most = max(known_sum.budget(memory), bound if bound < math.inf else 0.0)
-            spent = round_up(memory.spent + (most if read is None else read.value))
-            state = state._replace(memory=state.memory._replace(spent=spent))
+            value = None if self.measured is None else float(self.measured.value)
+            memory = knowledge.count(state.memory, before.memory, bound, value)
+            state = state._replace(memory=memory)
         proof = None if run.in_contexts else way
         known = (None, anchor, halt, loop.breaches, loop.uncovered or lost)
         after = LoopState(self.t + 1, state, None, proof, False, seen.constraint_value, *known)
@@ -575,7 +577,7 @@ class Round:
         It is raised in the first such round, and in every tenth while that lasts.
         """
         halt, worst, before = after.halt, self.told.worst, self.loop.value
-        if halt is None or worst is None or isinstance(self.run.knowledge, AverageLimit):
+        if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
         error, since = self.run.errors.of_round(self.told.feedback).value, self.t - halt.round
         was_outside = self.loop.halt is not None and before is not None

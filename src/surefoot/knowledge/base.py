@@ -285,6 +285,25 @@ class Knowledge(Declared):
         """
         return None
 
+    def judge(self, bound: float) -> float:
+        """Return the bound on g by which an action counts as a violation, where it is above 0."""
+        return bound
+
+    def count(self, memory: Memory, before: Memory, bound: float, value: float | None) -> Memory:
+        """Return the memory with a round that ended without a region: its g may be spent.
+
+        Args:
+            memory: after the round.
+            before: the memory before the round.
+            bound: on g at the action; infinite where none is known.
+            value: the largest g that the measurement allows; None where nothing was measured.
+        """
+        return memory
+
+    def leaves(self, memory: Memory, bound: float) -> bool:
+        """Return whether the rounds so far leave room for a g of at most a bound."""
+        return True
+
     @property
     def bounds_start(self) -> bool:
         """Whether something is known of the start, so that the first action read must be it."""

@@ -329,6 +329,17 @@ class HullCertificate(NamedTuple):
     errors: Errors = Errors()
 
     @property
+    def facts(self) -> dict[str, str]:
+        """What was measured, what that allows and what was used of it; none where readings err."""
+        if not self.errors.is_exact:
+            return {}
+        return {
+            "measured": self.seen,
+            "allowed": f"{self.room:.3g}, because g rises by at most G_g = {self.G_g:g} per unit",
+            "used": f"{self.distance:.3g}",
+        }
+
+    @property
     def seen(self) -> str:
         """What was measured, and where between two measured actions the centre is, in words."""
         between = (1.0 - self.share) * self.anchor_value + self.share * self.value
