@@ -245,7 +245,7 @@ class Round:
                 uncovered = uncovered or f"round {self.t}: the context of the next came later"
         known = (regret, self.anchor, None, loop.breaches, uncovered)
         after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
-        if self.run.unknown is None and not found and not self.drift:  # the usual round
+        if not self.run.has_estimate and not found and not self.drift:  # the usual round
             return Decision(after, "stepped", why)
         now, before = self.run.estimate(state), self.run.estimate(loop.state)
         if now and before and now.outside != before.outside:
