@@ -44,7 +44,6 @@ from surefoot.kernel_bridge import Rule
 from surefoot.knowledge.anchor import Anchor
 from surefoot.knowledge.base import Estimate, Knowledge, find_knowledge
 from surefoot.knowledge.errors import Errors
-from surefoot.knowledge.grid import Grid
 
 __all__ = ["POLICIES", "LoopState", "Missing", "Run", "check_text"]
 
@@ -179,8 +178,8 @@ class Run:
     @cached_property
     def has_ways(self) -> bool:
         """Whether points between two actions may be played: not on a grid."""
-        known = find_knowledge(self.algorithm)
-        return self.convex and not isinstance(getattr(known, "domain", None), Grid)
+        domain = getattr(find_knowledge(self.algorithm), "domain", None)
+        return self.convex and bool(getattr(domain, "is_convex", True))
 
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the known set that holds every action."""
