@@ -60,6 +60,11 @@ late, batches of runs, a g that is not convex, a start whose first reading prove
 values that are reported larger than they are, so that actions keep a distance."""
 
 
+ObserverKind: TypeAlias = Literal["none", "length", "curvature"]
+"""Which price of a cut step bounds the regret that is observed: that of a region by certified
+length, or that of multipliers; "none" where no theorem does."""
+
+
 class Reading(NamedTuple):
     """One measurement, as knowledge gets it.
 
@@ -324,6 +329,11 @@ class Knowledge(Declared):
         It must rest on no constant that a reading can refute but the bound itself.
         """
         return None
+
+    @property
+    def observer_kind(self) -> ObserverKind:
+        """How the steps that its regions cut enter a bound on the regret so far."""
+        return "none"
 
     def estimate(self, memory: Memory) -> Estimate | None:
         """Return what is known by now of a constant that was not given; None if all were."""

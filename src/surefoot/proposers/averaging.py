@@ -12,7 +12,6 @@ from surefoot.core.arrays import dot, norm
 from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Feedback, Info, Number
-from surefoot.guarantees.observers import bounds_curved_regret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
@@ -137,7 +136,7 @@ class Averaging(Proposer):
 
     def observer(self, knowledge: Knowledge) -> ObservedAveraging | None:
         """Return Theorem K's sums; None for regions that have no multipliers."""
-        return ObservedAveraging() if bounds_curved_regret(knowledge) else None
+        return ObservedAveraging() if knowledge.observer_kind == "curvature" else None
 
 
 class ObservedAveraging(NamedTuple):
