@@ -142,6 +142,11 @@ class AverageLimit(LipschitzHull):
         spent = round_up(memory.spent + self.budget(memory))
         return AverageMemory(memory.rounds + 1.0, super().age(memory.part, x), spent)
 
+    @property
+    def claim(self) -> str:
+        """What certified actions keep, in words."""
+        return f"the sum of g over the rounds is <= 0 and no g is above {self.most:g}"
+
     def judge(self, bound: float) -> float:
         """Return at most 0: no single action violates a limit on the sum."""
         return min(bound, 0.0)

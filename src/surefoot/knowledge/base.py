@@ -331,6 +331,11 @@ class Knowledge(Declared):
         return None
 
     @property
+    def claim(self) -> str:
+        """What certified actions keep, in words."""
+        return "g <= 0 in every round"
+
+    @property
     def observer_kind(self) -> ObserverKind:
         """How the steps that its regions cut enter a bound on the regret so far."""
         return "none"

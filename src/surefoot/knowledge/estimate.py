@@ -210,6 +210,11 @@ class UnknownConstant(Knowledge):
         """What a contradiction may disprove: the largest constant, where there is one."""
         return {} if self.largest is None else {f"largest_{self.constant}": self.largest}
 
+    @property
+    def claim(self) -> str:
+        """What certified actions keep, in words."""
+        return f"g <= 0 but in rounds from which {self.constant} is learnt"
+
     def with_constant(self, constant: float) -> Any:
         """Return what is known if the constant were this."""
         return replace_unchecked(self.known, **{self.constant: constant})
