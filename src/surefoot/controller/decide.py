@@ -243,6 +243,8 @@ class Round:
             regret = regret.after(info) if seen.action is None else None
             if regret is None and seen.action is None:
                 uncovered = uncovered or f"round {self.t}: the context of the next came later"
+        if self._lacks_slope:
+            uncovered = uncovered or f"round {self.t}: no slope was reported"
         known = (regret, self.anchor, None, loop.breaches, uncovered)
         after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
         if not self.run.has_estimate and not found and not self.drift:  # the usual round
@@ -251,6 +253,12 @@ class Round:
         if now and before and now.outside != before.outside:
             why["violations"] = now.outside
         return self._finish(after, "stepped", found, why)
+
+    @property
+    def _lacks_slope(self) -> bool:
+        """Whether the regret bound in advance needs a slope that the round did not report."""
+        run, s = self.run, self.told.feedback.constraint_subgradient
+        return s is None and run.needs.constraint_subgradients > 0 and bool(run.promises.in_advance)
 
     def _broken_premises(self, guarantee: Guarantee) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""

@@ -98,7 +98,7 @@ class Explanation:
         if self.estimate is not None:
             yield "constant", str(self.estimate)
         if self.uncovered is not None:
-            yield "uncovered", f"{self.uncovered}, which no regret bound covers"
+            yield "uncovered", f"{self.uncovered}, which no regret bound in advance covers"
         if self.broken:
             yield "data", "; ".join(breach.sentence for breach in self.broken)
         elif self.guarantee is not None or self.certificate is not None:

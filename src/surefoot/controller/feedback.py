@@ -235,7 +235,7 @@ def _read_constraint(
     g = g if type(g) is float else checks.read_constraint_value(g, x)
     if not math.isfinite(g):
         _refuse_unmeasured(np.asarray(g))
-    if s is None and not needs.constraint_subgradients:
+    if s is None and not run.needs_slopes:
         return g, None, g
     s = read_array(s, "constraint_subgradient", x.shape, "that of the action")
     if g > 0 and not s.any():

@@ -128,6 +128,13 @@ class Run:
         return needs_of(self.algorithm)
 
     @cached_property
+    def needs_slopes(self) -> bool:
+        """Whether a round must report a slope: not where certificates are made of values."""
+        if isinstance(self.algorithm, Certified):
+            return bool(self.algorithm.knowledge.slopes == "certify")
+        return bool(self.needs.constraint_subgradients)
+
+    @cached_property
     def first(self) -> str:
         """What a round is told first: a cost gradient, or a proposal; empty of costs by value."""
         proposal = "cost_gradient" if self.needs.cost_gradients else ""
