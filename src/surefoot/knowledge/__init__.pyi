@@ -69,6 +69,7 @@ from surefoot.knowledge.hull import (
     HullRegion as HullRegion,
     LipschitzHull as LipschitzHull,
     Pairs as Pairs,
+    find_radius as find_radius,
 )
 from surefoot.knowledge.hull_of_log import (
     HullOfLog as HullOfLog,
