@@ -78,7 +78,7 @@ from surefoot.core.forms import Counts, Extended, Moment
 from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Set, Solving
-from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
+from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
 from surefoot.knowledge.contradictions import check_bound, check_rise, check_start, check_wish
 from surefoot.knowledge.errors import (
     EmptyRegionError,
@@ -88,7 +88,7 @@ from surefoot.knowledge.errors import (
     list_causes,
 )
 from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
-from surefoot.knowledge.region import Region
+from surefoot.knowledge.region import Projection, Region
 from surefoot.sets import Ball, Box, project_halfspace
 
 __all__ = ["CertifiedLength", "LengthMemory", "LengthRegion", "StepCertificate"]
@@ -182,6 +182,11 @@ class CertifiedLength(Knowledge):
     def describe_to_kernel(self, d: int) -> LengthInKernel:
         """Return how the kernel has the certified length."""
         return LengthInKernel(self, d)
+
+    @property
+    def observer_kind(self) -> ObserverKind:
+        """The price of a cut by length, which Theorem D has for exact readings."""
+        return "length" if self.errors.is_exact else "none"
 
     def tightening(self, t: Number, slack: Number) -> Number:
         r"""Return :math:`\rho_t = \min(\alpha/2, \rho)` or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
@@ -578,6 +583,14 @@ class LengthRegion(Region):
         seen = self.memory
         excess = seen.level + dot(seen.s, y - seen.x) + seen.rho - self.noise
         return project_halfspace(y, excess, seen.s)
+
+    def price_cut(
+        self, wanted: Array, cut: Projection, x: Array, radius: float
+    ) -> tuple[float, float]:
+        """Return the tightening of the round and the price of a cut; Theorem D."""
+        p = self.cut_by_half_space(wanted)
+        moved = sum(dot(way, way) for way in (wanted - p, p - x))
+        return self.memory.rho, -0.5 * float(moved)
 
     def certificate(self, x: Array, cut: bool = False) -> StepCertificate:
         r"""Return why a point is feasible: :math:`g \le G_g(\|p - q\| + B + e) - \rho \le 0`."""

@@ -79,7 +79,7 @@ from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.points import UNIT, all_entries, nan_where_invalid
 from surefoot.core.types import Array, Number
 from surefoot.knowledge.anchor import Anchor, pull_share
-from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
+from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
 from surefoot.knowledge.contradictions import check_quadratic, check_reach, check_start, check_wish
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, is_zero
 from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
@@ -297,6 +297,11 @@ class Curvature(QuadraticBounds):
     beta: Number = nonnegative()
 
     allows: ClassVar[frozenset[Capability]] = QuadraticBounds.allows | {"batch"}
+
+    @property
+    def observer_kind(self) -> ObserverKind:
+        """The price of multipliers, which Theorems C and K have for the slopes of a convex g."""
+        return "curvature" if self.convex else "none"
 
     @property
     def takes_batches(self) -> bool:

@@ -52,7 +52,7 @@ from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors,
 from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.region import Region
 
-__all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
+__all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs", "find_radius"]
 
 POINT = 1e-300
 """The radius of a ball that is its centre, and not empty."""
@@ -334,6 +334,17 @@ class HullCertificate(NamedTuple):
     G_g: float
     cut: bool = False
     errors: Errors = Errors()
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What was measured, what that allows and what was used of it; none where readings err."""
+        if not self.errors.is_exact:
+            return {}
+        return {
+            "measured": self.seen,
+            "allowed": f"{self.room:.3g}, because g rises by at most G_g = {self.G_g:g} per unit",
+            "used": f"{self.distance:.3g}",
+        }
 
     @property
     def seen(self) -> str:
@@ -646,3 +657,27 @@ class Pairs(NamedTuple):
             root = np.sqrt(_square_rows(off) * self.squared / self.separately)
             share = np.minimum(np.maximum((q + self.less * root) / self.squared, 0.0), self.top)
         return np.where(self.separately <= 0.0, np.where(self.less > 0.0, 1.0, 0.0), share)
+
+
+def find_radius(G_g: float, domain: Set, start: Array, value: float) -> float:
+    """Return the radius of the ball around a start that is certified before anything is played.
+
+    It is 0 where the start is not strictly feasible by more than rounding.
+
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set.
+        start: the point.
+        value: g there is at most this.
+
+    Example:
+        >>> from surefoot.sets import Ball
+        >>> round(find_radius(2.0, Ball(1.0), np.zeros(2), -0.5), 6)
+        0.25
+    """
+    hull = LipschitzHull(G_g=G_g, domain=domain)
+    try:
+        memory = hull.observe(hull.init(start), Reading(start, value, None, hull.errors))
+    except ValueError:
+        return 0.0
+    return max(float(hull.region(memory, hull.errors).radius), 0.0)

@@ -28,7 +28,7 @@ from surefoot.core.parameters import anything, count
 from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import Anchor, pull_share
-from surefoot.knowledge.base import Reading
+from surefoot.knowledge.base import ObserverKind, Reading
 from surefoot.knowledge.contradictions import check_start, check_wish
 from surefoot.knowledge.curvature import (
     Curvature,
@@ -104,6 +104,11 @@ class CurvatureRows(QuadraticBounds):
         """What is known of each row by itself, as of those of a batch."""
         beta = np.broadcast_to(np.array(self.beta), (self.rows,))[:, None]
         return Curvature(beta=beta, reach=self.reach, errors=self.errors, convex=self.convex)
+
+    @property
+    def observer_kind(self) -> ObserverKind:
+        """The price of multipliers, which Theorems C and K have for the slopes of a convex g."""
+        return "curvature" if self.convex else "none"
 
     @property
     def row_count(self) -> int:  # type: ignore[override]

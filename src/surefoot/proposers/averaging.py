@@ -12,7 +12,6 @@ from surefoot.core.arrays import dot, norm
 from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Feedback, Info, Number
-from surefoot.guarantees.observers import bounds_curved_regret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Projection, Region
@@ -139,7 +138,7 @@ class Averaging(Proposer):
 
     def observer(self, knowledge: Knowledge) -> ObservedAveraging | None:
         """Return Theorem K's sums; None for regions that have no multipliers."""
-        return ObservedAveraging() if bounds_curved_regret(knowledge) else None
+        return ObservedAveraging() if knowledge.observer_kind == "curvature" else None
 
     def describe_to_kernel(self, knowledge: Knowledge, d: int) -> AveragingInKernel:
         """Return how the kernel has dual averaging."""

@@ -20,9 +20,8 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Span
 from surefoot.core.parameters import flag, positive
 from surefoot.core.types import Array, Feedback, Number
-from surefoot.guarantees.observers import CutCost, ObservedRegret, bounds_curved_regret
+from surefoot.guarantees.observers import CutCost, ObservedRegret
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.certified_length import CertifiedLength
 from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
@@ -112,9 +111,8 @@ class Descent(Proposer):
 
     def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
-        by_length = isinstance(knowledge, CertifiedLength) and knowledge.errors.is_exact
-        has_bound = by_length or bounds_curved_regret(knowledge)
-        return ObservedRegret() if self.ratchet and has_bound else None
+        has_bound = self.ratchet and knowledge.observer_kind != "none"
+        return ObservedRegret() if has_bound else None
 
     def describe_to_kernel(self, knowledge: Knowledge, d: int) -> DescentInKernel:
         """Return how the kernel has the descent."""

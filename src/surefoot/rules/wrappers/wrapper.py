@@ -12,7 +12,7 @@ from surefoot.core.parameters import Declared, algorithm, field_values
 from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
 from surefoot.guarantees.guarantee import EveryRound, Guarantee
 from surefoot.guarantees.tuning import Tuned, unpack
-from surefoot.knowledge import AverageLimit, Errors
+from surefoot.knowledge import Errors
 from surefoot.knowledge.base import find_knowledge
 
 
@@ -58,7 +58,7 @@ class Wrapper(Declared, Algorithm):
                 f"not step it in every round, got {checks.repr_line(self.base)}"
             )
         known = find_knowledge(self.base)
-        if isinstance(known, AverageLimit) or (known is not None and known.in_contexts):
+        if known is not None and (known.kind == "cumulative" or known.in_contexts):
             what = "contexts" if known.in_contexts else "a limit on the average"
             raise InvalidValueError(
                 f"{type(self).__name__} must have a base without {what}, which it would not keep, "
