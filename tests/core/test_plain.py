@@ -120,7 +120,7 @@ def test_what_is_no_plain_data_is_refused(value):
 
 def test_nothing_in_a_file_can_name_a_module_or_a_class_of_others():
     for name in ("os.system", "Path", "surefoot.sets.Ball", "type", "Own"):
-        with pytest.raises(NotPlainError, match="class .* is unknown"):
+        with pytest.raises(NotPlainError, match=r"class .* is unknown"):
             decode({"class": name})
     assert decode(encode(Own(1.5)), {"Own": Own}) == Own(1.5)
 
