@@ -103,7 +103,7 @@ def test_a_graph_that_does_not_connect_is_refused(mixing):
 
 @pytest.mark.parametrize("rule", [BanditFrankWolfe, BlockBandit])
 def test_a_bandit_needs_a_bound_on_the_cost(rule):
-    with pytest.raises(ValueError, match=r"needs cost_bound, which is not known: give it$"):
+    with pytest.raises(ValueError, match=r"needs cost_bound, which is unknown: give it$"):
         rule.known_horizon(KNOWN, 100, SQUARE)
 
 

@@ -218,7 +218,7 @@ class Knowledge(Declared):
         self._check_errors(self.errors)
         if not self.convex and "nonconvex" not in self.allows:
             raise InvalidValueError(
-                f"{type(self).__name__} rests on the convexity of g, got convex = False: Curvature "
+                f"{type(self).__name__} assumes a convex g, got convex = False: Curvature "
                 "and CurvatureRows do not"
             )
         for part in self.parts if self.passes else ():

@@ -80,16 +80,16 @@ class Box(ConvexSet, kw_only=False):
         """
         middle = 0.5 * self.lower + 0.5 * self.upper
         corner = np.maximum(self.upper - middle, middle - self.lower)
-        # A corner must be inside as it is computed: of d squares, a root and a difference.
+        # The ball must contain the corners as computed: by d squares, a root and a difference.
         share = 1 + (self.dimension + 8) * UNIT
-        far = float(np.linalg.norm(corner)) * share
-        size = float(np.linalg.norm(middle)) + far
-        return Ball(far + 8 * UNIT * size, middle)
+        radius = float(np.linalg.norm(corner)) * share
+        size = float(np.linalg.norm(middle)) + radius
+        return Ball(radius + 8 * UNIT * size, middle)
 
     def project(self, x: Array) -> Array:
         """Return the nearest point, entry by entry: exact, and itself for a point of the box."""
         x = clean(x, self.dimension)
-        xp = namespace(x)  # whose `clip` takes three times as long for NumPy
+        xp = namespace(x)  # NumPy's `clip` takes three times as long
         return xp.minimum(xp.maximum(x, convert_like(self.lower, x)), convert_like(self.upper, x))
 
     def contains(self, x: Array) -> Array:

@@ -66,8 +66,7 @@ class Wrapper(Declared, Algorithm):
             )
         if self.rests_on_convexity and known is not None and not known.convex:
             raise InvalidValueError(
-                f"{type(self).__name__} rests on the convexity of g, got knowledge with "
-                "convex = False"
+                f"{type(self).__name__} assumes a convex g, got knowledge with convex = False"
             )
 
     @classmethod
