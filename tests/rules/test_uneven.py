@@ -320,7 +320,7 @@ def test_a_game_plays_other_units():
     base = LeaderFollower(G_g=1 + 1e-9, domain=Ball(2.0))
     steep = LeaderFollower(G_g=float(norms.max()), domain=Ball(4.0))
     for player in (EvenRows(base=base, slopes=norms), Stretched(base=steep, stretch=2 * np.eye(2))):
-        assert (play(player, problem).violations.worst <= 0).all()
+        assert (play(player, problem).violations.largest <= 0).all()
 
 
 def test_a_live_loop_takes_all_rows():

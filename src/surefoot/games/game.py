@@ -26,7 +26,7 @@ class Seen(NamedTuple):
         feedback: what the algorithm asks for and receives.
         cost: the round's cost.
         gradient: its gradient, whether or not the algorithm receives it.
-        worst: g, the largest constraint.
+        largest: g, the largest constraint.
         steepest: norm of the longest subgradient that was revealed.
         rows: all constraints, where their sums are wanted.
     """
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
     feedback: Feedback
     cost: Number
     gradient: Array
-    worst: Number
+    largest: Number
     steepest: Number
     rows: Array | None = None
 
@@ -72,10 +72,10 @@ class Oracle:
         if needs.separately or self.rows:
             rows, slopes = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
         if needs.separately:
-            value, slope, worst = rows, slopes, find_largest(rows)[0]
+            value, slope, largest = rows, slopes, find_largest(rows)[0]
         else:
             value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
-            worst = value
+            largest = value
         steepest: Number = _steepest(slope, x) if self.watched else 0.0
         if not needs.constraint_values:
             value = None
@@ -89,7 +89,7 @@ class Oracle:
             direction=None if self.directions is None else self.directions[k],
         )
         separately = rows if self.rows else None
-        return Seen(feedback, cost, gradient, worst, steepest, separately)
+        return Seen(feedback, cost, gradient, largest, steepest, separately)
 
 
 def _steepest(slope: Array, x: Array) -> Number:
@@ -170,7 +170,7 @@ class Game:
             )
             check(x, seen.feedback._replace(cost_gradient=gradient))
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
-        for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
+        for name, value in (("cost_value", seen.cost), ("constraint_value", seen.largest)):
             if tuple(np.shape(value)) != want:
                 raise InvalidValueError(
                     f"{name}.shape must be {want}, got {tuple(np.shape(value))}"
@@ -194,8 +194,8 @@ class Game:
                     state, _ = self.algorithm.step(state, seen.feedback)
                 except ValueError as error:
                     return f"round {t + 1}: {error}"
-                if not np.isfinite(seen.worst):
-                    told = f"the constraint value must be finite, got {seen.worst!r}"
+                if not np.isfinite(seen.largest):
+                    told = f"the constraint value must be finite, got {seen.largest!r}"
                     return f"round {t + 1}: {told}"
                 if not np.isfinite(state.x).all():
                     return f"round {t + 1}: the next action must be finite, got {state.x!r}"

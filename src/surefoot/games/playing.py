@@ -72,7 +72,7 @@ def play(
         >>> toy = problems.paper_toy(horizon=2_000, trials=3)
         >>> trace = play(PFS.tuned(toy.constants, 2_000), toy)
         >>> print(trace.verdict())
-        Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds of 3 trials,
+        Theorem 1 for T = 2000 (every round) held: 0 violations in 6,000 rounds of 3 trials,
         largest g = -0.0437; (regret was not computed: call final_regret())
     """
     _check_problem(problem, player)

@@ -54,14 +54,14 @@ class Progress(NamedTuple):
         round: rounds played.
         horizon: rounds to be played.
         cost_sum: cost so far, one entry a run.
-        worst: largest g so far, one entry a run.
+        largest: largest g so far, one entry a run.
         x: the last actions played that are kept, ``(runs, d)``; None where none are kept.
     """
 
     round: int
     horizon: int
     cost_sum: Array
-    worst: Array
+    largest: Array
     x: Array | None
 
 
@@ -72,11 +72,11 @@ class Violations(NamedTuple):
     r"""The violation measures of a run; arrays over the runs of a batch.
 
     Attributes:
-        total: :math:`\sum g(x_t)`; may be negative.
-        soft: :math:`[\sum g(x_t)]_+`, what cumulative guarantees bound.
-        hard: :math:`\sum [g(x_t)]_+`.
-        squared: :math:`\sum [g(x_t)]_+^2`.
-        worst: :math:`\max_t g(x_t)`.
+        sum: :math:`\sum g(x_t)`; may be negative.
+        positive_sum: :math:`[\sum g(x_t)]_+`, what cumulative guarantees bound.
+        sum_positive: :math:`\sum [g(x_t)]_+`.
+        sum_squared: :math:`\sum [g(x_t)]_+^2`.
+        largest: :math:`\max_t g(x_t)`.
         count: how many rounds had :math:`g(x_t) > 0`; exactly, no tolerance. A round without a
             value (NaN, of a run that was lost) counts: it was not seen to be feasible.
         feasible_from: the first round from which no round has :math:`g(x_t) > 0`;
@@ -84,20 +84,21 @@ class Violations(NamedTuple):
         first_violation: the first round that counts; 0 if none does.
     """
 
-    total: Array
-    soft: Array
-    hard: Array
-    squared: Array
-    worst: Array
+    sum: Array
+    positive_sum: Array
+    sum_positive: Array
+    sum_squared: Array
+    largest: Array
     count: Array
     feasible_from: Array
     first_violation: Array
 
     def __repr__(self) -> str:
-        count, worst = np.max(self.count), np.max(self.worst)
+        count = int(np.max(self.count))
+        violations = f"{count:,} violation{'s' * (count != 1)}"
         return (
-            f"<Violations{of_runs(self.count)}: at most {count:,} rounds outside, "
-            f"largest g = {worst:.3g}, sum of [g]+ {mean_and_spread(self.hard)}>"
+            f"<Violations{of_runs(self.count)}: at most {violations}, largest g = "
+            f"{np.max(self.largest):.3g}, sum of [g]+ {mean_and_spread(self.sum_positive)}>"
         )
 
     def of(self, runs: Index) -> Violations:
@@ -121,8 +122,8 @@ class ViolationMeter:
 
     def __init__(self, runs: int, rows: int = 0) -> None:
         self.row_sums: Array | None = np.zeros((runs, rows)) if rows else None
-        self._total, self._hard, self._squared = np.zeros((3, runs))
-        self._worst = np.full(runs, -np.inf)
+        self._sum, self._sum_positive, self._sum_squared = np.zeros((3, runs))
+        self._largest = np.full(runs, -np.inf)
         self._count, self._last, self._first = np.zeros((3, runs), dtype=np.int64)
 
     def add(self, start: int, g: Array, rows: Array | None = None) -> None:
@@ -136,15 +137,15 @@ class ViolationMeter:
         """
         if self.row_sums is not None and rows is not None:
             self.row_sums += rows
-        worst = g.max(axis=0)
-        self._total += g.sum(axis=0)
-        self._worst = np.maximum(self._worst, worst)
-        if (worst <= 0).all():
+        largest = g.max(axis=0)
+        self._sum += g.sum(axis=0)
+        self._largest = np.maximum(self._largest, largest)
+        if (largest <= 0).all():
             return  # the common case: nothing is added to the others
         positive = np.maximum(g, 0.0)
         above = ~(g <= 0)
-        self._hard += positive.sum(axis=0)
-        self._squared += (positive * positive).sum(axis=0)
+        self._sum_positive += positive.sum(axis=0)
+        self._sum_squared += (positive * positive).sum(axis=0)
         self._count += above.sum(axis=0)
         rounds = start + 1 + np.arange(len(g))[:, None]
         self._last = np.maximum(self._last, (above * rounds).max(axis=0))
@@ -154,11 +155,11 @@ class ViolationMeter:
     def read(self) -> Violations:
         """Return the measures of all rounds so far, one entry per run."""
         return Violations(
-            total=self._total.copy(),
-            soft=np.maximum(self._total, 0.0),
-            hard=self._hard.copy(),
-            squared=self._squared.copy(),
-            worst=self._worst.copy(),
+            sum=self._sum.copy(),
+            positive_sum=np.maximum(self._sum, 0.0),
+            sum_positive=self._sum_positive.copy(),
+            sum_squared=self._sum_squared.copy(),
+            largest=self._largest.copy(),
             count=self._count.copy(),
             feasible_from=self._last + 1,
             first_violation=self._first.copy(),
@@ -169,17 +170,17 @@ def violations(g: Array) -> Violations:
     """Return the measures of the values of all rounds, ``(T,)`` or ``(T, B)``.
 
     Example:
-        >>> seen = violations(np.array([0.5, -1.0, 0.25, -2.0]))
-        >>> float(seen.total), float(seen.hard), int(seen.count), int(seen.feasible_from)
-        (-2.25, 0.75, 2, 4)
+        >>> measures = violations(np.array([0.5, -1.0, 0.25, -2.0]))
+        >>> float(measures.sum), float(measures.sum_positive), int(measures.count)
+        (-2.25, 0.75, 2)
     """
     g = np.asarray(g, dtype=np.float64)
     if g.ndim not in (1, 2) or g.size == 0:
         raise InvalidValueError(f"g.shape must be (T,) or (T, B) with no empty axis, got {g.shape}")
     meter = ViolationMeter(1 if g.ndim == 1 else g.shape[1])
     meter.add(0, g.reshape(len(g), -1))
-    seen = meter.read()
-    return seen.of(0) if g.ndim == 1 else seen
+    measures = meter.read()
+    return measures.of(0) if g.ndim == 1 else measures
 
 
 # --- the recorder ---------------------------------------------------------------------------------
@@ -295,7 +296,7 @@ class Recorder:
     def _progress(self, done: int) -> Progress:
         low = int(np.searchsorted(self.rounds, done, side="right"))
         x = None if self.actions is None or low == 0 else self.actions[low - 1].copy()
-        return Progress(done, self.horizon, self.total.copy(), self.meter.read().worst, x)
+        return Progress(done, self.horizon, self.total.copy(), self.meter.read().largest, x)
 
 
 def block_length(runs: int, dimension: int, longest: int = 2_048) -> int:

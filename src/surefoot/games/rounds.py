@@ -78,7 +78,7 @@ def _play_rounds(
     for k in range(len(cost)):
         x = state.x
         seen = oracle.ask(k, x)
-        cost[k], values[k] = column(seen.cost), column(seen.worst)
+        cost[k], values[k] = column(seen.cost), column(seen.largest)
         if actions is not None and wanted < len(kept) and kept[wanted] == k:
             actions[wanted] = to_numpy(x)
             wanted += 1

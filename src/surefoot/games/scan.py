@@ -130,7 +130,7 @@ def _rounds(
         new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
         gradient = norm(seen.gradient) if oracle.watched else None
         steepest = seen.steepest if oracle.watched else None
-        return new, (seen.cost, seen.worst, x if keep else None, gradient, steepest, seen.rows)
+        return new, (seen.cost, seen.largest, x if keep else None, gradient, steepest, seen.rows)
 
     found: tuple[State, Output] = jax.lax.scan(step, state, jax.numpy.arange(length))
     return found

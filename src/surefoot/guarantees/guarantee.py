@@ -53,13 +53,22 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal[
-    "every round", "after t0", "few violations", "bounded", "cumulative", "hard", "squared", "none"
+    "every round",
+    "after t0",
+    "few violations",
+    "bounded",
+    "cumulative",
+    "sum_positive",
+    "sum_squared",
+    "none",
 ]
 """What is promised first of all: g(x_t) <= 0 in every round; from round t0 on; in all rounds but so
 many; a bound on g in each round; on the sum of g, or of each constraint by itself; on the sum of
 [g]_+; on the sum of [g]_+^2; nothing."""
 
-Measure: TypeAlias = Literal["round", "violations", "soft", "hard", "squared", "rows"]
+Measure: TypeAlias = Literal[
+    "round", "violations", "positive_sum", "sum_positive", "sum_squared", "rows"
+]
 """What a bound speaks of after t rounds: g(x_t) itself; how many rounds had g(x_t) > 0; the sums of
 g, of [g]_+, of [g]_+^2; and the largest of the constraints' own sums."""
 
@@ -215,7 +224,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
             words.append("a g that changes from round to round")
         if self.kind == "after t0":
             words.append(f"rounds before round {self.first_feasible:g}")
-        elif self.kind in ("cumulative", "hard", "squared"):
+        elif self.kind in ("cumulative", "sum_positive", "sum_squared"):
             words.append("single rounds, which may be infeasible")
         return tuple(words)
 
