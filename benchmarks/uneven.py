@@ -1,11 +1,13 @@
 """Knowledge that is not round: what it is worth by direction and by row. No round is outside.
 
-``python -m benchmarks.uneven conditions``: ellipsoids of condition 3, 30 and 300, with one bound on
-the curvature, with a matrix that bounds the Hessian, and with one that is twice as large.
 ``python -m benchmarks.uneven rows``: boxes whose rows have norms from 1 to 30, with one bound on
-the slopes, with one for each row, and with the knowledge that rows are affine.
+the slopes, with rows that are divided by theirs and seen as one, with one bound for each row, and
+with the knowledge that rows are affine.
+``python -m benchmarks.uneven conditions``: ellipsoids of condition 3, 30 and 300, with one bound on
+the curvature, and in other units: with a matrix that bounds the Hessian, and with one that is twice
+as large.
 ``python -m benchmarks.uneven thin``: boxes with sides from 1 to 0.01, with one bound on the slopes,
-and with that bound in units in which the box is a cube.
+and in units in which the box is a cube, with one bound or with one for each row.
 
 Beside them is dual averaging that knows the set and projects onto it. Costs are linear and i.i.d.,
 with a mean that pulls outwards. Means over seeds, of which ``--first N`` is the first.
@@ -22,22 +24,43 @@ import numpy as np
 
 from surefoot import Ball, Feedback
 from surefoot.core.types import Array, Set
-from surefoot.knowledge import Curvature, CurvatureRows
+from surefoot.knowledge import Curvature, CurvatureRows, Errors
 from surefoot.problems.constraints import Affine, QuadraticForm
-from surefoot.rules import CertifiedDualAveraging, EvenRows, LeaderFollower, Stretched
+from surefoot.rules import CertifiedDualAveraging, LeaderFollower
 from surefoot.sets import Polytope
 
 
-def play(player: Any, constraint: Any, gradients: Array) -> float:
-    """Return what a player pays; refuse a round outside."""
-    state, paid = player.init(np.zeros(gradients.shape[1])), 0.0
+def play(player: Any, constraint: Any, gradients: Array, back: Array | None = None) -> float:
+    """Return what a player pays; refuse a round outside.
+
+    Args:
+        player: what plays.
+        constraint: the limit.
+        gradients: one per round.
+        back: the matrix from what the player plays to the action; None where they are the same.
+    """
+    d = gradients.shape[1]
+    state, paid, back = player.init(np.zeros(d)), 0.0, np.eye(d) if back is None else back
     for grad in gradients:
-        x = state.x
+        x = back @ state.x
         g, s = constraint.query_all(x) if player.needs.separately else constraint.query(x)
         assert np.max(g) <= 0
         paid += float(grad @ x)
-        state = player.step(state, Feedback(grad, g, s))[0]
+        state = player.step(state, Feedback(grad @ back, g, s @ back))[0]
     return paid
+
+
+def rounding_of(back: Array, reach: float, steep: float, bend: float = 0.0) -> float:
+    """Return what the rounding of the action can do to g, as an evaluation error.
+
+    Args:
+        back: the matrix from what is played to the action.
+        reach: the largest norm of what is played.
+        steep: the longest slope of g.
+        bend: the largest curvature of g, where certificates rest on slopes.
+    """
+    d, size = len(back), float(np.linalg.norm(back))
+    return float((d + 4) * 2.0**-53 * size * reach * (steep + 2 * reach * size * bend))
 
 
 def average_knowing(region: Set, radius: float, gradients: Array) -> float:
@@ -87,16 +110,20 @@ def ellipsoid(d: int, condition: int, T: int, seed: int) -> dict[str, float]:
     region: Any = g.region
     best = float(region.minimize_linear(total) @ total)
     known = Curvature(beta=2.0 * (1 + 1e-9), reach=R)
-    players: dict[str, Any] = {"one curvature": CertifiedDualAveraging(knowledge=known, radius=R)}
+    one = CertifiedDualAveraging(knowledge=known, radius=R)
+    found = {
+        "set known": average_knowing(region, R, gradients) - best,
+        "one curvature": play(one, g, gradients) - best,
+    }
     for name, times in (("a matrix", 1.0), ("twice the matrix", 2.0)):
         wide = math.sqrt(times) * (1 + 1e-6)
-        round_ = Curvature(beta=1.0, reach=wide)
-        stretch = np.linalg.cholesky(times * (1 + 1e-9) * g.Q).T
-        players[name] = Stretched(
-            base=CertifiedDualAveraging(knowledge=round_, radius=wide), stretch=stretch
-        )
-    found = {"set known": average_knowing(region, R, gradients) - best}
-    return found | {name: play(one, g, gradients) - best for name, one in players.items()}
+        back = np.linalg.inv(np.linalg.cholesky(times * (1 + 1e-9) * g.Q).T)
+        moved = rounding_of(back, wide, 2.0 * R, 2.0)
+        errors = Errors(evaluation=moved + g.evaluation_error(Ball(R)))
+        round_ = Curvature(beta=1.0, reach=wide, errors=errors)
+        player = CertifiedDualAveraging(knowledge=round_, radius=wide)
+        found[name] = play(player, g, gradients, back) - best
+    return found
 
 
 def rows(options: Any) -> int:
@@ -116,15 +143,18 @@ def box(d: int, T: int, seed: int) -> dict[str, float]:
     gradients = -Q.sum(axis=0) / math.sqrt(d) + rng.normal(size=(T, d))
     best, R = -0.5 * float(abs(Q @ gradients.sum(axis=0)).sum()), 0.5 * math.sqrt(d) * (1 + 1e-6)
     affine = CurvatureRows(beta=0.0, rows=2 * d, reach=R)
-    players: dict[str, Any] = {
-        "one G": LeaderFollower(G_g=float(norms.max()) * (1 + 1e-12), domain=Ball(R)),
-        "one G each": EvenRows(
-            base=LeaderFollower(G_g=1 + 1e-12, domain=Ball(R)), slopes=norms * (1 + 1e-12)
-        ),
-        "affine rows": CertifiedDualAveraging(knowledge=affine, radius=R),
+    averaging = CertifiedDualAveraging(knowledge=affine, radius=R)
+    even = Affine(np.vstack([Q, -Q]), np.full(2 * d, 0.5))
+    one = LeaderFollower(G_g=float(norms.max()) * (1 + 1e-12), domain=Ball(R))
+    as_one = LeaderFollower(G_g=1 + 1e-12, domain=Ball(R))
+    each = LeaderFollower(G_g=(norms * (1 + 1e-12)).tolist(), domain=Ball(R))
+    return {
+        "set known": average_knowing(Polytope(wall.A, wall.b), R, gradients) - best,
+        "one G": play(one, wall, gradients) - best,
+        "as one limit": play(as_one, even, gradients) - best,
+        "one G each": play(each, wall, gradients) - best,
+        "affine rows": play(averaging, wall, gradients) - best,
     }
-    found = {"set known": average_knowing(Polytope(wall.A, wall.b), R, gradients) - best}
-    return found | {name: play(one, wall, gradients) - best for name, one in players.items()}
 
 
 def thin(options: Any) -> int:
@@ -136,27 +166,25 @@ def thin(options: Any) -> int:
 
 
 def thin_box(d: int, T: int, seed: int) -> dict[str, float]:
-    """Return the regrets on one thin box; only the largest row is seen."""
+    """Return the regrets on one thin box; only the last player sees all rows."""
     rng = np.random.default_rng([d, 31, seed])
     Q, sides = np.linalg.qr(rng.normal(size=(d, d)))[0], np.geomspace(1.0, 0.01, d)
     wall = Affine(np.vstack([Q, -Q]), 0.5 * np.concatenate([sides, sides]))
     gradients = -Q.sum(axis=0) / math.sqrt(d) + rng.normal(size=(T, d))
     best = -0.5 * float((sides * abs(Q @ gradients.sum(axis=0))).sum())
     R, wide = 0.5 * float(np.linalg.norm(sides)) * (1 + 1e-6), 0.5 * math.sqrt(d) * (1 + 1e-6)
-    stretch = Q / sides[:, None]
-    steep = float(np.linalg.norm(wall.A @ np.linalg.inv(stretch), axis=1).max())
-    players: dict[str, Any] = {
-        "in x": LeaderFollower(G_g=1 + 1e-12, domain=Ball(R)),
-        "stretched": Stretched(
-            base=LeaderFollower(G_g=steep * (1 + 1e-9), domain=Ball(wide)), stretch=stretch
-        ),
-        "stretched, all rows": EvenRows(
-            base=Stretched(base=LeaderFollower(G_g=1 + 1e-9, domain=Ball(wide)), stretch=stretch),
-            slopes=np.concatenate([sides, sides]) * (1 + 1e-9),
-        ),
+    back = np.linalg.inv(Q / sides[:, None])
+    steep, error = np.linalg.norm(wall.A @ back, axis=1), rounding_of(back, wide, 1.0)
+    round_: Any = {"domain": Ball(wide), "evaluation_error": error}
+    one = LeaderFollower(G_g=1 + 1e-12, domain=Ball(R))
+    widest = LeaderFollower(G_g=float(steep.max()) * (1 + 1e-9), **round_)
+    each = LeaderFollower(G_g=(steep * (1 + 1e-9)).tolist(), **round_)
+    return {
+        "set known": average_knowing(Polytope(wall.A, wall.b), R, gradients) - best,
+        "in x": play(one, wall, gradients) - best,
+        "a cube": play(widest, wall, gradients, back) - best,
+        "a cube, all rows": play(each, wall, gradients, back) - best,
     }
-    found = {"set known": average_knowing(Polytope(wall.A, wall.b), R, gradients) - best}
-    return found | {name: play(one, wall, gradients) - best for name, one in players.items()}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -123,12 +123,7 @@ class Certified(Pair):
         else:
             g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))
             reading = Reading(x, g, s, errors, feedback.age)
-            if knowledge.holds(x):
-                memory = knowledge.observe(before, reading)
-            elif not before.rounds:
-                raise InvalidValueError(f"the first action must be in the domain, got {x!r}")
-            else:
-                memory = knowledge.age(before, x)
+            memory = self._observe(before, reading)
             suspects = (partial(knowledge.contradictions, before, reading),)
         memory = knowledge.announce(memory, feedback.context)
         if self.ramp is not None:
@@ -152,6 +147,14 @@ class Certified(Pair):
             region.must_certify(new, knowledge.domain)  # safety is these lines
         after = CertifiedState(new, memory, learner, plan)
         return after, Info(new, wanted, region, suspects, proposal.note)
+
+    def _observe(self, memory: Any, reading: Reading) -> Any:
+        """Return the memory with a reading, which one outside of the domain only makes older."""
+        if self.knowledge.holds(reading.x):
+            return self.knowledge.observe(memory, reading)
+        if not memory.rounds:
+            raise InvalidValueError(f"the first action must be in the domain, got {reading.x!r}")
+        return self.knowledge.age(memory, reading.x)
 
 
 def copy_point(proposal: Proposal, x: Array) -> Array:

@@ -105,7 +105,7 @@ class Pair(InContexts, OfParts):
                 f"{type(knowledge).__name__} does not offer"
             )
         limit = None if ramp is None else check_ramp(ramp, knowledge)
-        self._keep(proposer=learner, knowledge=knowledge, ramp=limit)
+        vars(self).update(proposer=learner, knowledge=knowledge, ramp=limit)
 
     @classmethod
     def of(
@@ -181,8 +181,7 @@ class Pair(InContexts, OfParts):
     def rest(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state after a round in which nothing was read and x is wanted for the next.
 
-        Where there are contexts, x is not certified before
-        :meth:`~surefoot.certified.Certified.announce`.
+        Where there are contexts, x is not certified before ``announce``.
         """
         if not state.memory.rounds and state.plan is None:
             first: CertifiedState = self.init(x)

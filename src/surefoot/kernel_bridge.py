@@ -387,7 +387,7 @@ class _StateRow(NamedTuple):
 
 
 class KernelState(CertifiedState, Packed):
-    """A :class:`CertifiedState` whose parts are unpacked from a block when they are read.
+    """A ``CertifiedState`` whose parts are unpacked from a block when they are read.
 
     Args:
         rule: the rule that made it.

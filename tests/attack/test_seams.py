@@ -14,7 +14,7 @@ from surefoot.controller import Fleet
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import needs_of
 from surefoot.knowledge import Curvature, LipschitzContext, LipschitzHull
-from surefoot.rules import Averaged, CostProbing, Delayed, RegionFilter, Stretched
+from surefoot.rules import Averaged, CostProbing, Delayed, RegionFilter
 from surefoot.sets import Box
 
 SLOPE = [1.0, 0.0]
@@ -59,28 +59,34 @@ RETREAT_AND_RESUME = {
 BASES = {
     "filter": RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0)),
     "descent": CertifiedOGD(knowledge=Curvature(beta=1.0, reach=2.0), radius=1.0),
+    "rows": LeaderFollower(G_g=[1.0], domain=Ball(2.0)),
+}
+AROUND = {
+    "bare": lambda base: base,
+    "ahead": lambda base: Delayed(base=base, delay=1, copies=False),
+    "in turn": lambda base: Delayed(base=base, delay=1, copies=True),
 }
 
 
+@pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("base", BASES)
-def test_what_is_read_after_a_retreat_is_not_filed_under_the_action_before_it(base):
-    player = Stretched(base=BASES[base], stretch=np.eye(2))  # g had been +0.49999
-    assert play(player, orders=RETREAT_AND_RESUME) <= 0
+def test_what_is_read_after_a_retreat_is_not_filed_under_the_action_before_it(base, around):
+    assert play(AROUND[around](BASES[base]), orders=RETREAT_AND_RESUME) <= 0
 
 
+@pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("base", BASES)
-def test_an_action_of_ones_own_in_a_halted_loop_is_where_it_was_read(base):
+def test_an_action_of_ones_own_in_a_halted_loop_is_where_it_was_read(base, around):
     orders = {
         8: lambda controller: controller.hold("an order"),
         12: lambda controller: controller.resume(),
     }
-    player = Stretched(base=BASES[base], stretch=np.eye(2))
+    player = AROUND[around](BASES[base])
     assert play(player, orders=orders, own={10: [-0.5, 0.0], 11: [-0.5, 0.0]}) <= 0
 
 
 def test_an_action_of_ones_own_reaches_a_wrapper_inside_of_another():
-    stretched = Stretched(base=BASES["filter"], stretch=np.eye(2))
-    noisy = Averaged(base=stretched, sigma=1e-3)  # g had been +1.0
+    noisy = Averaged(base=Delayed(base=BASES["filter"], delay=1), sigma=1e-3)
     assert play(noisy, own={40: [-0.5, 0.0]}, rounds=60) <= 0
 
 

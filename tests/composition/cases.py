@@ -69,14 +69,12 @@ class Made(NamedTuple):
     Attributes:
         player: the rule.
         make: the world with what is known of it.
-        stretch: L of all wrappers that stretch, in one.
         noise: the standard deviation of readings, where they are averaged.
         is_late: whether readings come late, and in the first rounds none.
     """
 
     player: Any
     make: Specimen
-    stretch: np.ndarray
     noise: float = 0.0
     is_late: bool = False
 
@@ -90,21 +88,17 @@ def build(case: Case, *, factor: float | None = None) -> Made:
     """
     if factor is None:
         factor = WRONG if case.is_wrong else 1.0
-    names = [wrapping.kind for wrapping in case.wrappings]
-    unit = 2.0 ** names.count("Stretched")
-    make = Specimen(case.setting, case.rng, factor, unit, "EvenRows" in names)
+    make = Specimen(case.setting, case.rng, factor)
     kind = next(k for k in parts.find_proposers() if k.__name__ == case.proposer)
     ramp: Any = {"": None, "one": RAMP, "each": [RAMP] * make.world.d}[case.ramp]
     proposer = parts.make_proposer(kind, case.option, make)
     player: Any = Certified(proposer=proposer, knowledge=make.knowledge, ramp=ramp)
-    stretch, noise, late = np.eye(make.world.d), 0.0, False
+    noise, late = 0.0, False
     for wrapping in case.wrappings:
         player = parts.wrap(wrapping, player, make)
-        if wrapping.kind == "Stretched":
-            stretch = stretch @ parts.stretch_of(make)
         noise = float(vars(player).get("sigma", noise))
         late = late or bool(vars(player).get("late"))
-    return Made(player, make, stretch, noise, late)
+    return Made(player, make, noise, late)
 
 
 def plays_compiled(player: Any, d: int) -> bool:

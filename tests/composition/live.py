@@ -250,7 +250,7 @@ class LiveRun:
         if "start_bound" in self.case.setting.options or self.in_contexts:
             return False
         domain = self.make.domain
-        inside = domain is None or bool(domain.contains(self.made.stretch @ x))
+        inside = domain is None or bool(domain.contains(x))
         return inside and self.world.g(x) < -self.make.errors.get("value", 0.0)
 
     def reopen(self) -> None:
@@ -373,7 +373,7 @@ class LiveRun:
         else:
             found = x + 5.0 * self.draw_way()
         domain = self.make.domain
-        if domain is not None and not bool(domain.contains(self.made.stretch @ found)):
+        if domain is not None and not bool(domain.contains(found)):
             self.was_outside = True
         return found
 
@@ -513,8 +513,8 @@ class LiveRun:
 
     def judge_sets(self, x: np.ndarray, why: Any) -> None:
         """Compare an action with its domain, its grid and its ramp."""
-        domain, z = self.make.domain, self.made.stretch @ x
-        if domain is not None and not bool(domain.contains(z)):
+        domain = self.make.domain
+        if domain is not None and not bool(domain.contains(x)):
             kind = "off the grid" if isinstance(domain, Grid) else "outside of the domain"
             self.found(kind, f"{x}: {why}")
             raise EndOfRun

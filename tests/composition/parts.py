@@ -110,20 +110,10 @@ class Specimen:
         setting: how it is made.
         rng: what draws the world.
         factor: what constants are multiplied by; 1 where they are true.
-        unit: the longest that a length of 1 becomes, for a base that plays stretched actions.
-        even: whether the base is told every row divided by a bound on its slopes.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        rng: np.random.Generator,
-        factor: float = 1.0,
-        unit: float = 1.0,
-        even: bool = False,
-    ) -> None:
-        self.setting, self.rng, self.factor, self.unit = setting, rng, factor, unit
-        self.even = even
+    def __init__(self, setting: Setting, rng: np.random.Generator, factor: float = 1.0) -> None:
+        self.setting, self.rng, self.factor = setting, rng, factor
         moves = "drift" in setting.errors or bool(setting.context)
         # Contexts and drift make more feasible, and so does a limit on the average for a round.
         more = moves or "most" in parameters_of(KINDS[setting.kind])
@@ -147,11 +137,11 @@ class Specimen:
     @property
     def domain(self) -> Any:
         """The set that holds every action; None for none."""
-        d, at = self.world.d, self.unit
-        box = Box(np.full(d, -3.0 * at), np.full(d, 2.5 * at))
+        d = self.world.d
+        box = Box(np.full(d, -3.0), np.full(d, 2.5))
         return {
             "none": lambda: None,
-            "ball": lambda: Ball(4.0 * at),
+            "ball": lambda: Ball(4.0),
             "box": lambda: box,
             "grid": lambda: Grid(STEP, box),
             "endless grid": lambda: Grid(STEP),
@@ -159,15 +149,14 @@ class Specimen:
 
     @property
     def start_bound(self) -> float:
-        """What the start is never above, as the base is told it, rounded up."""
-        bound = self.told(self.world.start) if self.even else self.most
-        return float(bound) * (1 - 2.0**-50)
+        """What the start is never above, rounded up."""
+        return float(self.most) * (1 - 2.0**-50)
 
     @property
     def reach(self) -> float | None:
         """The largest norm of a feasible point, where no set says it."""
         if self.setting.domain in ("none", "endless grid"):
-            return max(self.world.reach, 0.5) * self.unit
+            return max(self.world.reach, 0.5)
         return None
 
     @property
@@ -183,11 +172,12 @@ class Specimen:
 
     @property
     def rows(self) -> tuple[Any, ...]:
-        """A knowledge for each row: slopes of the one, curvatures of the next."""
-        errors, reach = Errors(**self.errors), max(self.world.reach, 4.0) * self.unit
+        """A knowledge for each row: slopes of all, or of the one and curvatures of the next."""
+        errors, reach = Errors(**self.errors), max(self.world.reach, 4.0)
         made: list[Any] = []
+        mixes = bool(self.rng.integers(2))
         for i, steep in enumerate(self.world.slopes):
-            if i % 2:
+            if mixes and i % 2:
                 bend = self.world.beta * self.factor
                 made.append(Curvature(beta=bend, reach=reach, errors=errors))
             else:
@@ -196,34 +186,20 @@ class Specimen:
         return tuple(made)
 
     @property
-    def bounds(self) -> list[float]:
-        """What each row is divided by for an even base: a bound on its slopes."""
-        return [max(steep, 2.0**-10) for steep in self.world.slopes]
-
-    def told(self, x: Any) -> Fraction:
-        """Return g at a point as the base is told it."""
-        if not self.even:
-            return self.world.g(x)
-        each = zip(self.world.values(x), self.bounds, strict=True)
-        return max(value / Fraction(bound) for value, bound in each)
-
-    @property
     def steep(self) -> float:
-        """The bound on slopes that the base is told."""
-        return (1.0 if self.even else self.world.G_g) * self.factor
+        """The bound on slopes."""
+        return self.world.G_g * self.factor
 
     @property
     def steep_in_domain(self) -> float:
-        """The bound on slopes on all of the domain, as the base is told it."""
-        each = zip(self.world.rows, self.bounds, strict=True)
+        """The bound on slopes on all of the domain."""
         radius = 3.0 * self.world.d**0.5 + 1.0
-        scales = [(self.world.steepest(row, radius), bound) for row, bound in each]
-        return max(s / bound if self.even else s for s, bound in scales) * self.factor
+        return max(self.world.steepest(row, radius) for row in self.world.rows) * self.factor
 
     @property
     def bend(self) -> float:
-        """The bound on the curvature that the base is told."""
-        return self.world.beta / (min(self.bounds) if self.even else 1.0) * self.factor
+        """The bound on the curvature."""
+        return self.world.beta * self.factor
 
     @functools.cached_property
     def log(self) -> tuple[np.ndarray, np.ndarray]:
@@ -231,7 +207,7 @@ class Specimen:
         ways = self.rng.integers(-8, 9, size=(6, self.world.d)) * STEP
         points = np.vstack([self.world.start, self.world.start + ways])
         error = self.errors.get("value", 0.0)
-        return points, np.array([read_low(self.told(p), error, -1.0) for p in points])
+        return points, np.array([read_low(self.world.g(p), error, -1.0) for p in points])
 
 
 def _of_rows(make: Specimen) -> Any:
@@ -250,7 +226,7 @@ PARAMETERS: dict[str, Callable[[Specimen], Any]] = {
     "values": lambda make: make.log[1],
     "G_g": lambda make: make.steep,
     "beta": lambda make: make.bend,
-    "L_0": lambda make: make.world.relative[0] / (min(make.bounds) if make.even else 1.0),
+    "L_0": lambda make: make.world.relative[0],
     "L_1": lambda make: make.world.relative[1] * make.factor,
     "rho": lambda make: 0.25 * make.world.slack,
     "most": lambda make: 0.25,
@@ -327,11 +303,11 @@ def settings_of(kind: type) -> Iterator[Setting]:
 
 PROPOSALS: dict[str, Callable[[Specimen], Any]] = {
     "as_steps": lambda make: True,
-    "algorithm": lambda make: OGD(eta=0.25, domain=Ball(5.0 * make.unit)),
+    "algorithm": lambda make: OGD(eta=0.25, domain=Ball(5.0)),
     "domain": lambda make: _convex_domain(make),
-    "radius": lambda make: 5.0 * make.unit,
+    "radius": lambda make: 5.0,
     "eta": lambda make: 0.5,
-    "leader": lambda make: OGD(eta=0.25, domain=Ball(5.0 * make.unit)),
+    "leader": lambda make: OGD(eta=0.25, domain=Ball(5.0)),
     "strong_convexity": lambda make: 0.5,
     "ratchet": lambda make: False,
     "far": lambda make: 0.5,
@@ -347,7 +323,7 @@ def _convex_domain(make: Specimen) -> Any:
     domain = make.domain
     if isinstance(domain, Grid):
         domain = domain.inside
-    return Ball(5.0 * make.unit) if domain is None else domain
+    return Ball(5.0) if domain is None else domain
 
 
 def variants_of(kind: type) -> list[str]:
@@ -382,17 +358,10 @@ class Wrapping(NamedTuple):
         return " ".join((self.kind, *self.flags))
 
 
-def stretch_of(make: Specimen) -> np.ndarray:
-    """Return L, of powers of 2: the map is exact, and no slope becomes longer by it."""
-    entries = np.full(make.world.d, 2.0)
-    entries[0] = 1.0
-    return np.diag(entries)
-
-
 def constants_of(make: Specimen) -> Constants:
     """Return the constants of a bound in advance; most gradients are longer than its G_f."""
-    slack = -float(make.told(make.world.start))
-    return Constants(R=8.0 * make.unit, G_f=0.01, G_g=make.steep, start_slack=slack)
+    slack = -float(make.world.g(make.world.start))
+    return Constants(R=8.0, G_f=0.01, G_g=make.steep, start_slack=slack)
 
 
 WRAPPED: dict[str, Callable[[Specimen], Any]] = {
@@ -401,8 +370,6 @@ WRAPPED: dict[str, Callable[[Specimen], Any]] = {
     "failure": lambda make: 1e-9,
     "longest": lambda make: 8,
     "length": lambda make: 0.0078125,
-    "stretch": stretch_of,
-    "slopes": lambda make: make.bounds,
     "start_slope": lambda make: 2.0 * make.world.G_g,
     "constants": constants_of,
 }

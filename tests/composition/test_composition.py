@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import ClassVar
+
 import pytest
 
 from surefoot import kernel
-from tests.composition.cases import Case, sample
-from tests.composition.live import Outcome, play
+from surefoot.rules.wrappers.change_over import ChangeOverState
+from tests.composition import live
+from tests.composition.cases import Case, is_supported, sample, wrapped_cases
+from tests.composition.live import LiveRun, Outcome, play
+from tests.composition.orders import BETWEEN, TOLD, Program
 from tests.composition.parts import check_tables, find_knowledge, find_wrappers
 
 SEED = 20_261_118
@@ -38,3 +44,62 @@ def test_a_sample_of_all_combinations_is_safe_or_refused_in_a_sentence(tmp_path)
 @pytest.mark.slow
 def test_more_of_all_combinations_are_safe_or_refused_in_a_sentence(tmp_path):
     play_all(sample(3, SEED + 1), tmp_path)
+
+
+class OrdersAtChangeOver(LiveRun):
+    """A live loop that is quiet but where a second rule has not read its start yet, and in halts.
+
+    Half of the feasible actions of somebody's own are there on the limit.
+    """
+
+    given: ClassVar[Counter[str]] = Counter()
+
+    @property
+    def is_fresh(self):
+        """Whether a second rule is in force that has not read its start."""
+        state = self.controller.state
+        is_begun = isinstance(state, ChangeOverState) and state.block > 0
+        return is_begun and not state.then.memory.rounds
+
+    def before_round(self):
+        is_due = self.is_fresh or self.controller.halted is not None
+        self.program = Program(tuple(BETWEEN), tuple(TOLD), 0.7 if is_due else 0.0)
+        super().before_round()
+
+    def draw_own(self, order, x):
+        found = super().draw_own(order, x)
+        if not self.is_fresh or not order:  # a resumed player may be another
+            return found
+        self.given[order] += 1
+        if order == "own, feasible" and self.rng.random() < 0.5:
+            self.given["on the limit"] += 1
+            return self.draw_on_limit()
+        return found
+
+    def draw_on_limit(self):
+        """Return the last action that is feasible on the way from the start to one outside."""
+        low, high = self.world.start, self.world.start + 0.01 * self.draw_way()
+        while self.world.g(high) <= 0:
+            high = low + 1.3 * (high - low)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.world.g(middle) <= 0 else (low, middle)
+        return low
+
+
+def test_orders_and_own_actions_right_after_a_change_over_are_safe(tmp_path, monkeypatch):
+    monkeypatch.setattr(live, "LiveRun", OrdersAtChangeOver)
+    monkeypatch.setattr(OrdersAtChangeOver, "given", Counter())
+    cases = [
+        case._replace(engine=engine, seed=seed)
+        for case in wrapped_cases(1, 16)
+        if case.wrappings[0].kind == "ChangeOver" and is_supported(case)
+        for engine in kernel.engines()
+        for seed in range(8)
+    ]
+    outcomes = play_all(cases, tmp_path)
+    given = OrdersAtChangeOver.given
+    assert set(TOLD) <= given.keys()
+    assert given["on the limit"] >= 10
+    refused = [sentence for outcome in outcomes for sentence in outcome.refused]
+    assert not [sentence for sentence in refused if "start" in sentence or "x1" in sentence]

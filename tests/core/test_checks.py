@@ -128,6 +128,16 @@ def test_a_horizon_below_one_or_not_whole_is_refused(value):
     )
 
 
+def test_a_horizon_that_bounds_cannot_be_computed_for_is_refused():
+    assert checks.check_horizon(2**1000) == 2**1000
+    for value in (2**1000 + 1, 10**400, 10**5_000):
+        refused(
+            lambda value=value: checks.check_horizon(value, "rounds"),
+            "rounds must be at most 2^1000, because floats end at 2^1024, "
+            f"got {checks.repr_line(value)}",
+        )
+
+
 def test_words_are_chosen_from_a_list():
     checks.one_of(("loop", "batch"), engine="batch")
     refused(

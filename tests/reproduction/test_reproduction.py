@@ -7,10 +7,12 @@ from surefoot import kernel
 from surefoot.core.types import needs_of
 from surefoot.experiments import Results, run
 from surefoot.experiments.build import build_player
-from surefoot.experiments.cells import cells_of
+from surefoot.experiments.cells import cells_of, make_parts
 from surefoot.experiments.figures.paper import paper_panels
 from surefoot.experiments.paper.reproduction import REGRET, VIOLATION, specification
 from surefoot.experiments.record import claims_of
+from surefoot.games.playing import choose
+from surefoot.guarantees import unpack
 from surefoot.problems import HORIZONS, SETTINGS, paper_toy
 from surefoot.rules import ALGORITHMS
 from surefoot.rules.wrappers.wrapper import Wrapper
@@ -42,6 +44,18 @@ def test_every_theorem_of_the_catalogue_whose_rule_compiles_is_played(spec):
     assert {(k.__name__, t) for k in quick for t in k.tunings} <= played
     if kernel.name() == "kernel":  # whose games of these are quick as well
         assert {"AdaptiveGauge", "CertifiedOGD", "LeaderFollower"} <= {name for name, _ in played}
+
+
+def test_no_cell_is_played_round_by_round_in_one_run(spec):
+    engines = []
+    for _, job in cells_of(replace(spec, horizons=[6_000])):
+        try:
+            problem, player, _, _ = make_parts(job.spec)
+        except ValueError:
+            continue  # constants that a theorem refuses are a row as well
+        engines.append(choose(unpack(player)[0], problem, 6_000, problem.start).engine)
+    assert len(engines) >= 60
+    assert set(engines) <= {"kernel", "batch"}
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)

@@ -64,6 +64,31 @@ def test_without_a_horizon_the_bounds_of_all_blocks_that_have_begun_are_added():
         assert float(ChangeOverTheorem(BARE).regret_bound(T)) == pytest.approx(wanted, rel=1e-12)
 
 
+def test_after_the_horizon_the_second_rule_goes_on_with_its_step_and_loses_more():
+    T, t = 10_000, 30_000
+    step = CertifiedPFS.bounded(BARE, T).guarantee
+    wanted = 1.25 * float(step.regret_bound(t)) + 8 * G
+    assert wanted < 2 * G * t
+    assert float(ChangeOverTheorem(BARE, T).regret_bound(t)) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("horizon", [10_000, None])
+def test_of_infinitely_many_rounds_the_bound_is_infinite_and_of_no_number_none(horizon):
+    theorem = ChangeOverTheorem(BARE, horizon)
+    found = theorem.regret_bound([10_000, 1e300, math.inf, math.nan])
+    assert found[0] < found[1] < found[2] == math.inf
+    assert math.isnan(found[3])
+
+
+@pytest.mark.parametrize("make", [LeaderFollower.promised, CertifiedPFS.bounded, ChangeOverTheorem])
+def test_a_horizon_that_no_float_can_be_is_rejected_in_a_sentence(make):
+    with pytest.raises(InvalidValueError, match=r"^horizon must be at most 2\^1000, .*, got 10000"):
+        make(BARE, 10**400)
+    made = make(BARE, 2**1000)
+    theorem = made.guarantee if hasattr(made, "guarantee") else made
+    assert 0 < float(theorem.regret_bound(2.0**1000)) < math.inf
+
+
 def test_three_parts_each_with_its_theorem():
     parts = LeaderFollower.promised(BARE, 10_000).guarantee.promises.theorems()
     assert parts == {
@@ -253,6 +278,87 @@ def test_a_change_over_has_a_certificate_of_the_start():
     assert "the start" in str(info.certificate)
 
 
+# --- another action than the start, before the second rule has read it ---------------------------
+
+EAST = np.array([1.0, 0.0])
+"""The slope of g(x) = x_1 - 1/2, which is -1/2 at the start."""
+
+
+def half(x):
+    """What is told at x of that g, with no gradient."""
+    return Feedback(np.zeros(2), float(x[0]) - 0.5, EAST)
+
+
+def begin_block(block, horizon):
+    """Play a first rule that stays, until a block of the second has begun."""
+    player = ChangeOver(base=STAYING, constants=BARE, horizon=horizon)
+    state = player.init(np.zeros(2))
+    while state.block < block:
+        state = player.update(state, half(state.x)._replace(cost_gradient=np.array([-G, 0.0])))
+    assert not state.then.memory.rounds
+    return player, state
+
+
+def own(player, state, x):
+    return player.update(state, half(x)._replace(action=x))
+
+
+def ordered(player, state, x):
+    moved = player.move_to(state, x)
+    assert np.array_equal(moved.x, x)
+    return player.update(moved, half(x))
+
+
+def after_rest(player, state, x):
+    rested = player.rest(state, x)
+    assert rested.rounds == state.rounds + 1
+    return player.update(rested, half(x))
+
+
+@pytest.mark.parametrize(("block", "horizon"), [(1, 2_000), (4, None)])
+@pytest.mark.parametrize("play_at", [own, ordered, after_rest])
+@pytest.mark.parametrize("short", [0.0, 1e-9])
+def test_the_start_is_what_it_was_read_to_be_when_an_action_on_the_limit_comes_first(
+    play_at, short, block, horizon
+):
+    player, state = begin_block(block, horizon)
+    second = player.in_force(state)[0]
+    after = play_at(player, state, np.array([0.5 - short, 0.0]))
+    # The slack is 1/2, and rho at most half of it. At the action A = rho, as the start, which is
+    # 1/2 away from it and deeper by as much, says: the half-space cuts off all of it.
+    rho = second.knowledge.rho
+    assert rho <= 0.25
+    assert after.then.memory.slack == pytest.approx(0.5, rel=1e-12)
+    assert np.array_equal(after.then.memory.anchor, state.start)
+    assert after.then.memory.distance == pytest.approx(rho - short, rel=1e-9)
+    assert after.x == pytest.approx([0.5 - rho, 0.0], abs=1e-7)
+    assert not after.is_kept
+    assert after.check == math.inf
+
+
+def test_a_step_at_the_start_is_as_if_no_reading_had_been_kept():
+    player, state = begin_block(1, 2_000)
+    told = half(state.x)._replace(cost_gradient=np.array([-G, 1.0]))
+    usual = player.update(state, told)
+    named = player.update(state, told._replace(action=state.start))
+    other = player.update(state._replace(slope=np.array([0.0, 0.5]), level=-0.1), told)
+    for after in (named, other):
+        assert np.array_equal(after.x, usual.x)
+    assert usual.then.memory.rounds == named.then.memory.rounds == 1
+    assert named.is_kept
+
+
+def test_what_is_kept_of_the_start_is_what_was_read_there():
+    slope = np.array([1.0, 0.0])
+    player = LeaderFollower.promised(BARE, 2_000).algorithm
+    state = player.update(player.init(np.zeros(2)), Feedback(np.ones(2), -0.5, slope))
+    slope[0] = 7.0
+    assert state.slope.tolist() == [1.0, 0.0]
+    assert state.level == -0.5
+    later = player.update(state, Feedback(np.ones(2), -0.4, np.array([0.0, 1.0])))
+    assert (later.level, later.slope.tolist()) == (-0.5, [1.0, 0.0])
+
+
 # --- a live loop ---------------------------------------------------------------------------------
 
 
@@ -321,10 +427,50 @@ def test_a_journal_goes_on_where_it_ended_and_is_not_blamed(tmp_path, rounds):
     assert "not checked" in report.said[1]
 
 
+@pytest.mark.parametrize("is_opened", [False, True])
+def test_an_action_on_the_limit_right_after_a_change_over_is_told_and_stored(tmp_path, is_opened):
+    path = tmp_path / "run.jsonl"
+    small = replace(BARE, G_f=0.05)  # too small, so that it changes over soon
+    tuned = LeaderFollower.promised(small, 10_000)
+    controller = Controller(tuned, np.zeros(2), journal=path, on_contradiction="record")
+    while not controller.state.block:
+        tell(controller)
+    before = controller.state
+    if is_opened:
+        controller.close()
+        controller = Controller.open(path)
+        assert np.array_equal(controller.state.slope, before.slope)
+        assert controller.state.level == before.level == -0.5
+    tell(controller, action=np.array([0.5, 0.25]))
+    assert controller.state.then.memory.slack == pytest.approx(0.5, rel=1e-12)
+    assert controller.explain().is_proven
+    for _ in range(20):
+        tell(controller)
+        assert float(SQUARE.value(controller.ask())) <= 0.0
+    stored = controller.state
+    controller.close()
+    opened = Controller.open(path)
+    assert np.array_equal(opened.state.x, stored.x)
+    assert opened.state.then.memory.slack == stored.then.memory.slack
+    opened.close()
+    assert check(str(path)).is_right
+
+
+def test_a_state_whose_start_was_not_read_before_the_change_over_is_rejected():
+    _, state = begin_block(1, 2_000)
+    assert state.flaw() == ""
+    for level in (math.inf, 0.0, math.nan):
+        assert state._replace(level=level).flaw() == (
+            "a state whose start was read below 0 before the change-over"
+        )
+
+
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
         ("block", 1.5, "whole numbers"),
+        ("slope", [1.0], "slope"),
+        ("slope", [math.nan, 0.0], "slope"),
         ("x", [0.25, 0.25], "action"),
         ("is_kept", 3.0, "is_kept"),
         ("later", None, "later"),

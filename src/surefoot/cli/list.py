@@ -41,7 +41,7 @@ def list_(
     apply to it. For each work of the paper's bibliography: what runs here. Give the name of one to
     see its tunings and parameters, or its arguments; also that of a filter or a wrapper, which
     `surefoot serve` takes and a specification does not: SafetyFilter, RegionFilter, Certified,
-    Averaged, Delayed, Measuring, Probing, EvenRows, Stretched.
+    Averaged, Delayed, Measuring, Probing.
 
     Examples:
       surefoot list

@@ -22,10 +22,10 @@ def reproduce(
 
     Figures 1a, 1b, 1c and 2 of Hutchinson and Alizadeh (ICML 2025): 30 trials on the published
     streams, ten horizons, with the constants as plotted, as written, as released and as the
-    assumptions demand; also every other algorithm that has a theorem, and a variant of the problem
-    whose constraint binds. The verdict on a figure is: reproduced, reproduced only with other
-    constants than stated, or not reproduced. It takes about a minute; an interrupted run continues
-    where it stopped.
+    assumptions demand; also every other theorem whose games are compiled, and a variant of the
+    problem whose constraint binds. The verdict on a figure is: reproduced, reproduced only with
+    other constants than stated, or not reproduced. It takes about a minute; an interrupted run
+    continues where it stopped.
 
     Example:
       surefoot reproduce --out out/reproduction

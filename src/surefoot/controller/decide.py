@@ -29,7 +29,7 @@ constant: only a start with a ``start_bound`` stands, which the knowledge is ask
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,15 +225,21 @@ class Round:
             # Drift, or the next context, may have taken the action outside by the next round.
             what = "drift" if self.drift else "context"
             return self._refuse((Breach(self.t, what, str(error), "feasibility"),), error)
-        found = [] if run.guarantee is None else self._broken_premises(run.guarantee)
-        if sentences := info.contradictions:  # which stand for the premises on the constraint
-            found = [b for b in found if b.constant not in ("G_g", "the bound on g")]
-            found.append(Breach(self.t, "constants", sentences[0], "both"))
-        if self.told.feedback.action is not None:
-            found.append(self._deviation(self.own_bound))
+        found = self._find_breaches(info)
         if found and any(b.affects != "regret" for b in found):
             return self._contradicted(state, info, found)
         return self._stepped(state, info, found, {})
+
+    def _find_breaches(self, info: Info) -> list[Breach]:
+        """Return what the round breaks: premises, what its step knew, and the action asked for."""
+        guarantee = self.run.guarantee
+        breaches = [] if guarantee is None else self._broken_premises(guarantee)
+        if sentences := info.contradictions:  # which stand for the premises on the constraint
+            breaches = [b for b in breaches if b.constant not in ("G_g", "the bound on g")]
+            breaches.append(Breach(self.t, "constants", sentences[0], "both"))
+        if self.told.feedback.action is not None:
+            breaches.append(self._deviation(self.own_bound))
+        return breaches
 
     def _stepped(self, state: State, info: Info, found: list[Breach], why: PlainTable) -> Decision:
         loop, seen = self.loop, self.told.feedback
@@ -545,29 +551,42 @@ class Round:
 
     def _finish(self, after: LoopState, how: How, found: list[Breach], why: PlainTable) -> Decision:
         """Return the decision with its new breaches, warnings and alarms."""
-        loop, t = self.loop, self.t
-        known = {b.constant for b in loop.breaches}
-        new = tuple(b for b in found if b.constant not in known)
-        after = after._replace(breaches=(*loop.breaches, *new))
-        alarms = [_alarm_of(b) for b in new]
-        if self.told.is_missing:
-            alarms.append(Alarm.of(t, "missing", f"round {t}: nothing was measured"))
-        if "violations" in why:
-            left = self.run.estimate(after.state)
-            alarms.append(Alarm.of(t, "violation", f"round {t}: g = {self.told.worst:.3g}; {left}"))
-        if violation := self._halted_outside(after):
-            alarms.append(Alarm.of(t, "violation", violation))
-        region = None if after.info is None else after.info.region
-        if self.drift and region is not None and region.remeasurement_due:
+        before = self.loop.breaches
+        constants = {b.constant for b in before}
+        new = tuple(b for b in found if b.constant not in constants)
+        after = after._replace(breaches=(*before, *new))
+        if self._is_remeasurement_due(after):
             why["remeasure"] = remeasurement = after.round + 1
             after = after._replace(remeasurement=remeasurement)
-            words = f"round {remeasurement}: the anchor is measured again, before drift uses it up"
-            alarms.append(Alarm.of(t, "remeasure", words))
         # An action that was certified too is written down, and no more.
         loud = any(b.limit is not None or b.constant != "action" for b in new)
         loud = loud and self.run.on_contradiction != "record"
         warning = "; ".join(b.sentence for b in new) if loud else ""
-        return Decision(after, how, why, new, warning, tuple(alarms))
+        return Decision(after, how, why, new, warning, tuple(self._list_alarms(after, new, why)))
+
+    def _is_remeasurement_due(self, after: LoopState) -> bool:
+        """Return whether the anchor is to be measured again, before drift uses it up."""
+        if not self.drift or after.info is None:
+            return False
+        region = after.info.region
+        return region is not None and bool(region.remeasurement_due)
+
+    def _list_alarms(
+        self, after: LoopState, new: tuple[Breach, ...], why: PlainTable
+    ) -> Iterator[Alarm]:
+        """Yield the alarms of a round that is over, those of its new breaches first."""
+        t = self.t
+        yield from map(_alarm_of, new)
+        if self.told.is_missing:
+            yield Alarm.of(t, "missing", f"round {t}: nothing was measured")
+        if "violations" in why:
+            left = self.run.estimate(after.state)
+            yield Alarm.of(t, "violation", f"round {t}: g = {self.told.worst:.3g}; {left}")
+        if violation := self._halted_outside(after):
+            yield Alarm.of(t, "violation", violation)
+        if after.remeasurement is not None:
+            words = "the anchor is measured again, before drift uses it up"
+            yield Alarm.of(t, "remeasure", f"round {after.remeasurement}: {words}")
 
     def _halted_outside(self, after: LoopState) -> str:
         """Return the alarm of a halted loop that is measured outside; empty for none.

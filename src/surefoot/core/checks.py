@@ -9,6 +9,8 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
+from operator import le, lt
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -30,6 +32,8 @@ from surefoot.core.types import Array, Feedback, Number
 # Squares of scales between these are normal numbers of float64: outside, an update would lose them
 # to 0 or to infinity, and compiled code does so with all that are not normal.
 SMALLEST, LARGEST = 1e-151, 1e151
+LONGEST = 2**1000
+"""No horizon is longer: floats end at 2^1024, and bounds multiply a horizon by constants."""
 
 
 def invalid(name: str, rule: str, value: object) -> InvalidValueError:
@@ -102,12 +106,12 @@ def _check_each(rule: str, holds: Callable[[Array], Array], numbers: dict[str, N
 
 def positive(**numbers: Number) -> None:
     """Raise unless the numbers are finite and above zero."""
-    _check_each("a finite number > 0", lambda v: v > 0, numbers)
+    _check_each("a finite number > 0", partial(lt, 0), numbers)
 
 
 def nonnegative(**numbers: Number) -> None:
     """Raise unless the numbers are finite and at least zero."""
-    _check_each("a finite number >= 0", lambda v: v >= 0, numbers)
+    _check_each("a finite number >= 0", partial(le, 0), numbers)
 
 
 def squarable(**numbers: Number) -> None:
@@ -158,9 +162,12 @@ def positive_int(value: object, name: str, rule: str = "", least: int = 1) -> in
     return int(value)
 
 
-def check_horizon(value: object) -> int:
-    """Return a number of rounds; raise unless it is a whole number of at least one."""
-    return positive_int(value, "horizon", "a whole number of rounds >= 1")
+def check_horizon(value: object, name: str = "horizon") -> int:
+    """Return a number of rounds; raise unless it is a whole number from 1 to 2^1000."""
+    rounds = positive_int(value, name, "a whole number of rounds >= 1")
+    if rounds > LONGEST:
+        raise invalid(name, "at most 2^1000, because floats end at 2^1024", value)
+    return rounds
 
 
 def check_possible_horizon(horizon: object) -> None:

@@ -39,7 +39,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from surefoot.core import checks
 from surefoot.core.display import Table, facts_html
@@ -182,11 +182,12 @@ class Constants(Declared):
 
     def require(self, *names: str, by: str) -> tuple[float, ...]:
         """Return the named constants; if one is missing, raise and name who needs it."""
-        missing = [name for name in names if vars(self)[name] is None]
-        if missing:
+        numbers: tuple[Any, ...] = tuple(map(vars(self).get, names))
+        if None in numbers:
+            missing = [name for name in names if vars(self)[name] is None]
             rest = "which is not known: give it" if len(missing) == 1 else "which are not known"
             raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {rest}")
-        return tuple(vars(self)[name] for name in names)
+        return numbers
 
     def complete(self, reach: float, value: float | None = None) -> Constants:
         """Return these constants with those that follow from them, where they are missing.

@@ -143,19 +143,21 @@ def share(*, default: object = MISSING) -> Declaration:
 
 def count(least: int = 1, *, default: object = MISSING) -> Declaration:
     """Declare a whole number of at least 1, or of another least."""
-    return _whole(f"a whole number >= {least}", least, default)
+    rule = f"a whole number >= {least}"
 
-
-def rounds(*, default: object = MISSING) -> Declaration:
-    """Declare a number of rounds."""
-    return _whole("a whole number of rounds >= 1", 1, default)
-
-
-def _whole(rule: str, least: int, default: object) -> Declaration:
     def read(name: str, value: object) -> int:
         return checks.positive_int(value, name, rule, least)
 
     return declare("whole", rule, read, default)
+
+
+def rounds(*, default: object = MISSING) -> Declaration:
+    """Declare a number of rounds."""
+
+    def read(name: str, value: object) -> int:
+        return checks.check_horizon(value, name)
+
+    return declare("whole", "a whole number of rounds >= 1", read, default)
 
 
 def flag(*, default: object = MISSING) -> Declaration:
@@ -249,7 +251,10 @@ def anything(rule: str = "an object", *, default: object = MISSING) -> Declarati
 
 def has_methods(value: object, *names: str) -> bool:
     """Return whether an object, which is no class, has methods of these names."""
-    return not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names)
+    for name in names:
+        if not callable(getattr(value, name, None)):
+            return False
+    return not isinstance(value, type)
 
 
 def _set_instead(value: object) -> str:
@@ -259,26 +264,6 @@ def _set_instead(value: object) -> str:
     if has_methods(value, "query", "constants"):
         return f"the constraint {checks.repr_line(value)}: its region is the set"
     return repr(value)
-
-
-def check_parameters(owner: object) -> None:
-    """Check the declared fields of a frozen dataclass, and keep them as they were read.
-
-    >>> @dataclass(frozen=True)
-    ... class Step:
-    ...     eta: float = positive()
-    ...     def __post_init__(self):
-    ...         check_parameters(self)
-    >>> Step(np.float64(0.5))
-    Step(eta=0.5)
-    >>> Step(-1.0)
-    Traceback (most recent call last):
-    surefoot.core.errors.InvalidValueError: eta must be a finite number > 0, got -1.0
-    """
-    kind: Any = type(owner)
-    values = vars(owner)
-    for name, parameter in _class_fields(kind).items():
-        values[name] = parameter.check(values[name])
 
 
 def parameters_of(kind: Any) -> dict[str, Parameter]:
@@ -408,6 +393,14 @@ class Declared:
 
     They are given by keywords, unless a subclass says ``kw_only=False``, checked, and compared by
     value: arrays entry by entry. A large array is printed by its shape.
+
+    >>> class Step(Declared):
+    ...     eta: float = positive()
+    >>> Step(eta=np.float64(0.5))
+    Step(eta=0.5)
+    >>> Step(eta=-1.0)
+    Traceback (most recent call last):
+    surefoot.core.errors.InvalidValueError: eta must be a finite number > 0, got -1.0
     """
 
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
@@ -420,7 +413,12 @@ class Declared:
             check_keywords(cls, lambda name, self: "")
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        """Check the parameters that were given, and keep them as they were read."""
+        kind: Any = type(self)
+        values = vars(self)
+        for name, parameter in _class_fields(kind).items():
+            if values[name] is not parameter.default:  # a default is right as it is
+                values[name] = parameter.read(name, values[name])
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

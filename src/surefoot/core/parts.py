@@ -31,10 +31,6 @@ class OfParts(Algorithm):
         if "__init__" in vars(cls):
             check_keywords(cls, lambda name, rule: taken_elsewhere(name, type(rule)))
 
-    def _keep(self, **parts: Any) -> None:
-        """Set the parts, once."""
-        vars(self).update(parts)
-
     @classmethod
     def check_part(cls, name: str, part: object) -> None:
         """Raise unless a part is of a class that the rule is made of."""

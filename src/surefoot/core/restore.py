@@ -162,16 +162,9 @@ class _Comparison:
         """Compare a part with that of the fresh state."""
         fresh = fresh.unpack() if isinstance(fresh, Packed) else fresh
         if found is None or fresh is None:
-            if found is not fresh and not field.is_optional:
-                raise self.wrong(path, "None" if fresh is None else _describe(fresh), found)
-            if found is not None:
-                self.take(found, field, path)
+            self.compare_none(found, fresh, field, path)
         elif self.is_per_row(found, fresh, field):
-            axes = Axes(Same("row"), *(None,) * np.ndim(fresh))
-            if not np.size(found):
-                raise self.wrong(path, "one for each row", found)
-            fresh, marks = np.zeros((0, *np.shape(fresh))), (axes, *field.marks)
-            self.array(found, fresh, field._replace(marks=marks), path)
+            self.compare_rows(found, fresh, field, path)
         elif isinstance(fresh, (bool, int, float, np.generic)):
             self.number(found, fresh, field, path)
         elif isinstance(fresh, np.ndarray):
@@ -193,6 +186,21 @@ class _Comparison:
         return is_array and found.ndim == np.ndim(fresh) + 1
 
     # --- parts that a fresh state has -----------------------------------------------------------
+
+    def compare_none(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+        """Compare parts of which one is None, or both are."""
+        if found is not fresh and not field.is_optional:
+            raise self.wrong(path, "None" if fresh is None else _describe(fresh), found)
+        if found is not None:
+            self.take(found, field, path)
+
+    def compare_rows(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+        """Compare an array that has for each row of g what the fresh state has once."""
+        if not np.size(found):
+            raise self.wrong(path, "one for each row", found)
+        axes = Axes(Same("row"), *(None,) * np.ndim(fresh))
+        no_rows = np.zeros((0, *np.shape(fresh)))
+        self.array(found, no_rows, field._replace(marks=(axes, *field.marks)), path)
 
     def number(self, found: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare a number with the fresh one."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surefoot.core import checks
 from surefoot.core.constants import Constants, polyak_rate
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import size
@@ -58,12 +59,12 @@ def too_short(theorem: Guarantee, least: int | None, otherwise: str = "") -> Inv
 
 
 def first_horizon(enough: Callable[[int], bool], low: int) -> int | None:
-    """Return the first horizon that is enough, where all longer ones are; None beyond 2^1000."""
+    """Return the first horizon that is enough, where all longer ones are; None for none."""
     high = low
     while not enough(high):
-        if high > 2**1000:  # floats end at 2^1024
+        if high >= checks.LONGEST:
             return None
-        low, high = high, 2 * high
+        low, high = high, min(2 * high, checks.LONGEST)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -13,6 +13,7 @@ as a :class:`PremiseError`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import (
     Any,
     ClassVar,
@@ -127,7 +128,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
                 f"{self.name} rests on the convexity of g, got convex = False: MovingBalls and "
                 "regions by curvature do not"
             )
-        self.constants.require(*self._all_needed, by=self.name)
+        self.constants.require(*_list_needed(type(self)), by=self.name)
 
     @classmethod
     def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
@@ -192,8 +193,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
     @property
     def _all_needed(self) -> tuple[str, ...]:
         """The constants that the theorem and its bases need."""
-        each = (vars(kind).get("needed", ()) for kind in reversed(type(self).__mro__))
-        return tuple(dict.fromkeys(name for own in each for name in own))
+        return _list_needed(type(self))
 
     @property
     def allowed_errors(self) -> dict[str, float]:
@@ -348,6 +348,13 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
     def __str__(self) -> str:
         rounds = "any number of rounds" if self.horizon is None else f"T = {self.horizon}"
         return f"{self.name} for {rounds} ({self.kind})"
+
+
+@cache
+def _list_needed(theorem: type[Guarantee]) -> tuple[str, ...]:
+    """Return the constants that a theorem and its bases need, those of the bases first."""
+    each = (vars(kind).get("needed", ()) for kind in reversed(theorem.__mro__))
+    return tuple(dict.fromkeys(name for needed in each for name in needed))
 
 
 class KnownHorizon(Guarantee):

@@ -78,9 +78,12 @@ class Bounds(NamedTuple):
         length = norm(q)
         return self.up + self.s @ q + self.tau * length + 0.5 * self.beta * (length * length)
 
-    def join(self, other: Bounds) -> Bounds:
+    def join(self, *others: Bounds) -> Bounds:
         """Return these bounds, and others after them."""
-        return Bounds(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        some = [bounds for bounds in others if len(bounds.up)]
+        if not some:
+            return self
+        return Bounds(*(np.concatenate(parts) for parts in zip(self, *some, strict=True)))
 
 
 def project_onto_bounds(
@@ -231,7 +234,10 @@ def cut_by(onto: Onto, origin: Array, reach: float, inwards: float, q: Array) ->
 
     There is none where the set holds the point. The arguments are those of :meth:`KnownSets.cut`.
     """
-    close, there = _rounding(q, reach), onto(origin + q) - origin
+    close, point = _rounding(q, reach), origin + q
+    if (nearest := onto(point)) is point:
+        return Bounds.of(np.zeros((0, len(q))), np.zeros(0), close)
+    there = nearest - origin
     far = norm(q - there)
     normals = (q - there)[None] / far if far > close else np.zeros((0, len(q)))
     return Bounds.of(normals, inwards - normals @ there, close)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
+from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
-from surefoot.core.types import Array, Certificate, Number, Set
+from surefoot.core.types import Array, Certificate, Feedback, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.errors import (
     CertificateError,
@@ -19,7 +20,26 @@ from surefoot.knowledge.errors import (
 from surefoot.knowledge.nearest import EVERYWHERE, HALVINGS, Bounds, KnownSets
 from surefoot.sets import Ball
 
-__all__ = ["OnePoint", "PointCertificate", "Projection", "Region"]
+__all__ = ["OnePoint", "PointCertificate", "Projection", "Region", "RowSeen"]
+
+
+class RowSeen(NamedTuple):
+    """What was read of one constraint, as a proposer gets it.
+
+    Attributes:
+        g: the value; None where it was not reported.
+        s: the subgradient.
+        upper: g is at most this there, by the reading or by what was certified before.
+        noise: what rounding may have done to the value.
+        share: how steep the constraint may be, as a share of the region's ``slope_norm``; None
+            where there is one constraint.
+    """
+
+    g: Number | None
+    s: Array
+    upper: Number
+    noise: Number
+    share: float | None = None
 
 
 class Projection(NamedTuple):
@@ -157,6 +177,21 @@ class Region:
     def base(self) -> Any:
         """The region without sets that it was cut down to."""
         return self
+
+    def read_rows(self, x: Array, feedback: Feedback) -> Sequence[RowSeen]:
+        """Return what was read of each constraint; none where no slope was reported.
+
+        Args:
+            x: an array like the action.
+            feedback: of the round that the region is after.
+        """
+        s = feedback.constraint_subgradient
+        if s is None:
+            return ()
+        if feedback.constraint_value is None:
+            return (RowSeen(None, s, self.upper, self.noise),)
+        g, s = checks.read_constraint(x, feedback)
+        return (RowSeen(g, s, self.upper, self.noise),)
 
     # What a search in sets asks a region for; one NumPy run.
 

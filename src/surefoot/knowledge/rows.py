@@ -378,6 +378,14 @@ def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
     return g, s
 
 
+def read_values(feedback: Feedback, rows: int) -> Array:
+    """Return the values of a round without slopes; one row may be told as one number."""
+    g = checks.to_exact(np.atleast_1d(np.asarray(feedback.constraint_value)), "constraint_value")
+    if g.shape != (rows,):
+        raise checks.invalid("constraint_value.shape", f"({rows},), one per constraint", g.shape)
+    return g
+
+
 def curvature_of(constants: Constants, domain: Set | None = None) -> Curvature | CurvatureRows:
     """Return what constants say of the curvature, with the set that holds every action.
 

@@ -9,7 +9,7 @@ such point is found by cuts and checked by every region and by K
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,14 +27,16 @@ from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 from surefoot.knowledge.errors import EmptyRegionError, Errors
 from surefoot.knowledge.estimate import UnknownConstant
 from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
-from surefoot.knowledge.region import PointCertificate, Projection, Region
-from surefoot.knowledge.rows import read_rows
+from surefoot.knowledge.region import PointCertificate, Projection, Region, RowSeen
+from surefoot.knowledge.rows import read_rows, read_values
 
 __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
 
 
 TURNS = 15
 """Of a search; half-spaces do not see how a boundary bends, so that more are worth little."""
+FEW_TURNS = 5
+"""The same, where all rows are known by half-spaces alone."""
 
 
 class TogetherMemory(NamedTuple):
@@ -153,15 +155,28 @@ class Together(Knowledge):
 
     @property
     def premises(self) -> tuple[str, ...]:
-        """What must be true for certificates to be right: of every row what its own need."""
-        return tuple(dict.fromkeys(words for row in self.rows for words in row.premises))
+        """What must be true for certificates to be right; what one row alone needs says which."""
+        each = [row.premises for row in self.rows]
+        found: dict[str, None] = {}
+        for i, premises in enumerate(each):
+            for words in premises:
+                is_shared = all(words in other for other in each)
+                found[words if is_shared else f"{words} (constraint {i})"] = None
+        return tuple(found)
 
     def first(self, x1: Array) -> TogetherMemory:
         """Return the memory before the first round."""
         return TogetherMemory(0.0, x1, tuple(row.init(x1) for row in self.rows))
 
-    def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array]:
+    @property
+    def slopes(self) -> Literal["certify", "steer"]:  # type: ignore[override]
+        """Whether the certificate of a row rests on slopes."""
+        return "certify" if any(row.slopes == "certify" for row in self.rows) else "steer"
+
+    def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array | None]:
         """Return the values and slopes of a round; one row may be told as one number."""
+        if feedback.constraint_subgradient is None and self.slopes == "steer":
+            return read_values(feedback, len(self.rows)), None
         return read_rows(x, feedback, len(self.rows))
 
     def learn(self, memory: TogetherMemory, reading: Reading) -> TogetherMemory:
@@ -211,7 +226,8 @@ class Together(Knowledge):
     def _split(self, reading: Reading) -> list[Reading]:
         """Return the reading of each row."""
         x, g, s, errors, age = reading
-        each = zip(self.rows, np.asarray(g).tolist(), s, strict=True)
+        slopes = [None] * len(self.rows) if s is None else s
+        each = zip(self.rows, np.asarray(g).tolist(), slopes, strict=True)
         return [Reading(x, v, slope, self._errors_of(row, errors), age) for row, v, slope in each]
 
     def _errors_of(self, row: Knowledge, errors: Errors) -> Errors:
@@ -256,6 +272,18 @@ class TogetherRegion(Region):
         self.slope_norm, self.noise = max(r.slope_norm for r in rows), max(r.noise for r in rows)
         self.curvature_seen = max(r.curvature_seen for r in rows)
         self.reach = max(r.reach for r in rows)
+
+    def read_rows(self, x: Array, feedback: Feedback) -> Sequence[RowSeen]:
+        """Return what was read of each constraint, that with the least way left last."""
+        if feedback.constraint_value is None or feedback.constraint_subgradient is None:
+            return ()
+        values, slopes = read_rows(x, feedback, len(self.rows))
+        found = []
+        for row, g, s in zip(self.rows, values.tolist(), slopes, strict=True):
+            share = float(row.slope_norm / self.slope_norm) if self.slope_norm > 0 else 1.0
+            share = share if share > 0.0 else 1.0  # a row that is flat here
+            found.append((row.radius, RowSeen(g, s, row.upper, row.noise, share)))
+        return [seen for _, seen in sorted(found, key=lambda pair: -pair[0])]
 
     def contains(self, w: Array) -> bool:
         """Return whether every region certifies a point; a visit is asked for, not needed."""
@@ -302,12 +330,10 @@ class TogetherRegion(Region):
                 others.append(row)
 
         def cut(q: Array) -> Bounds:
-            found = known.cut(*at, q)
-            for row in others:
-                found = found.join(nearest.cut_by(row.nearest, *at, q))
-            return found
+            return known.cut(*at, q).join(*(nearest.cut_by(row.nearest, *at, q) for row in others))
 
-        return self.x + nearest.project_onto_bounds(w - self.x, bounds, cut, TURNS)[0]
+        turns = FEW_TURNS if len(others) == len(self.rows) else TURNS
+        return self.x + nearest.project_onto_bounds(w - self.x, bounds, cut, turns)[0]
 
     @property
     def insides(self) -> tuple[Array, ...]:

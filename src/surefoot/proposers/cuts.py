@@ -38,6 +38,7 @@ class Cuts(NamedTuple):
         pulls: a row for each leader, what each cut holds it back by: the multipliers of the first,
             the averages of those of the others.
         places: the contexts that they were read in, NaN for a sum of several; None without any.
+        shares: how steep the row of each may be, as a share of the steepest; None for one row.
     """
 
     normals: Annotated[Array, Axes("cuts", None)]
@@ -45,6 +46,12 @@ class Cuts(NamedTuple):
     inverses: Annotated[Array, Axes("cuts")]
     pulls: Annotated[Array, Axes(None, "cuts")]
     places: Annotated[Array | None, Axes("cuts", Same("place")), Gaps] = None
+    shares: Annotated[Array | None, Axes("cuts")] = None
+
+    @property
+    def rises(self) -> Array:
+        """How far a cut is tightened per unit of a margin on the steepest row."""
+        return self.inverses if self.shares is None else self.shares * self.inverses
 
     def loosen(self, rise: float) -> Cuts:
         """Return the cuts for a g that is so much smaller."""
@@ -69,8 +76,11 @@ class Cuts(NamedTuple):
         return max(0.0, float((self.normals @ z - self.offsets).max(initial=0.0)))
 
     def slack(self, z: Array) -> float:
-        """Return what -g can be at a point at most, as far as the cuts know."""
-        return float(((self.offsets - self.normals @ z) / self.inverses).min(initial=math.inf))
+        """Return what -g can be at a point at most, as far as the cuts know.
+
+        Of rows it is the least, each as if it were as steep as the steepest.
+        """
+        return float(((self.offsets - self.normals @ z) / self.rises).min(initial=math.inf))
 
     def dual(self, mu: Array, free: Array, onto: Onto) -> float:
         """Return the dual at multipliers: the least that the leader's objective can be.
@@ -85,9 +95,12 @@ class Cuts(NamedTuple):
 
     def keep(self, which: Array) -> Cuts:
         """Return some of the cuts."""
-        normals, offsets, inverses, pulls, places = self
+        normals, offsets, inverses, pulls, places, shares = self
         places = None if places is None else places[which]
-        return Cuts(normals[which], offsets[which], inverses[which], pulls[:, which], places)
+        shares = None if shares is None else shares[which]
+        return Cuts(
+            normals[which], offsets[which], inverses[which], pulls[:, which], places, shares
+        )
 
 
 def empty_cuts(dimension: int, leaders: int) -> Cuts:
@@ -105,6 +118,7 @@ def add_cut(
     z: Array,
     most: int,
     place: Array | None = None,
+    share: float | None = None,
 ) -> tuple[Cuts, int | None]:
     """Return the memory with the half-space of a round, and which cut it is.
 
@@ -121,9 +135,13 @@ def add_cut(
         z: the leader, for the choice of what to forget.
         most: how many cuts are remembered.
         place: the context that they were read in; None where there are none.
+        share: how steep the row may be, as a share of the steepest; None for one row.
     """
     if place is not None and cuts.places is None:
         cuts = cuts._replace(places=np.zeros((0, len(place))))
+    if share is not None and cuts.shares is None:
+        cuts = cuts._replace(shares=np.ones_like(cuts.offsets))
+    own = 1.0 if share is None else share
     steep = norm(s)
     if steep == 0.0:
         return cuts, None
@@ -139,7 +157,9 @@ def add_cut(
         at = np.arange(len(cuts.offsets)) == same
         offsets, inverses = np.where(at, [[offset], [inverse]], cuts[1:3])
         places = None if cuts.places is None else np.where(at[:, None], place, cuts.places)
-        return cuts._replace(offsets=offsets, inverses=inverses, places=places), same
+        shares = None if cuts.shares is None else np.where(at, own, cuts.shares)
+        tighter = cuts._replace(offsets=offsets, inverses=inverses, places=places, shares=shares)
+        return tighter, same
     if len(cuts.offsets) >= most:
         cuts = _forget(cuts, z)
     after = Cuts(
@@ -148,6 +168,7 @@ def add_cut(
         np.append(cuts.inverses, inverse),
         np.pad(cuts.pulls, ((0, 0), (0, 1))),
         None if cuts.places is None else np.append(cuts.places, [place], axis=0),
+        None if cuts.shares is None else np.append(cuts.shares, own),
     )
     return after, len(after.offsets) - 1
 
@@ -179,7 +200,8 @@ def _forget(cuts: Cuts, z: Array) -> Cuts:
     if size == 0.0:  # opposed, and they cancel: without them the dual is higher
         return cuts.keep((every != into) & (every != drop))
     normals, offsets, inverses, pulls = (part.copy() for part in cuts[:4])
-    places = None if cuts.places is None else cuts.places.copy()
+    places, shares = (None if part is None else part.copy() for part in cuts[4:])
+    rise = (a * cuts.rises[into] + b * cuts.rises[drop]) / size
     normals[into] = both / size
     offsets[into] = (a * offsets[into] + b * offsets[drop]) / size
     inverses[into] = (a * inverses[into] + b * inverses[drop]) / size
@@ -187,7 +209,9 @@ def _forget(cuts: Cuts, z: Array) -> Cuts:
     pulls[0, into] = size
     if places is not None:
         places[into] = math.nan
-    return Cuts(normals, offsets, inverses, pulls, places).keep(every != drop)
+    if shares is not None:
+        shares[into] = rise / inverses[into]
+    return Cuts(normals, offsets, inverses, pulls, places, shares).keep(every != drop)
 
 
 def ascend(
@@ -274,7 +298,7 @@ def push_from_cuts(cuts: Cuts, w: Array, rho: float) -> Array:
 
     .. math:: w - \frac{\sum e_i^2}{\|\sum e_iu_i\|^2}\sum e_iu_i
     """
-    over = np.maximum(cuts.normals @ w - cuts.offsets + rho * cuts.inverses, 0.0)
+    over = np.maximum(cuts.normals @ w - cuts.offsets + rho * cuts.rises, 0.0)
     back = over @ cuts.normals
     squared = float(back @ back)
     return w - (float(over @ over) / squared) * back if squared > 0.0 else w

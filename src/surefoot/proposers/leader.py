@@ -46,6 +46,10 @@ point has less than X has, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, 
 deep as it wants to be, :math:`r \ge h/2`, the margin is too large for the set, and the lengths are
 tried once more with half of it. Cuts whose slopes are guesses do not tell depths: E is 0 there.
 
+Where several rows are read, each gives a cut of its own: a feasible point fulfils all of them, so
+that nothing changes in the bound on the regret. Row i has no slope longer than :math:`G_i`, the
+largest of which is :math:`G_g`, and a margin of h costs :math:`G_ih/\|s_i\|` there.
+
 Where values err by up to e, the follower counts a cut :math:`2e/\|s\|` further inside, where the
 upper end of the reading puts it, unless the certified depth of X shows that it is further out.
 
@@ -289,11 +293,11 @@ class Leader(Proposer):
             # Where g may rise, a point that was outside may come in: cuts go outwards with it.
             cuts = cuts.loosen(errors.drift)
         if feedback.constraint_value is not None and feedback.constraint_subgradient is not None:
-            g, s = checks.read_constraint(X, feedback)
-            noise = region.noise + errors.value + slope * (learner.reach + norm(X))
-            noise += errors.drift * feedback.age
             most, place = self.slots(len(X)), region.base.read_place
-            cuts, newest = add_cut(cuts, X, g, s, noise, learner.Z, most, place)
+            for g, s, _, own, share in region.base.read_rows(X, feedback):
+                noise = own + errors.value + slope * (learner.reach + norm(X))
+                noise += errors.drift * feedback.age
+                cuts, newest = add_cut(cuts, X, g, s, noise, learner.Z, most, place, share)
         return learner._replace(cuts=cuts), newest
 
     def _limit(self, learner: LeaderState, length: float) -> Callable[[Array], Array]:
@@ -438,8 +442,8 @@ def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: fl
     """Return h: half of what X is behind Z, in the leader's objective, spent on the margin."""
     L = norm(push_from_cuts(cuts, Z, steep * room) - X)
     slack = np.minimum(cuts.offsets - cuts.normals @ X, cuts.normals @ (Z - X))
-    behind = float(pulls @ np.maximum(slack - steep * room * cuts.inverses, 0.0)) + 0.5 * L * L
-    price = steep * float(pulls @ cuts.inverses)
+    behind = float(pulls @ np.maximum(slack - steep * room * cuts.rises, 0.0)) + 0.5 * L * L
+    price = steep * float(pulls @ cuts.rises)
     h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
     return float(min(h, 0.5 * max(L, room)))
 
@@ -475,14 +479,15 @@ def _count_errors(cuts: Cuts, X: Array, region: Region) -> Cuts:
     from face to face. But no face is nearer to X than the certified depth there.
     """
     room = region.slope_norm * max(float(region.radius), 0.0)
-    sure = cuts.normals @ X + room * cuts.inverses
+    sure = cuts.normals @ X + room * cuts.rises
     inner = cuts.offsets - 2 * region.errors.value * cuts.inverses
     return cuts._replace(offsets=np.maximum(inner, np.minimum(sure, cuts.offsets)))
 
 
 def _apply_reading(feedback: Feedback, region: Region, W: Array, X: Array, rho: float) -> Array:
-    """Return W moved to where the newest value and slope, as they were read, make g <= -rho."""
-    s = feedback.constraint_subgradient
-    if s is None or not norm(s) > 0:
-        return W
-    return project_halfspace(W, region.upper + dot(s, W - X) + rho, s)
+    """Return W moved to where the newest values and slopes, as they were read, make g <= -rho."""
+    for _, s, upper, _, share in region.base.read_rows(X, feedback):
+        if norm(s) > 0:
+            margin = rho if share is None else share * rho
+            W = project_halfspace(W, upper + dot(s, W - X) + margin, s)
+    return W

@@ -45,12 +45,6 @@ from surefoot.rules.certified.probing import (
     ValuesOnly as ValuesOnly,
 )
 from surefoot.rules.wrappers.cost_probing import CostProbing as CostProbing, InPairs as InPairs
-from surefoot.rules.wrappers.uneven import (
-    EvenCertificate as EvenCertificate,
-    EvenRows as EvenRows,
-    InOtherUnits as InOtherUnits,
-    Stretched as Stretched,
-)
 from surefoot.rules.certified.certified_pfs import (
     CertifiedPFS as CertifiedPFS,
     FixedStep as FixedStep,

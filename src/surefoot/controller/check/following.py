@@ -268,39 +268,62 @@ class Follower:
 
     def _take_round(self, line: dict[str, Any]) -> None:
         """Take a round: what was read in it, and the next action."""
-        t, x = self.t, self.action
         if "round" not in line:
             raise WrongError("a line says a round and not which")
-        is_own = "played" in line and vector(line["played"], self.d, "played") != x
-        if is_own:
+        is_own, is_step = self._take_action(line), "how" not in line
+        x, proved = self.actions[self.t], self.current
+        if is_step and (line.get("missing") or self.is_halted):
+            raise WrongError("a step was taken in a round that was halted or not measured")
+        reading = self._take_reading(line, is_step)
+        self.kind.count(reading, proved, is_own, self)
+        aged = self._begin_next_round(line, proved, reading)
+        if not is_step:
+            self._find_event(line, reading, is_own or proved is None)
+        self._judge(line, x, aged, is_step)
+
+    def _take_action(self, line: dict[str, Any]) -> bool:
+        """Keep what was played and proved; return whether it is another action than asked for."""
+        t, x = self.t, self.action
+        if "played" in line:
             x = vector(line["played"], self.d, "played")
+        is_own = x != self.action
+        if is_own:
             self.current = None
             self.by_kind.discard(t)
             self.unjudged[t] = "another action was played than the one asked for"
-        proved, self.actions[t] = self.current, x
-        self.certified += proved is not None
-        if proved is not None and not self.is_inherited:
-            self.proofs[t] = proved
-        is_step = "how" not in line
-        if is_step and (line.get("missing") or self.is_halted):
-            raise WrongError("a step was taken in a round that was halted or not measured")
-        reading = None
+        self.actions[t] = x
+        if self.current is not None:
+            self.certified += 1
+            if not self.is_inherited:
+                self.proofs[t] = self.current
+        return is_own
+
+    def _take_reading(self, line: dict[str, Any], is_step: bool) -> Reading | None:
+        """Keep what was read, if anything, and let the player take its step with a reading."""
+        t, reading = self.t, None
         if line.get("constraint_value") is not None:
             reading = self._read(line, t - self.delay if self.player.is_late else t)
             if is_step:
                 self.heard.add(reading.round)
         if is_step:
             self._use(t - self.delay)
-        self.kind.count(reading, proved, is_own, self)
-        aged = None if proved is None else [up + self.drift for up in proved]
-        self.t, self.current = t + 1, None
+        return reading
+
+    def _begin_next_round(
+        self, line: dict[str, Any], proved: Bounds | None, reading: Reading | None
+    ) -> Bounds | None:
+        """Begin the next round; return what another player knew of the action, if it still counts.
+
+        That is so until this one has read something, or another context comes.
+        """
+        self.t, self.current = self.t + 1, None
         if self.kind.in_contexts:
             self._take_context(line.get("context"))
-            aged = None  # that of another context
-        self.is_inherited = self.is_inherited and aged is not None and reading is None
-        if not is_step:
-            self._find_event(line, reading, is_own or proved is None)
-        self._judge(line, x, aged if self.is_inherited else None, is_step)
+            proved = None
+        self.is_inherited = self.is_inherited and proved is not None and reading is None
+        if proved is None or not self.is_inherited:
+            return None
+        return [up + self.drift for up in proved]
 
     def _find_event(self, line: dict[str, Any], reading: Reading | None, unproved: bool) -> None:
         """Raise unless something says why the rule has taken no step."""
@@ -321,36 +344,50 @@ class Follower:
 
     def _read(self, line: dict[str, Any], i: int) -> Reading:
         """Keep what was read in round i, and the least of it and of what was proved before."""
-        kind, player, x = self.kind, self.player, self.actions.get(i, self.start)
-        g: Any = line["constraint_value"]
-        g = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
-        if kind.certificates and len(g) != kind.rows:
-            raise WrongError("constraint_value must have an entry per row")
-        value, slope = line.get("value_error"), line.get("slope_error")
-        error = player.value if value is None else number(value, "value_error", 0)
-        tau = player.slope if slope is None else number(slope, "slope_error", 0)
-        told = {"value": value, "slope": slope}
-        self.told_errors[i] = {name: part for name, part in told.items() if part is not None}
-        raw, low = ([part + sign * (error + kind.noise) for part in g] for sign in (1, -1))
-        before = self.proofs.get(i)
+        kind, x = self.kind, self.actions.get(i, self.start)
+        values = self._values(line["constraint_value"])
+        error, tau = self._take_errors(line, i)
+        raw, low = ([part + sign * (error + kind.noise) for part in values] for sign in (1, -1))
         slopes = self._slopes(line.get("constraint_subgradient"))
-        reading = Reading(i, x, raw, least(raw, before) or raw, low, slopes, tau)
+        reading = Reading(i, x, raw, least(raw, self.proofs.get(i)) or raw, low, slopes, tau)
         if not kind.certificates or not kind.holds(x):
             return reading
-        if not kind.in_contexts and (i == self.t or not self.drift):
-            before = least(before, self.read.level(x, i), self.proved.level(x, i))
-        if self.start_bound is not None and x == self.start:
-            before = least(before, [self.start_bound] * kind.rows)
-        for row, most in enumerate(before or ()):
-            if low[row] > most + kind.tolerance(reading, row):
-                words = "what was read contradicts what was certified or is known"
-                raise WrongError(f"{words}: a constant is wrong")
+        self._refuse_contradiction(reading)
         self.readings[i] = reading
         self.read.learn(x, reading.own, i)
         if not kind.in_contexts:
-            level, place = max(g) + error + kind.evaluation - i * self.drift, tuple(x)
+            level, place = max(values) + error + kind.evaluation - i * self.drift, tuple(x)
             self.levels_read[place] = min(level, self.levels_read.get(place, level))
         return reading
+
+    def _values(self, g: Any) -> list[Fraction]:
+        """Return the values that were read, one per row."""
+        values = [number(part, "constraint_value") for part in (g if isinstance(g, list) else [g])]
+        if self.kind.certificates and len(values) != self.kind.rows:
+            raise WrongError("constraint_value must have an entry per row")
+        return values
+
+    def _take_errors(self, line: dict[str, Any], i: int) -> tuple[Fraction, Fraction]:
+        """Return the errors of a reading of round i, of its value and slope; keep those told."""
+        value, slope = line.get("value_error"), line.get("slope_error")
+        error = self.player.value if value is None else number(value, "value_error", 0)
+        tau = self.player.slope if slope is None else number(slope, "slope_error", 0)
+        told = {"value": value, "slope": slope}
+        self.told_errors[i] = {name: part for name, part in told.items() if part is not None}
+        return error, tau
+
+    def _refuse_contradiction(self, reading: Reading) -> None:
+        """Raise where g was read above what was certified of its action, or is known there."""
+        i, x, kind = reading.round, reading.x, self.kind
+        bounds = self.proofs.get(i)
+        if not kind.in_contexts and (i == self.t or not self.drift):
+            bounds = least(bounds, self.read.level(x, i), self.proved.level(x, i))
+        if self.start_bound is not None and x == self.start:
+            bounds = least(bounds, [self.start_bound] * kind.rows)
+        for row, most in enumerate(bounds or ()):
+            if reading.low[row] > most + kind.tolerance(reading, row):
+                words = "what was read contradicts what was certified or is known"
+                raise WrongError(f"{words}: a constant is wrong")
 
     def _use(self, i: int) -> None:
         """Let the player take a step with the reading of round i, where there is one."""
@@ -409,57 +446,79 @@ class Follower:
             raise WrongError("a return path is taken, and no order, halt or missing round says why")
         inherited = self.current if self.is_inherited else None
         self.here = (x, least(self.level(x), aged, inherited))
-        stays = self.current if p == self.action and line["kind"] != "announce" else None
+        stays = p == self.action and line["kind"] != "announce"
+        known = least(self.level(p), self.current if stays else None, aged if p == x else None)
         self.action = p
         try:
-            known = least(self.level(p), aged if p == x else None, stays)
             self.current = self._certify(p, c, known)
-            if not self.is_inherited or p != x:
-                self.is_inherited = False
-                self.proved.learn(p, self.current, self.t)
-            self.unjudged.pop(self.t, None)
-            if c.get("class") in self.kind.certificates:
-                self.by_kind.add(self.t)
-                if is_step:
-                    self._confirm_errors(c)
+            self._keep_proof(self.current, c, is_moved=p != x)
+            if is_step:
+                self._confirm_errors(c)
             self._check_sets(p, c, line.get("within") if is_step else None)
         except UnjudgedError as why:
             self.unjudged[self.t], self.current = str(why), None
-        if c and (is_step or (line["kind"] == "round" and self.player.keeps_ramp)):
+        is_ramped = is_step or (line["kind"] == "round" and self.player.keeps_ramp)
+        if c and is_ramped:
             self._check_ramp(minus(p, x))
+
+    def _keep_proof(self, bounds: Bounds, c: Certificate, *, is_moved: bool) -> None:
+        """Keep what is proved of the action at hand; where that moved, nobody else has proved it.
+
+        Args:
+            bounds: on g there.
+            c: its certificate.
+            is_moved: whether it is another than in the round before.
+        """
+        if is_moved or not self.is_inherited:
+            self.is_inherited = False
+            self.proved.learn(self.action, bounds, self.t)
+        self.unjudged.pop(self.t, None)
+        if c.get("class") in self.kind.certificates:
+            self.by_kind.add(self.t)
 
     def _certify(self, p: Point, c: Certificate, known: Bounds | None) -> Bounds:
         """Return the bounds on g at an action, which are at most what the next g may be."""
         name, kind = c.get("class"), self.kind
         limit = kind.limit()
-        if name == "ReturnPath":
-            is_known = known is not None and max(known) <= limit
-            if claims_nothing(c):
-                if not is_known:
-                    raise UnjudgedError("nothing is proved of it, as its return path says")
-            elif known is None or not is_known or number(c["bound"], "bound") < max(known):
-                known = least(known, certify_way(self, kind, p, c))
-        elif name in kind.certificates:
+        is_way, is_of_kind = name == "ReturnPath", name in kind.certificates
+        if is_way:
+            known = self._certify_way(p, c, known, limit)
+        elif is_of_kind:
             known = least(known, kind.certify(self, p, c))
         if known is None or not kind.certificates:
             raise UnjudgedError(f"the {name or 'choice'} of this player is not judged")
-        # Where g was read, its value is known as it was computed, however that is rounded.
-        read = self.levels_read.get(tuple(p))
-        is_read = limit >= 0 and read is not None and read + self.t * self.drift <= 0
-        if max(known) > limit and not is_read:
+        if max(known) > limit and not self._is_read_inside(p, limit):
             if name is None:
                 raise UnjudgedError("nothing is proved of it, and it has no certificate")
-            if name not in ("ReturnPath", *kind.certificates):
+            if not (is_way or is_of_kind):
                 raise UnjudgedError(f"the {name} of this player is not judged")
             raise WrongError(f"its action is not certified: g may be {float(max(known)):.3g}")
-        if name == "ReturnPath":
+        if is_way:
             confirm_way(self, kind, p, c, known)
-        elif name in kind.certificates:
+        elif is_of_kind:
             kind.confirm(self, p, c)
         return known
 
+    def _certify_way(
+        self, p: Point, c: Certificate, known: Bounds | None, limit: Fraction
+    ) -> Bounds | None:
+        """Return the bounds on g at an action of a return path: its own, where it claims less."""
+        if known is not None and max(known) <= limit:
+            if claims_nothing(c) or number(c["bound"], "bound") >= max(known):
+                return known
+        elif claims_nothing(c):
+            raise UnjudgedError("nothing is proved of it, as its return path says")
+        return least(known, certify_way(self, self.kind, p, c))
+
+    def _is_read_inside(self, p: Point, limit: Fraction) -> bool:
+        """Return whether g was read at an action as it may be, however its value is rounded."""
+        level = self.levels_read.get(tuple(p))
+        return limit >= 0 and level is not None and level + self.t * self.drift <= 0
+
     def _confirm_errors(self, c: Certificate) -> None:
         """Raise unless a certificate counts with the errors of the player, or of its round."""
+        if c.get("class") not in self.kind.certificates:
+            return  # one of another class is not judged
         i = self.t - 1 - self.delay
         told = self.told_errors[i] if i in self.heard else {}
         if c["errors"] != self.player.errors | told:

@@ -137,7 +137,7 @@ class TheoremK(ByCurvature):
         + 5\big(k + \tfrac1{10}\big)RL .
 
     Without a horizon, with several rows or several far points the regret is bounded by what is
-    observed (:class:`ObservedAveraging`), not in advance.
+    observed (:class:`~surefoot.proposers.ObservedAveraging`), not in advance.
 
     Derived here; docs/curvature.md has the proof.
 

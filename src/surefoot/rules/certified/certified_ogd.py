@@ -184,7 +184,8 @@ class TheoremC(ByCurvature):
           + \sqrt2R\sqrt{S_T} + 8.2\Big(\frac\beta{\nu_*}\Big)^2R^3L_T .
 
     That is the bound of projected descent and a constant that does not grow with T. With several
-    rows the regret is bounded by what is observed (:class:`ObservedRegret`), not in advance.
+    rows the regret is bounded by what is observed (:class:`~surefoot.guarantees.ObservedRegret`),
+    not in advance.
 
     Derived here; docs/curvature.md has the proof.
 

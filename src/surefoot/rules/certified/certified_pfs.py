@@ -205,7 +205,7 @@ class TheoremD(StrictStart):
     :math:`d_t \ge \sigma_tA_t/G_g` and :math:`r_t \ge \xi_*\rho_t/G_g`; deeper inside
     :math:`r_t \ge \rho_t/G_g`. Hence
     :math:`1/\eta_t \le \max(\sqrt{S_t}/(\sqrt2R), G_gL_t/(\xi_*\rho_t))`. Put that into the
-    bound in terms of what was observed (:class:`ObservedRegret`), with
+    bound in terms of what was observed (:class:`~surefoot.guarantees.ObservedRegret`), with
     :math:`\sum\|\nabla_t\|^2/\sqrt{S_t} \le 2\sqrt{S_T}`, :math:`\sum\rho_t \le 2c\sqrt T`,
     :math:`\sum\rho_t^2 \le c^2(1+\ln T)`,
     :math:`\sum(\rho_t-\rho_{t+1})/\rho_t \le \ln(\rho_1/\rho_T)` and

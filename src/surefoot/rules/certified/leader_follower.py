@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,14 +13,23 @@ from surefoot.certified_pair import Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import count, flag, number, positive
+from surefoot.core.parameters import Declared, anything, count, flag, number, positive
+from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Needs, Number, Player, Set
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.tuning import Tuned
 from surefoot.guarantees.unknown import Estimated
 from surefoot.guarantees.with_errors import under_errors
-from surefoot.knowledge import ContextHull, ContextKind, EstimatedHull, Knowledge, LipschitzHull
+from surefoot.knowledge import (
+    ContextHull,
+    ContextKind,
+    Errors,
+    EstimatedHull,
+    Knowledge,
+    LipschitzHull,
+    Together,
+)
 from surefoot.proposers.leader import Leader
 from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
 from surefoot.sets import Ball
@@ -29,6 +38,12 @@ if TYPE_CHECKING:
     from surefoot.rules.wrappers.change_over import ChangeOver
 
 __all__ = ["LeaderFollower", "TheoremE", "slow_start_lower_bound"]
+
+
+class Slopes(Declared):
+    """How steep g may be, or each of its rows."""
+
+    G_g: Any = anything("a finite number > 0, or one per limit")
 
 
 class LeaderFollower(Certified):
@@ -40,14 +55,19 @@ class LeaderFollower(Certified):
     feasible (:class:`~surefoot.knowledge.LipschitzHull`). Safety is these hulls alone, whatever the
     leaders do.
 
+    Where ``G_g`` has several numbers, g is the largest of as many limits, each with its own bound.
+    All of them are reported in every round, ``(m,)`` values and ``(m, d)`` subgradients, and each
+    has a hull of its own (:class:`~surefoot.knowledge.Together`).
+
     Args:
-        G_g: a bound on the norms of subgradients of g.
+        G_g: a bound on the norms of subgradients of g; several numbers for several limits.
         domain: a set that contains the feasible set and holds every action.
         cuts: how many half-spaces the leaders remember; a default by dimension unless given.
         leader: an algorithm of your own that leads instead.
         strong_convexity: H of strongly convex costs, whose steps are 2/(Ht).
         reach: the largest norm of a feasible point; that of the domain unless given.
-        start_bound: a bound on g at the start in every round, for drift and contexts.
+        start_bound: a bound on g at the start in every round, for drift and contexts; of several
+            limits, one that holds for all of them, as the errors and the drift do.
         context: how the limit depends on what is known before every round
             (:class:`~surefoot.knowledge.ContextHull`).
         value_error: how wrong a reported g may be.
@@ -64,16 +84,21 @@ class LeaderFollower(Certified):
         >>> seen = Feedback(np.array([-3.0, -4.0]), -0.5, np.array([0.0, 1.0]))
         >>> player.update(state, seen).x.round(6)  # on the way to its leaders, 0.5 long
         array([0.325313, 0.379699])
+        >>> player = LeaderFollower(G_g=[1.0, 30.0], domain=Ball(1.0))
+        >>> state = player.init(np.zeros(2))  # the limits are x[0] <= 0.5 and 30 x[1] <= 15
+        >>> seen = Feedback(np.array([-1.0, 0.0]), np.array([-0.5, -15.0]), np.diag([1.0, 30.0]))
+        >>> bool(player.update(state, seen).x[0] > 0.2)  # with G_g = 30 it would be 0.017 at most
+        True
     """
 
-    made_of = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull))
-    declared_by = (Leader, LipschitzHull, ContextHull, ErrorBounds, Parts)
+    made_of = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull, Together))
+    declared_by = (Slopes, Leader, LipschitzHull, ContextHull, ErrorBounds, Parts)
     typical_needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
 
     def __init__(
         self,
         *,
-        G_g: float,
+        G_g: float | Sequence[float],
         domain: Set,
         cuts: int | None = None,
         leader: Player | None = None,
@@ -97,13 +122,18 @@ class LeaderFollower(Certified):
             evaluation_error=evaluation_error,
         ).errors
         knowledge: Knowledge
-        if context is None:
+        steep: Any = G_g
+        if isinstance(G_g, list | tuple) or np.ndim(G_g):
+            if context is not None:
+                raise checks.invalid("G_g", "one number in contexts", G_g)
+            knowledge = _hull_per_limit(G_g, domain, reach, start_bound, errors)
+        elif context is None:
             knowledge = LipschitzHull(
-                G_g=G_g, domain=domain, reach=reach, start_bound=start_bound, errors=errors
+                G_g=steep, domain=domain, reach=reach, start_bound=start_bound, errors=errors
             )
         else:
             knowledge = ContextHull(
-                G_g=G_g,
+                G_g=steep,
                 domain=domain,
                 reach=reach,
                 start_bound=start_bound,
@@ -226,13 +256,26 @@ class LeaderFollower(Certified):
         return Tuned(cls.of(Leader(domain=domain), knowledge), promise)
 
 
+def _hull_per_limit(
+    G_g: Any, domain: Set, reach: float | None, start_bound: float | None, errors: Errors
+) -> Together:
+    """Return one hull for each limit; the domain is that of all of them."""
+    steep = checks.to_vector(G_g, "G_g")
+    far = reach_of(domain) if reach is None else reach
+    rows = []
+    for i, each in enumerate(steep.tolist()):
+        checks.positive(**{f"G_g[{i}]": each})
+        rows.append(LipschitzHull(G_g=each, reach=far, start_bound=start_bound, errors=errors))
+    return Together(rows=tuple(rows), domain=domain)
+
+
 class TheoremE(PossibleHorizon, StrictStart):
     r"""Leader and follower: feasible in every round, from G_g and a strictly feasible start alone.
 
     .. math:: g(x_t) \le 0 \ \forall t .
 
-    Every action is in a hull of certified balls (Theorem E of docs/hulls.md). The regret is bounded
-    by what is observed (:class:`LeaderRegret`, Theorem F of docs/leader.md). In advance no more is
+    Every action is in a hull of certified balls (Theorem E of docs/hulls.md). What is observed
+    bounds the regret (:class:`~surefoot.guarantees.LeaderRegret`, Theorem F). In advance no more is
     known than that the costs of feasible points differ by at most :math:`2RG_f`.
 
     Args:

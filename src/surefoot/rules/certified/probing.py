@@ -22,7 +22,7 @@ from surefoot.guarantees.with_errors import under_errors
 from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.region import Region
 from surefoot.proposers.leader import Leader, LeaderState
-from surefoot.rules.certified.arguments import hull_knowledge
+from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
 from surefoot.rules.certified.leader_follower import LeaderFollower
 from surefoot.rules.wrappers.wrapper import Wrapper, refuse_slope_error
 
@@ -211,7 +211,7 @@ class ValuesFollower(Probing):
         array([0. , 0.5])
     """
 
-    declared_by = (Probing, LeaderFollower)
+    declared_by = (Probing, Leader, LipschitzHull, ErrorBounds)
     typical_needs: ClassVar[Needs] = LeaderFollower.typical_needs._replace(
         constraint_subgradients=0
     )
@@ -231,6 +231,7 @@ class ValuesFollower(Probing):
         drift: float = 0.0,
         evaluation_error: float = 0.0,
     ) -> None:
+        checks.positive(G_g=G_g)  # values alone do not say which of several limits is near
         base = LeaderFollower(
             G_g=G_g,
             domain=domain,

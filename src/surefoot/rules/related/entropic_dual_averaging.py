@@ -7,7 +7,7 @@ from surefoot.core.algorithm import CostsOnly, tuning
 from surefoot.core.arrays import exp, namespace
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything, check_parameters, count, positive
+from surefoot.core.parameters import Declared, anything, count, positive
 from surefoot.core.points import clean
 from surefoot.core.types import Array, Needs, Number, Real, Source
 from surefoot.guarantees.bounds import as_floats
@@ -58,7 +58,7 @@ class EntropicDualAveraging(Declared, CostsOnly):
     domain: Simplex = anything("a Simplex that is not filled")
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         domain: Any = self.domain
         if not isinstance(domain, Simplex) or domain.filled:
             raise InvalidValueError(f"domain must be a Simplex that is not filled, got {domain!r}")

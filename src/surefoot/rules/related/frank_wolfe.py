@@ -11,7 +11,7 @@ from surefoot.core.algorithm import COSTS_ONLY, CostsOnly, tuning
 from surefoot.core.arrays import minimum, number_like, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts
-from surefoot.core.parameters import Declared, check_parameters, flag, minimising, positive
+from surefoot.core.parameters import Declared, flag, minimising, positive
 from surefoot.core.points import snap_inside
 from surefoot.core.types import Array, Needs, Number, Real, Set, Source
 from surefoot.guarantees.bounds import as_floats
@@ -73,7 +73,7 @@ class FrankWolfe(Declared, CostsOnly):
     step_size: Real | None = positive(default=None)
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        super().__post_init__()
         if self.step_size is not None:
             checks.at_most(1.0, "a whole step", step_size=self.step_size)
 

@@ -16,6 +16,7 @@ import numpy as np
 from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.algorithm import move_to, observer_of, rest
+from surefoot.core.arrays import freeze
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count, Extended
@@ -77,7 +78,8 @@ class ChangeOverState(NamedTuple):
         sums: those of the first rule's observed bound.
         later: those of the second rule's, in its present block.
         start: the first action.
-        level: what was read there; infinite before.
+        level: g as it was read there; infinite before.
+        slope: the subgradient that was read with it; 0 before.
         spent: the observed bounds of what is no longer in force.
         check: after how many rounds is decided again; infinite where nothing is left to decide.
         block: 0 while the first rule is in force, then which block of the second.
@@ -92,6 +94,7 @@ class ChangeOverState(NamedTuple):
     later: ObservedRegret
     start: Array
     level: Annotated[float, Extended]
+    slope: Array
     spent: Annotated[float, Extended]
     check: Annotated[float, Extended]
     block: Count
@@ -105,6 +108,8 @@ class ChangeOverState(NamedTuple):
             return "a state whose action is that of the rule in force"
         if self.block > MOST_BLOCKS:
             return f"a state in one of {MOST_BLOCKS} blocks"
+        if self.block and not self.level < 0:
+            return "a state whose start was read below 0 before the change-over"
         return ""
 
 
@@ -238,10 +243,21 @@ class ChangeOver(Wrapper):
     def init(self, x1: Array) -> ChangeOverState:
         """Start at x1 with the first rule."""
         base = start_one_run(self.base, x1)
-        then, sums = self._begin(1).init(base.x), observer_of(self.base)
-        check = self._budget.rounds_left(0.0, 1.0)
-        numbers = (math.inf, 0.0, check, 0.0, 0.0, True)
-        return ChangeOverState(base.x, base, then, sums, ObservedRegret(), base.x, *numbers)
+        return ChangeOverState(
+            x=base.x,
+            base=base,
+            then=self._begin(1).init(base.x),
+            sums=observer_of(self.base),
+            later=ObservedRegret(),
+            start=base.x,
+            level=math.inf,
+            slope=freeze(np.zeros_like(base.x)),
+            spent=0.0,
+            check=self._budget.rounds_left(0.0, 1.0),
+            block=0.0,
+            rounds=0.0,
+            is_kept=True,
+        )
 
     def locate(self, state: ChangeOverState, feedback: Feedback) -> Feedback:
         """Return feedback that says at which action it was seen; never of an earlier round."""
@@ -257,13 +273,15 @@ class ChangeOver(Wrapper):
         for name in ("value_error", "slope_error"):
             if getattr(seen, name):
                 raise checks.invalid(name, "None or 0 for ChangeOver", getattr(seen, name))
+        state = self._leave_start(state, seen.action)
         rule, inner = self.in_force(state)
         is_kept = state.is_kept and covers(state.x, feedback)
         after, info = rule.step(inner, feedback)
-        n, level = state.rounds + 1.0, state.level
-        if not state.rounds and seen.constraint_value is not None:
-            level = float(seen.constraint_value)
-        state = state._replace(x=after.x, rounds=n, is_kept=is_kept, level=level)
+        n = state.rounds + 1.0
+        if is_kept and not state.rounds:
+            level, slope = seen.constraint_value, seen.constraint_subgradient
+            state = state._replace(level=float(level), slope=freeze(np.array(slope, dtype=float)))
+        state = state._replace(x=after.x, rounds=n, is_kept=is_kept)
         name, sums = ("then", "later") if state.block else ("base", "sums")
         state = state._replace(**{name: after})
         if is_kept:
@@ -311,6 +329,7 @@ class ChangeOver(Wrapper):
 
     def move_to(self, state: ChangeOverState, x: Array) -> ChangeOverState:
         """Return the state, of the same round, whose action is x; it ends the promise."""
+        state = self._leave_start(state, x)
         rule, inner = self.in_force(state)
         moved = move_to(rule, inner, x)
         if np.array_equal(x, state.x):
@@ -319,9 +338,21 @@ class ChangeOver(Wrapper):
 
     def rest(self, state: ChangeOverState, x: Array) -> ChangeOverState:
         """Return the state after a round in which nothing was read; it ends the promise."""
+        state = self._leave_start(state, x)
         rule, inner = self.in_force(state)
         rested = self._with(state, rest(rule, inner, x))
         return self._end(rested._replace(rounds=state.rounds + 1.0))
+
+    def _leave_start(self, state: ChangeOverState, x: Array) -> ChangeOverState:
+        """Return the state that may play x: a second rule has read the start before it leaves it.
+
+        Else x would be the start of that rule, be it on the limit, where no slack is left.
+        """
+        if not state.block or np.array_equal(x, state.x) or state.then.memory.rounds:
+            return state
+        seen = Feedback(None, state.level, state.slope)
+        then, _ = self._begin(int(state.block)).step(state.then, seen)
+        return state._replace(then=then)
 
     def _with(self, state: ChangeOverState, inner: Any) -> ChangeOverState:
         """Return the state with that of the rule in force."""
@@ -382,9 +413,11 @@ class Budget:
         return math.inf if self.horizon is not None else 2.0 ** (block - 1)
 
     def later(self, t: float) -> float:
-        """Return S: what the second rule loses at most in t rounds."""
+        """Return S: what the second rule loses at most in t rounds, or in the horizon's if more."""
         if self.horizon is not None:
-            return float(self.theorem(1).regret_bound(self.horizon))
+            return float(self.theorem(1).regret_bound(max(t, self.horizon)))
+        if not t <= checks.LONGEST:
+            return t + math.inf  # which is NaN where t is
         return _sum_blocks(self.constants, int(math.log2(max(t, 1.0))) + 1)
 
     @property
