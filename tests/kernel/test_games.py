@@ -215,7 +215,7 @@ def test_a_lost_run_is_told_in_the_words_of_the_loop():
 
 def test_a_game_that_c_does_not_have_is_refused_where_it_is_asked_for():
     problem = game()
-    with pytest.raises(ValueError, match="it must have rule, costs and constraint of the game"):
+    with pytest.raises(ValueError, match="it must support rule, costs and constraint of the game"):
         play(RULES["OGD"], problems.adversarial_cube("out", horizon=9), engine="kernel")
     with kernel.engine("python"):
         assert play(RULES["PFS"], problem).engine == "batch"

@@ -29,7 +29,8 @@ class Block(NamedTuple):
         actions: those of the rounds that :meth:`Recorder.find_kept` asks for, ``(kept, runs, d)``.
         gradient_norm: norms of the cost gradients, where the watch is on.
         subgradient_norm: norms of the constraint subgradients, likewise.
-        row_sums: each constraint summed over the rounds, ``(runs, m)``, where that is wanted.
+        row_sums: each constraint summed over the rounds, ``(runs, m)``, where a guarantee bounds
+            these sums.
     """
 
     start: int
@@ -78,7 +79,7 @@ class Violations(NamedTuple):
         sum_squared: :math:`\sum [g(x_t)]_+^2`.
         largest: :math:`\max_t g(x_t)`.
         count: how many rounds had :math:`g(x_t) > 0`; exactly, no tolerance. A round without a
-            value (NaN, of a run that was lost) counts: it was not seen to be feasible.
+            value (NaN, of a run that was lost) counts: no measurement shows it feasible.
         feasible_from: the first round from which no round has :math:`g(x_t) > 0`;
             one more than the horizon if the last round has.
         first_violation: the first round that counts; 0 if none does.
@@ -198,7 +199,7 @@ class Recorder:
         keep_actions: whether the kept rounds' actions are kept.
         watch: what compares each block with the premises and with the bounds on its rounds.
         rows: how many constraints are summed each by itself; 0 for none.
-        callback: told of progress after every block.
+        callback: called with the progress after every block.
     """
 
     runs: int
@@ -257,21 +258,21 @@ class Recorder:
         """Add a block."""
         start, cost, g, actions = block[:4]
         if not np.isfinite(g.sum()):
-            lost = ~np.isfinite(g)
-            fresh = lost.any(axis=0) & (self.lost == 0)
-            self.lost = np.where(fresh, start + 1 + lost.argmax(axis=0), self.lost)
+            missing = ~np.isfinite(g)
+            fresh = missing.any(axis=0) & (self.lost == 0)
+            self.lost = np.where(fresh, start + 1 + missing.argmax(axis=0), self.lost)
         self.meter.add(start, g, block.row_sums)
         # Summed the same way whether rounds of this block are kept or not: thinning must not
         # change a total, not even its last bit.
         before, sums = self.total, np.cumsum(cost, axis=0)
         self.total = before + sums[-1]
-        kept = self.find_kept(start, start + len(cost))
+        offsets = self.find_kept(start, start + len(cost))
         low = int(np.searchsorted(self.rounds, start + 1))
-        at = slice(low, low + len(kept))
-        self.cost[at] = cost[kept]
-        self.cost_sum[at] = before + sums[kept]
-        self.constraint[at] = g[kept]
-        self._add_peaks(g, kept, at)
+        at = slice(low, low + len(offsets))
+        self.cost[at] = cost[offsets]
+        self.cost_sum[at] = before + sums[offsets]
+        self.constraint[at] = g[offsets]
+        self._add_peaks(g, offsets, at)
         if self.actions is not None:
             self.actions[at] = actions
         self.watch.compare(start, g)
@@ -280,15 +281,17 @@ class Recorder:
         if self.callback is not None:
             self.callback(self._progress(start + len(cost)))
 
-    def _add_peaks(self, g: Array, kept: Array, at: slice) -> None:
+    def _add_peaks(self, g: Array, offsets: Array, at: slice) -> None:
         """Record the largest g up to each stored round, and carry the rest to the next block."""
-        begins = np.append(0, kept + 1)
+        begins = np.append(0, offsets + 1)
         rest = begins[-1] < len(g)  # rounds after the last one kept
         # With every round kept the peaks are the values.
-        peaks = g if len(kept) == len(g) else np.maximum.reduceat(g, begins[: len(kept) + rest])
+        peaks = (
+            g if len(offsets) == len(g) else np.maximum.reduceat(g, begins[: len(offsets) + rest])
+        )
         carried = np.maximum(peaks[0], self._peak)
-        if len(kept):
-            self.peak[at] = peaks[: len(kept)]
+        if len(offsets):
+            self.peak[at] = peaks[: len(offsets)]
             self.peak[at.start] = carried
             carried = peaks[-1] if rest else np.full(self.runs, -np.inf)
         self._peak = carried
@@ -324,7 +327,7 @@ class BlockWatch:
         runs: how many there are.
         mode: "off" looks at nothing; "record" keeps breaches; "warn" also warns of the first of
             each kind; "raise" ends the game at it.
-        curvature: of the constraints, at most; inf where it is not known.
+        curvature: a bound on that of the constraints; inf where it is unknown.
 
     Attributes:
         breaches: premises that broke.
@@ -349,7 +352,7 @@ class BlockWatch:
         return self.mode != "off"
 
     def compare(self, start: int, g: Array) -> None:
-        """Hold each g of a block, ``(rounds, runs)``, against the bound of its own round."""
+        """Compare each g of a block, ``(rounds, runs)``, with the bound of its round."""
         if self.excess is not None and self._guarantee is not None:
             t = start + 1 + np.arange(len(g))
             over = g - self._guarantee.bounds(t)["round"][:, None]
@@ -363,27 +366,27 @@ class BlockWatch:
         t = start + 1.0 + np.arange(len(g))[:, None]
         new: list[Breach] = []
         for i, (premise, runs) in enumerate(self._open):
-            seen, counts = premise.observe(
+            observed, counts = premise.observe(
                 t, gradient[:, runs], g[:, runs], subgradient[:, runs], self._curvature
             )
-            bad = np.broadcast_to(counts & premise.is_broken_by(seen), (len(g), len(runs)))
-            seen = np.broadcast_to(seen, bad.shape)
+            bad = np.broadcast_to(counts & premise.is_broken_by(observed), (len(g), len(runs)))
+            observed = np.broadcast_to(observed, bad.shape)
             broken = bad.any(axis=0)
             for k in np.flatnonzero(broken):
                 row = int(bad[:, k].argmax())
-                new.append(premise.breach(start + row + 1, float(seen[row, k]), int(runs[k])))
+                new.append(premise.breach(start + row + 1, float(observed[row, k]), int(runs[k])))
             self._open[i] = premise, runs[~broken]
         self._open = [(premise, runs) for premise, runs in self._open if len(runs)]
-        self._tell(new)
+        self._report(new)
 
-    def _tell(self, new: list[Breach]) -> None:
-        told = {(b.constant, b.limit) for b in self.breaches}
+    def _report(self, new: list[Breach]) -> None:
+        reported = {(b.constant, b.limit) for b in self.breaches}
         self.breaches += new
         for breach in sorted(new, key=lambda b: b.round):
             premise = breach.constant, breach.limit
-            if premise in told:
+            if premise in reported:
                 continue
-            told.add(premise)
+            reported.add(premise)
             if self.mode == "raise":
                 raise PremiseError(str(breach))
             if self.mode == "warn":

@@ -63,9 +63,9 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
         regret: over all rounds, of each run, to be compared with the bound too; the lower end
             where it is an interval, so that a bound called exceeded is exceeded.
     """
-    lost = [s for s in ([trace.status] if trace.runs is None else trace.status) if s != "ok"]
-    if lost:
-        return Verdict("stopped", f"stopped, {lost[0]}")
+    reasons = [s for s in ([trace.status] if trace.runs is None else trace.status) if s != "ok"]
+    if reasons:
+        return Verdict("stopped", f"stopped, {reasons[0]}")
     guarantee, counts = trace.guarantee, _count_violations(trace)
     if not any(trace.promises):
         return Verdict("not claimed", f"no guarantee was claimed: {counts}")
@@ -78,12 +78,12 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
         most, bound = float(np.max(regret)), float(guarantee.regret_bound(trace.horizon))
         checks.append(Check(most <= bound, f"regret {most:.6g} exceeds its bound {bound:.6g}"))
     about_regret = _describe_regret(guarantee, trace, regret)
-    for kept, words in checks:
-        if kept is False:
+    for is_kept, words in checks:
+        if is_kept is False:
             reason = "; ".join(filter(None, [words, counts]))
             return Verdict("failed", f"{guarantee} FAILED though no premise broke: {reason}")
-    for kept, words in checks:
-        if kept is None:
+    for is_kept, words in checks:
+        if is_kept is None:
             return Verdict("not checked", f"{guarantee} not checked: {words}; {counts}")
     if trace.promises.feasibility is None:
         sentence = f"{guarantee} claims nothing of the constraint: {counts}; {about_regret}"
@@ -95,7 +95,7 @@ def judge(trace: Trace, regret: Array | None = None) -> Verdict:
 def _describe_regret(guarantee: Guarantee, trace: Trace, regret: Array | None) -> str:
     """Return what was promised of the regret, observed and in advance, beside what it was.
 
-    Nothing is called kept that cannot fail.
+    A bound that every rule keeps is called trivial, not held.
     """
     T, promises = trace.horizon, trace.promises
     measured = "" if regret is None else f"regret {float(np.max(regret)):.6g}; "
@@ -153,7 +153,7 @@ def checks_of(guarantee: Guarantee, trace: Trace) -> Iterator[Check]:
 
 
 def _each_round(guarantee: Guarantee, trace: Trace, last: float) -> Check:
-    """Return whether every round was within its own bound; ``last`` is that of the last."""
+    """Return whether every round was within its bound; ``last`` is that of the last round."""
     if trace.excess is None:
         return Check(None, "g was not compared with the bound of its round")
     over = float(np.max(trace.excess))
