@@ -69,7 +69,7 @@ def game(case: str, problem: Problem, effort: Effort, bar: float | None) -> Row:
 
     works: dict[str, Work] = {BATCH: lambda: play_bare(problem, "batch"), BY_HAND: game_by_hand}
     trace = play_bare(problem, "batch")
-    ours = np.array([trace.total_cost, trace.violations.worst])
+    ours = np.array([trace.total_cost, trace.violations.largest])
     rivals = [np.array(hand_batch_game(targets, CURVATURE, query, *numbers))]
     if limit.compiled() and not isinstance(g, Affine):
         works[C] = in_c = limit.CubeGame(targets, CURVATURE, HALF, *numbers)

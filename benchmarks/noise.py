@@ -169,7 +169,7 @@ def problems(horizon: int, trials: int) -> dict[str, Problem]:
 def played(player: Any, problem: Problem) -> tuple[float, Array]:
     """Return the mean regret of a player, and what the best actions cost; nothing is outside."""
     trace = sf.play(player, problem, watch="off")
-    assert np.max(trace.violations.worst) <= 0
+    assert np.max(trace.violations.largest) <= 0
     regret = np.atleast_1d(trace.final_regret())
     return float(regret.mean()), np.atleast_1d(trace.total_cost) - regret
 

@@ -49,7 +49,7 @@ def contenders(problem: Problem) -> dict[str, Sequence[Player]]:
 
 def show(name: str, traces: list[Trace]) -> None:
     regret = [float(trace.final_regret().mean()) for trace in traces]
-    worst = max(float(trace.violations.worst.max()) for trace in traces)
+    worst = max(float(trace.violations.largest.max()) for trace in traces)
     print(f"{name:6}" + "".join(f"{r:7.1f}" for r in regret) + f"   largest g {worst:+.4f}")
 
 

@@ -116,7 +116,7 @@ _CALLS = {
     "cost_gradients": "gradients",
 }
 
-_SUMS = ("soft", "hard", "squared")
+_SUMS = ("positive_sum", "sum_positive", "sum_squared")
 """The sums that bounds speak of; bounds on each round and on rows were compared in the game."""
 
 
@@ -124,18 +124,21 @@ def _line(row: Row) -> str:
     name = f"`{row.algorithm}`"
     if not row.played:
         return f"| {name} | {_reason(row.note)} |" + " |" * 9
-    mean = {key: float(row.arrays[key].mean()) for key in ("regret", "sum_g", "hard", "squared")}
-    worst = float(row.arrays["worst"].max())
+    mean = {
+        key: float(row.arrays[key].mean())
+        for key in ("regret", "sum", "sum_positive", "sum_squared")
+    }
+    worst = float(row.arrays["largest"].max())
     share = row.facts.regret_share
     cells = (
         _calls(row),
         _tenths(mean["regret"]),
         _share(share),
-        _tenths(mean["sum_g"]),
-        f"{mean['hard']:,.4g}",
-        f"{mean['squared']:,.3g}",
+        _tenths(mean["sum"]),
+        f"{mean['sum_positive']:,.4g}",
+        f"{mean['sum_squared']:,.3g}",
         f"{worst:.3g}",
-        f"{row.outside:,.0f}",
+        f"{row.violations:,.0f}",
         *_promise(row),
     )
     return f"| {name} | " + " | ".join(cells) + " |"

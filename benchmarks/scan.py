@@ -83,7 +83,7 @@ def play_scan(player: PFS, problem: Problem, horizon: int | None = None) -> tupl
         keep_actions=False,
         watch="off",
     )
-    return trace.total_cost, trace.violations.worst
+    return trace.total_cost, trace.violations.largest
 
 
 def other_horizon(problem: Problem) -> float:

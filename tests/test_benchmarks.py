@@ -109,7 +109,7 @@ def test_the_loop_in_c_plays_the_same_game():
     for _ in range(2):  # a second game begins anew
         game()
         np.testing.assert_allclose(game.total, trace.total_cost, rtol=1e-12)
-        np.testing.assert_allclose(game.worst, trace.violations.worst, rtol=1e-12)
+        np.testing.assert_allclose(game.worst, trace.violations.largest, rtol=1e-12)
 
 
 # --- projection ----------------------------------------------------------------------------------

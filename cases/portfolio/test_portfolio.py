@@ -29,7 +29,7 @@ def test_a_limit_that_the_start_exceeds_is_refused():
 def test_wealth_grows_and_the_limit_holds():
     p = risk_portfolio(horizon=1_000)
     trace = play(LeaderFollower.default(p.constants), p)
-    assert trace.violations.worst.max() <= 0
+    assert trace.violations.largest.max() <= 0
     held = -np.log1p(share_returns()[504:1504, :20] @ p.start).sum()
     assert trace.total_cost < held
 

@@ -279,7 +279,7 @@ def cell(number: int) -> CellResult:
         spec={"seed": number},
         status="done",
         facts=Facts(),
-        arrays={"regret": rng.normal(size=3), "worst": rng.normal(size=3)},
+        arrays={"regret": rng.normal(size=3), "largest": rng.normal(size=3)},
     )
 
 

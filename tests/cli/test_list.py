@@ -28,7 +28,7 @@ def test_every_algorithm_has_feedback_promise_and_work(desk):
 def test_a_bounded_sum_of_violations_is_not_called_logarithmic(desk):
     found = {e["name"]: e for e in desk.do("list algorithms --json").data["algorithms"]}
     one = found["RECOO.fixed_strongly_convex"]
-    assert (one["feasibility"], one["in_advance"]) == ("hard, O(1)", "regret log T")
+    assert (one["feasibility"], one["in_advance"]) == ("sum_positive, O(1)", "regret log T")
 
 
 def test_the_three_parts_of_a_promise_have_a_column_each(desk):
@@ -80,7 +80,7 @@ def test_moving_balls_are_described_with_what_they_ask_for(desk):
 def test_a_rule_for_agents_is_described(desk):
     out = desk.do("list NetworkPenalty").out
     assert "the rule is derived here" in out
-    assert "trade_off        hard, T^0.75  none      regret T^0.5" in out
+    assert "trade_off        sum_positive, T^0.75  none      regret T^0.5" in out
 
 
 def test_one_algorithm_in_detail(desk):

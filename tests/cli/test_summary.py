@@ -9,10 +9,13 @@ from surefoot.experiments.record import GuaranteeFacts, VerdictFacts
 
 ARRAYS = {
     "regret": np.array([2.0, 4.0, 6.0]),
-    "worst": np.array([-0.5, 0.25, 0.125]),
-    "count": np.array([0, 754, 1]),
+    "largest": np.array([-0.5, 0.25, 0.125]),
+    "violations": np.array([0, 754, 1]),
     "first_violation": np.array([0, 31, 17]),
-    **{name: np.array([1.0, 2.0, 3.0]) for name in ("sum_g", "soft", "hard", "squared")},
+    **{
+        name: np.array([1.0, 2.0, 3.0])
+        for name in ("sum", "positive_sum", "sum_positive", "sum_squared")
+    },
 }
 GUARANTEE = GuaranteeFacts(name="Theorem 2", kind="cumulative", regret_bound=10.0)
 ROW = Row(
@@ -28,7 +31,7 @@ ROW = Row(
 HEAD = "algorithm T regret regret / bound promised violations max g verdict"
 
 
-def test_a_line_says_what_was_promised_whether_it_was_kept_and_the_rounds_outside():
+def test_a_line_says_what_was_promised_whether_it_was_kept_and_the_violations():
     title, head, line = rows_as_table([ROW])
     assert title == "toy, 3 trials"
     assert " ".join(head.split()) == HEAD
@@ -38,9 +41,8 @@ def test_a_line_says_what_was_promised_whether_it_was_kept_and_the_rounds_outsid
 
 def test_the_data_have_extremes_over_the_trials_and_the_first_violation_there_is():
     data = row_as_data(ROW)
-    seen = data["violations"]
-    assert (seen["largest"], seen["rounds"], seen["first"]) == (0.25, 755 / 3, 17)
-    assert seen["hard"] == 2.0
+    assert (data["largest"], data["violations"], data["first_violation"]) == (0.25, 755 / 3, 17)
+    assert data["sum_positive"] == 2.0
     assert (data["promised"], data["verdict"]["word"]) == ("cumulative", "held")
 
 

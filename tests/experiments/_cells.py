@@ -13,8 +13,8 @@ def cell(address, *, trials=3, rounds=(), seed=0, status="done", **facts):
     rng = np.random.default_rng(seed)
     arrays = {
         "regret": rng.normal(3.0, 2.0, trials),
-        "worst": rng.normal(-1.0, 0.5, trials),
-        "count": rng.integers(0, 9, trials),
+        "largest": rng.normal(-1.0, 0.5, trials),
+        "violations": rng.integers(0, 9, trials),
         "best": rng.normal(size=(trials, 2)),
     }
     if rounds:

@@ -74,7 +74,7 @@ def test_the_report_has_a_column_for_each_part():
     assert columns[1:5] == ["Verdict", "Promised", "Observed", "In advance"]
     results = results_table(found.rows)
     titles = [column.title for column in results.columns]
-    shares = {row[0].text: row[titles.index("Share of bound")].text for row in results.rows}
+    shares = {row[0].text: row[titles.index("Regret / bound")].text for row in results.rows}
     assert shares["CertifiedPFS.default"] == "trivial"
     assert shares["OGD.fixed"].endswith(" %")
 

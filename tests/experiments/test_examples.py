@@ -9,9 +9,9 @@ def test_an_own_constraint_and_rule_are_compared():
     pytest.importorskip("scipy")
     found = script("examples/own_constraint.py").run()
     rows = {row.algorithm: row for row in found.rows}
-    assert rows["LeaderFollower.default"].outside == 0
+    assert rows["LeaderFollower.default"].violations == 0
     assert rows["LeaderFollower.default"].verdict == "held"
-    assert rows["Cautious"].outside >= 0
+    assert rows["Cautious"].violations >= 0
 
 
 @pytest.mark.slow
@@ -19,7 +19,7 @@ def test_a_sweep_has_every_margin_at_every_horizon_and_a_page(tmp_path):
     found = script("examples/sweep.py").run(horizons=(20, 40), trials=2)
     assert len(found.rows) == 10
     assert {row.status for row in found.rows} == {"done"}
-    assert all(row.outside == 0 for row in found.rows)
+    assert all(row.violations == 0 for row in found.rows)
     assert found.report(tmp_path).stat().st_size < 4_000_000
 
 

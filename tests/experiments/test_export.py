@@ -25,7 +25,7 @@ FACTS = {
         "name": "Theorem 1",
         "kind": "cumulative",
         "regret_bound": 40.5,
-        "bounds": {"soft": 3.5},
+        "bounds": {"positive_sum": 3.5},
         "premises": ["G_f", "G_g"],
     },
     "verdict": {"word": "held", "sentence": "=Theorem 1 held"},
@@ -41,7 +41,7 @@ def results(tmp_path):
     """Two problems, two algorithms, horizons and trials that differ, and a cell not played."""
     wild = cell("wild", trials=1, seed=9, parameters={"eta": ["auto", "default"]})
     wild.arrays["regret"][:] = np.inf
-    wild.arrays["worst"][:] = np.nan
+    wild.arrays["largest"][:] = np.nan
     with Results.write(tmp_path / "results.sqlite") as made:
         made.set_header(name="limits", seed=7)
         made.put(cell("a", trials=3, seed=1, rounds=(5, 10), **FACTS))
@@ -73,9 +73,14 @@ WANTED = [
     ("@home", "PFS", 10, 0, "wild", 0),
 ]
 COLUMNS = [
-    *("problem", "algorithm", "horizon", "trial", "count", "regret", "worst"),
+    *("problem", "algorithm", "horizon", "trial", "largest", "regret", "violations"),
     *("constants.G_f", "constants.G_f.origin", "constants.R", "constants.R.origin", "engine"),
-    *("guarantee.bounds.soft", "guarantee.kind", "guarantee.name", "guarantee.regret_bound"),
+    *(
+        "guarantee.bounds.positive_sum",
+        "guarantee.kind",
+        "guarantee.name",
+        "guarantee.regret_bound",
+    ),
     *("oracle.rounds",),
     *("parameters.base.V", "parameters.base.V.origin", "parameters.eta"),
     *("parameters.eta.origin", "problem.dimension", "problem.name", "seconds"),
@@ -97,14 +102,16 @@ def test_a_csv_file_reads_back_to_the_bit(results, tmp_path):
         assert row["problem"].removeprefix("'") == problem
         assert row["algorithm"].removeprefix("'") == algorithm
         assert (int(row["horizon"]), int(row["trial"])) == (horizon, trial)
-        for name in ("regret", "worst"):
+        for name in ("regret", "largest"):
             assert same(float(row[name]), arrays[name][at])
-        assert row["count"] == str(arrays["count"][at])  # a whole number is written as one
+        assert row["violations"] == str(
+            arrays["violations"][at]
+        )  # a whole number is written as one
     assert rows[0]["constants.G_f"] == "1.5"
     assert rows[0]["constants.G_f.origin"] == "specification"
     assert rows[0]["parameters.base.V"] == "3"
     assert rows[5]["constants.G_f"] == ""
-    assert (rows[-1]["regret"], rows[-1]["worst"]) == ("inf", "nan")
+    assert (rows[-1]["regret"], rows[-1]["largest"]) == ("inf", "nan")
 
 
 def test_a_csv_file_holds_no_formula(results, tmp_path):
@@ -114,7 +121,7 @@ def test_a_csv_file_holds_no_formula(results, tmp_path):
     assert rows[0]["verdict.sentence"] == "'=Theorem 1 held"
     assert rows[5]["algorithm"] == "'-DPP"
     assert rows[7]["problem"] == "'@home"
-    numbers = [float(row["worst"]) for row in rows]
+    numbers = [float(row["largest"]) for row in rows]
     assert min(numbers) < 0  # which is not made a text
     for field in (value for row in rows for value in row.values() if value[:1] in set("=+-@")):
         float(field)
@@ -136,7 +143,7 @@ def test_labelled_arrays_are_ragged_where_the_experiment_is(results):
     assert data["round"].values.tolist() == [5, 10, 20, 25]
     pfs = data.sel(problem="toy", algorithm="PFS", horizon=10)
     a, b, c = (results.get(address).arrays for address in "abc")
-    for name in ("regret", "worst", "count", "best"):
+    for name in ("regret", "largest", "violations", "best"):
         np.testing.assert_array_equal(pfs[name], np.concatenate([a[name], b[name]]))
     np.testing.assert_array_equal(pfs["peak"][:2], np.hstack([a["peak"], b["peak"]]))
     assert np.isnan(pfs["peak"][2:]).all()
@@ -165,7 +172,7 @@ def test_a_parquet_file_has_the_types_of_what_it_holds(results, tmp_path):
     export.write(results, tmp_path / "table.parquet")
     table = parquet.read_table(tmp_path / "table.parquet")
     types = {field.name: str(field.type) for field in table.schema}
-    assert types["horizon"] == types["count"] == "int64"
+    assert types["horizon"] == types["violations"] == "int64"
     assert types["regret"] == types["constants.G_f"] == "double"
     assert types["parameters.eta"] == types["problem"] == "string"  # 0.1 here, "auto" there
 

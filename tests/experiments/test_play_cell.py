@@ -57,11 +57,11 @@ def done(*args, **kwargs):
 def test_the_numbers_of_each_trial_are_those_of_a_game_that_keeps_everything():
     found, trace = done(every=7).arrays, game(spec())
     seen = violations(trace.constraint)
-    np.testing.assert_array_equal(found["worst"], seen.worst)
-    np.testing.assert_array_equal(found["count"], seen.count)
+    np.testing.assert_array_equal(found["largest"], seen.largest)
+    np.testing.assert_array_equal(found["violations"], seen.count)
     np.testing.assert_array_equal(found["first_violation"], seen.first_violation)
     np.testing.assert_array_equal(found["feasible_from"], seen.feasible_from)
-    np.testing.assert_allclose(found["sum_g"], seen.total, rtol=1e-12)
+    np.testing.assert_allclose(found["sum"], seen.sum, rtol=1e-12)
     np.testing.assert_allclose(found["regret"], trace.final_regret(), rtol=1e-9)
     np.testing.assert_array_equal(found["total_cost"], trace.total_cost)
     np.testing.assert_array_equal(found["largest_cost_gradient"], trace.observed.cost_gradient)
@@ -242,7 +242,7 @@ def test_rules_that_cannot_be_compiled_are_played_run_by_run(name):
     row = {"name": name, "tuning": ALGORITHMS_BY_NAME[name].tunings[0]}
     auto, loop = (done(algorithm=row, engine=engine).arrays for engine in ("auto", "loop"))
     np.testing.assert_array_equal(auto["regret"], loop["regret"])
-    np.testing.assert_array_equal(auto["worst"], loop["worst"])
+    np.testing.assert_array_equal(auto["largest"], loop["largest"])
     refused = play_cell("a", spec(algorithm=row, engine="batch"))
     assert refused.status == "failed"
     assert f"{name} is written for one run, not for a batch" in refused.note

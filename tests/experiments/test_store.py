@@ -357,7 +357,7 @@ def test_a_file_with_anything_of_its_own_is_refused_and_unchanged(three, extra, 
 
 
 @BOTH
-@pytest.mark.parametrize(("version", "age"), [(3, "an older"), (5, "a newer")])
+@pytest.mark.parametrize(("version", "age"), [(4, "an older"), (6, "a newer")])
 def test_another_format_is_refused_and_left_alone(three, opening, version, age):
     with by_hand(three) as file:
         file.execute(f"PRAGMA user_version = {version}")

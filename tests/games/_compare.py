@@ -17,10 +17,10 @@ def assert_same_trace(seen, wanted, relative=RELATIVE):
     near(seen.total_cost, wanted.total_cost, relative * cost)
     near(seen.constraint, wanted.constraint, relative * x * slope)
     near(seen.peak, wanted.peak, relative * x * slope)
-    for name in ("total", "soft", "hard", "squared"):
+    for name in ("sum", "positive_sum", "sum_positive", "sum_squared"):
         a, b = getattr(seen.violations, name), getattr(wanted.violations, name)
         near(a, b, relative * x * slope * wanted.horizon)
-    near(seen.violations.worst, wanted.violations.worst, relative * x * slope)
+    near(seen.violations.largest, wanted.violations.largest, relative * x * slope)
     assert seen.status == wanted.status
     assert seen.horizon == wanted.horizon
     assert seen.runs == wanted.runs

@@ -83,7 +83,7 @@ def test_a_peak_is_carried_over_blocks_of_which_no_round_is_kept():
     # Outside at the start alone; 3,000 rounds are two blocks.
     toy = problem(3_000, LinfNorm(0.3, 2), (0.6, 0.0))
     trace = play(PFS(eta=0.01, rho=0.1, domain=BALL), toy, every=None)
-    assert float(trace.peak[-1]) == float(trace.violations.worst) == pytest.approx(0.3)
+    assert float(trace.peak[-1]) == float(trace.violations.largest) == pytest.approx(0.3)
 
 
 def test_the_first_round_that_is_lost_stays_the_first():

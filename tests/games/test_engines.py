@@ -103,7 +103,7 @@ def test_a_run_axis_of_one_stays_and_none_is_not_added(engine):
     deep = Problem.of(Quadratic(targets[:, None], 1.0), g, Ball(1.0), [0.0, 0.1])
     one, row = play(player, flat, engine=engine), play(player, deep, engine=engine)
     assert one.actions.shape == (9, 2)
-    assert one.violations.worst.shape == one.total_cost.shape == ()
+    assert one.violations.largest.shape == one.total_cost.shape == ()
     assert (one.runs, one.status) == (None, "ok")
     assert row.actions.shape == (9, 1, 2)
     assert row.regret().upper.shape == (9, 1)
@@ -232,7 +232,7 @@ def test_constraints_in_parts_play_the_same_game(engine):
     problem = Problem.of(costs, g, Ball(1.0), [0.05, -0.1])
     player = PFS(eta=0.1, rho=0.05, domain=Ball(1.0))
     wanted = play(player, problem, engine="loop")
-    assert wanted.violations.worst.max() > 0
+    assert wanted.violations.largest.max() > 0
     assert_same_trace(play(player, problem, engine=engine), wanted)
 
 

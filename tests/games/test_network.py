@@ -85,7 +85,7 @@ def test_the_bounds_hold_on_every_graph(graph, kind):
     assert trace.regret(best) <= theorem.regret_bound(T)
     assert trace.own_regret(best) <= theorem.own_regret_bound(T)
     assert trace.own_violation.sum() <= theorem.own_violation_bound(T)
-    assert trace.network_violation.sum() <= theorem.bounds(T)["hard"]
+    assert trace.network_violation.sum() <= theorem.bounds(T)["sum_positive"]
 
 
 def test_agents_come_to_agree_and_equal_agents_stay_equal():

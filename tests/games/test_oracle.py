@@ -40,7 +40,7 @@ def test_a_player_is_told_gradient_value_and_subgradient_at_its_action():
     assert (g, s.tolist()) == (-0.25, [0.0, -1.0])  # -0.625, -1.625 and -0.25
     assert cost is None
     assert seen.cost == -0.5625
-    assert seen.worst == g
+    assert seen.largest == g
     assert seen.steepest == 1.0
 
 
@@ -60,7 +60,7 @@ def test_what_is_not_needed_is_not_told_and_the_game_knows_it_all_the_same(needs
     seen, all_of_it = ask(needs, x), ask(Needs(), x)
     value, slope = seen.feedback.constraint_value, seen.feedback.constraint_subgradient
     assert (value is not None, slope is not None) == told
-    np.testing.assert_array_equal(seen.worst, all_of_it.worst)
+    np.testing.assert_array_equal(seen.largest, all_of_it.largest)
     np.testing.assert_array_equal(seen.cost, all_of_it.cost)
 
 
@@ -68,14 +68,14 @@ def test_constraints_kept_apart_come_as_values_and_rows():
     seen = ask(Needs(separately=True))
     np.testing.assert_array_equal(seen.feedback.constraint_value, [-0.625, -1.625, -0.25])
     np.testing.assert_array_equal(seen.feedback.constraint_subgradient, ROWS.A)
-    assert seen.worst == -0.25
-    assert type(seen.worst) is float
+    assert seen.largest == -0.25
+    assert type(seen.largest) is float
     assert seen.steepest == np.sqrt(9.25)  # the longest row, not that of the largest
     batch = ask(Needs(separately=True), np.array([X, -X]))
     assert batch.feedback.constraint_value.shape == (2, 3)
     assert batch.feedback.constraint_subgradient.shape == (2, 3, 2)
-    assert batch.worst.shape == batch.steepest.shape == (2, 1)
-    np.testing.assert_array_equal(batch.worst[:, 0], [ROWS.value(X), ROWS.value(-X)])
+    assert batch.largest.shape == batch.steepest.shape == (2, 1)
+    np.testing.assert_array_equal(batch.largest[:, 0], [ROWS.value(X), ROWS.value(-X)])
 
 
 def test_norms_are_taken_where_they_are_watched():
@@ -86,7 +86,7 @@ def test_norms_are_taken_where_they_are_watched():
 def test_a_stream_of_constraints_answers_for_its_round():
     stream = AffineStream([[[1.0, 2.0]], [[-3.0, 0.5]]], [[0.5], [0.375]])
     first, second = (ask(Needs(), t=t, constraint=stream) for t in (0, 1))
-    assert (first.worst, second.worst) == (-0.625, -1.625)
+    assert (first.largest, second.largest) == (-0.625, -1.625)
     assert second.feedback.constraint_subgradient.tolist() == [-3.0, 0.5]
 
 
@@ -158,7 +158,7 @@ def test_players_that_do_not_look_at_the_constraint_leave_a_full_trace(engine):
     trace = play(player, PROBLEM, engine=engine)
     values = [ROWS.value(x) for x in trace.actions]
     np.testing.assert_allclose(trace.constraint, values, atol=1e-15)
-    assert trace.violations.worst == pytest.approx(max(values))
+    assert trace.violations.largest == pytest.approx(max(values))
     np.testing.assert_array_equal(trace.observed.cost_gradient, np.sqrt(9.25))
 
 

@@ -92,7 +92,7 @@ def test_peaks_are_carried_over_the_borders_of_blocks(engine, every):
     full = play(PLAYER, toy, engine=engine)
     thin = play(PLAYER, toy, engine=engine, every=every)
     np.testing.assert_array_equal(thin.peak, largest_between(full.constraint, thin.rounds))
-    assert (thin.peak.max(axis=0) == full.violations.worst).all()
+    assert (thin.peak.max(axis=0) == full.violations.largest).all()
 
 
 @ENGINES
@@ -127,7 +127,7 @@ def test_a_callback_is_told_of_growing_rounds_and_the_sums_so_far(engine):
         t = progress.round
         assert progress.horizon == 5_000
         np.testing.assert_array_equal(progress.cost_sum, trace.cost_sum[t - 1])
-        np.testing.assert_array_equal(progress.worst, trace.constraint[:t].max(axis=0))
+        np.testing.assert_array_equal(progress.largest, trace.constraint[:t].max(axis=0))
         np.testing.assert_array_equal(progress.x, trace.actions[t - 1])
 
 

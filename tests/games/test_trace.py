@@ -31,7 +31,7 @@ class Cumulative(Corollary3):
     limit = 0.0
 
     def bounds(self, t):
-        return {"soft": np.full_like(np.asarray(t, dtype=float), self.limit)}
+        return {"positive_sum": np.full_like(np.asarray(t, dtype=float), self.limit)}
 
 
 class Looser(Cumulative):
@@ -50,10 +50,10 @@ class Lowered(Corollary3):
 
 
 def test_a_guarantee_that_held_is_told_with_the_largest_g(trace):
-    worst = float(trace.violations.worst.max())
+    worst = float(trace.violations.largest.max())
     assert worst < 0
     assert trace.verdict() == (
-        "Theorem 1 for T = 200 (every round) held: outside in 0 of 600 rounds of 3 trials, "
+        "Theorem 1 for T = 200 (every round) held: 0 violations in 600 rounds of 3 trials, "
         f"largest g = {worst:.3g}; (regret was not computed: call final_regret())"
     )
 
@@ -67,7 +67,7 @@ def test_a_guarantee_that_failed_with_no_premise_broken_is_told_loudly():
     trace = play(Tuned(PFS(eta=0.4, rho=0.0, domain=Ball(1.0)), theorem), problem)
     assert trace.verdict() == (
         "Theorem 1 for any number of rounds (every round) FAILED though no premise broke: "
-        "outside in 1 of 9 rounds, largest g = 0.1"
+        "1 violation in 9 rounds, largest g = 0.1"
     )
 
 
@@ -79,8 +79,8 @@ def test_a_cumulative_guarantee_is_judged_by_its_bound_on_the_sum(toy, promise, 
     # On a ball larger than the cube the targets are reached: g rises from -1/2 above 0.
     player = OGD(eta=0.02, domain=Ball(3.0))
     trace = play(Tuned(player, promise(toy.constants, 200)), toy, horizon=horizon)
-    assert (trace.violations.worst > 0).all()
-    assert np.all(trace.violations.soft <= promise.limit) == (word == "held")
+    assert (trace.violations.largest > 0).all()
+    assert np.all(trace.violations.positive_sum <= promise.limit) == (word == "held")
     assert f"Corollary 3 for T = 200 (cumulative) {word}" in trace.verdict()
 
 
@@ -161,6 +161,6 @@ def test_what_a_trace_measures_is_told_in_a_line_without_its_arrays(trace):
     wanted = f"<DynamicRegret of 3 runs from round 1 to 200 against a path of length {path}: "
     assert repr(dynamic).startswith(wanted)
     assert f"; path of length {path}>" in repr(dynamic.comparator)
-    wanted = "<Violations of 3 runs: at most 0 rounds outside, largest g = -"
+    wanted = "<Violations of 3 runs: at most 0 violations, largest g = -"
     assert repr(trace.violations).startswith(wanted)
-    assert repr(trace.violations.of(0)).startswith("<Violations: at most 0 rounds outside, ")
+    assert repr(trace.violations.of(0)).startswith("<Violations: at most 0 violations, ")

@@ -12,11 +12,11 @@ def by_rounds(g):
     """Each measure from its definition, one run, one round after another."""
     above = [t for t, v in enumerate(g, 1) if v > 0]
     return Violations(
-        total=sum(g),
-        soft=max(sum(g), 0.0),
-        hard=sum(max(v, 0.0) for v in g),
-        squared=sum(max(v, 0.0) ** 2 for v in g),
-        worst=max(g),
+        sum=sum(g),
+        positive_sum=max(sum(g), 0.0),
+        sum_positive=sum(max(v, 0.0) for v in g),
+        sum_squared=sum(max(v, 0.0) ** 2 for v in g),
+        largest=max(g),
         count=sum(v > 0 for v in g),
         feasible_from=max(above, default=0) + 1,
         first_violation=min(above, default=0),
@@ -55,7 +55,7 @@ def test_any_blocking_gives_what_the_definitions_give(data):
             for name, wanted in by_rounds(g[:, r].tolist())._asdict().items():
                 value = getattr(seen, name)[r]
                 # Extremes and counts exactly; sums of at most 12 numbers below 100 to rounding.
-                exact = name in ("worst", "count", "feasible_from", "first_violation")
+                exact = name in ("largest", "count", "feasible_from", "first_violation")
                 assert value == (wanted if exact else pytest.approx(wanted, abs=1e-12))
 
 
@@ -64,13 +64,15 @@ def test_reading_does_not_end_the_measurement():
     meter.add(0, np.array([[2.0]]))
     first = meter.read()
     meter.add(1, np.array([[3.0]]))
-    assert (first.total[0], meter.read().total[0]) == (2.0, 5.0)
-    assert (first.worst[0], first.count[0]) == (2.0, 1)
+    assert (first.sum[0], meter.read().sum[0]) == (2.0, 5.0)
+    assert (first.largest[0], first.count[0]) == (2.0, 1)
 
 
 def test_a_round_without_a_value_is_not_feasible():
     seen = violations([-1.0, np.nan, -1.0])
-    assert np.isnan([seen.total, seen.soft, seen.hard, seen.squared, seen.worst]).all()
+    assert np.isnan(
+        [seen.sum, seen.positive_sum, seen.sum_positive, seen.sum_squared, seen.largest]
+    ).all()
     assert (seen.count, seen.feasible_from, seen.first_violation) == (1, 3, 2)
 
 
@@ -88,7 +90,7 @@ def test_each_constraint_is_summed_where_that_is_wanted_and_told():
     for meter in (separately, whole):
         meter.add(0, g, rows=np.arange(6.0).reshape(2, 3))
         meter.add(1, g)
-        assert meter.read().total.tolist() == [1.0, -2.0]
+        assert meter.read().sum.tolist() == [1.0, -2.0]
     assert separately.row_sums.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     assert whole.row_sums is None
 
@@ -96,4 +98,4 @@ def test_each_constraint_is_summed_where_that_is_wanted_and_told():
 def test_of_several_runs_the_worst_is_shown():
     seen = violations(np.array([[0.5, -1.0, 2.0], [-1.0, -1.0, 0.25], [0.125, -2.0, -1.0]]))
     assert seen.count.tolist() == [2, 0, 2]
-    assert repr(seen).startswith("<Violations of 3 runs: at most 2 rounds outside, largest g = 2,")
+    assert repr(seen).startswith("<Violations of 3 runs: at most 2 violations, largest g = 2,")

@@ -59,7 +59,7 @@ def test_a_gradient_above_G_f_is_told_with_the_round_and_the_value_of_each_run(l
     )
     assert trace.verdict() == (
         f"premise broken, {trace.breaches[0]}; "
-        "outside in 0 of 120 rounds of 2 trials, largest g = -0.4"
+        "0 violations in 120 rounds of 2 trials, largest g = -0.4"
     )
 
 
@@ -87,7 +87,7 @@ def test_off_looks_at_nothing_and_no_guarantee_claims_nothing(late, engine):
     assert (off.breaches, off.observed) == ((), None)
     bare = play(tuned(late).algorithm, late, engine=engine, watch="raise")
     assert bare.breaches == ()
-    assert bare.verdict().startswith("no guarantee was claimed: outside in 0 of ")
+    assert bare.verdict().startswith("no guarantee was claimed: 0 violations in ")
     np.testing.assert_allclose(bare.observed.cost_gradient, np.hypot([3.0, 4.0], 0.1))
 
 

@@ -22,7 +22,7 @@ class Small(Summed):
         return np.sqrt(t)
 
     def bounds(self, t):
-        return {"soft": np.sqrt(t)}
+        return {"positive_sum": np.sqrt(t)}
 
 
 class Safe(EveryRound):

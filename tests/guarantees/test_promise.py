@@ -290,7 +290,7 @@ def test_where_nothing_was_promised_of_the_regret_the_verdict_says_so(toy):
     trace = play(CertifiedPFS.default(known, domain=toy.domain), toy)
     words = "nothing was promised of the regret in advance"
     assert judge(trace).word == "held"
-    assert f"largest g = {float(trace.violations.worst.max()):.3g}; {words}" in trace.verdict()
+    assert f"largest g = {float(trace.violations.largest.max()):.3g}; {words}" in trace.verdict()
     assert f"regret 7; {words}" in judge(trace, np.array([7.0, 3.0])).sentence
 
 
@@ -300,7 +300,7 @@ def test_certified_actions_without_a_theorem_are_judged_by_their_certificates(to
     assert (trace.guarantee, trace.promises.in_advance) == (None, None)
     assert judge(trace).word == "held"
     assert trace.verdict().startswith(
-        "certified by LipschitzHull for any number of rounds (every round) held: outside in 0 of "
+        "certified by LipschitzHull for any number of rounds (every round) held: 0 violations in "
     )
     wrong = play(LeaderFollower(G_g=0.05 * toy.constants.G_g, domain=toy.domain), toy)
     assert int(np.sum(wrong.violations.count)) > 0

@@ -41,9 +41,9 @@ def test_corollary_2_promises_the_sum_at_the_horizon_alone():
     c = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=1.0, epsilon=0.5)
     found = Corollary2(c, 400)
     assert found.is_cumulative
-    assert found.bounds(400)["soft"] == 0
-    assert "soft" not in found.bounds(399)
-    assert "soft" not in found.bounds([399, 400])
+    assert found.bounds(400)["positive_sum"] == 0
+    assert "positive_sum" not in found.bounds(399)
+    assert "positive_sum" not in found.bounds([399, 400])
 
 
 def test_the_bound_of_certified_steps_with_a_fixed_limit_by_hand():
@@ -57,7 +57,7 @@ def test_the_bound_of_certified_steps_with_a_fixed_limit_by_hand():
 
 def test_a_tightening_is_rounded_up():
     c = Constants(R=1.0, G_f=3.0, D_g=1.0, start_slack=1.0, start_reach=2.5)
-    base = Promise(tightened_constants(c, 0.5), 100, (("soft", 1.5),))
+    base = Promise(tightened_constants(c, 0.5), 100, (("positive_sum", 1.5),))
     assert Tightened(c, 100, base).rho > 15 / 100
 
 
@@ -65,7 +65,7 @@ def test_sigma_says_nothing_of_a_tightening_beyond_its_epsilon():
     c = Constants(
         R=1.0, G_f=3.0, D_g=1.0, sigma=1.25, epsilon=0.1, start_slack=1.0, start_reach=2.5
     )
-    base = Promise(tightened_constants(c, 0.5), 100, (("soft", 1.5),))
+    base = Promise(tightened_constants(c, 0.5), 100, (("positive_sum", 1.5),))
     bound = Tightened(c, 100, base)
     assert bound.rho > 0.1
     assert bound.tightening_cost == 2.5

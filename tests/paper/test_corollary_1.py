@@ -69,13 +69,13 @@ def test_a_hundred_thousand_rounds_are_feasible(opponent, d):
     anytime, tuned = (play(player, problem, **kept) for player in players)
     for trace in (anytime, tuned):
         assert set(np.ravel(trace.status)) == {"ok"}
-        assert (trace.violations.worst <= 0).all()
+        assert (trace.violations.largest <= 0).all()
         assert (trace.violations.count == 0).all()
         if opponent == "oblivious":  # the others' costs are known only from every action
             assert (trace.final_regret() <= trace.guarantee.regret_bound(T)).all()
     # The opponents are no straw men: one drives the actions onto the boundary of the tightened
     # set, the other past it, where only the length of the steps keeps them inside.
-    worst, rho = anytime.violations.worst, anytime.guarantee.rho
+    worst, rho = anytime.violations.largest, anytime.guarantee.rho
     if opponent == "out" or (opponent == "uncut" and d == 1):
         assert worst == pytest.approx(-rho, rel=1e-9)
     elif opponent == "uncut":

@@ -56,8 +56,8 @@ def test_violations_are_made_up_for_when_the_horizon_is_long_enough(adversary, s
     assert math.sqrt(horizon) >= 4 * c.R * c.G_g / (c.epsilon * c.xi)
     assert player.guarantee.is_cumulative
     trace = play(player, problem, every=None, keep_actions=False, watch="raise")
-    assert trace.violations.total <= 0
-    assert trace.violations.soft == 0
+    assert trace.violations.sum <= 0
+    assert trace.violations.positive_sum == 0
 
 
 def test_whether_the_horizon_is_long_enough_is_decided_by_its_root():
@@ -86,8 +86,8 @@ def test_the_binding_toy_from_outside():
     known = {"G_f": made.constants.G_f, "infeasible_start": True}
     problem = Problem.of(made.costs, made.constraint, made.domain, [0.6, 0.75], **known)
     trace = play(PFS.eventually(problem.constants, 3_000), problem, watch="raise")
-    assert (trace.violations.worst > 0).all()
+    assert (trace.violations.largest > 0).all()
     assert (trace.violations.feasible_from <= trace.guarantee.first_feasible).all()
     assert trace.guarantee.is_cumulative
-    assert (trace.violations.total <= 0).all()
+    assert (trace.violations.sum <= 0).all()
     assert (trace.guarantee.regret_bound(trace.rounds) >= trace.regret().upper.T).all()

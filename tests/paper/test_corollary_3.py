@@ -53,7 +53,7 @@ def test_each_round_is_within_the_bounds_on_any_set(case, opponent):
 def test_it_does_violate_so_the_bound_is_about_something():
     problem = binding_toy(horizon=2_000, trials=3)
     trace = play(PFS.nearly(problem.constants, 2_000), problem, watch="raise")
-    assert (trace.violations.worst > 0).all()
+    assert (trace.violations.largest > 0).all()
     bound = printed_violation(problem.constants, 2_000, trace.rounds)[:, None]
     assert (trace.constraint <= bound).all()
     assert (trace.final_regret() <= 2 * problem.constants.G_f * math.sqrt(2_000)).all()

@@ -151,7 +151,7 @@ def test_the_true_gradient_bound_is_never_broken():
     trace = play(PFS.anytime(toy.constants, 2_000), toy, watch="raise")
     assert trace.breaches == ()
     assert re.fullmatch(
-        r"Corollary 1 for T = 2000 \(every round\) held: outside in 0 of [\d,]+ rounds "
+        r"Corollary 1 for T = 2000 \(every round\) held: 0 violations in [\d,]+ rounds "
         r"of 3 trials, largest g = -0\.\d+; \(regret was not computed: call final_regret\(\)\)",
         trace.verdict(),
     )

@@ -40,7 +40,8 @@ def test_the_update_is_line_5_of_algorithm_1(round_):
     x, grad, g, s, eta, rho, R = round_
     y = x - eta * grad
     p = y - max(g + s @ (y - x) + rho, 0.0) / (s @ s) * s
-    expected = p * min(1.0, R / np.linalg.norm(p)) if p.any() else p
+    length = np.linalg.norm(p)  # 0 too where the squares underflow
+    expected = p * (R / length) if length > R else p
 
     player = PFS(eta=eta, rho=rho, domain=Ball(R))
     found = player.update(ActionState(x), Feedback(grad, g, s)).x

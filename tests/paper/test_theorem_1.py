@@ -141,7 +141,7 @@ def test_a_step_longer_than_rho_is_pushed_out_of_a_square(length, expected):
     rho = 0.01
     theorem = Theorem1(problem.constants, eta=length * rho, rho=rho)
     trace = play(PFS(eta=theorem.eta, rho=rho, domain=problem.domain), problem)
-    worst = float(trace.violations.worst)
+    worst = float(trace.violations.largest)
     assert worst == pytest.approx(expected * rho, abs=1e-12)
     assert theorem.kind == "bounded"
     assert worst <= theorem.bounds(1)["round"]

@@ -35,7 +35,7 @@ def test_entropic_averaging_plays_the_portfolio_and_keeps_its_promise():
         trace = play(tuned, problem, watch="raise")
         assert (trace.final_regret() <= tuned.guarantee.regret_bound(100)).all()
         # Wealth is spent to rounding: g is the sum less 1.
-        assert trace.violations.worst.max() <= 1e-15
+        assert trace.violations.largest.max() <= 1e-15
 
 
 def test_growth_of_the_portfolio_is_positive_on_the_simplex():

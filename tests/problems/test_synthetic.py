@@ -31,7 +31,7 @@ def problem(request):
 def test_every_round_is_feasible_and_the_regret_below_its_bound(problem, tuning):
     tuned = getattr(sf.PFS, tuning)(problem.constants, T, problem.domain)
     trace = sf.play(tuned, problem, every=None, watch="raise")
-    assert (trace.violations.worst <= 0).all()
+    assert (trace.violations.largest <= 0).all()
     assert (trace.final_regret() <= tuned.guarantee.regret_bound(T)).all()
 
 

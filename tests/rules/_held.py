@@ -64,4 +64,4 @@ def each_row(trace: Trace) -> float:
         g, _ = constraint.query_all(x.reshape(-1, x.shape[-1]))
     sums = np.cumsum(g.reshape(len(x), -1), axis=0)
     bounds = trace.guarantee.bounds(trace.rounds)
-    return float((sums / bounds.get("rows", bounds.get("soft"))[:, None]).max())
+    return float((sums / bounds.get("rows", bounds.get("positive_sum"))[:, None]).max())

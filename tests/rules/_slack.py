@@ -17,9 +17,9 @@ def slack(trace):
     seen = {"regret": trace.regret().upper}
     positive = np.maximum(trace.constraint, 0.0)
     sums = {
-        "soft": np.maximum(np.cumsum(trace.constraint, axis=0), 0.0),
-        "hard": np.cumsum(positive, axis=0),
-        "squared": np.cumsum(positive**2, axis=0),
+        "positive_sum": np.maximum(np.cumsum(trace.constraint, axis=0), 0.0),
+        "sum_positive": np.cumsum(positive, axis=0),
+        "sum_squared": np.cumsum(positive**2, axis=0),
     }
     bounds = {"regret": guarantee.regret_bound(t), **guarantee.bounds(t)}
     each = bounds.pop("round", np.inf)

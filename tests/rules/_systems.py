@@ -163,8 +163,8 @@ class Outcome(NamedTuple):
     """Means over the trials of regret, of the sum of g and of the violations; extremes."""
 
     regret: float
-    soft: float
-    hard: float
+    positive_sum: float
+    sum_positive: float
     most_regret: float
     worst: float
     rows: float

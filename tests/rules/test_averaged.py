@@ -305,7 +305,7 @@ def test_several_trials_are_played_one_by_one():
     trace = play(player, toy)
     assert trace.engine == "loop"
     assert trace.engine_note.endswith("with Averaged, which plays one at a time")
-    assert (trace.violations.worst <= 0).all()
+    assert (trace.violations.largest <= 0).all()
     with pytest.raises(InvalidValueError, match="Averaged is written for one run"):
         play(player, toy, engine="batch")
 

@@ -92,10 +92,10 @@ def test_the_reference_numbers_of_the_stream_are_met(name):
         found.append((regret, g.sum(), np.maximum(g, 0).sum()))
         assert regret <= tuned.guarantee.regret_bound(T)
         measures = {
-            "soft": g.sum(),
+            "positive_sum": g.sum(),
             "rows": g.sum(),
-            "hard": np.maximum(g, 0).sum(),
-            "squared": (np.maximum(g, 0) ** 2).sum(),
+            "sum_positive": np.maximum(g, 0).sum(),
+            "sum_squared": (np.maximum(g, 0) ** 2).sum(),
         }
         for measure, bound in tuned.guarantee.bounds(T).items():
             assert measures[measure] <= bound
@@ -126,7 +126,7 @@ def test_windows_allow_a_comparator_that_is_feasible_on_average(T):
         state = tuned.algorithm.update(state, Feedback(np.array([-1.0]), g, np.ones(1)))
     assert paid + 0.3 * T <= tuned.guarantee.regret_bound(T)
     assert paid + 0.3 * T == pytest.approx(2.85 if T == 2000 else -47.9, abs=0.1)
-    assert total <= tuned.guarantee.bounds(T)["soft"]
+    assert total <= tuned.guarantee.bounds(T)["positive_sum"]
 
 
 def test_primal_and_dual_take_the_steps_of_the_worked_example():
@@ -257,5 +257,5 @@ def test_linearisations_of_round_constraints_keep_the_bounds(tune):
     tuned = tune(problem.constants, T)
     trace = play(tuned, problem, watch="raise")
     assert trace.violations.count > 0
-    assert trace.violations.hard <= tuned.guarantee.bounds(T)["hard"]
+    assert trace.violations.sum_positive <= tuned.guarantee.bounds(T)["sum_positive"]
     assert trace.final_regret() <= tuned.guarantee.regret_bound(T)

@@ -309,7 +309,7 @@ def test_costs_by_value_bound_the_expected_regret(stream, d):
     change = 0.0 if stream in ("constant", "pairs") else 2.0
     player = CostProbing.known_horizon(DISC, T, change=change, dimension=d)
     trace = play(player, problem, seed=3)
-    assert (trace.violations.worst <= 0).all()
+    assert (trace.violations.largest <= 0).all()
     assert trace.final_regret().mean() <= player.guarantee.regret_bound(T)
 
 
@@ -426,7 +426,7 @@ def test_a_specification_names_it_with_any_certified_base():
     player, parameters, _ = build_player(row, problem, T)
     assert not player.algorithm.needs.constraint_subgradients
     assert parameters["length"][0] == pytest.approx(0.5 / math.sqrt(T))
-    assert play(player, problem).violations.worst <= 0
+    assert play(player, problem).violations.largest <= 0
 
 
 # --- bad input -----------------------------------------------------------------------------------

@@ -55,7 +55,9 @@ def test_the_bound_of_a_row_by_hand(rows):
     bound = DriftPlusPenalty(KNOWN, 25, rows)
     q = float(bound.queue_bound(10))
     expected = (1 + math.sqrt(rows) * 4 * 10 / 50) * q + 2 * 7 * 5 * 10 / 50
-    assert bound.bounds(10)["soft" if rows == 1 else "rows"] == pytest.approx(expected, rel=1e-14)
+    assert bound.bounds(10)["positive_sum" if rows == 1 else "rows"] == pytest.approx(
+        expected, rel=1e-14
+    )
 
 
 def test_a_cost_range_that_is_not_known_is_a_gradient_over_a_diameter():
@@ -65,7 +67,7 @@ def test_a_cost_range_that_is_not_known_is_a_gradient_over_a_diameter():
 
 
 def test_only_one_queue_promises_the_sum_of_the_maximum():
-    assert DriftPlusPenalty(KNOWN, 25).bounds(10).keys() == {"soft"}
+    assert DriftPlusPenalty(KNOWN, 25).bounds(10).keys() == {"positive_sum"}
     assert DriftPlusPenalty(KNOWN, 25, rows=2).bounds(10).keys() == {"rows"}
 
 
@@ -73,7 +75,7 @@ def test_more_slack_promises_less_violation_and_no_other_regret():
     slacks = [None, 0.01, 0.25, 0.5]
     known = [replace(KNOWN, epsilon=None, start_slack=s) for s in slacks]
     bounds = [DriftPlusPenalty(c, 10**6) for c in known]
-    sums = [float(b.bounds(10**6)["soft"]) for b in bounds]
+    sums = [float(b.bounds(10**6)["positive_sum"]) for b in bounds]
     assert sums == sorted(sums, reverse=True)
     assert sums[-1] < sums[1]
     assert len({float(b.regret_bound(10**6)) for b in bounds}) == 1
@@ -84,7 +86,7 @@ def test_more_slack_promises_less_violation_and_no_other_regret():
 def test_the_bounds_grow_as_their_exponents_say(slack, power):
     known = replace(KNOWN, epsilon=None, start_slack=slack)
     small, large = DriftPlusPenalty(known, 10**14), DriftPlusPenalty(known, 10**18)
-    ratio = float(large.bounds(10**18)["soft"] / small.bounds(10**14)["soft"])
+    ratio = float(large.bounds(10**18)["positive_sum"] / small.bounds(10**14)["positive_sum"])
     assert math.log10(ratio) / 4 == pytest.approx(power, abs=0.01)
     assert small.violation_exponent == power
     ratio = float(large.regret_bound(10**18) / small.regret_bound(10**14))
@@ -123,7 +125,7 @@ def test_the_bounds_of_one_queue_hold_in_every_round(name, horizon):
     problem = stream(name, horizon)
     trace = play(ScalarDPP.tuned(problem.constants, horizon), problem, watch="raise")
     found = slack(trace)
-    assert max(found["regret"], found["soft"], each_row(trace)) <= 1
+    assert max(found["regret"], found["positive_sum"], each_row(trace)) <= 1
 
 
 @pytest.mark.parametrize("horizon", HORIZONS)
@@ -151,9 +153,9 @@ def test_the_bounds_hold_for_constraints_that_change_from_round_to_round(name, s
     t, bound = trace.rounds, trace.guarantee
     assert trace.final_regret() <= bound.regret_bound(T)
     assert each_row(trace) <= 1
-    assert separately or (np.cumsum(trace.constraint) <= bound.bounds(t)["soft"]).all()
+    assert separately or (np.cumsum(trace.constraint) <= bound.bounds(t)["positive_sum"]).all()
     # Without a pull there is regret to bound, with one there are violations.
-    assert trace.violations.hard > 0 if pull else trace.final_regret() > 0
+    assert trace.violations.sum_positive > 0 if pull else trace.final_regret() > 0
 
 
 def queues(trace):
@@ -198,5 +200,5 @@ def test_the_sum_of_the_maximum_outgrows_the_bound_of_each_row():
     problem = stream("paper toy", 2_000, separately=True)
     trace = play(DPP.tuned(problem.constants, 2_000), problem)
     _, g, _ = queues(trace)
-    assert trace.violations.total == pytest.approx(g.max(axis=-1).sum(axis=0))
+    assert trace.violations.sum == pytest.approx(g.max(axis=-1).sum(axis=0))
     assert (g.max(axis=-1).sum(axis=0) > g.sum(axis=0).max(axis=-1) + 10).all()

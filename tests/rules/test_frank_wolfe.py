@@ -117,7 +117,7 @@ def test_no_game_has_a_violation(name, engine):
     costs = Linear(np.stack([slopes(s, T) for s in ("corners", "random")], axis=1))
     problem = Problem.of(costs, g, Ball(20.0), corner)
     trace = play(FrankWolfe.tuned(problem.constants, T, g.region), problem, engine=engine)
-    assert (trace.violations.worst <= 0).all()
+    assert (trace.violations.largest <= 0).all()
     assert (trace.violations.count == 0).all()
 
 

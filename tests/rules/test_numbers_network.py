@@ -35,8 +35,8 @@ def convex(F, rate, c):
             ("own_regret_bound", t): own,
             ("own_violation_bound", t): H,
             ("regret_bound", t): first + (1 + a / sqrt(2)) ** 2 * G_f**2 * A,
-            ("hard", t): hard,
-            ("soft", t): hard,
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
         }
     return table
 
@@ -47,7 +47,11 @@ def strong(F):
     for t in (7, 50):
         h = 1 + log(t)
         hard = sqrt(4 * 1.44 / (3 * mu) * (F * t + G_f**2 / mu * h) * h)
-        table |= {("regret_bound", t): G_f**2 / mu * h, ("hard", t): hard, ("soft", t): hard}
+        table |= {
+            ("regret_bound", t): G_f**2 / mu * h,
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
+        }
     return table
 
 

@@ -27,9 +27,9 @@ def table(F):
         hard = sqrt(t * squared)
         found |= {
             ("regret_bound", t): B,
-            ("squared", t): squared,
-            ("hard", t): hard,
-            ("soft", t): hard,
+            ("sum_squared", t): squared,
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
         }
     return found
 

@@ -81,8 +81,8 @@ def test_the_numbers_of_the_corollaries(sigma, G_g, root, xi, T):
         third |= {
             ("regret_bound", t): 2 * R**2 / eta + eta / 2 * G_f**2 * t,
             ("round", t): each[-1],
-            ("hard", t): sum(each),
-            ("soft", t): sum(each),
+            ("sum_positive", t): sum(each),
+            ("positive_sum", t): sum(each),
         }
         printed = 2 * R * G_g * exp(-(sigma**2) * (t - 1) / (2 * G_g**2))
         assert each[-1] <= printed + 2 * R * G_g / (xi * sqrt(T))
@@ -96,5 +96,5 @@ def test_the_edges_of_corollary_2():
     # The sum is promised at the horizon alone, so not where other rounds are asked for with it.
     eventually = Corollary2(constants(2.4, 3.0), 20_000)
     assert eventually.is_cumulative
-    assert eventually.bounds([20_000, 20_000])["soft"].tolist() == [0.0, 0.0]
-    assert "soft" not in eventually.bounds([50, 20_000])
+    assert eventually.bounds([20_000, 20_000])["positive_sum"].tolist() == [0.0, 0.0]
+    assert "positive_sum" not in eventually.bounds([50, 20_000])

@@ -31,7 +31,7 @@ def test_the_numbers_of_a_known_margin(known, margin, F_0, m):
     for t in (7, 50_000):
         rate = (primal * G_d**2 + dual * m * D_g**2) / 2
         table["regret_bound", t] = D**2 / (2 * primal) + rate * t
-        for measure in ("rows", "soft")[: 1 + (m == 1)]:
+        for measure in ("rows", "positive_sum")[: 1 + (m == 1)]:
             table[measure, t] = 2 * D * G_d / c * sqrt(T)
     theorem = PrimalDualTheorem(Constants(R=R, G_f=G_f, G_g=G_g, D_g=D_g, rows=m, **known), T)
     assert_worked(theorem, table)

@@ -83,5 +83,9 @@ def test_the_numbers_of_recoo(strong, varies, known, D, F, first):
     }
     for t in (1, 2, 7, 50):
         hard = changing(strong, D, F, t) if varies else fixed(strong, D, F, first, t)
-        table |= {("regret_bound", t): REGRET[strong](t, D), ("hard", t): hard, ("soft", t): hard}
+        table |= {
+            ("regret_bound", t): REGRET[strong](t, D),
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
+        }
     assert_worked(theorem, table)

@@ -24,9 +24,17 @@ def test_the_numbers_of_sinha_and_vaze(F):
     for t in (7, 50):
         hard = log((1 + sqrt(t / 2) + b * F * t) / (1 - rate * sqrt(t / 2))) / (b * rate)
         regret = sqrt(2) * 3.1 * 3.4 * (1 + rate) * sqrt(t)
-        convex |= {("regret_bound", t): regret, ("hard", t): hard, ("soft", t): hard}
+        convex |= {
+            ("regret_bound", t): regret,
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
+        }
         regret = 2.3**2 / 0.45 * (1 + log(t))
         hard = sqrt(2 * V * (F * t + regret))
-        strong |= {("regret_bound", t): regret, ("hard", t): hard, ("soft", t): hard}
+        strong |= {
+            ("regret_bound", t): regret,
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
+        }
     assert_worked(SinhaVazeConvex(known, T), convex)
     assert_worked(SinhaVazeStronglyConvex(known, T), strong)

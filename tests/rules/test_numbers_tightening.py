@@ -35,11 +35,11 @@ def test_the_numbers_of_a_tightened_base(constants, kappa):
     for t in B:
         table |= {
             ("regret_bound", t): B[t] + G_f * rho * kappa * t,
-            ("soft", t): 0.0 if t == T else max(S[t] - rho * t, 0.0),
-            ("hard", t): S[t],
-            ("squared", t): S[t] ** 2,
+            ("positive_sum", t): 0.0 if t == T else max(S[t] - rho * t, 0.0),
+            ("sum_positive", t): S[t],
+            ("sum_squared", t): S[t] ** 2,
         }
-    assert table["soft", 700] > 0
+    assert table["positive_sum", 700] > 0
     assert_worked(Tightened(constants, T, base), table)
 
 

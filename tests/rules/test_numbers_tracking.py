@@ -60,7 +60,11 @@ def test_the_numbers_of_tracking_under_a_penalty():
         table["dynamic_bound", t, P] = regret
         if P == 0:
             hard = sum(sqrt(2 * (G_f * D * t + b) / a) for a, b in zip(weights, B, strict=True))
-            table |= {("regret_bound", t): regret, ("hard", t): hard, ("soft", t): hard}
+            table |= {
+                ("regret_bound", t): regret,
+                ("sum_positive", t): hard,
+                ("positive_sum", t): hard,
+            }
     known = Constants(R=R, G_f=G_f, G_g=G_g)
     theorem = TrackingPenaltyTheorem(known, T)
     assert_worked(theorem, table)

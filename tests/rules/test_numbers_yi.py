@@ -30,9 +30,9 @@ def test_the_numbers_of_clipped_penalties(known, D_0, F, first, c):
         hard = sqrt(2 * (F * t + B)) / T ** (c / 2)
         table |= {
             ("regret_bound", t): B,
-            ("hard", t): hard,
-            ("soft", t): hard,
-            ("squared", t): 2 * (F * t + B) / T**c + first**2,
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
+            ("sum_squared", t): 2 * (F * t + B) / T**c + first**2,
         }
     constants = Constants(R=R, G_f=G_f, G_g=G_g, **known)
     assert_worked(YiTheorem(constants, T, *([] if c == 0.5 else [c])), table)

@@ -34,7 +34,7 @@ def test_the_numbers_of_queues_that_look_ahead(known, slack, m, D_0, F, beta, fi
         table["regret_bound", t] = alpha * D_0**2 + G_f**2 * t / (2 * root)
         table["rows", t] = first + sqrt(queue)
         if m == 1:
-            table["soft", t] = first + sqrt(queue)
+            table["positive_sum", t] = first + sqrt(queue)
     theorem = YuNeelyTheorem(Constants(R=R, G_f=G_f, G_g=G_g, D_g=D_g, rows=m, **known), T)
     assert_worked(theorem, table)
     limits = {p.constant: p.limit for p in theorem.premises}

@@ -32,17 +32,17 @@ def test_the_numbers_of_yuan_and_lamperski(known, D_0, G, F, alpha, beta):
         squared = theta / alpha * (F * t + regret)
         convex |= {
             ("regret_bound", t): regret,
-            ("squared", t): squared,
-            ("hard", t): sqrt(t * squared),
-            ("soft", t): sqrt(t * squared),
+            ("sum_squared", t): squared,
+            ("sum_positive", t): sqrt(t * squared),
+            ("positive_sum", t): sqrt(t * squared),
         }
         h = 1 + log(t)
         hard = sqrt(4 * c * (F * t + c * h) * h)
         strong |= {
             ("regret_bound", t): c * h,
-            ("squared", t): 4 * c * (F * h + pi**2 / 6 * c),
-            ("hard", t): hard,
-            ("soft", t): hard,
+            ("sum_squared", t): 4 * c * (F * h + pi**2 / 6 * c),
+            ("sum_positive", t): hard,
+            ("positive_sum", t): hard,
         }
     choice = {} if beta == 0.5 else {"beta": beta, "alpha": alpha}
     assert_worked(YuanTradeOff(constants, T, **choice), convex)

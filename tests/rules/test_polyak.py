@@ -163,8 +163,8 @@ def test_corollary_2_promises_the_sum_once_the_horizon_is_long_enough():
     assert not Corollary2(KNOWN, 187**2).is_cumulative
     assert Corollary2(KNOWN, 188**2).is_cumulative
     long = Corollary2(KNOWN, 188**2).bounds
-    assert long(188**2)["soft"] == 0
-    assert "soft" not in long(188**2 - 1)  # the sum may be above 0 on the way
+    assert long(188**2)["positive_sum"] == 0
+    assert "positive_sum" not in long(188**2 - 1)  # the sum may be above 0 on the way
 
 
 @pytest.mark.parametrize("T", [1, 16, 20_000])
@@ -319,5 +319,5 @@ def test_the_sum_bound_of_corollary_3_is_the_sum_of_its_rounds_however_small_sig
     c = Constants(R=1.0, G_f=1.0, G_g=1.0, sigma=sigma, epsilon=0.5, start_slack=-0.5)
     found, t = Corollary3(c, 50), np.arange(1, 51)
     sums = np.cumsum(found.bounds(t)["round"])
-    assert found.bounds(t)["hard"] == pytest.approx(sums, rel=1e-12)
-    assert found.bounds(50)["soft"] == found.bounds(50)["hard"]
+    assert found.bounds(t)["sum_positive"] == pytest.approx(sums, rel=1e-12)
+    assert found.bounds(50)["positive_sum"] == found.bounds(50)["sum_positive"]

@@ -163,8 +163,8 @@ def test_the_theorems_own_tightening_leaves_no_sum_above_0(rule):
     player = Mahdavi.no_violation(problem.constants, horizon)
     assert 0.5 < player.algorithm.gamma <= 0.95
     (trace,) = assert_bounds_hold([player], problem, horizon)
-    assert player.guarantee.bounds(horizon)["soft"] == 0
-    assert trace.violations.total <= 0
+    assert player.guarantee.bounds(horizon)["positive_sum"] == 0
+    assert trace.violations.sum <= 0
 
 
 @pytest.mark.slow
@@ -174,8 +174,8 @@ def test_without_the_tightening_a_sum_is_above_0():
         Mahdavi.no_violation(problem.constants, 4000, tightening=gamma) for gamma in (0.0, 0.3)
     ]
     loose, tight = assert_bounds_hold(players, problem, 4000)
-    assert loose.violations.total > 0
-    assert tight.violations.total <= 0
+    assert loose.violations.sum > 0
+    assert tight.violations.sum <= 0
 
 
 @pytest.mark.parametrize("name", CONVEX)
@@ -222,7 +222,7 @@ def test_the_bounds_hold_on_constraints_that_change(name, stream):
     problem = Problem.of(costs, changing(stream, T), Ball(1.0), [0.1, 0.0])
     choices = CONVEX[name][:1] if name == "Mahdavi" else CONVEX[name]
     for trace in assert_bounds_hold(tuned(choices, problem, T), problem, T):
-        assert trace.violations.hard > 1
+        assert trace.violations.sum_positive > 1
 
 
 def test_linear_constraints_that_change_are_not_what_is_promised():

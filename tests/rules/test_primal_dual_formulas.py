@@ -186,7 +186,7 @@ def test_jenatton_as_printed(beta):
     regret = bound.regret_bound(T)
     assert printed <= regret <= printed + 9 * eta[0] + 16 * (mu.sum() + 2 * mu[0])
     soft = math.sqrt(2 * (7 * T + printed) * (theta.sum() + theta[0]))
-    assert soft <= bound.bounds(T)["soft"] <= 1.2 * soft
+    assert soft <= bound.bounds(T)["positive_sum"] <= 1.2 * soft
 
 
 @pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
@@ -224,8 +224,8 @@ def test_yuan_as_printed():
     regret = 6.25 / (2 * bound.eta) + bound.eta * T / 2 * 27
     assert bound.regret_bound(T) == pytest.approx(regret, rel=1e-13)
     sums = bound.bounds(T)
-    assert sums["squared"] == pytest.approx(penalty * bound.eta / alpha * (7 * T + regret))
-    assert sums["hard"] == pytest.approx(math.sqrt(T * sums["squared"]))
+    assert sums["sum_squared"] == pytest.approx(penalty * bound.eta / alpha * (7 * T + regret))
+    assert sums["sum_positive"] == pytest.approx(math.sqrt(T * sums["sum_squared"]))
     best = YuanTradeOff(KNOWN, T)
     assert best.regret_bound(T) == pytest.approx(2.5 * 3 * math.sqrt(3 * T), rel=1e-13)
 
@@ -243,9 +243,9 @@ def test_yuan_strongly_convex_as_printed():
     # The proof's own sums, which the printed ones bound.
     squared = 4 * c * (7 / s + c / s**2).sum()
     hard = math.sqrt(4 * c * (7 + c / s).sum() * (1 / s).sum())
-    assert squared <= sums["squared"] == pytest.approx(4 * c * (7 * h + math.pi**2 / 6 * c))
-    assert hard <= sums["hard"] == pytest.approx(math.sqrt(4 * c * (7 * T + c * h) * h))
-    assert sums["soft"] == sums["hard"]
+    assert squared <= sums["sum_squared"] == pytest.approx(4 * c * (7 * h + math.pi**2 / 6 * c))
+    assert hard <= sums["sum_positive"] == pytest.approx(math.sqrt(4 * c * (7 * T + c * h) * h))
+    assert sums["positive_sum"] == sums["sum_positive"]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -255,7 +255,9 @@ def test_bounds_grow_at_the_exponents_that_are_named(name):
         if "no violation" in name:
             theorem = MahdaviNoViolation(KNOWN, T)
         sums = theorem.bounds(T)
-        measure = {"squared": "squared", "hard": "hard"}.get(theorem.kind, "soft")
+        measure = {"sum_squared": "sum_squared", "sum_positive": "sum_positive"}.get(
+            theorem.kind, "positive_sum"
+        )
         return theorem, theorem.regret_bound(T), sums.get(measure, sums.get("rows"))
 
     (theorem, regret, violation), (_, more, worse) = at(10**20), at(10**24)
@@ -277,7 +279,7 @@ def test_nothing_is_promised_of_a_single_round(name):
 @pytest.mark.parametrize("name", ["Mahdavi", "Mahdavi, no violation", "Mahdavi, linear"])
 def test_the_sum_of_the_largest_is_bounded_only_where_there_is_one_row(name):
     assert EVERY[name](KNOWN, 100).bounds(100).keys() == {"rows"}
-    assert EVERY[name](replace(KNOWN, rows=1), 100).bounds(100).keys() == {"soft"}
+    assert EVERY[name](replace(KNOWN, rows=1), 100).bounds(100).keys() == {"positive_sum"}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -391,7 +393,7 @@ def test_a_bad_horizon_is_named(choose, options, horizon):
     [
         ("Mahdavi", "Mahdavi et al. 2012, Theorem 4 for T = 100 (cumulative)"),
         ("Jenatton", "Jenatton et al. 2016, beta = 0.3 for any number of rounds (cumulative)"),
-        ("Yuan", "Yuan and Lamperski 2018, beta = 0.3 for T = 100 (squared)"),
+        ("Yuan", "Yuan and Lamperski 2018, beta = 0.3 for T = 100 (sum_squared)"),
     ],
 )
 def test_a_theorem_says_what_it_is(name, sentence):

@@ -198,9 +198,9 @@ def test_every_bound_holds_in_every_round(name, kind):
     worst = g.max(axis=1)
     steps = np.arange(1, T + 1)
     sums = {
-        "soft": np.cumsum(worst),
-        "hard": np.cumsum(np.maximum(worst, 0)),
-        "squared": np.cumsum(np.maximum(worst, 0) ** 2),
+        "positive_sum": np.cumsum(worst),
+        "sum_positive": np.cumsum(np.maximum(worst, 0)),
+        "sum_squared": np.cumsum(np.maximum(worst, 0) ** 2),
         "rows": np.cumsum(g, axis=0).max(axis=1),
     }
     bounds = tuned.guarantee.bounds(steps)

@@ -355,7 +355,7 @@ def test_regret_against_strongly_convex_costs_is_logarithmic(name, horizon):
         player = ScheduledPFS.strongly_convex(problem.constants)
         trace = play(player, problem, horizon=horizon, every=None, watch="off")
         assert (trace.final_regret() <= player.guarantee.regret_bound(horizon)).all()
-        assert (trace.violations.worst <= 0).all()
+        assert (trace.violations.largest <= 0).all()
         return
     problem = STRONG[name](horizon)
     assert_bounds_hold([ScheduledPFS.strongly_convex(problem.constants)], problem, horizon)
@@ -382,7 +382,7 @@ def test_the_figures_on_the_published_streams():
     kept = {"every": None, "keep_actions": False, "watch": "record"}
     traces = [play(player, toy, **kept) for player in players]
     for trace in traces:
-        assert (trace.violations.worst <= 0).all()
+        assert (trace.violations.largest <= 0).all()
         assert (trace.final_regret() <= trace.guarantee.regret_bound(20_000)).all()
         assert not trace.breaches
     shallow, deep = (float(trace.final_regret().mean()) for trace in traces)
@@ -401,7 +401,7 @@ def test_a_step_of_length_l_gets_to_l_minus_rho_and_no_further(share, d):
     rho = 0.01
     problem = problems.adversarial_cube("uncut", horizon=300 * d, dimension=d)
     trace = play(PFS(eta=share * rho, rho=rho, domain=Ball(3.0)), problem, watch="off")
-    worst = float(trace.violations.worst)
+    worst = float(trace.violations.largest)
     assert worst == pytest.approx((share - 1) * rho, abs=1e-15)
     assert (worst > 0) == (share > 1)
 
@@ -411,4 +411,4 @@ def test_twice_the_length_that_is_allowed_does_no_harm_on_a_square():
     rho, xi = 0.01, polyak_rate(math.sqrt(0.5), 1.0)
     problem = problems.adversarial_cube("uncut", horizon=600)
     trace = play(PFS(eta=2 * xi * rho, rho=rho, domain=Ball(1.0)), problem, watch="off")
-    assert float(trace.violations.worst) == pytest.approx((2 * xi - 1) * rho, abs=1e-15)
+    assert float(trace.violations.largest) == pytest.approx((2 * xi - 1) * rho, abs=1e-15)

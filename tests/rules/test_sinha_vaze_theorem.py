@@ -32,7 +32,10 @@ def test_the_bounds_of_convex_costs_by_hand():
     # r = sqrt(8/2) = 2: 42 * 2 * 1.1, and 420 ln((1 + 2 + 88/42)/(1 - 0.2))
     assert bound.regret_bound(8) == pytest.approx(92.4, rel=1e-14)
     hard = 420 * math.log((3 + 88 / 42) / 0.8)
-    assert bound.bounds(8) == {"soft": pytest.approx(hard), "hard": pytest.approx(hard)}
+    assert bound.bounds(8) == {
+        "positive_sum": pytest.approx(hard),
+        "sum_positive": pytest.approx(hard),
+    }
 
 
 def test_the_bounds_of_convex_costs_are_never_above_those_recalled():
@@ -41,7 +44,7 @@ def test_the_bounds_of_convex_costs_are_never_above_those_recalled():
         bound, GD = SinhaVazeConvex(replace(KNOWN, F=None), T), 7 * 3
         assert bound.regret_bound(T) <= 2 * GD * (math.sqrt(T) + 1)
         recalled = 4 * GD * math.sqrt(T) * math.log(2 * (1 + math.sqrt(T) + T / 2))
-        assert bound.bounds(T)["hard"] <= recalled
+        assert bound.bounds(T)["sum_positive"] <= recalled
 
 
 def test_the_parameters_of_strongly_convex_costs_by_hand():
@@ -55,22 +58,22 @@ def test_the_bounds_of_strongly_convex_costs_by_hand():
     regret = 14 * (1 + math.log(8))
     assert bound.regret_bound(8) == pytest.approx(regret, rel=1e-14)
     hard = math.sqrt(2 * bound.V * (88 + regret))
-    assert bound.bounds(8)["hard"] == pytest.approx(hard, rel=1e-14)
-    assert bound.bounds(8)["soft"] == bound.bounds(8)["hard"]
+    assert bound.bounds(8)["sum_positive"] == pytest.approx(hard, rel=1e-14)
+    assert bound.bounds(8)["positive_sum"] == bound.bounds(8)["sum_positive"]
 
 
 @pytest.mark.parametrize("theorem", [SinhaVazeConvex, SinhaVazeStronglyConvex])
 def test_a_cost_range_that_is_not_known_is_a_gradient_over_a_diameter(theorem):
     unknown, known = (theorem(replace(KNOWN, F=F), 25) for F in (None, 21.0))
     assert unknown.bounds(9) == known.bounds(9)
-    assert theorem(KNOWN, 25).bounds(9)["hard"] < known.bounds(9)["hard"]
+    assert theorem(KNOWN, 25).bounds(9)["sum_positive"] < known.bounds(9)["sum_positive"]
 
 
 @pytest.mark.parametrize("theorem", [SinhaVazeConvex, SinhaVazeStronglyConvex])
 def test_what_is_promised(theorem):
     bound = theorem(KNOWN, 25)
-    assert bound.kind == "hard"
-    assert bound.bounds([1, 25]).keys() == {"soft", "hard"}
+    assert bound.kind == "sum_positive"
+    assert bound.bounds([1, 25]).keys() == {"positive_sum", "sum_positive"}
     assert [(p.constant, p.limit) for p in bound.premises] == [
         ("G_f", 7.0),
         ("G_g", 2.0),
@@ -78,7 +81,7 @@ def test_what_is_promised(theorem):
     ]
     sizes = [(T, theorem(KNOWN, T)) for T in (10**40, 10**44)]
     regret = [float(b.regret_bound(T)) for T, b in sizes]
-    hard = [float(b.bounds(T)["hard"]) for T, b in sizes]
+    hard = [float(b.bounds(T)["sum_positive"]) for T, b in sizes]
     # A factor of 10^4 in T; 44/40 is what a logarithm adds to it.
     assert math.log10(regret[1] / regret[0]) / 4 == pytest.approx(bound.regret_exponent, abs=0.02)
     assert math.log10(hard[1] / hard[0]) / 4 == pytest.approx(bound.violation_exponent, abs=0.02)
@@ -144,9 +147,9 @@ def test_constraints_that_change_from_round_to_round(costs, constraints, horizon
     problem = Problem.of(stream, limits, Ball(1.0), start, infeasible_start=True)
     trace = play(choose(problem.constants, horizon), problem, watch="raise")
     hard = np.cumsum(np.maximum(trace.constraint, 0.0))
-    assert (hard <= trace.guarantee.bounds(trace.rounds)["hard"]).all()
+    assert (hard <= trace.guarantee.bounds(trace.rounds)["sum_positive"]).all()
     assert 0 < trace.final_regret() <= trace.guarantee.regret_bound(horizon)
-    assert trace.violations.hard > 0
+    assert trace.violations.sum_positive > 0
 
 
 @pytest.mark.slow
@@ -173,5 +176,5 @@ def test_an_adversary_who_picks_cost_and_constraint_after_seeing_the_action(stro
         u = 0.2 * slopes / np.linalg.norm(slopes)
         best = 0.5 * t * float(u @ u) - 2 * float(slopes @ u) + 2.0 * t if strong else -slopes @ u
         assert cost - best <= bound.regret_bound(t)
-        assert hard <= bound.bounds(t)["hard"]
+        assert hard <= bound.bounds(t)["sum_positive"]
     assert hard > 10

@@ -26,8 +26,8 @@ def test_the_reference_numbers_are_met_to_their_digits(name, toy):
     for measure, bound in tuned.guarantee.bounds(T).items():
         seen = {
             "round": outcome.worst,
-            "soft": outcome.soft,
-            "hard": outcome.hard,
+            "positive_sum": outcome.positive_sum,
+            "sum_positive": outcome.sum_positive,
             "rows": outcome.rows,
         }.get(measure)
         assert seen is None or seen <= bound

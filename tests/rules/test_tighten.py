@@ -114,7 +114,7 @@ def test_tuned_is_dpp_with_one_queue_and_its_guarantee_tightened():
     assert player == Tighten(
         base=ScalarDPP(V=100.0, alpha=10_000.0, domain=Ball(1.0)), rho=guarantee.rho
     )
-    assert guarantee.bounds(10_000) == {"soft": 0.0}
+    assert guarantee.bounds(10_000) == {"positive_sum": 0.0}
 
 
 def test_tuned_takes_no_more_than_a_few_hundredths_more_than_it_has_to():
@@ -122,7 +122,7 @@ def test_tuned_takes_no_more_than_a_few_hundredths_more_than_it_has_to():
     assert guarantee.rho <= guarantee.room <= 1.03 * guarantee.rho
     # The base tuned for exactly rho needs as much as rho, so less cannot be had from it.
     at_rho = DriftPlusPenalty(KNOWN.with_origin("given", D_g=1.25 + guarantee.rho), 100_000)
-    assert guarantee.rho <= float(at_rho.bounds(100_000)["soft"]) / 100_000 * 1.2
+    assert guarantee.rho <= float(at_rho.bounds(100_000)["positive_sum"]) / 100_000 * 1.2
 
 
 def test_a_longer_game_needs_less_tightening():
@@ -137,7 +137,7 @@ def test_tuned_hands_domain_and_options_to_the_base():
     player, guarantee = Tighten.tuned(KNOWN, 10**6, around, base=ScalarDPP.windows, V=9.0, window=2)
     assert player.base.domain == around
     assert player.base.V == guarantee.base.V == 9.0
-    assert Tighten.tuned(KNOWN, 10**7, base=SinhaVaze.convex).guarantee.base.kind == "hard"
+    assert Tighten.tuned(KNOWN, 10**7, base=SinhaVaze.convex).guarantee.base.kind == "sum_positive"
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.9])

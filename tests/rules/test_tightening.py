@@ -61,7 +61,7 @@ class Promise(Guarantee):
 
 
 def promise(T=100, room=0.2, **fields):
-    fields = {"sums": (("soft", 1.5),)} | fields
+    fields = {"sums": (("positive_sum", 1.5),)} | fields
     return Promise(tightened_constants(KNOWN, room), T, **fields)
 
 
@@ -86,9 +86,9 @@ def test_rho_is_the_bound_spread_over_the_rounds():
     bound = Tightened(KNOWN, 100, promise())
     assert bound.rho == pytest.approx(1.5 * 10 / 100, rel=1e-14)
     assert bound.room == pytest.approx(0.2, rel=1e-14)
-    assert bound.bounds(100)["soft"] == 0
+    assert bound.bounds(100)["positive_sum"] == 0
     # 1.5 sqrt 25 - 0.15 * 25
-    assert bound.bounds([25])["soft"] == pytest.approx([3.75], rel=1e-13)
+    assert bound.bounds([25])["positive_sum"] == pytest.approx([3.75], rel=1e-13)
 
 
 def test_the_regret_bound_has_the_lipschitz_constant_of_the_costs():
@@ -100,7 +100,7 @@ def test_the_regret_bound_has_the_lipschitz_constant_of_the_costs():
 
 def test_the_start_may_say_what_tightening_costs():
     near = replace(KNOWN, start_reach=0.125, sigma=None, epsilon=None)
-    base = Promise(tightened_constants(near, 0.2), 100, (("soft", 1.5),))
+    base = Promise(tightened_constants(near, 0.2), 100, (("positive_sum", 1.5),))
     assert Tightened(near, 100, base).tightening_cost == 0.5
     both = replace(KNOWN, start_reach=0.125)
     assert Tightened(both, 100, promise()).tightening_cost == 0.5
@@ -108,13 +108,13 @@ def test_the_start_may_say_what_tightening_costs():
 
 def test_sigma_at_a_level_below_rho_says_nothing_of_what_tightening_costs():
     shallow = replace(KNOWN, epsilon=0.1)  # rho is 0.15; 1/sigma = 0.8 would be less
-    base = Promise(tightened_constants(shallow, 0.2), 100, (("soft", 1.5),))
+    base = Promise(tightened_constants(shallow, 0.2), 100, (("positive_sum", 1.5),))
     assert Tightened(shallow, 100, base).tightening_cost == 10.0
 
 
 def test_a_slack_below_rho_says_nothing_of_what_tightening_costs():
     flat = replace(KNOWN, sigma=None, epsilon=0.5, start_slack=0.1)
-    base = Promise(tightened_constants(flat, 0.2), 100, (("soft", 1.5),))
+    base = Promise(tightened_constants(flat, 0.2), 100, (("positive_sum", 1.5),))
     with pytest.raises(ValueError, match=r"needs sigma with epsilon >= 0.15, or a start_slack of "):
         Tightened(flat, 100, base)
 
@@ -122,27 +122,27 @@ def test_a_slack_below_rho_says_nothing_of_what_tightening_costs():
 @pytest.mark.parametrize(
     ("sums", "rows", "expected"),
     [
-        ((("soft", 1.5),), None, 0.15),
-        ((("hard", 1.25),), None, 0.125),
-        ((("soft", 1.5), ("hard", 1.75)), None, 0.15),
+        ((("positive_sum", 1.5),), None, 0.15),
+        ((("sum_positive", 1.25),), None, 0.125),
+        ((("positive_sum", 1.5), ("sum_positive", 1.75)), None, 0.15),
         # sqrt(t c sqrt t) = sqrt(100 * 0.2 * 10)
-        ((("squared", 0.2),), None, math.sqrt(200) / 100),
-        ((("hard", 1.75), ("squared", 0.2)), None, math.sqrt(200) / 100),
+        ((("sum_squared", 0.2),), None, math.sqrt(200) / 100),
+        ((("sum_positive", 1.75), ("sum_squared", 0.2)), None, math.sqrt(200) / 100),
         ((), 1.0, 0.1),
-        ((("soft", 1.5),), 1.0, 0.15),
+        ((("positive_sum", 1.5),), 1.0, 0.15),
     ],
 )
 def test_the_smallest_bound_on_the_sum_counts(sums, rows, expected):
     bound = Tightened(KNOWN, 100, promise(sums=sums, rows=rows))
     assert bound.rho == pytest.approx(expected, rel=1e-13)
-    assert bound.bounds(100)["soft" if sums else "rows"] == 0
+    assert bound.bounds(100)["positive_sum" if sums else "rows"] == 0
 
 
 def test_what_the_base_promises_of_hard_and_squared_sums_stays():
-    bound = Tightened(KNOWN, 100, promise(sums=(("hard", 1.5), ("squared", 2.0))))
+    bound = Tightened(KNOWN, 100, promise(sums=(("sum_positive", 1.5), ("sum_squared", 2.0))))
     sums = bound.bounds(100)
     del sums["round"]
-    assert sums == {"soft": 0.0, "hard": 15.0, "squared": 20.0}
+    assert sums == {"positive_sum": 0.0, "sum_positive": 15.0, "sum_squared": 20.0}
     assert bound.bounds([3, 4])["round"] == pytest.approx([0.6, 0.6], rel=1e-14)
 
 
@@ -162,8 +162,8 @@ def test_a_base_without_a_bound_on_sums_is_refused():
     [
         ((0.5, 0.5), "cumulative", 0.5),
         ((0.5, 0.75), "cumulative", 0.75),
-        ((2 / 3, None), "hard", 2 / 3),
-        ((0.5, 0.5), "squared", 0.75),
+        ((2 / 3, None), "sum_positive", 2 / 3),
+        ((0.5, 0.5), "sum_squared", 0.75),
         ((None, 0.5), "cumulative", None),
     ],
 )
@@ -208,7 +208,7 @@ def test_a_base_for_any_horizon_is_told_too():
 def test_a_bound_that_grows_with_t_is_never_enough():
     class Linear(Promise):
         def bounds(self, t):
-            return {"soft": 0.5 * np.asarray(t, dtype=float)}
+            return {"positive_sum": 0.5 * np.asarray(t, dtype=float)}
 
     base = Linear(tightened_constants(KNOWN, 0.2), 40, ())
     with pytest.raises(ValueError, match=r"horizon must be more than 2\^64 rounds for a promise"):
@@ -225,7 +225,7 @@ def test_a_guarantee_that_cannot_be_retuned_is_still_refused_in_a_sentence():
             return t
 
         def bounds(self, t):
-            return {"soft": np.asarray(20.0)}
+            return {"positive_sum": np.asarray(20.0)}
 
     with pytest.raises(ValueError, match="horizon must be larger for mine, tightened"):
         Tightened(KNOWN, 40, Rigid(tightened_constants(KNOWN, 0.2)))

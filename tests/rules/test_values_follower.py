@@ -152,7 +152,7 @@ def test_no_guess_of_a_slope_can_lead_outside(seed):
 def test_the_adversarial_cubes_are_never_left(adversary):
     problem = adversarial_cube(adversary, horizon=150, dimension=4)
     trace = sf.play(ValuesFollower.default(problem.constants, None, problem.domain), problem)
-    assert trace.violations.worst <= 0
+    assert trace.violations.largest <= 0
     assert trace.ledger.constraint_subgradients == 0
 
 
@@ -271,7 +271,7 @@ def test_without_slopes_the_regret_is_at_most_that_of_certified_steps_with_them(
     for rule in (ValuesFollower, CertifiedPFS, LeaderFollower):
         tuned = rule.default(problem.constants, T, problem.domain)
         trace = sf.play(tuned, problem, watch="off")
-        assert np.max(trace.violations.worst) <= 0
+        assert np.max(trace.violations.largest) <= 0
         means[rule] = float(np.mean(trace.final_regret()))
     # The bar is 1.6 times; it is far below. Beside the same rule with slopes it is 1.3 to 2 times.
     assert means[ValuesFollower] <= 1.0 * means[CertifiedPFS]

@@ -32,6 +32,7 @@ NOTES = 20
 MANY = 60
 """Rows above which a table has those of the longest horizons only."""
 
+_MEANS = ("violations", "sum", "positive_sum", "sum_positive", "sum_squared")
 _FACTS = ("verdict", "guarantee", "regret_share", "parameters", "constants", "breaches")
 
 
@@ -178,12 +179,10 @@ def row_as_data(row: Row) -> dict[str, Any]:
         mean, std = mean_std(row, "regret")
         arrays = row.arrays
         data["regret"] = {"mean": mean, "std": std if row.trials > 1 else math.nan}
-        data["violations"] = {
-            "largest": arrays["worst"].max(),
-            "rounds": arrays["count"].mean(),
-            **{name: arrays[name].mean() for name in ("sum_g", "soft", "hard", "squared")},
-            "first": int(min((r for r in arrays["first_violation"].tolist() if r), default=0)),
-        }
+        data["largest"] = arrays["largest"].max()
+        data |= {name: arrays[name].mean() for name in _MEANS}
+        first = [r for r in arrays["first_violation"].tolist() if r]
+        data["first_violation"] = int(min(first, default=0))
     return data
 
 

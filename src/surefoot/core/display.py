@@ -22,8 +22,8 @@ PROMISES = {
     "few violations": "few g > 0",
     "bounded": "each g bounded",
     "cumulative": "sum of g bounded",
-    "hard": "sum of [g]+ bounded",
-    "squared": "sum of [g]+^2 bounded",
+    "sum_positive": "sum of [g]+ bounded",
+    "sum_squared": "sum of [g]+^2 bounded",
     "none": "",
 }
 """What each kind of guarantee promises about the constraint, in the words of tables."""

@@ -204,6 +204,7 @@ class Certificate(Protocol):
     """Why the next action is feasible; ``str`` of it is one line.
 
     Concrete certificates are named tuples of plain numbers and words, which a journal can store.
+    Two properties are optional: :func:`facts_of` and :func:`limit_of` read them.
     """
 
     @property
@@ -217,6 +218,17 @@ class Certificate(Protocol):
     @property
     def bound(self) -> float:
         """The largest value that g can have at the next action."""
+
+
+def facts_of(certificate: Certificate) -> dict[str, str]:
+    """Return the ``facts`` of a certificate by name; none where its ``str`` has them all."""
+    facts: dict[str, str] = getattr(certificate, "facts", {})
+    return facts
+
+
+def limit_of(certificate: Certificate | None) -> float:
+    """Return the ``limit`` that a certificate keeps the next g below; 0 unless it has one."""
+    return float(getattr(certificate, "limit", 0.0))
 
 
 class Info(NamedTuple):

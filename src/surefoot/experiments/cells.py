@@ -406,7 +406,7 @@ def _kept_rounds(trace: Trace, every: int | None) -> tuple[Array, Array]:
 def _arrays(
     trace: Trace, spec: record.CellSpec, regret: Regret, owner: object
 ) -> dict[str, np.ndarray]:
-    seen, observed = trace.violations._asdict(), trace.observed
+    measures, observed = trace.violations._asdict(), trace.observed
     assert observed is not None  # the watch is on
     upper, lower = _runs(regret.upper), _runs(regret.lower)
     best, recording = regret.comparator.action[-1], spec["recording"]
@@ -415,8 +415,8 @@ def _arrays(
         "total_cost": trace.total_cost,
         "regret": upper[-1],
         "regret_lower": lower[-1],
-        "sum_g": seen.pop("total"),
-        **seen,
+        "violations": measures.pop("count"),
+        **measures,
         "largest_cost_gradient": observed.cost_gradient,
         "largest_subgradient": observed.constraint_subgradient,
         "best": np.broadcast_to(best, (upper.shape[1], best.shape[-1])),

@@ -64,7 +64,7 @@ class Comparison(Results):
         return "\n".join([str(self.table()), *notes_of(self.rows)])
 
     def table(self, style: Style | None = None) -> Any:
-        """Return one row per player and horizon: regret, promise, rounds outside, verdict.
+        """Return one row per player and horizon: regret, promise, violations, verdict.
 
         ``print(found)`` also gives the reasons of those that were not played.
 
@@ -172,7 +172,7 @@ def compare(
         >>> found = compare([LeaderFollower.default, (OGD, "fixed")], toy)
         >>> found
         <Comparison of 2 players on 'binding toy': 3 trials of 200 rounds>
-        >>> [row.outside for row in found.rows]
+        >>> [row.violations for row in found.rows]
         [0.0, 0.0]
     """
     source = _Source(_label_players(players), problem, trials, seed)

@@ -49,7 +49,8 @@ VERDICTS: tuple[Word, ...] = get_args(Word)
 Axis: TypeAlias = Literal["round", "trial", "entry", "vertex"]
 
 _OF_TRIALS = (
-    *("total_cost", "regret", "regret_lower", "sum_g", "soft", "hard", "squared", "worst", "count"),
+    *("total_cost", "regret", "regret_lower", "violations", "largest"),
+    *("sum", "positive_sum", "sum_positive", "sum_squared"),
     *("first_violation", "feasible_from", "largest_cost_gradient", "largest_subgradient"),
 )
 _PATHS = ("cost_sum", "constraint", "peak", "regret_path")
@@ -112,8 +113,9 @@ class GuaranteeFacts:
         text: the statement in a few words.
         regret_bound: in advance, at the horizon; None where there is none.
         worth: says so where there is none, or it is true of every rule; empty else.
-        bounds: the promised limits at the horizon, by measure: "round", "soft", "hard", "squared",
-            "rows". A measure about which nothing is promised has no key.
+        bounds: the promised limits at the horizon, by measure: "round", "violations",
+            "positive_sum", "sum_positive", "sum_squared", "rows". A measure about which nothing is
+            promised has no key.
         regret_exponent: power of T in the regret bound.
         violation_exponent: power of T in the violation bound.
         premises: what is watched, one sentence each.

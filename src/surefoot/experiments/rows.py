@@ -88,9 +88,9 @@ class Row:
         return "-" if share is None else f"{share:.3f}"
 
     @property
-    def outside(self) -> float | None:
-        """The number of rounds of a trial with the action outside, averaged over the trials."""
-        counts = self.arrays.get("count") if self.played else None
+    def violations(self) -> float | None:
+        """The number of rounds of a trial with g > 0, averaged over the trials."""
+        counts = self.arrays.get("violations") if self.played else None
         return None if counts is None else float(counts.mean())
 
     @property
@@ -99,15 +99,15 @@ class Row:
         place = (self.algorithm, str(self.horizon))
         if not self.played:
             return *place, "", "", self.promise, "", "", self.status
-        outside = self.outside or 0.0
-        count = f"{outside:.4g}" if outside < 1_000 else f"{outside:.0f}"
+        violations = self.violations or 0.0
+        count = f"{violations:.4g}" if violations < 1_000 else f"{violations:.0f}"
         return (
             *place,
             mean_and_spread(self.arrays["regret"]),
             self.share,
             self.promise,
             f"{count} of {self.horizon}",
-            f"{self.arrays['worst'].max():.3g}",
+            f"{self.arrays['largest'].max():.3g}",
             self.verdict,
         )
 

@@ -27,7 +27,7 @@ from surefoot.core.errors import DamagedError, InvalidValueError, StoreError, fi
 from surefoot.core.plain import PlainTable, json_plain
 from surefoot.experiments import record
 
-_ID, _FORMAT = 0x53465253, 4  # "SFRS"
+_ID, _FORMAT = 0x53465253, 5  # "SFRS"
 _SCHEMA = (
     "CREATE TABLE cells (address TEXT NOT NULL UNIQUE, status TEXT NOT NULL, "
     "content TEXT NOT NULL, arrays BLOB NOT NULL, digest BLOB NOT NULL) STRICT",

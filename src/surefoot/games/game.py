@@ -19,22 +19,22 @@ from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOn
 from surefoot.problems.costs import ArrayCosts
 
 
-class Seen(NamedTuple):
-    """A round as the game sees it.
+class Answer(NamedTuple):
+    """The answer of an oracle to the action of a round.
 
     Attributes:
         feedback: what the algorithm asks for and receives.
         cost: the round's cost.
         gradient: its gradient, whether or not the algorithm receives it.
-        worst: g, the largest constraint.
+        largest: g, the largest constraint.
         steepest: norm of the longest subgradient that was revealed.
-        rows: all constraints, where their sums are wanted.
+        rows: the values of all constraints, where a guarantee bounds their sums.
     """
 
     feedback: Feedback
     cost: Number
     gradient: Array
-    worst: Number
+    largest: Number
     steepest: Number
     rows: Array | None = None
 
@@ -46,9 +46,9 @@ class Oracle:
     Args:
         costs: the costs of the block, for the runs that play.
         constraint: a constraint, or the constraints of the block's rounds.
-        needs: what the algorithm asks for; what it does not is not told.
-        watched: whether norms are wanted.
-        rows: whether the values of all constraints are wanted, for a guarantee about their sums.
+        needs: what the algorithm asks for; it receives nothing else.
+        watched: whether norms are computed.
+        rows: whether the values of all constraints are returned, for a guarantee about their sums.
         directions: a unit vector for each round, for algorithms that explore.
     """
 
@@ -59,7 +59,7 @@ class Oracle:
     rows: bool = False
     directions: Array | None = None
 
-    def ask(self, k: Index, x: Array) -> Seen:
+    def ask(self, k: Index, x: Array) -> Answer:
         """Answer round k of the block, at the action played."""
         costs, g, needs = self.costs, self.constraint, self.needs
         if isinstance(g, PlayedOnly):
@@ -72,10 +72,10 @@ class Oracle:
         if needs.separately or self.rows:
             rows, slopes = g.query_all(x) if isinstance(g, Constraint) else g.query_all(k, x)
         if needs.separately:
-            value, slope, worst = rows, slopes, find_largest(rows)[0]
+            value, slope, largest = rows, slopes, find_largest(rows)[0]
         else:
             value, slope = g.query(x) if isinstance(g, Constraint) else g.query(k, x)
-            worst = value
+            largest = value
         steepest: Number = _steepest(slope, x) if self.watched else 0.0
         if not needs.constraint_values:
             value = None
@@ -88,8 +88,8 @@ class Oracle:
             cost if needs.cost_values else None,
             direction=None if self.directions is None else self.directions[k],
         )
-        separately = rows if self.rows else None
-        return Seen(feedback, cost, gradient, worst, steepest, separately)
+        all_values = rows if self.rows else None
+        return Answer(feedback, cost, gradient, largest, steepest, all_values)
 
 
 def _steepest(slope: Array, x: Array) -> Number:
@@ -104,7 +104,7 @@ def _steepest(slope: Array, x: Array) -> Number:
 
 
 class Played(NamedTuple):
-    """What an engine leaves beside what it gave to the recorder.
+    """The result of an engine beside what it gave to the recorder.
 
     Attributes:
         final: the actions that would come next.
@@ -154,7 +154,7 @@ class Game:
         )
 
     def check_oracle(self, oracle: Oracle, x: Array) -> None:
-        """Check the shapes before the first round, so that the user's own functions are named.
+        """Check the shapes before the first round, so that an error names the user's functions.
 
         Args:
             oracle: the oracle of the first rounds.
@@ -162,15 +162,15 @@ class Game:
         """
         gradient = oracle.costs.gradient(0, x)
         checks.read_gradient(x, Feedback(gradient, None, None))
-        # Not watched: norms come after the shapes are known to be right.
-        seen = replace(oracle, watched=False).ask(0, x)
+        # Not watched: norms come after the shapes are checked.
+        answer = replace(oracle, watched=False).ask(0, x)
         if oracle.needs.constraint_values and oracle.needs.constraint_subgradients:
             check = (
                 checks.read_feedback_separately if oracle.needs.separately else checks.read_feedback
             )
-            check(x, seen.feedback._replace(cost_gradient=gradient))
+            check(x, answer.feedback._replace(cost_gradient=gradient))
         want = () if len(x.shape) == 1 else (x.shape[0], 1)
-        for name, value in (("cost_value", seen.cost), ("constraint_value", seen.worst)):
+        for name, value in (("cost_value", answer.cost), ("constraint_value", answer.largest)):
             if tuple(np.shape(value)) != want:
                 raise InvalidValueError(
                     f"{name}.shape must be {want}, got {tuple(np.shape(value))}"
@@ -189,19 +189,19 @@ class Game:
             state = self.algorithm.init(to_numpy(self.start))
             oracle = self.oracle(self.problem.costs.rounds(0, stop), 0, stop, run)
             for t in range(stop):
-                seen = oracle.ask(t, state.x)
+                answer = oracle.ask(t, state.x)
                 try:
-                    state, _ = self.algorithm.step(state, seen.feedback)
+                    state, _ = self.algorithm.step(state, answer.feedback)
                 except ValueError as error:
                     return f"round {t + 1}: {error}"
-                if not np.isfinite(seen.worst):
-                    told = f"the constraint value must be finite, got {seen.worst!r}"
-                    return f"round {t + 1}: {told}"
+                if not np.isfinite(answer.largest):
+                    sentence = f"the constraint value must be finite, got {answer.largest!r}"
+                    return f"round {t + 1}: {sentence}"
                 if not np.isfinite(state.x).all():
                     return f"round {t + 1}: the next action must be finite, got {state.x!r}"
         except Exception:
-            # A user's functions may know no other arrays than those of the engine; that must not
-            # cost the game, which has been played.
+            # A user's functions may accept only the arrays of the engine; the game has been played,
+            # and an error here must not lose it.
             pass
         return f"round {at}: g is not finite" if at else f"round {stop}: the action is not finite"
 
@@ -223,18 +223,18 @@ class Directions:
     def draw(self, first: int, stop: int, runs: int | slice) -> Array:
         """Return the vectors of some rounds, of one run or of some.
 
-        A block that is asked for again, to see why a run was lost, is drawn again from the start.
+        A block that is asked for again, to explain a lost run, is drawn again from the start.
         """
         if isinstance(runs, int):
             return self._draw(first, stop, runs)
         return np.stack([self._draw(first, stop, r) for r in range(self._runs)[runs]], axis=1)
 
     def _draw(self, first: int, stop: int, run: int) -> Array:
-        drawn, source = self._sources.get(run, (0, None))
-        if source is None or drawn > first:
+        position, source = self._sources.get(run, (0, None))
+        if source is None or position > first:
             source = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(run,)))
-            drawn = 0
-        source.normal(size=(first - drawn, self._dimension))
+            position = 0
+        source.normal(size=(first - position, self._dimension))
         ways = source.normal(size=(stop - first, self._dimension))
         self._sources[run] = stop, source
         return ways / np.linalg.norm(ways, axis=1, keepdims=True)

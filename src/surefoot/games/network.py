@@ -93,14 +93,14 @@ def play_network(
             f"mixing must be for the {agents} agents of the game, got {algorithm.agents}"
         )
     state = algorithm.init(checks.to_vector(start, "start", length=costs.dimension))
-    found = np.empty((5, horizon))
+    measures = np.empty((5, horizon))
     for t in range(horizon):
         x = state.x
         cost, gradient = costs.value(t, x), costs.gradient(t, x)
-        seen = [g.query(own) for g, own in zip(constraints, x, strict=True)]
-        g = np.array([[value] for value, _ in seen])
-        s = np.array([slope for _, slope in seen])
-        found[:, t] = (
+        readings = [g.query(action) for g, action in zip(constraints, x, strict=True)]
+        g = np.array([[value] for value, _ in readings])
+        s = np.array([slope for _, slope in readings])
+        measures[:, t] = (
             cost.mean(),
             _all_pairs(costs, t, x),
             np.maximum(g, 0).mean(),
@@ -108,8 +108,10 @@ def play_network(
             np.linalg.norm(x - x.mean(axis=0), axis=1).max(),
         )
         state, _ = algorithm.step(state, Feedback(gradient, g, s))
-    own, network, violated, shared, separately = found
-    return NetworkTrace(own, network, violated, shared, separately, state.x, guarantee)
+    own_cost, network_cost, own_violation, network_violation, disagreement = measures
+    return NetworkTrace(
+        own_cost, network_cost, own_violation, network_violation, disagreement, state.x, guarantee
+    )
 
 
 def _all_pairs(costs: CostStream, t: int, x: Array) -> float:

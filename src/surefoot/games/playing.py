@@ -53,12 +53,12 @@ def play(
         engine: "kernel" plays in C, for quadratic or linear costs, the commonest constraints and
             many rules; "loop" plays run by run, round by round, on any backend; "batch" plays all
             runs in one NumPy program; "scan" compiles that with JAX. The traces agree up to
-            rounding. "auto" chooses the kernel where it was built and has the game; else the loop
-            for one run and the batch for several. A scan takes seconds to compile, and is worth
-            them from 200,000 rounds of one run on, from 15,000 of several. The trace's
+            rounding. "auto" chooses the kernel where it was built and supports the game; else
+            the loop for one run and the batch for several. A scan takes seconds to compile, which
+            pays from 200,000 rounds of one run on, from 15,000 of several. The trace's
             ``engine_note`` says which engine played, and why. A run without a next action is an
-            error of the loop; the others tell of it in the trace's ``status``.
-        start: the first action, if not the problem's; its backend is used by the loop.
+            error of the loop; the others report it in the trace's ``status``.
+        start: the first action, if not the problem's; the loop uses its backend.
         every: store every k-th round, and the last; None stores only the last. Sums, extremes and
             counts always cover all rounds.
         keep_actions: whether the actions of the stored rounds are stored.
@@ -72,7 +72,7 @@ def play(
         >>> toy = problems.paper_toy(horizon=2_000, trials=3)
         >>> trace = play(PFS.tuned(toy.constants, 2_000), toy)
         >>> print(trace.verdict())
-        Theorem 1 for T = 2000 (every round) held: outside in 0 of 6,000 rounds of 3 trials,
+        Theorem 1 for T = 2000 (every round) held: 0 violations in 6,000 rounds of 3 trials,
         largest g = -0.0437; (regret was not computed: call final_regret())
     """
     _check_problem(problem, player)
@@ -119,7 +119,7 @@ def _check_problem(problem: object, player: object) -> None:
 
 
 def _run(game: Game, engine: str) -> Played:
-    """Play the game by an engine; refuse one that does not have it."""
+    """Play the game by an engine; reject an engine that does not support it."""
     name = type(game.algorithm).__name__
     if engine == "batch" and needs_of(game.algorithm).one_run:
         raise InvalidValueError(
@@ -130,7 +130,7 @@ def _run(game: Game, engine: str) -> Played:
         described = describe(game.algorithm, game.problem, game.start, each_row=each_row)
         if described is None:
             raise InvalidValueError(
-                f"{kernel.sentence()}; it must have rule, costs and constraint of the game, got "
+                f"{kernel.sentence()}; it must support rule, costs and constraint of the game, got "
                 f"{name}, {type(game.problem.costs).__name__} and "
                 f"{type(game.problem.constraint).__name__}: play it with engine='auto'"
             )
@@ -142,7 +142,7 @@ def _run(game: Game, engine: str) -> Played:
 
 
 def _quiet() -> np.errstate:
-    """Return no warnings of NaN: a lost run, which becomes it, is reported by its status."""
+    """Silence warnings of NaN: the status of a lost run, which becomes NaN, reports it."""
     return np.errstate(invalid="ignore", over="ignore")
 
 
@@ -150,7 +150,7 @@ def _check_player(algorithm: Player, guarantee: Guarantee | None, problem: Probl
     """Raise for a player that cannot learn from costs, and for a claim that was not proved."""
     if needs_of(algorithm).proposals:
         raise InvalidValueError(
-            f"player must learn from costs, got the filter {algorithm!r}, which is told proposals"
+            f"player must learn from costs, got the filter {algorithm!r}, which is given proposals"
         )
     if guarantee is None:
         return
@@ -159,27 +159,27 @@ def _check_player(algorithm: Player, guarantee: Guarantee | None, problem: Probl
             f"{guarantee.name} must have one constraint for all rounds, got a "
             f"{type(problem.constraint).__name__}: play the algorithm without the guarantee"
         )
-    _refuse_other_ball(algorithm, guarantee, problem)
+    _reject_other_ball(algorithm, guarantee, problem)
 
 
-def _refuse_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem) -> None:
+def _reject_other_ball(algorithm: object, guarantee: Guarantee, problem: Problem) -> None:
     """Raise for a ball around another centre that does not contain the problem's ball.
 
-    Constants have a radius and no centre, so that a constructor which is told no domain takes
-    the ball around 0. One around the same point may well be smaller: that is the user's word.
+    Constants have a radius and no centre, so a constructor that is given no domain takes the ball
+    around 0. A smaller ball around the same centre is accepted: the user chose it.
     """
-    mine, ball = getattr(algorithm, "domain", None), problem.domain
+    domain, ball = getattr(algorithm, "domain", None), problem.domain
     around = needs_of(algorithm).domain == "ball"
-    if not isinstance(mine, Ball) or (not around and mine == problem.benchmark.region):
+    if not isinstance(domain, Ball) or (not around and domain == problem.benchmark.region):
         return  # a method that projects onto the feasible set has that for its domain
-    here, there = (0.0 if b.centre is None else to_numpy(b.centre) for b in (mine, ball))
-    separately = float(np.linalg.norm(here - there))
-    if separately > 0 and separately + float(ball.radius) > np.min(mine.radius) * (1 + ROUNDING):
+    centre, other_centre = (0.0 if b.centre is None else to_numpy(b.centre) for b in (domain, ball))
+    distance = float(np.linalg.norm(centre - other_centre))
+    if distance > 0 and distance + float(ball.radius) > np.min(domain.radius) * (1 + ROUNDING):
         movable = around and "domain" in parts_of(algorithm)
         cure = "give the problem's domain to the constructor"
         raise InvalidValueError(
             f"the player's domain must hold the problem's {ball!r} for {guarantee.name}, got "
-            f"{mine!r}: {cure if movable else 'its ball is around 0, so move the problem there'}"
+            f"{domain!r}: {cure if movable else 'its ball is around 0, so move the problem there'}"
         )
 
 
@@ -254,7 +254,7 @@ class Choice(NamedTuple):
 def choose(
     algorithm: Player, problem: Problem, rounds: int, start: Array, *, each_row: bool = False
 ) -> Choice:
-    """Choose the kernel where it has all parts of the game, else the loop or the batch.
+    """Choose the kernel where it supports all parts of the game, else the loop or the batch.
 
     Several runs of rules, constraints and costs from outside the library are played in a loop,
     unless these have an attribute ``batches`` that is true.
@@ -264,7 +264,7 @@ def choose(
         problem: what is played.
         rounds: of every run.
         start: the first action.
-        each_row: whether the values of all constraints are wanted.
+        each_row: whether the values of all constraints are recorded.
     """
     runs = problem.costs.runs or 1
     size = "one run" if runs == 1 else f"{runs:,} runs"
@@ -273,21 +273,21 @@ def choose(
         return Choice("kernel", size)
     if runs == 1:
         return Choice("loop", size)
-    alone = type(algorithm).__name__ if needs_of(algorithm).one_run else None
-    if alone := alone or _outsider((algorithm, problem.constraint, problem.costs)):
-        return Choice("loop", f"{size}, with {alone}, which plays one at a time")
+    single = type(algorithm).__name__ if needs_of(algorithm).one_run else None
+    if single := single or _find_outsider((algorithm, problem.constraint, problem.costs)):
+        return Choice("loop", f"{size}, with {single}, which plays one at a time")
     return Choice("batch", size)
 
 
-def _outsider(part: object) -> str | None:
+def _find_outsider(part: object) -> str | None:
     """Return the name of a function from outside the library, or of what holds one, if any."""
     if part is None or isinstance(part, (bool, int, float, str, np.ndarray, np.generic)):
         return None
     if isinstance(part, tuple):
-        return next(filter(None, map(_outsider, part)), None)
+        return next(filter(None, map(_find_outsider, part)), None)
     if getattr(part, "batches", False):
         return None
     ours = getattr(part, "__module__", "").split(".")[0] == __name__.split(".")[0]
     if ours:
-        return _outsider(tuple(parts_of(part).values()))
+        return _find_outsider(tuple(parts_of(part).values()))
     return getattr(part, "__name__", type(part).__name__)

@@ -29,7 +29,8 @@ class Block(NamedTuple):
         actions: those of the rounds that :meth:`Recorder.find_kept` asks for, ``(kept, runs, d)``.
         gradient_norm: norms of the cost gradients, where the watch is on.
         subgradient_norm: norms of the constraint subgradients, likewise.
-        row_sums: each constraint summed over the rounds, ``(runs, m)``, where that is wanted.
+        row_sums: each constraint summed over the rounds, ``(runs, m)``, where a guarantee bounds
+            these sums.
     """
 
     start: int
@@ -54,14 +55,14 @@ class Progress(NamedTuple):
         round: rounds played.
         horizon: rounds to be played.
         cost_sum: cost so far, one entry a run.
-        worst: largest g so far, one entry a run.
+        largest: largest g so far, one entry a run.
         x: the last actions played that are kept, ``(runs, d)``; None where none are kept.
     """
 
     round: int
     horizon: int
     cost_sum: Array
-    worst: Array
+    largest: Array
     x: Array | None
 
 
@@ -72,32 +73,33 @@ class Violations(NamedTuple):
     r"""The violation measures of a run; arrays over the runs of a batch.
 
     Attributes:
-        total: :math:`\sum g(x_t)`; may be negative.
-        soft: :math:`[\sum g(x_t)]_+`, what cumulative guarantees bound.
-        hard: :math:`\sum [g(x_t)]_+`.
-        squared: :math:`\sum [g(x_t)]_+^2`.
-        worst: :math:`\max_t g(x_t)`.
+        sum: :math:`\sum g(x_t)`; may be negative.
+        positive_sum: :math:`[\sum g(x_t)]_+`, what cumulative guarantees bound.
+        sum_positive: :math:`\sum [g(x_t)]_+`.
+        sum_squared: :math:`\sum [g(x_t)]_+^2`.
+        largest: :math:`\max_t g(x_t)`.
         count: how many rounds had :math:`g(x_t) > 0`; exactly, no tolerance. A round without a
-            value (NaN, of a run that was lost) counts: it was not seen to be feasible.
+            value (NaN, of a run that was lost) counts: no measurement shows it feasible.
         feasible_from: the first round from which no round has :math:`g(x_t) > 0`;
             one more than the horizon if the last round has.
         first_violation: the first round that counts; 0 if none does.
     """
 
-    total: Array
-    soft: Array
-    hard: Array
-    squared: Array
-    worst: Array
+    sum: Array
+    positive_sum: Array
+    sum_positive: Array
+    sum_squared: Array
+    largest: Array
     count: Array
     feasible_from: Array
     first_violation: Array
 
     def __repr__(self) -> str:
-        count, worst = np.max(self.count), np.max(self.worst)
+        count = int(np.max(self.count))
+        violations = f"{count:,} violation{'s' * (count != 1)}"
         return (
-            f"<Violations{of_runs(self.count)}: at most {count:,} rounds outside, "
-            f"largest g = {worst:.3g}, sum of [g]+ {mean_and_spread(self.hard)}>"
+            f"<Violations{of_runs(self.count)}: at most {violations}, largest g = "
+            f"{np.max(self.largest):.3g}, sum of [g]+ {mean_and_spread(self.sum_positive)}>"
         )
 
     def of(self, runs: Index) -> Violations:
@@ -121,8 +123,8 @@ class ViolationMeter:
 
     def __init__(self, runs: int, rows: int = 0) -> None:
         self.row_sums: Array | None = np.zeros((runs, rows)) if rows else None
-        self._total, self._hard, self._squared = np.zeros((3, runs))
-        self._worst = np.full(runs, -np.inf)
+        self._sum, self._sum_positive, self._sum_squared = np.zeros((3, runs))
+        self._largest = np.full(runs, -np.inf)
         self._count, self._last, self._first = np.zeros((3, runs), dtype=np.int64)
 
     def add(self, start: int, g: Array, rows: Array | None = None) -> None:
@@ -136,15 +138,15 @@ class ViolationMeter:
         """
         if self.row_sums is not None and rows is not None:
             self.row_sums += rows
-        worst = g.max(axis=0)
-        self._total += g.sum(axis=0)
-        self._worst = np.maximum(self._worst, worst)
-        if (worst <= 0).all():
+        largest = g.max(axis=0)
+        self._sum += g.sum(axis=0)
+        self._largest = np.maximum(self._largest, largest)
+        if (largest <= 0).all():
             return  # the common case: nothing is added to the others
         positive = np.maximum(g, 0.0)
         above = ~(g <= 0)
-        self._hard += positive.sum(axis=0)
-        self._squared += (positive * positive).sum(axis=0)
+        self._sum_positive += positive.sum(axis=0)
+        self._sum_squared += (positive * positive).sum(axis=0)
         self._count += above.sum(axis=0)
         rounds = start + 1 + np.arange(len(g))[:, None]
         self._last = np.maximum(self._last, (above * rounds).max(axis=0))
@@ -154,11 +156,11 @@ class ViolationMeter:
     def read(self) -> Violations:
         """Return the measures of all rounds so far, one entry per run."""
         return Violations(
-            total=self._total.copy(),
-            soft=np.maximum(self._total, 0.0),
-            hard=self._hard.copy(),
-            squared=self._squared.copy(),
-            worst=self._worst.copy(),
+            sum=self._sum.copy(),
+            positive_sum=np.maximum(self._sum, 0.0),
+            sum_positive=self._sum_positive.copy(),
+            sum_squared=self._sum_squared.copy(),
+            largest=self._largest.copy(),
             count=self._count.copy(),
             feasible_from=self._last + 1,
             first_violation=self._first.copy(),
@@ -169,17 +171,17 @@ def violations(g: Array) -> Violations:
     """Return the measures of the values of all rounds, ``(T,)`` or ``(T, B)``.
 
     Example:
-        >>> seen = violations(np.array([0.5, -1.0, 0.25, -2.0]))
-        >>> float(seen.total), float(seen.hard), int(seen.count), int(seen.feasible_from)
-        (-2.25, 0.75, 2, 4)
+        >>> measures = violations(np.array([0.5, -1.0, 0.25, -2.0]))
+        >>> float(measures.sum), float(measures.sum_positive), int(measures.count)
+        (-2.25, 0.75, 2)
     """
     g = np.asarray(g, dtype=np.float64)
     if g.ndim not in (1, 2) or g.size == 0:
         raise InvalidValueError(f"g.shape must be (T,) or (T, B) with no empty axis, got {g.shape}")
     meter = ViolationMeter(1 if g.ndim == 1 else g.shape[1])
     meter.add(0, g.reshape(len(g), -1))
-    seen = meter.read()
-    return seen.of(0) if g.ndim == 1 else seen
+    measures = meter.read()
+    return measures.of(0) if g.ndim == 1 else measures
 
 
 # --- the recorder ---------------------------------------------------------------------------------
@@ -197,7 +199,7 @@ class Recorder:
         keep_actions: whether the kept rounds' actions are kept.
         watch: what compares each block with the premises and with the bounds on its rounds.
         rows: how many constraints are summed each by itself; 0 for none.
-        callback: told of progress after every block.
+        callback: called with the progress after every block.
     """
 
     runs: int
@@ -256,21 +258,21 @@ class Recorder:
         """Add a block."""
         start, cost, g, actions = block[:4]
         if not np.isfinite(g.sum()):
-            lost = ~np.isfinite(g)
-            fresh = lost.any(axis=0) & (self.lost == 0)
-            self.lost = np.where(fresh, start + 1 + lost.argmax(axis=0), self.lost)
+            missing = ~np.isfinite(g)
+            fresh = missing.any(axis=0) & (self.lost == 0)
+            self.lost = np.where(fresh, start + 1 + missing.argmax(axis=0), self.lost)
         self.meter.add(start, g, block.row_sums)
         # Summed the same way whether rounds of this block are kept or not: thinning must not
         # change a total, not even its last bit.
         before, sums = self.total, np.cumsum(cost, axis=0)
         self.total = before + sums[-1]
-        kept = self.find_kept(start, start + len(cost))
+        offsets = self.find_kept(start, start + len(cost))
         low = int(np.searchsorted(self.rounds, start + 1))
-        at = slice(low, low + len(kept))
-        self.cost[at] = cost[kept]
-        self.cost_sum[at] = before + sums[kept]
-        self.constraint[at] = g[kept]
-        self._add_peaks(g, kept, at)
+        at = slice(low, low + len(offsets))
+        self.cost[at] = cost[offsets]
+        self.cost_sum[at] = before + sums[offsets]
+        self.constraint[at] = g[offsets]
+        self._add_peaks(g, offsets, at)
         if self.actions is not None:
             self.actions[at] = actions
         self.watch.compare(start, g)
@@ -279,15 +281,17 @@ class Recorder:
         if self.callback is not None:
             self.callback(self._progress(start + len(cost)))
 
-    def _add_peaks(self, g: Array, kept: Array, at: slice) -> None:
+    def _add_peaks(self, g: Array, offsets: Array, at: slice) -> None:
         """Record the largest g up to each stored round, and carry the rest to the next block."""
-        begins = np.append(0, kept + 1)
+        begins = np.append(0, offsets + 1)
         rest = begins[-1] < len(g)  # rounds after the last one kept
         # With every round kept the peaks are the values.
-        peaks = g if len(kept) == len(g) else np.maximum.reduceat(g, begins[: len(kept) + rest])
+        peaks = (
+            g if len(offsets) == len(g) else np.maximum.reduceat(g, begins[: len(offsets) + rest])
+        )
         carried = np.maximum(peaks[0], self._peak)
-        if len(kept):
-            self.peak[at] = peaks[: len(kept)]
+        if len(offsets):
+            self.peak[at] = peaks[: len(offsets)]
             self.peak[at.start] = carried
             carried = peaks[-1] if rest else np.full(self.runs, -np.inf)
         self._peak = carried
@@ -295,7 +299,7 @@ class Recorder:
     def _progress(self, done: int) -> Progress:
         low = int(np.searchsorted(self.rounds, done, side="right"))
         x = None if self.actions is None or low == 0 else self.actions[low - 1].copy()
-        return Progress(done, self.horizon, self.total.copy(), self.meter.read().worst, x)
+        return Progress(done, self.horizon, self.total.copy(), self.meter.read().largest, x)
 
 
 def block_length(runs: int, dimension: int, longest: int = 2_048) -> int:
@@ -323,7 +327,7 @@ class BlockWatch:
         runs: how many there are.
         mode: "off" looks at nothing; "record" keeps breaches; "warn" also warns of the first of
             each kind; "raise" ends the game at it.
-        curvature: of the constraints, at most; inf where it is not known.
+        curvature: a bound on that of the constraints; inf where it is unknown.
 
     Attributes:
         breaches: premises that broke.
@@ -348,7 +352,7 @@ class BlockWatch:
         return self.mode != "off"
 
     def compare(self, start: int, g: Array) -> None:
-        """Hold each g of a block, ``(rounds, runs)``, against the bound of its own round."""
+        """Compare each g of a block, ``(rounds, runs)``, with the bound of its round."""
         if self.excess is not None and self._guarantee is not None:
             t = start + 1 + np.arange(len(g))
             over = g - self._guarantee.bounds(t)["round"][:, None]
@@ -362,27 +366,27 @@ class BlockWatch:
         t = start + 1.0 + np.arange(len(g))[:, None]
         new: list[Breach] = []
         for i, (premise, runs) in enumerate(self._open):
-            seen, counts = premise.observe(
+            observed, counts = premise.observe(
                 t, gradient[:, runs], g[:, runs], subgradient[:, runs], self._curvature
             )
-            bad = np.broadcast_to(counts & premise.is_broken_by(seen), (len(g), len(runs)))
-            seen = np.broadcast_to(seen, bad.shape)
+            bad = np.broadcast_to(counts & premise.is_broken_by(observed), (len(g), len(runs)))
+            observed = np.broadcast_to(observed, bad.shape)
             broken = bad.any(axis=0)
             for k in np.flatnonzero(broken):
                 row = int(bad[:, k].argmax())
-                new.append(premise.breach(start + row + 1, float(seen[row, k]), int(runs[k])))
+                new.append(premise.breach(start + row + 1, float(observed[row, k]), int(runs[k])))
             self._open[i] = premise, runs[~broken]
         self._open = [(premise, runs) for premise, runs in self._open if len(runs)]
-        self._tell(new)
+        self._report(new)
 
-    def _tell(self, new: list[Breach]) -> None:
-        told = {(b.constant, b.limit) for b in self.breaches}
+    def _report(self, new: list[Breach]) -> None:
+        reported = {(b.constant, b.limit) for b in self.breaches}
         self.breaches += new
         for breach in sorted(new, key=lambda b: b.round):
             premise = breach.constant, breach.limit
-            if premise in told:
+            if premise in reported:
                 continue
-            told.add(premise)
+            reported.add(premise)
             if self.mode == "raise":
                 raise PremiseError(str(breach))
             if self.mode == "warn":

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _SLACK = 1e-9
-"""How far a comparator that was projected by somebody else may be outside by rounding."""
+"""By how much a comparator that was projected elsewhere may violate, by rounding."""
 
 
 class Regret(NamedTuple):
@@ -101,7 +101,8 @@ class DynamicRegret(NamedTuple):
         upper: :math:`\sum f_t(x_t) - \sum f_t(u_t)` is never more, of each run.
         lower: it is never less; the same where the comparators were given or are exact.
         comparator: the comparators with the length of their path.
-        bound: what the guarantee says of such rounds and such a path; None where it says nothing.
+        bound: the guarantee's, for so many rounds and a path of this length; None where it has
+            none.
     """
 
     first: int
@@ -144,11 +145,11 @@ def moving_comparator(costs: CostStream, actions: ArrayLike) -> MovingComparator
     """
     path = np.asarray(actions, dtype=np.float64)
     runs, d = costs.runs, costs.dimension
-    wanted = f"(rounds, {d})" + ("" if runs is None else f" or (rounds, {runs}, {d})")
+    shapes = f"(rounds, {d})" + ("" if runs is None else f" or (rounds, {runs}, {d})")
     fits = path.ndim == 2 or (path.ndim == 3 and path.shape[1] == runs)
     if not fits or path.shape[-1] != d or not 1 <= len(path) <= costs.horizon:
         raise InvalidValueError(
-            f"actions.shape must be {wanted} with at most {costs.horizon} rounds, got {path.shape}"
+            f"actions.shape must be {shapes} with at most {costs.horizon} rounds, got {path.shape}"
         )
     if not np.isfinite(path).all():
         raise InvalidValueError("actions must be finite, got NaN or infinity among them")
@@ -186,14 +187,14 @@ def best_moving(
         (array([-0.5, -0.5,  0.5,  0.5]), -2.0)
     """
     edges = _edges(changes, costs.horizon)
-    found = [
+    pieces = [
         best_action(costs.rounds(a, b), constraint, [b - a], domain=domain, interior=interior)
         for a, b in pairwise(edges)
     ]
     lengths = np.diff(edges)
-    actions = np.repeat(np.array([best.action[0] for best in found]), lengths, axis=0)
-    value = np.sum([best.value[0] for best in found], axis=0)
-    lower = np.sum([best.lower[0] for best in found], axis=0)
+    actions = np.repeat(np.array([piece.action[0] for piece in pieces]), lengths, axis=0)
+    value = np.sum([piece.value[0] for piece in pieces], axis=0)
+    lower = np.sum([piece.lower[0] for piece in pieces], axis=0)
     return MovingComparator(actions, value, lower, path_length(actions))
 
 
@@ -213,9 +214,9 @@ def _edges(changes: int | Sequence[int], horizon: int) -> list[int]:
 
 
 def must_be_feasible(constraint: Constraint, actions: Array) -> None:
-    """Raise for comparators that no theorem covers: outside by more than a rounding."""
-    worst = float(np.max(constraint.query(actions.reshape(-1, actions.shape[-1]))[0]))
-    if not worst <= _SLACK:
+    """Raise for comparators that no theorem covers: infeasible by more than rounding."""
+    largest = float(np.max(constraint.query(actions.reshape(-1, actions.shape[-1]))[0]))
+    if not largest <= _SLACK:
         raise InvalidValueError(
-            f"comparators must be feasible in every round, got one with g = {worst:g}"
+            f"comparators must be feasible in every round, got one with g = {largest:g}"
         )

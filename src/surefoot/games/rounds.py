@@ -23,34 +23,34 @@ def play_loop(game: Game) -> Played:
     The start may be of any backend, and the runs stay on it.
     """
     with _double_precision(game.start):
-        return _play(game, 1, alone=True)
+        return _play(game, 1, one_run=True)
 
 
 def play_batch(game: Game) -> Played:
     """Play all runs at once: a leading axis of runs, every number a column.
 
-    Runs do not know of each other. Where all of them would not fit in the cache they are played in
-    groups that do, each a block of rounds at a time.
+    Runs are independent. Where all of them would not fit in the cache, groups that do are played,
+    each a block of rounds at a time.
     """
-    return _play(game, _group_size(game), alone=False)
+    return _play(game, _group_size(game), one_run=False)
 
 
-def _play(game: Game, size: int, *, alone: bool) -> Played:
-    """Play groups of runs; of one run each, without the axis of runs, where they are alone."""
+def _play(game: Game, size: int, *, one_run: bool) -> Played:
+    """Play groups of runs; with ``one_run``, of one run each and without the axis of runs."""
     recorder, d = game.recorder, game.problem.costs.dimension
     groups = [slice(n, min(n + size, recorder.runs)) for n in range(0, recorder.runs, size)]
     states = [
-        game.algorithm.init(game.start if alone else np.tile(game.start, (g.stop - g.start, 1)))
+        game.algorithm.init(game.start if one_run else np.tile(game.start, (g.stop - g.start, 1)))
         for g in groups
     ]
     for first, stop, costs in game.blocks(block_length(recorder.runs, d)):
-        block, kept = recorder.block(first, stop), recorder.find_kept(first, stop).tolist()
+        block, offsets = recorder.block(first, stop), recorder.find_kept(first, stop).tolist()
         for i, group in enumerate(groups):
-            oracle = game.oracle(costs, first, stop, group.start if alone else group)
+            oracle = game.oracle(costs, first, stop, group.start if one_run else group)
             if first == 0 == i:
                 game.check_oracle(oracle, states[0].x)
-            mine, column = block.columns(group), float if alone else _column
-            states[i] = _play_rounds(game.algorithm, oracle, states[i], mine, kept, column)
+            columns, column = block.columns(group), float if one_run else _column
+            states[i] = _play_rounds(game.algorithm, oracle, states[i], columns, offsets, column)
         recorder.add(block)
     return Played(np.vstack([to_numpy(state.x) for state in states]))
 
@@ -60,7 +60,7 @@ def _play_rounds(
     oracle: Oracle,
     state: State,
     block: Block,
-    kept: list[int],
+    offsets: list[int],
     column: Callable[[Number], Array],
 ) -> State:
     """Play a block's rounds, fill in its columns, and return the state after them.
@@ -70,25 +70,25 @@ def _play_rounds(
         oracle: what answers it.
         state: before the block.
         block: the columns of these runs.
-        kept: the rounds whose actions are kept, in order.
+        offsets: of the rounds whose actions are kept, in order.
         column: from a number of a round, as the backend has it, to one entry per run.
     """
     start, cost, values, actions, gradients, subgradients, row_sums = block
-    wanted = 0
+    position = 0
     for k in range(len(cost)):
         x = state.x
-        seen = oracle.ask(k, x)
-        cost[k], values[k] = column(seen.cost), column(seen.worst)
-        if actions is not None and wanted < len(kept) and kept[wanted] == k:
-            actions[wanted] = to_numpy(x)
-            wanted += 1
+        answer = oracle.ask(k, x)
+        cost[k], values[k] = column(answer.cost), column(answer.largest)
+        if actions is not None and position < len(offsets) and offsets[position] == k:
+            actions[position] = to_numpy(x)
+            position += 1
         if gradients is not None and subgradients is not None:
-            gradients[k] = column(norm(seen.gradient))
-            subgradients[k] = column(seen.steepest)
+            gradients[k] = column(norm(answer.gradient))
+            subgradients[k] = column(answer.steepest)
         if row_sums is not None:
-            row_sums += to_numpy(seen.rows)
+            row_sums += to_numpy(answer.rows)
         try:
-            state, _ = algorithm.step(state, seen.feedback)
+            state, _ = algorithm.step(state, answer.feedback)
         except ValueError as error:
             error.args = (f"round {start + k + 1}: {error}",)
             raise
@@ -114,13 +114,13 @@ def _column(number: Number) -> Array:
 def _group_size(game: Game) -> int:
     """Return how many runs are played at once."""
     problem, d = game.problem, game.problem.costs.dimension
-    held = sum(map(np.size, numbers_of(problem.constraint)))
-    # A run has an action and a value for each row of the constraint; rows kept apart are its own.
-    separately = needs_of(game.algorithm).separately
-    width = d * problem.constraint.rows if separately else max(d, held // d)
-    # A constraint that does not fit either is better read once for many runs than for each anew.
-    fitting = max(_NUMBERS, held) // width
-    # Matrix products are made of blocks of rows, and round their last rows in a way of their own.
+    numbers = sum(map(np.size, numbers_of(problem.constraint)))
+    # A run has an action, and a value for each row of the constraint; separate rows are its own.
+    by_rows = needs_of(game.algorithm).separately
+    width = d * problem.constraint.rows if by_rows else max(d, numbers // d)
+    # A constraint that does not fit either is better read once for many runs than once for each.
+    fitting = max(_NUMBERS, numbers) // width
+    # Matrix products are made of blocks of rows, and round the last rows differently.
     return fitting - fitting % 16 if fitting > 16 else max(fitting, 1)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import jax
 
 Output: TypeAlias = tuple["jax.Array | None", ...]
-"""Cost, g, action, both norms and all constraints of each round; None where not wanted."""
+"""Cost, g, action, both norms and all constraints of each round; None where not recorded."""
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def play_scan(game: Game) -> Played:
 
 @dataclass(frozen=True)
 class _Sides:
-    """Who asks and who answers; what is no dataclass belongs to the structure."""
+    """The player and the oracle; what is no dataclass belongs to the structure."""
 
     player: Player
     oracle: Oracle
@@ -90,12 +90,12 @@ class _Program(NamedTuple):
 
 
 # Compiled programs by what they were compiled for; shared by all games of a process. From one
-# process to the next JAX keeps them if it is told where (JAX_COMPILATION_CACHE_DIR).
+# process to the next JAX keeps them in the folder JAX_COMPILATION_CACHE_DIR, if that is set.
 _PROGRAMS: dict[tuple[object, ...], _Program] = {}
 
 
 def _compile(game: Game, length: int, chunk: _Chunk, parts: tuple[_Sides, State]) -> _Program:
-    """Return the block of rounds, compiled when it is first wanted for a structure and shapes."""
+    """Return the block of rounds, compiled at its first use for a structure and shapes."""
     import jax
 
     keep = game.recorder.actions is not None
@@ -106,7 +106,7 @@ def _compile(game: Game, length: int, chunk: _Chunk, parts: tuple[_Sides, State]
     key = length, keep, structure, shapes
     if key in _PROGRAMS:
         return _PROGRAMS[key]._replace(seconds=0.0)
-    # A user's functions, by their shapes alone.
+    # A user's functions, only by their shapes.
     jax.eval_shape(game.check_oracle, chunk.oracle, parts[1].x)
     began = time.perf_counter()
     rounds = jax.jit(partial(_rounds, length, keep))
@@ -124,27 +124,34 @@ def _rounds(
 
     def step(state: State, k: Array) -> tuple[State, Output]:
         x = state.x
-        t = jax.numpy.minimum(skipped + k, length - 1)  # past the end nobody plays
-        seen = oracle.ask(t, x)
-        new, _ = algorithm.step(state, seen.feedback)
+        t = jax.numpy.minimum(skipped + k, length - 1)  # after the end nothing is played
+        answer = oracle.ask(t, x)
+        new, _ = algorithm.step(state, answer.feedback)
         new = new._replace(x=jax.numpy.where(k < remaining, new.x, x))
-        gradient = norm(seen.gradient) if oracle.watched else None
-        steepest = seen.steepest if oracle.watched else None
-        return new, (seen.cost, seen.worst, x if keep else None, gradient, steepest, seen.rows)
+        gradient = norm(answer.gradient) if oracle.watched else None
+        steepest = answer.steepest if oracle.watched else None
+        return new, (
+            answer.cost,
+            answer.largest,
+            x if keep else None,
+            gradient,
+            steepest,
+            answer.rows,
+        )
 
-    found: tuple[State, Output] = jax.lax.scan(step, state, jax.numpy.arange(length))
-    return found
+    result: tuple[State, Output] = jax.lax.scan(step, state, jax.numpy.arange(length))
+    return result
 
 
 # --- objects as trees of JAX ----------------------------------------------------------------------
 
 
 def as_tree(part: T) -> T:
-    """Return a part of a game with arrays for its numbers, and make its classes known to JAX.
+    """Return a part of a game with arrays for its numbers, and register its classes with JAX.
 
-    The numbers of a dataclass are leaves, so that another eta needs no new compilation; all else
-    that it has belongs to its structure. JAX makes it anew without its constructor, and so without
-    checks, which could not look at a number that is being compiled for.
+    The numbers of a dataclass are leaves, so another eta needs no new compilation; its other fields
+    belong to its structure. JAX rebuilds it without its constructor, and so without checks, which
+    cannot read a number during compilation.
     """
     import jax
 
@@ -154,15 +161,15 @@ def as_tree(part: T) -> T:
 
 
 def _register(part: object) -> None:
-    """Make the dataclasses that something consists of known to JAX."""
+    """Register the dataclasses of a part with JAX."""
     import jax
 
-    if held := parts_of(part):
+    if parts := parts_of(part):
         kind = type(part)
         if kind not in _REGISTERED:
             jax.tree_util.register_pytree_node(kind, _take_apart, partial(_put_together, kind))
             _REGISTERED.add(kind)
-        part = tuple(held.values())
+        part = tuple(parts.values())
     if isinstance(part, tuple):
         for one in part:
             _register(one)
@@ -190,11 +197,11 @@ def _has_numbers(value: object) -> bool:
 
 
 def _put_together(kind: type[T], structure: _Structure, numbers: Sequence[object]) -> T:
-    made = object.__new__(kind)
+    part = object.__new__(kind)
     names, rest = structure
     for name, value in (*zip(names, numbers, strict=True), *rest):
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(part, name, value)
+    return part
 
 
 def _as_array(number: T) -> T | np.ndarray:
@@ -210,6 +217,6 @@ def _hand_over(recorder: Recorder, first: int, stop: int, out: Output) -> None:
     arrays = [None if o is None else np.asarray(o)[: stop - first] for o in out]
     actions, values = arrays.pop(2), arrays.pop()
     cost, g, gradient, subgradient = (None if o is None else o[:, :, 0] for o in arrays)
-    kept = None if actions is None else actions[recorder.find_kept(first, stop)]
+    kept_actions = None if actions is None else actions[recorder.find_kept(first, stop)]
     sums = None if values is None else values.sum(axis=0)
-    recorder.add(Block(first, cost, g, kept, gradient, subgradient, sums))
+    recorder.add(Block(first, cost, g, kept_actions, gradient, subgradient, sums))

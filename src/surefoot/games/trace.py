@@ -46,13 +46,13 @@ __all__ = ["Ledger", "Trace"]
 class Ledger(NamedTuple):
     """Calls and seconds of one run, summed over all rounds.
 
-    Calls are those of a round that the algorithm declares (its ``needs``), times the rounds. Every
-    algorithm of the library is tested to ask for exactly that; one whose loops depend on data, for
-    that at most.
+    Calls are those of a round that the algorithm declares (its ``needs``), times the rounds. Tests
+    compare the declaration with the calls of every algorithm of the library; for one whose loops
+    depend on data it is an upper bound.
 
     Attributes:
         rounds: rounds played.
-        cost_gradients: gradients of costs that the player is told.
+        cost_gradients: gradients of costs that the player receives.
         constraint_values: values of g, likewise; those of m separate constraints count as one.
         constraint_subgradients: subgradients of g, likewise.
         projections: projections onto the feasible set.
@@ -62,7 +62,7 @@ class Ledger(NamedTuple):
         proxes: proximal steps with the violation of the constraint.
         smooth_queries: values and gradients of a smooth constraint at points that are not played.
         inner_solves: how many projections and linear minimisations call a solver, at most.
-        seconds: wall time, the game's own bookkeeping included, compilation not.
+        seconds: wall time, with the game's bookkeeping, without compilation.
         compile_seconds: what the scan took to compile, for all runs of the game together; 0 where
             nothing was compiled.
     """
@@ -131,7 +131,7 @@ class Trace:
         violations: the eight measures over all rounds, of each run.
         row_sums: the sum of each constraint by itself, of each run, where the guarantee bounds
             those; else None.
-        excess: the largest g less the bound of its own round, of each run, where the guarantee
+        excess: the largest g less the bound of its round, of each run, where the guarantee
             bounds each round; else None.
         next_action: what would be played next.
         observed: extremes of the gradients, where the watch was on.
@@ -193,7 +193,7 @@ class Trace:
 
         Args:
             rounds: which of the kept rounds; all of them where the best action has a closed
-                form, else the last one, since each takes a bundle of its own.
+                form, else only the last one, since each takes a bundle.
         """
         problem, costs = self.problem, self.costs()
         if rounds is None:
@@ -203,7 +203,7 @@ class Trace:
         at = np.searchsorted(self.rounds, rounds)
         if (at >= len(self.rounds)).any() or (self.rounds[at] != rounds).any():
             raise InvalidValueError(f"rounds must be among those kept, got {rounds!r}")
-        once = costs is problem.costs and len(rounds) == 1  # of every such trace
+        once = costs is problem.costs and len(rounds) == 1  # the same of every trace of these costs
         best = problem.best(int(rounds[0])) if once else problem.best_after(rounds, costs)
         return regret_of(self.cost_sum[at], best)
 
@@ -242,14 +242,14 @@ class Trace:
                     f"got {len(best.actions)}"
                 )
             must_be_feasible(self.problem.benchmark, best.actions)
-        known = self.guarantee
-        bound = None if known is None else known.dynamic_bound(self.horizon, best.length)
+        guarantee = self.guarantee
+        bound = None if guarantee is None else guarantee.dynamic_bound(self.horizon, best.length)
         return self._compare(1, self.horizon, best, bound)
 
     def interval_regret(self, first: int, last: int) -> DynamicRegret:
         """Return the regret over rounds first to last against the best fixed action of these.
 
-        Both ends must be known: ``last`` and the round before ``first`` are among those kept.
+        ``last`` and the round before ``first`` must be among the rounds kept.
 
         Args:
             first: the first round, from 1.
@@ -259,8 +259,8 @@ class Trace:
             raise InvalidValueError(
                 f"first and last must be rounds from 1 to {self.horizon}, got {first} and {last}"
             )
-        known = self.guarantee
-        bound = None if known is None else known.interval_bound(last - first + 1)
+        guarantee = self.guarantee
+        bound = None if guarantee is None else guarantee.interval_bound(last - first + 1)
         return self._compare(first, last, self._best_moving(first, last, 1), bound)
 
     def _best_moving(self, first: int, last: int, changes: int | Sequence[int]) -> MovingComparator:

@@ -54,13 +54,22 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal[
-    "every round", "after t0", "few violations", "bounded", "cumulative", "hard", "squared", "none"
+    "every round",
+    "after t0",
+    "few violations",
+    "bounded",
+    "cumulative",
+    "sum_positive",
+    "sum_squared",
+    "none",
 ]
 """The main promise: g(x_t) <= 0 in every round; from round t0 on; in all rounds but a few; a bound
 on g in each round; on the sum of g, or of each constraint separately; on the sum of [g]_+; on the
 sum of [g]_+^2; nothing."""
 
-Measure: TypeAlias = Literal["round", "violations", "soft", "hard", "squared", "rows"]
+Measure: TypeAlias = Literal[
+    "round", "violations", "positive_sum", "sum_positive", "sum_squared", "rows"
+]
 """What a bound limits after t rounds: g(x_t) itself; the number of rounds with g(x_t) > 0; the sums
 of g, of [g]_+, of [g]_+^2; and the largest sum of a single constraint."""
 
@@ -215,7 +224,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
             words.append("a g that changes from round to round")
         if self.kind == "after t0":
             words.append(f"rounds before round {self.first_feasible:g}")
-        elif self.kind in ("cumulative", "hard", "squared"):
+        elif self.kind in ("cumulative", "sum_positive", "sum_squared"):
             words.append("single rounds, which may be infeasible")
         return tuple(words)
 

@@ -387,7 +387,7 @@ class Corollary2(_Corollary):
         each = super().bounds(t)
         if not self.is_cumulative or np.any(np.asarray(t) != self.horizon):
             return each
-        return each | {"soft": np.zeros_like(each["round"])}
+        return each | {"positive_sum": np.zeros_like(each["round"])}
 
     @property
     def rho(self) -> float:
@@ -436,7 +436,7 @@ class Corollary3(_Corollary):
         series = -np.expm1(t * math.log1p(-xi)) / xi if xi < 1 else np.minimum(t, 1.0)
         fading = self._G_g * self.theorem.start_distance * series
         hard = fading + self.theorem.drift * t
-        return super().bounds(t) | {"soft": hard, "hard": hard}
+        return super().bounds(t) | {"positive_sum": hard, "sum_positive": hard}
 
     @property
     def eta(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from surefoot.core.points import (
     UNIT,
     ConvexSet,
     add_centre,
+    bounded_diameter,
     check_length,
     clean,
     keep_nan,
@@ -131,6 +133,23 @@ class Ball(Centred, ConvexSet, kw_only=False):
         n = norm(c)
         _reject_infinite(n, c, "c")
         return add_centre(-self._inner(c) * c / where(n > 0, n, 1.0), self.centre)
+
+    def kernel_fields(self, d: int) -> dict[str, Any] | None:
+        """Return the ball as fields of ``sf_rule``; None if it is of another dimension or a batch.
+
+        The kernel asks objects of this very class, and of no subclass.
+        """
+        if self.dimension not in (None, d) or not isinstance(self.radius, float):
+            return None
+        return {
+            "middle": self.centre,
+            "around": self.radius,
+            "diameter": bounded_diameter(self),
+            "domain": 1,
+            "radius": self.radius,
+            "inner": float(self._inner(np.zeros(d))),
+            "centre": self.centre,
+        }
 
 
 def _reject_infinite(size: Number, x: Array, name: str) -> None:

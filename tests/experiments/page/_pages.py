@@ -120,10 +120,10 @@ def large_cells(rows: int) -> Any:
         zero = np.zeros(4)
         arrays = {
             "regret": regret,
-            **dict.fromkeys(("soft", "hard", "squared"), zero),
-            "sum_g": -regret,
-            "worst": -rng.random(4),
-            "count": zero.astype(int),
+            **dict.fromkeys(("positive_sum", "sum_positive", "sum_squared"), zero),
+            "sum": -regret,
+            "largest": -rng.random(4),
+            "violations": zero.astype(int),
             "first_violation": zero.astype(int),
             "feasible_from": zero.astype(int) + 1,
         }

@@ -221,7 +221,7 @@ def test_regret_against_the_rounds_has_a_band_and_the_bound_of_each_round(rows):
 @pytest.mark.parametrize("width", ["column", "page"])
 def test_cumulative_violation_has_both_measures(rows, width):
     figure = violation_figure(rows, width=width)
-    for ax, measure in zip(figure.axes, ("soft", "hard"), strict=True):
+    for ax, measure in zip(figure.axes, ("positive_sum", "sum_positive"), strict=True):
         for label, (T, mean, *_) in curves(ax).items():
             expected = [mean_std(r, measure)[0] for r in group_of(rows, label)]
             np.testing.assert_array_equal([T, mean], [HORIZONS, expected])
@@ -233,7 +233,7 @@ def test_cumulative_violation_has_both_measures(rows, width):
 
 def test_a_bound_far_above_does_not_flatten_what_is_below(rows):
     (row,) = [r for r in group_of(rows, "DPP") if r.horizon == 2_000]
-    loose = replace(row.facts.guarantee, bounds={"soft": 1e6})
+    loose = replace(row.facts.guarantee, bounds={"positive_sum": 1e6})
     figure = violation_figure([replace(row, facts=replace(row.facts, guarantee=loose))])
     assert [ax.get_yscale() for ax in figure.axes] == ["symlog", "linear"]
 
@@ -331,7 +331,7 @@ def test_the_papers_panels_have_published_points_hollow(rows):
         settings=(),
         published={
             "regret": {"DPP": {2_000: 45.0, 20_000: 142.0}},
-            "soft": {"DPP": {20_000: 37.0}},
+            "positive_sum": {"DPP": {20_000: 37.0}},
         },
     )
     figure = paper_figure(rows, panels, {"PFS as plotted": "PFS", "DPP": "DPP"})
@@ -341,7 +341,7 @@ def test_the_papers_panels_have_published_points_hollow(rows):
     assert points.get_markerfacecolor() == "none"
     assert to_hex(points.get_color()).upper() == look_of(1)["color"]
     assert len(lines(second, "_published")) == 1
-    mean = [mean_std(r, "soft")[0] for r in group_of(rows, "DPP", "sparse budget")]
+    mean = [mean_std(r, "positive_sum")[0] for r in group_of(rows, "DPP", "sparse budget")]
     np.testing.assert_array_equal(curves(second)["DPP"][1], mean)
     above = np.maximum(group_of(rows, "DPP", "sparse budget")[-1].arrays["constraint"], 0)
     at = thin(len(above))
@@ -379,7 +379,7 @@ def test_rows_without_the_data_are_nothing_to_draw(draw, rows):
 def test_no_plane_without_two_dimensions_and_no_paths_where_none_were_kept(rows):
     with pytest.raises(NothingToDraw, match="'sparse budget' has actions in the plane"):
         action_figure(rows, "sparse budget")
-    bare = [replace(r, arrays={"worst": r.arrays["worst"]}) for r in rows if r.played]
+    bare = [replace(r, arrays={"largest": r.arrays["largest"]}) for r in rows if r.played]
     with pytest.raises(NothingToDraw, match="has paths over the rounds"):
         instant_figure(bare)
 

@@ -74,7 +74,7 @@ def test_the_gravest_verdict_of_the_blocks_is_the_rows(sample):
             {"constant": "G_g", "round": 4, "trial": 3},
         ],
         "comparator": {"gap": 0.125, "exact": False},
-        "guarantee": plain["guarantee"] | {"regret_bound": 1e9, "bounds": {"soft": 41.0}},
+        "guarantee": plain["guarantee"] | {"regret_bound": 1e9, "bounds": {"positive_sum": 41.0}},
     }
     facts = from_plain(Facts, broken, "facts")
     early = replace(held.facts, breaches=(BreachFacts(constant="G_g", round=3, trial=2),))
@@ -93,7 +93,7 @@ def test_the_gravest_verdict_of_the_blocks_is_the_rows(sample):
         "G_g": (3, 2),
     }
     assert row.facts.comparator == ComparatorFacts(gap=0.125, exact=False)
-    assert (row.guarantee.regret_bound, row.guarantee.bounds["soft"]) == (1e9, 41.0)
+    assert (row.guarantee.regret_bound, row.guarantee.bounds["positive_sum"]) == (1e9, 41.0)
 
 
 def test_a_row_with_a_failed_block_has_the_others_trials_and_says_so(rows):

@@ -302,7 +302,7 @@ def test_what_is_grave_at_one_horizon_is_the_verdict_of_the_pair(
     row = row_of(made, "verdicts", "|DPP|", "|paper toy|")
     assert row[:3] == ["DPP", "paper toy", shown]
     assert row[4:6] == ["sum of g bounded", "Theorem 1"]
-    counts = [c.arrays["count"] for _, c in cells[4 : 6 if status == "done" else 5]]
+    counts = [c.arrays["violations"] for _, c in cells[4 : 6 if status == "done" else 5]]
     assert row[6] == f"{np.concatenate(counts).mean():,.0f} of 20,000"
     assert (note or "so it was") in row[3]
     assert row[3].endswith(f"; {shown}: T = 20,000; promise kept: T = 2,000, 8,000")
@@ -324,7 +324,7 @@ def test_findings_say_who_stayed_inside_who_was_best_and_what_was_not_reproduced
     with Results.open(tmp_path / "p" / "results.sqlite") as results:
         last = [r for r in gather(results) if (r.problem, r.horizon) == ("paper toy", 20_000)]
     last = [r for r in last if r.played]
-    inside = [r for r in last if r.arrays["worst"].max() <= 0]
+    inside = [r for r in last if r.arrays["largest"].max() <= 0]
     assert found == (str(len(inside)), str(len(last)))
     best = min(inside, key=lambda r: r.arrays["regret"].mean())
     assert f"of these {best.algorithm} has the least regret" in said
@@ -342,7 +342,7 @@ def test_tables_have_the_longest_horizon_on_top_and_no_empty_column(path, sample
     assert set(re.findall(r"than the horizon = (\d+)", text)) == {lengths[0]}
     one = [pair for pair in sample.cells if pair[0].algorithm == "OGD"][:1]
     short = pages.made_page(sample, tmp_path / "p", one).read_text(encoding="utf-8")
-    for title in ("Promised", "Bound", "Share of bound", "Problem"):
+    for title in ("Promised", "Bound", "Regret / bound", "Problem"):
         assert f">{title}</button>" in rows
         assert f">{title}</button>" not in short
 
@@ -408,7 +408,7 @@ def test_the_table_of_results_has_the_numbers_of_the_file(path, rows):
     regret = dpp.arrays["regret"]
     assert row[3:5] == ["sum of g bounded", "promise kept"]
     assert row[7:11] == [f"{regret.mean():.1f} ± {regret.std():.0f}", "5", "707.1", "30 %"]
-    hard, worst = dpp.arrays["hard"], dpp.arrays["worst"]
+    hard, worst = dpp.arrays["sum_positive"], dpp.arrays["largest"]
     assert row[11].startswith(f"{hard.mean():.1f} ± ")
     assert row[6] == f"{worst.max():.4g}"
     assert row[15] == str(dpp.arrays["first_violation"].min())

@@ -226,7 +226,7 @@ def test_what_is_offered_can_be_played_and_holds():
     offer = by_name(calibrate(problem))["CertifiedPFS.known_horizon"]
     trace = play(offer.tuned, problem)
     assert trace.final_regret() <= offer.regret
-    assert trace.violations.worst <= 0
+    assert trace.violations.largest <= 0
 
 
 def test_from_G_g_and_the_start_alone_certified_steps_are_proved():
@@ -246,11 +246,11 @@ def test_the_numbers_of_weaker_promises_are_those_of_the_theorem():
     nearly = offers["PFS.nearly"]
     bound = float(nearly.tuned.guarantee.bounds(20_000)["round"])
     assert nearly.constraint == f"g <= {bound:.3g} in round 20000"
-    soft = float(offers["ScalarDPP.tuned"].tuned.guarantee.bounds(20_000)["soft"])
+    soft = float(offers["ScalarDPP.tuned"].tuned.guarantee.bounds(20_000)["positive_sum"])
     assert offers["ScalarDPP.tuned"].constraint == f"sum g <= {soft:.3g}"
     rows = float(offers["DPP.tuned"].tuned.guarantee.bounds(20_000)["rows"])
     assert offers["DPP.tuned"].constraint == f"sum g_i <= {rows:.3g} for each i"
-    squared = float(offers["Yuan.trade_off"].tuned.guarantee.bounds(20_000)["squared"])
+    squared = float(offers["Yuan.trade_off"].tuned.guarantee.bounds(20_000)["sum_squared"])
     assert offers["Yuan.trade_off"].constraint == f"sum [g]+^2 <= {squared:.3g}"
     assert offers["PFS.tuned"].constraint == "g <= 0 in every round"
 

@@ -109,7 +109,7 @@ def test_a_pair_by_hand():
     found = from_log(x, [-1.0, -0.75, -1.0], [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
     assert (found.G_g, found.beta, found.value_error) == (1.0, pytest.approx(2.0), 0.0)
     assert (found.rows, found.pairs, found.radius) == (3, 3, 0.5)
-    assert (found.value, found.worst) == (-1.0, -0.75)
+    assert (found.value, found.largest) == (-1.0, -0.75)
     assert found.start.tolist() == [0.0, 0.0]
     assert found.not_convex is None
     values = from_log(x, [-1.0, -0.75, -1.0])

@@ -311,7 +311,9 @@ def near(seen, wanted):
     np.testing.assert_allclose(seen.next_action, wanted.next_action, atol=1e-12)
     np.testing.assert_allclose(seen.constraint, wanted.constraint, atol=1e-12)
     np.testing.assert_allclose(seen.cost_sum, wanted.cost_sum, atol=1e-10)
-    np.testing.assert_allclose(seen.violations.hard, wanted.violations.hard, atol=1e-10)
+    np.testing.assert_allclose(
+        seen.violations.sum_positive, wanted.violations.sum_positive, atol=1e-10
+    )
 
 
 @pytest.mark.slow
@@ -354,9 +356,11 @@ def test_violations_are_those_of_the_rounds_own_constraints(name, engine):
         [[made.constraint.query(t, x)[0] for x in xs] for t, xs in enumerate(trace.actions)]
     )
     np.testing.assert_allclose(trace.constraint, g, atol=1e-15)
-    np.testing.assert_allclose(trace.violations.total, g.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(trace.violations.hard, np.maximum(g, 0).sum(axis=0), atol=1e-12)
-    np.testing.assert_array_equal(trace.violations.worst, trace.constraint.max(axis=0))
+    np.testing.assert_allclose(trace.violations.sum, g.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        trace.violations.sum_positive, np.maximum(g, 0).sum(axis=0), atol=1e-12
+    )
+    np.testing.assert_array_equal(trace.violations.largest, trace.constraint.max(axis=0))
     # The constraint of all rounds at once is another one.
     worst = made.constraint.worst().value(trace.actions.reshape(-1, 2)).reshape(g.shape)
     assert (worst >= g - 1e-15).all()
@@ -445,7 +449,7 @@ def test_a_theorem_for_one_constraint_is_not_claimed_of_many():
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         play(player, made)
     trace = play(player.algorithm, made)
-    assert str(trace.verdict()).startswith("no guarantee was claimed: outside in ")
+    assert re.match(r"no guarantee was claimed: \d+ violations? in ", trace.verdict())
 
 
 @pytest.mark.slow
@@ -457,7 +461,7 @@ def test_methods_that_stay_inside_stay_inside_all_rounds(choose, name):
     T = 30 if name in ("rows", "polygon") else 200  # a solver a round
     made = problem(name, T)
     trace = play(choose(made.constants, T, made.benchmark.region), made, watch="raise")
-    assert trace.violations.worst <= 0
+    assert trace.violations.largest <= 0
     assert "(every round) held" in trace.verdict()
     assert trace.final_regret() <= trace.guarantee.regret_bound(T)
 
@@ -479,10 +483,10 @@ def test_the_bounds_of_drift_plus_penalty_hold_for_constraints_that_change(name,
         assert (trace.regret().upper <= player.guarantee.regret_bound(t)).all()
         if choose == ScalarDPP.tuned:
             sums = np.cumsum(trace.constraint)
-            assert (sums <= player.guarantee.bounds(t)["soft"]).all()
+            assert (sums <= player.guarantee.bounds(t)["positive_sum"]).all()
         else:
             assert (row_sums(trace) <= player.guarantee.bounds(t)["rows"][:, None]).all()
-        assert trace.violations.hard > 0
+        assert trace.violations.sum_positive > 0
 
 
 def adaptive(player, separately, T, known):
@@ -525,8 +529,8 @@ def test_drift_plus_penalty_against_an_adversary_who_picks_the_constraints_too(s
     if separately:
         assert (row_sums(trace) <= player.guarantee.bounds(t)["rows"][:, None]).all()
     else:
-        assert (np.cumsum(trace.constraint) <= player.guarantee.bounds(t)["soft"]).all()
-    assert trace.violations.hard > 0.05 * horizon  # it did hurt
+        assert (np.cumsum(trace.constraint) <= player.guarantee.bounds(t)["positive_sum"]).all()
+    assert trace.violations.sum_positive > 0.05 * horizon  # it did hurt
 
 
 def test_tightened_it_sums_to_nothing_also_where_the_constraint_changes():
@@ -537,5 +541,5 @@ def test_tightened_it_sums_to_nothing_also_where_the_constraint_changes():
     player = Tighten.tuned(made.constants, T)
     assert player.guarantee.changing
     trace = play(player, made, watch="raise")
-    assert trace.violations.total <= 0
+    assert trace.violations.sum <= 0
     assert "(cumulative) held" in trace.verdict()

@@ -38,7 +38,7 @@ class Panels(NamedTuple):
 
 def paper_panels() -> Panels:
     """Return which rows are the paper's PFS, DPP and DPP-T in each setting."""
-    published: dict[str, dict[str, dict[int, float]]] = {"regret": {}, "soft": {}}
+    published: dict[str, dict[str, dict[int, float]]] = {"regret": {}, "positive_sum": {}}
     for curve in CURVES:
         published[curve.measure][curve.name] = curve.published
     return Panels(**read_data("figures")["panels"], published=published)
@@ -61,7 +61,7 @@ def paper_figure(rows: Sequence[Row], panels: Panels, names: Mapping[str, str]) 
     handles: dict[str, Handle] = {}
     for ax, measure, word, problem in (
         (axes[0, 0], "regret", "regret", panels.problem),
-        (axes[0, 1], "soft", MEASURES["soft"], panels.violation_problem),
+        (axes[0, 1], "positive_sum", MEASURES["positive_sum"], panels.violation_problem),
     ):
         published = panels.published.get(measure, {})
         for label, group in find(problem, measure).items():

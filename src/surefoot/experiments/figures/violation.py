@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MEASURES = {"soft": r"$[\Sigma_t\, g(x_t)]_+$", "hard": r"$\Sigma_t\, [g(x_t)]_+$"}
+MEASURES = {"positive_sum": r"$[\Sigma_t\, g(x_t)]_+$", "sum_positive": r"$\Sigma_t\, [g(x_t)]_+$"}
 """The sums that are drawn, and what their axes are called."""
 
 
@@ -68,7 +68,7 @@ def instant_figure(choice: Selection, width: Width) -> Figure:
     picked = sheet.pick_longest(choice.groups)
     figure, ((ax,),) = sheet.new_sheet(width)
     handles = draw_instants(ax, picked)
-    never = [label for label, r in picked.items() if (r.arrays["worst"] <= 0).all()]
+    never = [label for label, r in picked.items() if (r.arrays["largest"] <= 0).all()]
     sheet.add_title(
         ax,
         sheet.describe(choice.problem, picked.values()),

@@ -87,7 +87,7 @@ BADGES = {
 }
 """What can become of a cell, the gravest first, and what the page calls it."""
 
-SUMS = ("cumulative", "hard", "squared")
+SUMS = ("cumulative", "sum_positive", "sum_squared")
 """Kinds of promises about a sum over the rounds, which single rounds may exceed."""
 
 
@@ -219,12 +219,12 @@ def find_findings(rows: Sequence[Row], claims: Sequence[Claim]) -> list[Finding]
 
 def _tell_problem(name: str, rows: Sequence[Row]) -> str:
     """Return who stayed inside at the longest horizon of a problem, and who had least regret."""
-    played = [r for r in rows if r.problem == name and r.played and "worst" in r.arrays]
+    played = [r for r in rows if r.problem == name and r.played and "largest" in r.arrays]
     if not played:
         return "nothing was played to the end."
     T = max(row.horizon for row in played)
     last = [r for r in played if r.horizon == T and math.isfinite(_regret(r))]
-    inside = [row for row in last if float(row.arrays["worst"].max()) <= 0]
+    inside = [row for row in last if float(row.arrays["largest"].max()) <= 0]
     said = (
         f"{len(inside)} of {len(last)} algorithms stayed inside in every round of every trial "
         f"({T:,} rounds)"
@@ -233,8 +233,8 @@ def _tell_problem(name: str, rows: Sequence[Row]) -> str:
         said += _tell_safest(inside)
     best = min(last, key=_regret, default=None)
     if best is not None and best not in inside:
-        said += f". {best.algorithm} has less, {tell_spread(best, 'regret')}, and is outside in "
-        said += f"{number(best.outside)} of {T:,} rounds"
+        said += f". {best.algorithm} has less, {tell_spread(best, 'regret')}, and violates in "
+        said += f"{number(best.violations)} of {T:,} rounds"
     return f"{said}."
 
 

@@ -103,7 +103,7 @@ def verdict_table(pairs: Sequence[Pair]) -> Table:
         Column("Observed", "the theorem that bounds the regret by what was played"),
         Column("In advance", "the theorem that bounds the regret before the first round"),
         Column(
-            "Rounds outside",
+            "Violations",
             "mean number of rounds with g > 0, without tolerance, at that horizon; a promise about "
             "sums allows some",
             True,
@@ -120,14 +120,16 @@ def _verdict_row(pair: Pair, where: str) -> list[Cell]:
     promised = Cell(NONE) if row is None else Cell(_promise(row), aside=row.guarantee.name)
     why = "" if pair.word in ("held", "not claimed") else pair.sentence
     aside = "; ".join(part for part in (why, pair.others) if part)
-    outside = None if row is None else row.outside
+    violations = None if row is None else row.violations
     return [
         Cell(pair.algorithm, aside=where),
         _badge_cell(pair.word, "" if row is None else row.guarantee.kind, pair.badge, aside),
         promised,
         _part(None if row is None else row.guarantee.observed),
         _in_advance(row),
-        Cell(NONE) if outside is None else Cell(f"{number(outside)} of {pair.horizon:,}", outside),
+        Cell(NONE)
+        if violations is None
+        else Cell(f"{number(violations)} of {pair.horizon:,}", violations),
         Cell(NONE) if row is None else _spread(row, "regret"),
     ]
 
@@ -145,12 +147,12 @@ def results_table(rows: Sequence[Row]) -> Table:
         *_PLACE,
         Column("Promised", "what the theorem promises of the constraint"),
         Column("Verdict", "whether that was kept"),
-        Column("Rounds outside", "mean number of rounds with g > 0, without tolerance", True),
+        Column("Violations", "mean number of rounds with g > 0, without tolerance", True),
         Column("max g", "the worst round of the worst trial; at most 0 is feasible", True),
         Column("Regret", "upper end of the regret's interval: mean ± standard deviation", True),
         Column("Trials", "over which means and deviations are taken", True),
         Column("Bound", "what the theorem allows at T", True),
-        Column("Share of bound", "the largest regret of a trial over the bound", True),
+        Column("Regret / bound", "the largest regret of a trial over the bound", True),
         Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True),
         Column("[Σg]₊", "violations with slack counted against them", True),
         Column("Σg", "the same with its sign", True),
@@ -174,13 +176,13 @@ def _result(row: Row) -> list[Cell]:
         *_place(row),
         Cell(_promise(row)),
         _badge_cell(word_of(row), row.guarantee.kind),
-        _spread(row, "count"),
-        _if_known(row, "worst", lambda seen: _number_cell(np.max(seen))),
+        _spread(row, "violations"),
+        _if_known(row, "largest", lambda seen: _number_cell(np.max(seen))),
         _spread(row, "regret"),
         Cell(f"{row.trials:,}", row.trials),
         _number_cell(row.guarantee.regret_bound)._replace(aside=row.guarantee.worth),
         _share(row),
-        *(_spread(row, name) for name in ("hard", "soft", "sum_g", "squared")),
+        *(_spread(row, name) for name in ("sum_positive", "positive_sum", "sum", "sum_squared")),
         _if_known(row, "first_violation", _first),
         _if_known(row, "feasible_from", lambda seen: _feasible(int(seen.max()), row.horizon)),
         Cell("exact", 0.0) if exact else _number_cell(comparator and comparator.gap),
@@ -279,9 +281,10 @@ def _by_horizon(T: str) -> tuple[bool, int, str]:
 
 _BOUNDS = {
     "round": "g(x_t)",
-    "soft": "[Σg]₊",
-    "hard": "Σ[g]₊",
-    "squared": "Σ[g]₊²",
+    "violations": "violations",
+    "positive_sum": "[Σg]₊",
+    "sum_positive": "Σ[g]₊",
+    "sum_squared": "Σ[g]₊²",
     "rows": "Σgᵢ",
 }
 

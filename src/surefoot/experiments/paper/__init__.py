@@ -39,7 +39,7 @@ class PublishedCurve(NamedTuple):
     figure: str
     problem: str
     name: str
-    measure: Literal["regret", "soft"]
+    measure: Literal["regret", "positive_sum"]
     values: Sequence[float]
     stated: str
     others: Sequence[str]

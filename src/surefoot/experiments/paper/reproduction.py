@@ -42,7 +42,7 @@ Measured: TypeAlias = dict[tuple[str, str, int], dict[str, np.ndarray]]
 """The arrays of every row, all trials, by problem, algorithm and horizon."""
 
 
-_WHAT = {"regret": "regret", "soft": "[sum g]+"}
+_WHAT = {"regret": "regret", "positive_sum": "[sum g]+"}
 
 
 def claims(rows: Iterable[Row]) -> list[record.Claim]:
@@ -126,26 +126,26 @@ _RELEASED = "DPP-T as released (violation script)"
 
 def _on_instants(measured: Measured) -> list[record.Claim]:
     """Judge Figure 1c: PFS never violates, DPP does, tightening DPP helps a lot."""
-    worst = {
-        label: float(np.max(measured[VIOLATION, label, _LAST]["worst"]))
+    largest = {
+        label: float(np.max(measured[VIOLATION, label, _LAST]["largest"]))
         for label in ("PFS as written", "PFS as plotted", "DPP")
     }
     tightened = {
-        label: float(np.mean(measured[VIOLATION, label, _LAST]["hard"]))
+        label: float(np.mean(measured[VIOLATION, label, _LAST]["sum_positive"]))
         for label in ("DPP", "DPP-T as written", _RELEASED)
     }
 
     def helps(label: str) -> bool:
         # "Substantially reduced" is taken as: to a tenth.
-        return worst["DPP"] > 0 and tightened[label] <= 0.1 * tightened["DPP"]
+        return largest["DPP"] > 0 and tightened[label] <= 0.1 * tightened["DPP"]
 
     return [
         record.Claim(
             figure="1c",
             statement="PFS does not violate in any round",
             settings="PFS as written",
-            verdict=_verdict(worst["PFS as written"] <= 0, worst["PFS as plotted"] <= 0),
-            reason="; ".join(f"{label}: largest g {value:.3g}" for label, value in worst.items()),
+            verdict=_verdict(largest["PFS as written"] <= 0, largest["PFS as plotted"] <= 0),
+            reason="; ".join(f"{label}: largest g {value:.3g}" for label, value in largest.items()),
         ),
         record.Claim(
             figure="1c",
@@ -170,7 +170,7 @@ def _on_actions(measured: Measured) -> list[record.Claim]:
         g, half = found[label], len(found[label]) // 2
         return bool((g <= 0).all() and g[half:].mean() > g[:half].mean())
 
-    outside = int((found["DPP"] > 0).sum())
+    violations = int((found["DPP"] > 0).sum())
     numbers = "; ".join(
         f"{label}: g of the first {g[0]:.3f}, of the last {g[-1]:.4f}, largest {g.max():.4f}"
         for label, g in found.items()
@@ -187,8 +187,8 @@ def _on_actions(measured: Measured) -> list[record.Claim]:
             figure="2",
             statement="DPP's actions leave the feasible set",
             settings="DPP",
-            verdict=_verdict(outside > 0),
-            reason=f"{outside} of {len(found['DPP'])} actions shown are outside",
+            verdict=_verdict(violations > 0),
+            reason=f"{violations} of {len(found['DPP'])} actions shown violate",
         ),
     ]
 

@@ -45,7 +45,7 @@ class LogBounds:
         noise: standard deviation of the values, by such actions; None where there are none.
         start: the action with the smallest g.
         value: g there, as it was logged.
-        worst: the largest g.
+        largest: the largest g.
         radius: the norm of the longest action: R is at least this.
         still: which entries of the action, counted from 1, are the same in all rounds.
         disagreement: which near rounds differ by more than the errors, in a sentence: g depends on
@@ -65,7 +65,7 @@ class LogBounds:
     noise: float | None
     start: np.ndarray
     value: float
-    worst: float
+    largest: float
     radius: float
     still: tuple[int, ...]
     disagreement: str | None
@@ -127,7 +127,7 @@ class LogBounds:
         yield f"  R            at least {self.radius:.6g}"
         unsafe = "" if self.value < 0 else ": it is not safe, as no action of the log is"
         yield f"  start        {self.start} with g = {self.value:.6g}{unsafe}"
-        yield f"  worst g      {self.worst:.6g}"
+        yield f"  largest g    {self.largest:.6g}"
         for name, told in (("disagreement", self.disagreement), ("not convex", self.not_convex)):
             if told is not None:
                 yield f"  {name:<12} {told}"
@@ -236,7 +236,7 @@ def from_log(
         noise=noise,
         start=points[deepest],
         value=float(values[deepest]),
-        worst=float(values.max()),
+        largest=float(values.max()),
         radius=float(np.linalg.norm(points, axis=1).max()),
         still=tuple((np.flatnonzero(np.ptp(points, axis=0) == 0) + 1).tolist()),
         disagreement=disagreement,

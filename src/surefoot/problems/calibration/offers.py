@@ -159,7 +159,11 @@ def _promise(guarantee: Guarantee, horizon: int) -> str:
     bounds = {measure: float(bound) for measure, bound in guarantee.bounds(horizon).items()}
     if guarantee.kind == "bounded":
         return f"g <= {bounds['round']:.3g} in round {horizon}"
-    for measure, words in (("squared", "sum [g]+^2"), ("hard", "sum [g]+"), ("soft", "sum g")):
+    for measure, words in (
+        ("sum_squared", "sum [g]+^2"),
+        ("sum_positive", "sum [g]+"),
+        ("positive_sum", "sum g"),
+    ):
         if measure in bounds:
             return f"{words} <= {bounds[measure]:.3g}"
     return f"sum g_i <= {bounds['rows']:.3g} for each i" if "rows" in bounds else "nothing"

@@ -21,7 +21,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive, rounds
-from surefoot.core.types import Array, Needs, Number, Set
+from surefoot.core.types import Array, ArrayLike, Needs, Number, Set
 from surefoot.guarantees.premise import Premise
 from surefoot.guarantees.tuning import Tuned
 from surefoot.guarantees.with_errors import under_errors
@@ -91,6 +91,20 @@ class CertifiedDualAveraging(Certified):
         self.check_part("knowledge", knowledge)
         averaging = Averaging(radius=radius, far=far, eta=eta)
         super().__init__(proposer=averaging, knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    def for_rows(cls, beta: ArrayLike, radius: float) -> Self:
+        """Return the rule for several constraints, by the smoothness constant of each.
+
+        Args:
+            beta: one number per constraint.
+            radius: R of the steps; every feasible point is in the ball around 0 of this radius.
+
+        Example:
+            >>> CertifiedDualAveraging.for_rows([1.0, 0.0], 2.0).knowledge.reach
+            2.0
+        """
+        return cls(knowledge=CurvatureRows(beta=beta, reach=radius), radius=radius)
 
     @classmethod
     @tuning(lambda: TheoremK)

@@ -340,7 +340,7 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
         pull = math.sqrt(self.rows) * G_g**2 / (2 * self.alpha)
         push = G_g * G_f * self.V / (2 * self.alpha)
         total = (1 + pull * t) * self.queue_bound(t) + push * t
-        return {"soft" if self.rows == 1 else "rows": total}
+        return {"positive_sum" if self.rows == 1 else "rows": total}
 
     @property
     def violation_exponent(self) -> float:

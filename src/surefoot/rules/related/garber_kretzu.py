@@ -326,7 +326,7 @@ class PenalisedBlocksTheorem(Blocks, Lagrangian):
     """
 
     name: ClassVar[str] = "Garber and Kretzu 2024, changing constraints"
-    kind: ClassVar[Kind] = "squared"
+    kind: ClassVar[Kind] = "sum_squared"
     regret_exponent: ClassVar[float] = 0.75
     violation_exponent: ClassVar[float] = 0.75
     changing: ClassVar[bool] = True
@@ -357,7 +357,7 @@ class PenalisedBlocksTheorem(Blocks, Lagrangian):
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
         squared = 2 * self.theta * self._budget(t)
         hard = np.sqrt(as_floats(t) * squared)
-        return {"soft": hard, "hard": hard, "squared": squared}
+        return {"positive_sum": hard, "sum_positive": hard, "sum_squared": squared}
 
 
 class TrackingBlocks(Mixing):

@@ -144,7 +144,7 @@ class _Adaptive(Lagrangian):
     def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`[\sum g]_+ \le \sqrt{2(Ft + \mathrm{Reg})(\sum_s\theta_s + \theta_1)}`."""
         thetas = self.theta * (power_sum(t, self.beta) + 1)
-        return {"soft": np.sqrt(2 * self._budget(t)) * np.sqrt(thetas)}
+        return {"positive_sum": np.sqrt(2 * self._budget(t)) * np.sqrt(thetas)}
 
     @property
     def violation_exponent(self) -> float:

@@ -118,7 +118,7 @@ class EachRow(Lagrangian):
         The sum of the largest constraint is not bounded by the constraints' own sums: two that
         are violated in turn may each sum to 0.
         """
-        return {"soft" if self.rows == 1 else "rows": self._row_bound(t)}
+        return {"positive_sum" if self.rows == 1 else "rows": self._row_bound(t)}
 
 
 class RowsApart(KnownHorizon, EachRow):

@@ -267,7 +267,7 @@ class MahdaviNoViolation(_Regularised):
         >>> c = Constants(R=1.0, start_reach=1.0, G_f=0.5, G_g=1.0, D_g=1.0, rows=1,
         ...               sigma=1.0, epsilon=0.9)
         >>> bound = MahdaviNoViolation(c, 3000)
-        >>> round(bound.gamma, 3), float(bound.bounds(3000)["soft"])
+        >>> round(bound.gamma, 3), float(bound.bounds(3000)["positive_sum"])
         (0.738, 0.0)
         >>> MahdaviNoViolation(c, 1000)
         Traceback (most recent call last):

@@ -181,7 +181,7 @@ class NetworkPenalty(Declared, Algorithm):
 class _Network(Lagrangian):
     """What both theorems share."""
 
-    kind: ClassVar[Kind] = "hard"
+    kind: ClassVar[Kind] = "sum_positive"
     changing: ClassVar[bool] = True
 
     mixing: Array = declare("array", "doubly stochastic matrices", read_mixing)
@@ -289,7 +289,7 @@ class NetworkTheorem(_Network, KnownHorizon):
         own_bound = self.own_violation_bound(t)
         separately = self._G_f * self._steps(t) + self.gamma * self._G_g * own_bound
         hard = own_bound + math.sqrt(2) * self._G_g * self._apart * separately
-        return {"soft": hard, "hard": hard}
+        return {"positive_sum": hard, "sum_positive": hard}
 
 
 class NetworkStronglyConvex(StronglyConvex, _Network):
@@ -319,4 +319,4 @@ class NetworkStronglyConvex(StronglyConvex, _Network):
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound an agent's own violations, on average."""
         hard = np.sqrt(4 / 3 * self._budget(t) * self.alpha * harmonic(t) / self.gamma)
-        return {"soft": hard, "hard": hard}
+        return {"positive_sum": hard, "sum_positive": hard}

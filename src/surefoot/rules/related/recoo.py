@@ -215,7 +215,7 @@ class RecooTheorem(Lagrangian):
         distance: D, of any action played to any feasible one; 2R unless a smaller one is known.
     """
 
-    kind: ClassVar[Kind] = "hard"
+    kind: ClassVar[Kind] = "sum_positive"
     floor: ClassVar[float] = 1.0
     horizon = None
 
@@ -270,7 +270,7 @@ class RecooTheorem(Lagrangian):
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Return the bound on the summed violations, and hence on the sum of g."""
         hard = self._changing_bound(t) if self.changing else self._fixed_bound(t)
-        return {"soft": hard, "hard": hard}
+        return {"positive_sum": hard, "sum_positive": hard}
 
     def _fixed_bound(self, t: Number) -> Array:
         p, q, a, G = self.power, self.growth, self.alpha, self._G_f

@@ -165,7 +165,7 @@ class StrongSinhaVaze(Declared, OneConstraint):
 class _Penalised(KnownHorizon, Lagrangian):
     """What both cases share: the violations are summed, and the constraints may change."""
 
-    kind: ClassVar[Kind] = "hard"
+    kind: ClassVar[Kind] = "sum_positive"
     violation_exponent: ClassVar[float] = 0.5
     changing: ClassVar[bool] = True
 
@@ -240,7 +240,7 @@ class SinhaVazeConvex(_Penalised):
         r = np.sqrt(as_floats(t) / 2)
         gain = self.scale * self._F * as_floats(t)
         hard = np.log((1 + r + gain) / (1 - self.rate * r)) / (self.scale * self.rate)
-        return {"soft": hard, "hard": hard}
+        return {"positive_sum": hard, "sum_positive": hard}
 
 
 class SinhaVazeStronglyConvex(StronglyConvex, _Penalised):
@@ -293,4 +293,4 @@ class SinhaVazeStronglyConvex(StronglyConvex, _Penalised):
     def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`\sqrt{2V(Ft + (G_f^2/H)(1 + \ln t))}`."""
         hard = np.sqrt(2 * self.V * self._budget(t))
-        return {"soft": hard, "hard": hard}
+        return {"positive_sum": hard, "sum_positive": hard}

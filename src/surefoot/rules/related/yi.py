@@ -139,7 +139,7 @@ class YiTheorem(KnownHorizon, Lagrangian):
         (2.0, 4.0, 6.0)
     """
 
-    kind: ClassVar[Kind] = "hard"
+    kind: ClassVar[Kind] = "sum_positive"
 
     c: float = share(default=0.5)
 
@@ -182,7 +182,7 @@ class YiTheorem(KnownHorizon, Lagrangian):
         slack = self.constants.start_slack
         first = self._G_g * self._D_0 if slack is None else max(-slack, 0.0)
         hard = np.sqrt(total)
-        return {"soft": hard, "hard": hard, "squared": total + first**2}
+        return {"positive_sum": hard, "sum_positive": hard, "sum_squared": total + first**2}
 
 
 class TrackingPenalty(Mixing):
@@ -273,7 +273,7 @@ class TrackingPenaltyTheorem(Lagrangian, MixingTheorem):
     """
 
     name: ClassVar[str] = "Yi et al. 2021, dynamic regret"
-    kind: ClassVar[Kind] = "hard"
+    kind: ClassVar[Kind] = "sum_positive"
     regret_exponent: ClassVar[float] = 0.5
     violation_exponent: ClassVar[float] = 0.5
 
@@ -298,4 +298,4 @@ class TrackingPenaltyTheorem(Lagrangian, MixingTheorem):
         least = self._G_f * self._D * t
         each = zip(self._expert_bounds(t, 0.0), self._weights, strict=True)
         hard = sum(np.sqrt(2 * (least + regret) / a) for regret, a in each)
-        return {"soft": hard, "hard": hard}
+        return {"positive_sum": hard, "sum_positive": hard}

@@ -142,10 +142,10 @@ class YuanTradeOff(KnownHorizon, Lagrangian):
         >>> float(bound.regret_bound(100))
         60.0
         >>> {name: round(float(b), 6) for name, b in bound.bounds(100).items()}
-        {'soft': 281.424946, 'hard': 281.424946, 'squared': 792.0}
+        {'positive_sum': 281.424946, 'sum_positive': 281.424946, 'sum_squared': 792.0}
     """
 
-    kind: ClassVar[Kind] = "squared"
+    kind: ClassVar[Kind] = "sum_squared"
     changing: ClassVar[bool] = True
 
     needed: ClassVar[tuple[str, ...]] = ("rows",)
@@ -181,7 +181,7 @@ class YuanTradeOff(KnownHorizon, Lagrangian):
         """Return the squares, and what follows for the violations by Cauchy and Schwarz."""
         squared = self.theta / self.alpha * self._budget(t)
         hard = np.sqrt(as_floats(t)) * np.sqrt(squared)
-        return {"soft": hard, "hard": hard, "squared": squared}
+        return {"positive_sum": hard, "sum_positive": hard, "sum_squared": squared}
 
     @property
     def regret_exponent(self) -> float:
@@ -227,7 +227,7 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
 
     name: ClassVar[str] = "Yuan and Lamperski 2018, strongly convex"
     decay: ClassVar[float] = 1.0
-    kind: ClassVar[Kind] = "hard"
+    kind: ClassVar[Kind] = "sum_positive"
     violation_exponent: ClassVar[float] = 0.5
     changing: ClassVar[bool] = True
     needed: ClassVar[tuple[str, ...]] = ("rows",)
@@ -247,4 +247,4 @@ class YuanStronglyConvex(StronglyConvex, Lagrangian):
         F, c = self._F, self.theta / 2
         squared = 4 * c * (F * harmonic(t) + math.pi**2 / 6 * c)
         hard = np.sqrt(4 * c * harmonic(t)) * np.sqrt(self._budget(t))
-        return {"soft": hard, "hard": hard, "squared": squared}
+        return {"positive_sum": hard, "sum_positive": hard, "sum_squared": squared}

@@ -201,7 +201,7 @@ class Tightened(KnownHorizon, Summed):
         >>> from surefoot.rules.related.dpp import DriftPlusPenalty
         >>> c = Constants(R=0.5, G_f=1.0, G_g=1.0, D_g=1.0, sigma=1.0, epsilon=0.5)
         >>> bound = Tightened(c, 10_000, DriftPlusPenalty(tightened_constants(c, 0.25), 10_000))
-        >>> round(bound.rho, 4), float(bound.bounds(10_000)["soft"])
+        >>> round(bound.rho, 4), float(bound.bounds(10_000)["positive_sum"])
         (0.0703, 0.0)
         >>> Tightened(c, 500, DriftPlusPenalty(tightened_constants(c, 0.25), 500))
         Traceback (most recent call last):
@@ -314,7 +314,7 @@ class Tightened(KnownHorizon, Summed):
     def regret_exponent(self) -> float | None:
         """The larger of the base's two exponents; tightening costs as much as the sum of g."""
         regret, violation = self.base.regret_exponent, self.base.violation_exponent or 0.0
-        if self.base.kind == "squared":
+        if self.base.kind == "sum_squared":
             violation = (1 + violation) / 2  # Cauchy-Schwarz, see _bound_sum
         return None if regret is None else max(regret, violation)
 
@@ -338,11 +338,11 @@ def _bound_sum(base: Guarantee, t: Number) -> tuple[Measure, Array]:
     :math:`\sqrt{t\sum[g]_+^2}`.
     """
     promised = base.bounds(t)
-    sums = [promised[m] for m in ("soft", "hard") if m in promised]
-    if "squared" in promised:
-        sums.append(np.sqrt(as_floats(t) * promised["squared"]))
+    sums = [promised[m] for m in ("positive_sum", "sum_positive") if m in promised]
+    if "sum_squared" in promised:
+        sums.append(np.sqrt(as_floats(t) * promised["sum_squared"]))
     if sums:
-        return "soft", np.min(sums, axis=0)
+        return "positive_sum", np.min(sums, axis=0)
     if "rows" in promised:
         return "rows", promised["rows"]
     raise InvalidValueError(f"base must bound a sum of g over the rounds, got {base}")

@@ -12,7 +12,7 @@ from surefoot.core.parameters import Declared, algorithm, field_values
 from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
 from surefoot.guarantees.guarantee import EveryRound, Guarantee
 from surefoot.guarantees.tuning import Tuned, unpack
-from surefoot.knowledge import AverageLimit, Errors
+from surefoot.knowledge import Errors
 from surefoot.knowledge.base import find_knowledge
 
 
@@ -58,7 +58,7 @@ class Wrapper(Declared, Algorithm):
                 f"not step it in every round, got {checks.repr_line(self.base)}"
             )
         knowledge = find_knowledge(self.base)
-        if isinstance(knowledge, AverageLimit) or (knowledge is not None and knowledge.in_contexts):
+        if knowledge is not None and (knowledge.kind == "cumulative" or knowledge.in_contexts):
             what = "contexts" if knowledge.in_contexts else "a limit on the average"
             raise InvalidValueError(
                 f"{type(self).__name__} must have a base without {what}, which it would not keep, "
