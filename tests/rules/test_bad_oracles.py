@@ -69,7 +69,9 @@ def descent(separation, **more):
 )
 def test_an_empty_or_wrong_cut_is_refused_by_descent(answer):
     player = descent(lambda y: None if not y.any() else answer)
-    with pytest.raises(ValueError, match=r"^the separation oracle must give a depth of at least 0"):
+    with pytest.raises(
+        ValueError, match=r"^the separation oracle must return a depth of at least 0"
+    ):
         player.update(player.init(np.zeros(2)), PUSH)
 
 

@@ -205,7 +205,7 @@ class Leader(Proposer):
         return max(16, min(2 * dimension, MOST_CUTS, 2**18 // dimension))
 
     def lengths(self, d: int) -> dict[str, int]:
-        """Return how long parts of its state may become."""
+        """Return the largest lengths of parts of its state."""
         return {"cuts": self.slots(d)}
 
     def init(self, x1: Array) -> LeaderState:

@@ -68,7 +68,7 @@ class OGD(Projecting):
     @classmethod
     @tuning(lambda: Zinkevich)
     def fixed(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
-        """Regret of order sqrt(T) on a known set, for a known horizon: Zinkevich's bound."""
+        """Regret of order sqrt(T) on a known set, for a given horizon: Zinkevich's bound."""
         return Tuned.of(
             cls,
             Zinkevich(constants, horizon=horizon, **Zinkevich.from_set(constants, domain)),
@@ -332,7 +332,7 @@ class DualAveraging(Projecting):
     @classmethod
     @tuning(lambda: DualAveragingTheorem)
     def fixed(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
-        """Regret of order sqrt(T) on a known set, for a known horizon."""
+        """Regret of order sqrt(T) on a known set, for a given horizon."""
         return Tuned.of(
             cls,
             DualAveragingTheorem(

@@ -87,7 +87,7 @@ class PFS(Declared, Algorithm):
     @classmethod
     @tuning(lambda: Corollary1)
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[Self]:
-        """Feasible in every round, for a known horizon: Corollary 1."""
+        """Feasible in every round, for a given horizon: Corollary 1."""
         return Tuned.of(cls, Corollary1(constants, horizon=horizon), domain)
 
     @classmethod

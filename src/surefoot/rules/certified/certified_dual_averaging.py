@@ -126,7 +126,7 @@ class CertifiedDualAveraging(Certified):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Feasible in every round, and regret bounded in advance for a known horizon."""
+        """Feasible in every round, and regret bounded in advance for a given horizon."""
         return cls._tune(TheoremK(constants, FAR, checks.check_horizon(horizon)), domain)
 
     @classmethod
@@ -185,7 +185,7 @@ class TheoremK(ByCurvature):
         return min(usual, short, c.R / (2 * L))
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the explicit bound of the fixed step; else what every rule has."""
+        """Return the explicit bound of the fixed step; else the trivial one."""
         T, eta = np.asarray(t, dtype=np.float64), self.eta
         if eta is None or self.far is None or self.rows > 1:
             return self._at_worst(t)
