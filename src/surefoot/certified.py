@@ -101,8 +101,8 @@ class Certified(Pair):
         The kernel plays what it has, one run of NumPy.
         :meth:`~surefoot.certified.Certified.step_in_python` says what a step is.
         """
-        found: tuple[Memory, Info] | None = self.compiled.step(self, state, feedback)
-        return self.step_in_python(state, feedback) if found is None else found
+        answer: tuple[Memory, Info] | None = self.compiled.step(self, state, feedback)
+        return self.step_in_python(state, feedback) if answer is None else answer
 
     def step_in_python(self, state: Memory, feedback: Feedback) -> tuple[CertifiedState, Info]:
         """Return the same, by the Python text.

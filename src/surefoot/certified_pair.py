@@ -159,12 +159,12 @@ class Pair(InContexts, OfParts):
 
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
         """Return feedback with its action: the first is the start where a bound there is known."""
-        seen = super().locate(state, feedback)
+        located = super().locate(state, feedback)
         is_first = self.knowledge.bounds_start and not state.memory.rounds
-        if is_first and not (seen.action == state.x).all():
+        if is_first and not (located.action == state.x).all():
             rule = "the start until that was measured, whose start_bound is known"
-            raise checks.invalid("action", rule, seen.action)
-        return seen
+            raise checks.invalid("action", rule, located.action)
+        return located
 
     def move_to(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state, of the same round, whose action is x; before a reading a new start."""
@@ -193,12 +193,12 @@ class Pair(InContexts, OfParts):
         return self.proposer.observer(self.knowledge)
 
 
-def as_proposer(given: Any) -> Proposer:
+def as_proposer(candidate: Any) -> Proposer:
     """Return a proposer as it is, an algorithm as a :class:`~surefoot.proposers.Learner`."""
-    if is_algorithm(given):
+    if is_algorithm(candidate):
         from surefoot.proposers.learner import Learner
 
-        return Learner(algorithm=given)
-    if not isinstance(given, Proposer):
-        raise checks.invalid("proposer", "a proposer, as Proposals(), or an algorithm", given)
-    return given
+        return Learner(algorithm=candidate)
+    if not isinstance(candidate, Proposer):
+        raise checks.invalid("proposer", "a proposer, as Proposals(), or an algorithm", candidate)
+    return candidate

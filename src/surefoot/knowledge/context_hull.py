@@ -169,8 +169,8 @@ class ContextMemory(NamedTuple):
     @property
     def place(self) -> Array | None:
         """The place of the next round, or of the last one while that is not known."""
-        known = self.context or self.before
-        return None if known is None else known.place
+        context = self.context or self.before
+        return None if context is None else context.place
 
 
 class ContextHull(LipschitzHull):
@@ -213,8 +213,8 @@ class ContextHull(LipschitzHull):
         none = np.zeros(0)
         # Nothing has drifted before the first round.
         first = Context(np.zeros(1)) if isinstance(self.context, AnnouncedDrift) else None
-        seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
-        return ContextMemory(0.0, None, first, seen)
+        readings = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
+        return ContextMemory(0.0, None, first, readings)
 
     def age(self, memory: Memory, x: Array) -> Memory:
         """Return the memory with a round in which nothing was read."""
@@ -231,19 +231,19 @@ class ContextHull(LipschitzHull):
             # What was certified before bounds g there as well as the reading does.
             bound = ContextRegion(self, memory, errors).bound(x)
             upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
-        seen = memory.seen.add(x, upper, context.place, t)
-        if len(seen.value) > KEPT + 2:
-            seen = seen.without(self._least_missed(seen))
-        return ContextMemory(t, context, None, seen)
+        readings = memory.seen.add(x, upper, context.place, t)
+        if len(readings.value) > KEPT + 2:
+            readings = readings.without(self._least_missed(readings))
+        return ContextMemory(t, context, None, readings)
 
-    def _least_missed(self, seen: Seen) -> int:
+    def _least_missed(self, readings: Seen) -> int:
         """Return which round, neither the first nor the last, the others replace best."""
-        x, value, place, _ = seen
+        x, value, place, _ = readings
         ways = x[:, None] - x
         separately = np.sqrt(np.einsum("ijk,ijk->ij", ways, ways))
-        there = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * separately
-        np.fill_diagonal(there, math.inf)
-        return 1 + int((there.min(axis=0) - value)[1:-1].argmin())
+        bounds = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * separately
+        np.fill_diagonal(bounds, math.inf)
+        return 1 + int((bounds.min(axis=0) - value)[1:-1].argmin())
 
     def certify(self, memory: Memory, errors: Errors) -> Region:
         """Return the hull of the balls, in the known set where there is one."""
@@ -252,14 +252,14 @@ class ContextHull(LipschitzHull):
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants are right."""
         x, t, noise = reading.x, int(memory.rounds) + 1, self.noise(len(reading.x))
-        found = check_rise(t, reading, self.G_g, noise, float(self.reach))
+        sentences = check_rise(t, reading, self.G_g, noise, float(self.reach))
         if not memory.rounds:
-            return found + self.check_start_bound(t, reading, 4 * noise)
+            return sentences + self.check_start_bound(t, reading, 4 * noise)
         region = ContextRegion(self, memory, reading.errors)
         limit = region.bound(x)  # infinite where nothing was certified
-        rests = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
-        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rests)})"
-        return found + check_bound(t, reading, limit, 4 * noise, words)
+        rounds = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
+        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rounds)})"
+        return sentences + check_bound(t, reading, limit, 4 * noise, words)
 
 
 class ContextRegion(Region):
@@ -293,22 +293,26 @@ class ContextRegion(Region):
 
     def __init__(self, knowledge: ContextHull, memory: ContextMemory, errors: Errors) -> None:
         self.knowledge, self.errors, self.round = knowledge, errors, memory.rounds
-        seen, place = memory.seen, memory.place
+        readings, place = memory.seen, memory.place
         assert place is not None
         self.place: Array = place
-        self.x, self.upper, self.read_place = seen.x[-1], float(seen.value[-1]), seen.place[-1]
-        d, last = len(self.x), len(seen.value) - 1
+        self.x, self.upper, self.read_place = (
+            readings.x[-1],
+            float(readings.value[-1]),
+            readings.place[-1],
+        )
+        d, last = len(self.x), len(readings.value) - 1
         self.slope_norm, self.noise, self.reach = knowledge.G_g, knowledge.noise(d), knowledge.reach
         self.rounding = knowledge._rounding(d)
         if knowledge.start_bound is not None:
-            seen = seen.add(seen.x[0], float(knowledge.start_bound), place, 0.0)
-        self.seen, self.values, self.mixes = seen, seen.value, np.eye(len(seen.value))
+            readings = readings.add(readings.x[0], float(knowledge.start_bound), place, 0.0)
+        self.seen, self.values, self.mixes = readings, readings.value, np.eye(len(readings.value))
         if knowledge.context.is_joint:
-            self.mixes = np.vstack([self.mixes, _pairs_around(place, seen.place)])
+            self.mixes = np.vstack([self.mixes, _pairs_around(place, readings.place)])
         else:
-            rise = knowledge.context.rise(seen.place, place)
-            self.values = np.where(rise == 0.0, seen.value, round_up(seen.value + rise))
-        self.centres = self.mixes @ seen.x
+            rise = knowledge.context.rise(readings.place, place)
+            self.values = np.where(rise == 0.0, readings.value, round_up(readings.value + rise))
+        self.centres = self.mixes @ readings.x
         self.radii = self._rooms(self.mixes)
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
         self.longest = max(self.radius, 0.0)
@@ -323,14 +327,16 @@ class ContextRegion(Region):
 
     def _rooms(self, weights: Array) -> Array:
         """Return the radii of the balls around means, less what rounding takes."""
-        known, levels = self.knowledge, self.levels(weights)
+        knowledge, levels = self.knowledge, self.levels(weights)
         sizes = weights @ np.abs(self.values) + np.abs(levels)
-        if known.context.is_joint:
-            far = norm(self.place) + weights @ np.linalg.norm(self.seen.place, axis=1)
-            sizes = sizes + known.context.G_c * far
+        if knowledge.context.is_joint:
+            distance = norm(self.place) + weights @ np.linalg.norm(self.seen.place, axis=1)
+            sizes = sizes + knowledge.context.G_c * distance
         several = 4 * (weights.shape[1] + 4) * UNIT
-        lost = known._lost(len(self.x)) + several * (float(known.reach) + sizes / known.G_g)
-        return -levels / known.G_g - lost
+        margin = knowledge._lost(len(self.x)) + several * (
+            float(knowledge.reach) + sizes / knowledge.G_g
+        )
+        return -levels / knowledge.G_g - margin
 
     def stays(self, w: Array) -> bool:
         """Return whether a point is the last action, and the context is no harsher than there."""
@@ -344,9 +350,9 @@ class ContextRegion(Region):
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
         """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
         weights, centres, rooms = self.found
-        far: Array = np.linalg.norm(w - centres, axis=1)
-        i = int((far - rooms).argmin())
-        if not far[i] <= rooms[i] + self.rounding:
+        distances: Array = np.linalg.norm(w - centres, axis=1)
+        i = int((distances - rooms).argmin())
+        if not distances[i] <= rooms[i] + self.rounding:
             new = self._find_weights(w)
             self._remember(np.vstack([weights[:1], weights[1:][-7:], new]))
             weights, centres, rooms = self.found
@@ -374,17 +380,17 @@ class ContextRegion(Region):
         check_wish(w, self.x)
         if not self.depth > 0.0:
             raise self.explain_empty()
-        weights, offset, far, room = self._ball(w)
-        if far <= room + self.rounding:
+        weights, offset, distance, room = self._ball(w)
+        if distance <= room + self.rounding:
             return w
-        return weights @ self.seen.x + (room / far) * offset
+        return weights @ self.seen.x + (room / distance) * offset
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
         if not self.depth > 0.0:
             return False
-        _, _, far, room = self._ball(w)
-        return bool(far <= room + self.rounding)
+        _, _, distance, room = self._ball(w)
+        return bool(distance <= room + self.rounding)
 
     @property
     def insides(self) -> tuple[Array, ...]:
@@ -396,17 +402,17 @@ class ContextRegion(Region):
         """Return the bound on g at any point, in the context."""
         if not self.depth > 0.0:
             return math.inf
-        weights, _, far, _ = self._ball(point)
-        return float(self.levels(weights[None])[0]) + float(self.slope_norm) * far
+        weights, _, distance, _ = self._ball(point)
+        return float(self.levels(weights[None])[0]) + float(self.slope_norm) * distance
 
     def certificate(self, x: Array, cut: bool = False) -> ContextCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
-        weights, _, far, room = self._ball(x)
+        weights, _, distance, room = self._ball(x)
         used, level = np.flatnonzero(weights), float(self.levels(weights[None])[0])
-        bound = min(level + self.slope_norm * far + self.noise, 0.0)
+        bound = min(level + self.slope_norm * distance + self.noise, 0.0)
         rounds = tuple(int(i) for i in self.seen.round[used])
         mean = (tuple(self.place.tolist()), rounds, tuple(weights[used].tolist()))
-        numbers = (level, far, room, bound, float(self.slope_norm))
+        numbers = (level, distance, room, bound, float(self.slope_norm))
         return ContextCertificate(int(self.round), *mean, *numbers, cut, self.errors)
 
     def explain_empty(self) -> EmptyRegionError:

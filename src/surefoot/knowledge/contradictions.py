@@ -94,11 +94,11 @@ def check_rise(
         may_be_outside: whether the action may be infeasible, where slopes may be of any length.
     """
     x, g, s, errors, _ = reading
-    found = check_reach(t, x, g + errors.value + noise, reach)
-    steep = 0.0 if s is None else norm(s)
-    if not may_be_outside and steep > G_g * (1 + 1e-12) + errors.slope:
-        found += (f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}",)
-    return found
+    sentences = check_reach(t, x, g + errors.value + noise, reach)
+    slope_norm = 0.0 if s is None else norm(s)
+    if not may_be_outside and slope_norm > G_g * (1 + 1e-12) + errors.slope:
+        sentences += (f"round {t}: |s| = {slope_norm:.6g} exceeds G_g = {G_g:.6g}",)
+    return sentences
 
 
 def check_bound(t: int, reading: Any, limit: float, noise: float, words: str) -> tuple[str, ...]:

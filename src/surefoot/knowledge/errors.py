@@ -69,7 +69,7 @@ class Errors(Declared):
     def largest_of(cls, many: Sequence[Errors]) -> Errors:
         """Return the largest of each bound."""
         each = [vars(errors) for errors in many]
-        return cls(**{name: max(own[name] for own in each) for name in each[0]})
+        return cls(**{name: max(bounds[name] for bounds in each) for name in each[0]})
 
     @property
     def is_exact(self) -> bool:
@@ -87,11 +87,11 @@ class Errors(Declared):
     def of_round(self, feedback: Feedback) -> Errors:
         """Return the errors of a round that says how wrong its own readings are."""
         changes = {"value": feedback.value_error, "slope": feedback.slope_error}
-        told = {name: bound for name, bound in changes.items() if bound is not None}
-        for name, bound in told.items():
+        bounds = {name: bound for name, bound in changes.items() if bound is not None}
+        for name, bound in bounds.items():
             if isinstance(bound, (float, int)) and not 0 <= bound < math.inf:
                 raise InvalidValueError(f"{name}_error must be a finite number >= 0, got {bound!r}")
-        return replace(self, **told) if told else self
+        return replace(self, **bounds) if bounds else self
 
     def every(self, rounds: int) -> Errors:
         """Return the errors where so many rounds pass between two readings."""
@@ -156,9 +156,9 @@ def list_causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
         'G_g = 1 is too small, a reading errs by more than 0, g is not convex, or it changed'
     """
     value, drift = float(errors.value), float(errors.drift)
-    moved = f"changes by more than {drift:g} per round" if drift > 0 else "changed"
+    change = f"changes by more than {drift:g} per round" if drift > 0 else "changed"
     shape = "g is not convex, or it " if convex else "or g "
-    return f"{constant}, a reading errs by more than {value:g}, {shape}{moved}"
+    return f"{constant}, a reading errs by more than {value:g}, {shape}{change}"
 
 
 class CertificateError(SurefootError, ValueError):
@@ -194,10 +194,10 @@ class EmptyRegionError(SurefootError, ValueError):
         self.point = point
 
     @classmethod
-    def of_set(cls, known: Set, point: Array, distance: float) -> EmptyRegionError:
+    def of_set(cls, domain: Set, point: Array, distance: float) -> EmptyRegionError:
         """Return the error for a set in which nothing is certified."""
         return cls(
-            f"no certified action is in {known!r}: the nearest certified one is "
+            f"no certified action is in {domain!r}: the nearest certified one is "
             f"{np.array2string(point, separator=', ')}, {distance:.3g} away",
             point,
         )

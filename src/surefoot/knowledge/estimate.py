@@ -135,8 +135,8 @@ class EstimatedCertificate(NamedTuple):
 
     def __str__(self) -> str:
         name, why = self.estimate.constant, str(self.part).partition(": ")[2]
-        known = f"; at most {self.bound:.3g} in any case" if self.bound < math.inf else ""
-        return f"round {self.round}: if {name} <= {self.estimate.used:.3g}, {why}{known}"
+        limit = f"; at most {self.bound:.3g} in any case" if self.bound < math.inf else ""
+        return f"round {self.round}: if {name} <= {self.estimate.used:.3g}, {why}{limit}"
 
 
 class EstimatedMemory(NamedTuple):
@@ -192,8 +192,8 @@ class UnknownConstant(Knowledge):
     @property
     def largest(self) -> float | None:
         """What the constant is at most; None where that is not known."""
-        found: float | None = vars(self)[f"largest_{self.constant}"]
-        return found
+        largest: float | None = vars(self)[f"largest_{self.constant}"]
+        return largest
 
     @property
     @abstractmethod
@@ -264,8 +264,8 @@ class UnknownConstant(Knowledge):
     def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Memory:
         """Return the part with a reading: what was certified by a guess is no bound."""
         x, g, s, errors, _ = reading
-        told = Reading(x, g + errors.value, s, self._exact)
-        return self.with_constant(used).learn(memory.part, told)
+        exact = Reading(x, g + errors.value, s, self._exact)
+        return self.with_constant(used).learn(memory.part, exact)
 
     @cached_property
     def _exact(self) -> Errors:
@@ -297,8 +297,8 @@ class UnknownConstant(Knowledge):
     def age(self, memory: EstimatedMemory, x: Array) -> EstimatedMemory:
         """Return the memory with a round in which nothing was read: it may have been outside."""
         part = self.known.age(memory.part, x)
-        guessed = memory.first and memory.used != self.largest and not memory.back
-        if self.violations is not None and guessed:
+        is_guess = memory.first and memory.used != self.largest and not memory.back
+        if self.violations is not None and is_guess:
             outside, unseen = memory.outside + 1, memory.unseen + 1
             used = self.choose(memory.first, memory.proved, outside)
             memory = memory._replace(used=used, outside=outside, unseen=unseen)
@@ -328,33 +328,40 @@ class UnknownConstant(Knowledge):
         limit = used * theta**AHEAD if largest is None else largest
         # The j-th round outside from now on has theta^(j-1) used < the constant.
         steps = math.log(limit / used) / math.log(theta) if used < limit else 0.0
-        left = max(math.ceil(steps - 1e-9), int(used < limit))
+        remaining = max(math.ceil(steps - 1e-9), int(used < limit))
         if k is not None:
-            left = 0 if used == largest else k - memory.outside
+            remaining = 0 if used == largest else k - memory.outside
             limit = math.inf if largest is None else largest
-        numbers = (memory.proved, used, memory.outside - memory.unseen, left, limit, memory.spent)
+        numbers = (
+            memory.proved,
+            used,
+            memory.outside - memory.unseen,
+            remaining,
+            limit,
+            memory.spent,
+        )
         return Estimate(self.constant, *numbers, memory.unseen, 2 * memory.error)
 
     def contradictions(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return what is impossible if the largest constant is right, or for every constant."""
         x, g, _, errors, _ = reading
-        t, found = int(memory.rounds) + 1, list(self._check_known(memory, reading))
+        t, sentences = int(memory.rounds) + 1, list(self._check_known(memory, reading))
         if memory.first and (memory.back or bool((x == memory.part.last.x).all())):
             safe = self.find_safe(memory, errors)
             bound = float(safe.certificate(x).bound) if safe.contains(x) else math.inf
             rounding = 4 * float(safe.noise) + 8 * UNIT * float(abs(g) + errors.value)
             if g - errors.value > bound + rounding:
-                found.append(
+                sentences.append(
                     f"round {t}: g = {g:.6g} is above its bound {bound:.3g}, which rests on no "
                     "constant: g is not fixed, or not convex"
                 )
-        return tuple(found)
+        return tuple(sentences)
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return what contradicts the largest constant; without one, the known ball."""
         if self.largest is not None:
-            known = self.with_constant(self.largest)
-            return tuple(known.contradictions(memory.part, reading))
+            knowledge = self.with_constant(self.largest)
+            return tuple(knowledge.contradictions(memory.part, reading))
         x, upper = reading.x, float(reading.g + reading.errors.value)
         return check_reach(int(memory.rounds) + 1, x, upper, float(reach_of(self.domain)))
 
@@ -380,10 +387,10 @@ class CappedHull(HullOnDomain):
     largest_G_g: float = positive()
     largest_violation: float = positive()
 
-    def radius(self, level: Number, lost: float) -> Number:
+    def radius(self, level: Number, margin: float) -> Number:
         """Return the radius of a ball where g is at most a level."""
         capped = (self.largest_violation - level) / self.largest_G_g
-        return np.minimum(-level / self.G_g, capped) - lost
+        return np.minimum(-level / self.G_g, capped) - margin
 
 
 class EstimatedHull(UnknownConstant):
@@ -428,25 +435,25 @@ class EstimatedHull(UnknownConstant):
     @cached_property
     def known(self) -> LipschitzHull:
         """The hull with G_g = 1."""
-        told: dict[str, Any] = {"G_g": 1.0, "domain": self.domain, "errors": self.errors}
+        arguments: dict[str, Any] = {"G_g": 1.0, "domain": self.domain, "errors": self.errors}
         if self.largest_violation is None:
-            return HullOnDomain(**told)
-        told |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
-        return CappedHull(**told)
+            return HullOnDomain(**arguments)
+        arguments |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
+        return CappedHull(**arguments)
 
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         r"""Return the largest of the slope and :math:`-g/(R - \|x-c\|)`."""
         x, g, s, errors, _ = reading
-        found = 0.0 if s is None else norm(s) - errors.slope
+        proved = 0.0 if s is None else norm(s) - errors.slope
         slack = -float(g + errors.value)
         if isinstance(self.domain, Ball):
             # What rounding does to g and to the room is in the sum: no more than G_g comes of it.
             rounding = 16 * (len(x) + 8) * UNIT * self.reach
-            room = 2 * float(self.domain.radius) - float(self.domain.reach(x))
-            if not memory.first and not room > rounding:
+            distance = 2 * float(self.domain.radius) - float(self.domain.reach(x))
+            if not memory.first and not distance > rounding:
                 raise checks.invalid("the start", "inside of the ball, not on its sphere", x)
-            found = max(found, slack / (max(room, 0.0) + rounding))
-        return float(found)
+            proved = max(proved, slack / (max(distance, 0.0) + rounding))
+        return float(proved)
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return how far outside an action is, per slack that its certificate used."""
@@ -471,10 +478,10 @@ class EstimatedHull(UnknownConstant):
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return what contradicts the largest constant; without one, the ball and convexity."""
-        found = super()._check_known(memory, reading)
+        sentences = super()._check_known(memory, reading)
         if self.largest is None and memory.rounds:
-            found += self.with_constant(memory.used).check_subgradient(memory.part, reading)
-        return found
+            sentences += self.with_constant(memory.used).check_subgradient(memory.part, reading)
+        return sentences
 
     def noise(self, d: int) -> float:
         """Return a bound on the error of an observed g, where one is known."""
@@ -498,17 +505,17 @@ class MeanRegion(LogRegion):
         part: HullMemory = memory.part
         ladder = (Anchor(*rung) for rung in zip(*part.ladder, strict=True))
         each = (*ladder, part.start, part.anchor, part.last)
-        kept = {(float(a.round), float(a.value)): a for a in each if a.value < math.inf}
-        actions = [kept[key] for key in sorted(kept)]
+        by_round = {(float(a.round), float(a.value)): a for a in each if a.value < math.inf}
+        actions = [by_round[key] for key in sorted(by_round)]
         x, value, when = (np.array(each) for each in zip(*actions, strict=True))
         deepest = part.anchor if part.anchor.value < part.last.value else part.last
         # No rounding takes more than a small share of the deepest slack.
         G_g = min(memory.used, -deepest.value / (1024 * len(x[0]) * UNIT * knowledge.reach))
         log = HullOfLog(points=x, values=value, G_g=G_g, errors=knowledge._exact)
-        made = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
-        made.rounds = when
-        made.slope_norm, made.depth = memory.used, float(-deepest.value / memory.used)
-        return made
+        region = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
+        region.rounds = when
+        region.slope_norm, region.depth = memory.used, float(-deepest.value / memory.used)
+        return region
 
     def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
         """Return the weights of the actions in a mean, and what g is at most there."""
@@ -558,14 +565,14 @@ class EstimatedCurvature(UnknownConstant):
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return the largest of what the last two readings show and what the ball does."""
         x, g, s, _, _ = reading
-        found = 0.0
+        proved = 0.0
         if memory.first:
-            found = float(self._remember(memory, reading, memory.used).curvature_seen)
+            proved = float(self._remember(memory, reading, memory.used).curvature_seen)
         if g < 0:
             assert self.domain is not None
             D = reach_from(self.domain, x)
-            found = max(found, 2 * float(-g + norm(s) * D) / D**2)
-        return found
+            proved = max(proved, 2 * float(-g + norm(s) * D) / D**2)
+        return proved
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return how far outside an action is, per what the curvature was to add."""

@@ -114,8 +114,8 @@ class Grid(Declared, kw_only=False):
         else:  # the nearest, and that towards x
             corners = np.stack([np.round(p / self.step), low + (p < x)])
         middle, unit = np.round(x / self.step), np.eye(len(p))
-        found = np.concatenate([corners, middle + unit, middle - unit, middle[None]])
-        return np.clip(found, *self._ends) * self.step
+        points = np.concatenate([corners, middle + unit, middle - unit, middle[None]])
+        return np.clip(points, *self._ends) * self.step
 
 
 class OnGrid(RegionWrapper):

@@ -154,16 +154,16 @@ class LipschitzHull(Knowledge):
 
     def first(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
-        here = Anchor(x1, math.inf, 0.0)
-        return HullMemory(0.0, here, here, here, Ladder.empty(len(x1)))
+        start = Anchor(x1, math.inf, 0.0)
+        return HullMemory(0.0, start, start, start, Ladder.empty(len(x1)))
 
     def learn(self, memory: HullMemory, reading: Reading) -> HullMemory:
         """Return the memory with a round in which something was read."""
         x, upper, errors, age = reading.x, reading.upper, reading.errors, reading.age
         t = memory.rounds + 1.0
         if memory.start.value == math.inf:
-            here = Anchor(x, upper, t - age)
-            return HullMemory(t, here, here, here, memory.ladder)
+            point = Anchor(x, upper, t - age)
+            return HullMemory(t, point, point, point, memory.ladder)
         if not errors.is_exact:
             # What was certified before the round bounds g there as well as the reading does, but
             # for its rounding: steps that are too short to change it would add up. Under drift only
@@ -190,21 +190,21 @@ class LipschitzHull(Knowledge):
 
     def _climb(self, ladder: Ladder, last: Anchor, deepest: Anchor) -> Ladder:
         """Return the ladder with the ball of an action."""
-        lost = self._lost(len(last.x))
-        radius = self.radius(last.value, lost)
-        most = self.radius(deepest.level(last.round, self.errors.drift), lost)
+        margin = self._lost(len(last.x))
+        radius = self.radius(last.value, margin)
+        most = self.radius(deepest.level(last.round, self.errors.drift), margin)
         if not radius > 0.0 or most >= 2.0**RUNGS * radius:
             return ladder
         return ladder.put(max(math.frexp(most / radius)[1] - 1, 0), last)
 
-    def radius(self, level: Number, lost: float) -> Number:
+    def radius(self, level: Number, margin: float) -> Number:
         """Return the radius of a certified ball, from the bound on g at its centre.
 
         Args:
             level: the bound, or several of them.
-            lost: what the margin takes.
+            margin: the part of the radius that rounding may take.
         """
-        return -level / self.G_g - lost
+        return -level / self.G_g - margin
 
     def certify(self, memory: HullMemory, errors: Errors) -> Region:
         """Return the hull of both balls; under drift, the anchor alone at times."""
@@ -224,18 +224,18 @@ class LipschitzHull(Knowledge):
         """Return what a reading has that is impossible if G_g and the errors are right."""
         t, noise, reach = int(memory.rounds) + 1, self.noise(len(reading.x)), float(self.reach)
         if memory.start.value == math.inf:
-            found = check_rise(t, reading, self.G_g, noise, reach)
-            return found + self.check_start_bound(t, reading, 4 * noise)
+            sentences = check_rise(t, reading, self.G_g, noise, reach)
+            return sentences + self.check_start_bound(t, reading, 4 * noise)
         limit = self._hull(memory, t - reading.age, reading.errors).bound(reading.x)
         # An action that was not certified may be outside of where G_g holds, and so may the way
         # to it: as that of somebody else, whose reading comes late.
         certified = limit <= self.G_g_holds_to + 4 * noise
         outside = not certified and reading.upper + noise > self.G_g_holds_to
-        found = check_rise(t, reading, self.G_g, noise, reach, may_be_outside=outside)
+        sentences = check_rise(t, reading, self.G_g, noise, reach, may_be_outside=outside)
         if certified:
             words = f"G_g = {self.G_g:.6g} is too small"
-            found += check_bound(t, reading, limit, 4 * noise, words)
-        return found + self.check_subgradient(memory, reading)
+            sentences += check_bound(t, reading, limit, 4 * noise, words)
+        return sentences + self.check_subgradient(memory, reading)
 
     @property
     def G_g_holds_to(self) -> float:
@@ -519,28 +519,28 @@ class HullRegion(Region):
         """Return the certified point nearest to w; w itself where it is certified."""
         if norm(w - self.x) <= self.radius:
             return w
-        _, _, centre, offset, far, room = self._ball(w)
-        if self._holds(far, room):
+        _, _, centre, offset, distance, room = self._ball(w)
+        if self._holds(distance, room):
             return w
         if not self.anchor_radius > 0.0:
             raise EmptyRegionError.of_drift(
                 self.round, self.anchor.x, self.anchor_level, self.errors.drift
             )
-        if not far < math.inf:
+        if not distance < math.inf:
             check_wish(w, self.x)
         # far > room >= 0; a visit goes to the anchor itself, which must be known again.
-        return centre + (room / far) * offset if room > POINT else centre
+        return centre + (room / distance) * offset if room > POINT else centre
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
         if norm(w - self.x) <= self.radius:
             return True
-        _, _, _, _, far, room = self._ball(w)
-        return self._holds(far, room)
+        _, _, _, _, distance, room = self._ball(w)
+        return self._holds(distance, room)
 
-    def _holds(self, far: float, room: float) -> bool:
+    def _holds(self, distance: float, room: float) -> bool:
         """Return whether a point is certified, so far from a centre with so much room."""
-        return bool(self.anchor_radius > 0.0 and far <= room + self.rounding)
+        return bool(self.anchor_radius > 0.0 and distance <= room + self.rounding)
 
     def find_convex_part(self, w: Array) -> HullRegion:
         """Return the hull of two balls that is nearest to w."""
@@ -559,11 +559,11 @@ class HullRegion(Region):
     def certificate(self, x: Array, cut: bool = False) -> HullCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
         which, share, _, _, distance, room = self._ball(x)
-        t, since, there = int(self.round), int(self.rounds[which]), float(self.levels[which])
-        level = (1.0 - share) * there + share * self.level
+        t, since, value = int(self.round), int(self.rounds[which]), float(self.levels[which])
+        level = (1.0 - share) * value + share * self.level
         # At the full length this is below 0 by the margin, which the rounding has room in.
         bound = min(level + self.slope_norm * distance + self.noise, 0.0)
-        numbers = (there, self.level, share, distance, room, bound, float(self.slope_norm))
+        numbers = (value, self.level, share, distance, room, bound, float(self.slope_norm))
         return HullCertificate(t, since, *numbers, cut, self.errors)
 
     def bound(self, point: Array) -> float:
@@ -582,18 +582,18 @@ class HullRegion(Region):
         shares = pairs.shares(w)
         centres = self.centres + shares[:, None] * pairs.way
         offsets = w - centres
-        far = np.sqrt(_square_rows(offsets))
+        distances = np.sqrt(_square_rows(offsets))
         rooms = np.maximum(self.radii + shares * pairs.less, 0.0)
         # Where several are as near, the first that holds the point to rounding, or the first: a
         # last bit must not decide.
-        gaps = far - rooms
+        gaps = distances - rooms
         least = float(gaps.min())
         close = CLOSE * max(norm(w - self.x), pairs.longest)
         near = gaps <= least + close
         i = int(near.argmax())
         if least <= close:
-            held = near & (far <= rooms + self.rounding)
-            i = int(held.argmax()) if held.any() else i
+            is_certified = near & (distances <= rooms + self.rounding)
+            i = int(is_certified.argmax()) if is_certified.any() else i
         return i, float(shares[i]), centres[i], offsets[i], norm(offsets[i]), float(rooms[i])
 
 

@@ -261,10 +261,10 @@ class LogRegion(Region):
 
     def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
         """Return the weights of the log's points in an action, and what g is at most there."""
-        known = self.knowledge
-        each = (1 - known.back) * self._mean(x)[0]
-        each[known.levels.argmin()] += known.back
+        knowledge = self.knowledge
+        each = (1 - knowledge.back) * self._mean(x)[0]
+        each[knowledge.levels.argmin()] += knowledge.back
         used = np.flatnonzero(each)
-        bound = min(float(each @ known.levels) + known.margin, 0.0)
+        bound = min(float(each @ knowledge.levels) + knowledge.margin, 0.0)
         points, weights = tuple(used.tolist()), tuple(each[used].tolist())
         return LogCertificate(int(self.round), points, weights, bound, cut, self.errors)

@@ -110,19 +110,19 @@ def project_onto_bounds(
     """
     count, lam = len(bounds.up), np.zeros(len(bounds.up))
     q, dual = _minimise(v, bounds, lam)
-    lost = 8 * (len(v) + 8) * UNIT * norm(v)  # by the rounding of a far point
+    rounding = 8 * (len(v) + 8) * UNIT * norm(v)  # by the rounding of a far point
     for _ in range(turns):
         new = None if cut is None else cut(q)
         if new is not None and len(new.up):
             bounds, lam = bounds.join(new), np.append(lam, np.zeros(len(new.up)))
         over = bounds.values(q)
         off = np.where(lam > 0, abs(over), over)
-        if (off <= bounds.close + lost * np.sqrt(np.vecdot(bounds.s, bounds.s))).all():
+        if (off <= bounds.close + rounding * np.sqrt(np.vecdot(bounds.s, bounds.s))).all():
             break
-        found = _step(bounds, lam, q, over)
-        if found is None:
+        multipliers = _step(bounds, lam, q, over)
+        if multipliers is None:
             break
-        change, share = found - lam, 1.0
+        change, share = multipliers - lam, 1.0
         for _ in range(12):
             trial = lam + share * change
             after = _minimise(v, bounds, trial)
@@ -158,8 +158,8 @@ def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
     N = (N - along) / math.sqrt(across) + along / math.sqrt(c)
     excess = over + N @ (lam @ N)
     rounding = 16 * (len(q) + 8) * UNIT * float(abs(excess).max())
-    found = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
-    return None if found is None else found[1]
+    answer = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
+    return None if answer is None else answer[1]
 
 
 class KnownSets:
@@ -170,19 +170,19 @@ class KnownSets:
     """
 
     def __init__(self, *sets: Any) -> None:
-        self.sets: tuple[Any, ...] = tuple(known for known in sets if known is not None)
+        self.sets: tuple[Any, ...] = tuple(one for one in sets if one is not None)
 
     def __bool__(self) -> bool:
         return bool(self.sets)
 
     def contains(self, x: Array) -> bool:
         """Return whether a point is in every set."""
-        return all(bool(known.contains(x)) for known in self.sets)
+        return all(bool(one.contains(x)) for one in self.sets)
 
     def settle(self, x: Array) -> Array:
         """Return a point that rounding may have put outside of the sets, moved back."""
-        for known in self.sets:
-            x = snap_inside(known, x)
+        for one in self.sets:
+            x = snap_inside(one, x)
         return x
 
     def project(self, x: Array) -> Array:
@@ -194,7 +194,7 @@ class KnownSets:
 
     def bounds(self, origin: Array, inwards: float) -> Bounds:
         """Return the balls among the sets as bounds, relative to an origin, and moved inwards."""
-        balls = [known for known in self.sets if isinstance(known, Ball)]
+        balls = [one for one in self.sets if isinstance(one, Ball)]
         s = np.zeros((len(balls), len(origin)))
         up, beta = np.zeros(len(balls)), np.zeros(len(balls))
         for i, ball in enumerate(balls):
@@ -213,16 +213,16 @@ class KnownSets:
             q: the point.
         """
         close = _rounding(q, reach)
-        found = Bounds.of(np.zeros((0, len(q))), np.zeros(0), close)
-        for known in self.sets:
-            if isinstance(known, Box):
-                low, high, faces = known.lower - origin, known.upper - origin, np.eye(len(q))
+        cuts = Bounds.of(np.zeros((0, len(q))), np.zeros(0), close)
+        for one in self.sets:
+            if isinstance(one, Box):
+                low, high, faces = one.lower - origin, one.upper - origin, np.eye(len(q))
                 under, above = low - q > close, q - high > close
-                found = found.join(Bounds.of(-faces[under], low[under] + inwards, close))
-                found = found.join(Bounds.of(faces[above], inwards - high[above], close))
-            elif not isinstance(known, Ball):
-                found = found.join(cut_by(known.project, origin, reach, inwards, q))
-        return found
+                cuts = cuts.join(Bounds.of(-faces[under], low[under] + inwards, close))
+                cuts = cuts.join(Bounds.of(faces[above], inwards - high[above], close))
+            elif not isinstance(one, Ball):
+                cuts = cuts.join(cut_by(one.project, origin, reach, inwards, q))
+        return cuts
 
 
 EVERYWHERE = KnownSets()
@@ -237,10 +237,10 @@ def cut_by(onto: Onto, origin: Array, reach: float, inwards: float, q: Array) ->
     close, point = _rounding(q, reach), origin + q
     if (nearest := onto(point)) is point:
         return Bounds.of(np.zeros((0, len(q))), np.zeros(0), close)
-    there = nearest - origin
-    far = norm(q - there)
-    normals = (q - there)[None] / far if far > close else np.zeros((0, len(q)))
-    return Bounds.of(normals, inwards - normals @ there, close)
+    end = nearest - origin
+    distance = norm(q - end)
+    normals = (q - end)[None] / distance if distance > close else np.zeros((0, len(q)))
+    return Bounds.of(normals, inwards - normals @ end, close)
 
 
 def _rounding(q: Array, reach: float) -> float:
@@ -369,11 +369,11 @@ def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> A
         return None
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
-        found = at(share)
-        if found is None:
+        candidate = at(share)
+        if candidate is None:
             high = share
         else:
-            best, low = found, share
+            best, low = candidate, share
         if high - low <= 1e-15:
             break
     return best

@@ -59,8 +59,8 @@ __all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
 
 def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     """Return a ramp, a number or one per coordinate; refuse one that nothing is proved of."""
-    found = read_numbers(ramp, "ramp")
-    if not (found > 0).all():
+    numbers = read_numbers(ramp, "ramp")
+    if not (numbers > 0).all():
         raise InvalidValueError(f"ramp must be above 0, got {ramp!r}")
     if isinstance(knowledge, UnknownConstant):
         raise InvalidValueError(
@@ -73,7 +73,7 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     has_way = isinstance(knowledge, LipschitzHull) and not isinstance(knowledge.domain, Grid)
     if knowledge.errors.drifts and not has_way:
         raise checks.invalid("ramp", "that of a LipschitzHull on no Grid, if g drifts", knowledge)
-    return float(found[0]) if np.ndim(ramp) == 0 else tuple(found.tolist())
+    return float(numbers[0]) if np.ndim(ramp) == 0 else tuple(numbers.tolist())
 
 
 def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
@@ -114,16 +114,16 @@ def limit_steps(
         return region.within(near)
     t, drift = memory.rounds, float(knowledge.errors.drift)
     off, ramps = _choose_anchor(knowledge, memory, x, ramp)
-    far = _around(off.x, ramp, ramps)
-    whole: Region = region.base.whole.within(knowledge.domain, near, far)
+    close_to_off = _around(off.x, ramp, ramps)
+    whole: Region = region.base.whole.within(knowledge.domain, near, close_to_off)
     level = memory.last.level(t, drift) if (memory.last.x == x).all() else math.inf
     level = min(level, 0.0) if certain else level
     if level == math.inf:
         return whole
-    alone = memory.alone(off, Anchor(x, level, t))
-    back = HullRegion(knowledge, alone, t + 1.0, region.errors)
+    pair = memory.alone(off, Anchor(x, level, t))
+    back = HullRegion(knowledge, pair, t + 1.0, region.errors)
     point = _step_back(x, off.x, ramp)
-    return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, far))
+    return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, close_to_off))
 
 
 def _choose_anchor(
@@ -132,10 +132,10 @@ def _choose_anchor(
     """Return the action that x has a way back to, and how many ramps the next may be from it."""
     t, drift = memory.rounds + 1.0, float(knowledge.errors.drift)
     if knowledge.start_bound is not None:
-        slack, lost = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
+        slack, margin = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
         both = drift + slack
         standing = StandingAnchor(memory.start.x, -slack, memory.start.round)
-        return standing, both / (drift + 2 * lost + 1e-11 * both)
+        return standing, both / (drift + 2 * margin + 1e-11 * both)
     off = memory.start
     level, ramps = float(off.level(t, drift)), _count_ramps(off.x - x, ramp) - 1.0
     soon = math.floor(-(level - 0.5 * off.value) / drift)
@@ -187,14 +187,14 @@ class Ramped(RegionWrapper):
         reached = self.part
         if reached.contains(w):
             return w
-        for known in self.ramps.sets:
-            w = known.project(w)
+        for reachable in self.ramps.sets:
+            w = reachable.project(w)
         near = self.base.nearest(w)
         if reached.contains(near):
             return near
         if reached.contains(self.point):
-            found = draw_back(lambda p: bool(reached.contains(p)), EVERYWHERE, self.point, near)
-            return self.point if found is None else found
+            end = draw_back(lambda p: bool(reached.contains(p)), EVERYWHERE, self.point, near)
+            return self.point if end is None else end
         if self._is_way_back(self.point):
             return self.point
         return reached.nearest(w)

@@ -151,16 +151,16 @@ class Region:
             known: sets that hold the point, too; one NumPy run.
         """
         point = nearest.find_certified(self, known, w) if known else self.nearest(w)
-        far = norm(point - w)
-        return Projection(point, 0.0 * far, far)
+        distance = norm(point - w)
+        return Projection(point, 0.0 * distance, distance)
 
     def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return where a step to w is cut off with its multipliers."""
         point = self.end_step(w)
         if not known.contains(point):
             point = nearest.find_certified(self, known, point)
-        far = norm(point - w)
-        return Projection(point, 0.0 * far, far)
+        distance = norm(point - w)
+        return Projection(point, 0.0 * distance, distance)
 
     def price(self, w: Array, weights: Number) -> Number:
         """Return what a cut costs in a bound on the regret, by its multipliers.
@@ -172,18 +172,18 @@ class Region:
         raise NotImplementedError(f"{type(self).__name__} has no multipliers")
 
     def price_cut(
-        self, wanted: Array, cut: Projection, x: Array, radius: float
+        self, end: Array, cut: Projection, x: Array, radius: float
     ) -> tuple[float, float]:
         """Return the tightening of the round, and what its cut costs in a bound on the regret.
 
         Args:
-            wanted: the end of the step that was cut.
+            end: the end of the step that was cut.
             cut: where it was cut off.
             x: the next action.
             radius: R, of a ball that holds the actions.
         """
         d = float(cut.projection_error) + float(norm(x - cut.point))
-        return 0.0, float(self.price(wanted, cut.weights)) + 0.5 * d * (4 * radius + d)
+        return 0.0, float(self.price(end, cut.weights)) + 0.5 * d * (4 * radius + d)
 
     def within(self, *sets: Set | None) -> Region:
         """Return the part of the region that is in sets, as those announced for the next round."""
@@ -191,8 +191,8 @@ class Region:
 
         for grid in sets:
             if isinstance(grid, Grid):
-                rest = (known for known in sets if known is not grid)
-                return OnGrid(self.within(grid.inside, *rest), grid)
+                others = (one for one in sets if one is not grid)
+                return OnGrid(self.within(grid.inside, *others), grid)
         known = KnownSets(*sets)
         return Within(self, known) if known else self
 
@@ -375,10 +375,11 @@ class WithinBall(Within):
         """Return where a step to w is cut off with its multipliers."""
         return self._draw_found(self.part.find_cut(w))
 
-    def _draw_found(self, found: Projection) -> Projection:
-        point = self._draw(found.point)
-        return found._replace(
-            point=point, projection_error=found.projection_error + norm(point - found.point)
+    def _draw_found(self, projection: Projection) -> Projection:
+        point = self._draw(projection.point)
+        return projection._replace(
+            point=point,
+            projection_error=projection.projection_error + norm(point - projection.point),
         )
 
     def _draw(self, point: Array) -> Array:
@@ -392,18 +393,18 @@ class WithinBall(Within):
         Where one is not, it is the last point that is on the way there from the action; all of
         that way is in the ball.
         """
-        there, x = self.ball.project(point), self.x
-        way = there - x
+        end, x = self.ball.project(point), self.x
+        way = end - x
 
         def halve(k: Number, share: Number) -> Number:
             more = share + 0.5 ** (k + 1.0)
             return where(self.contains(x + more * way), more, share)
 
         between = x + loop_in_turn(HALVINGS, halve, 0.0 * norm(way)) * way
-        best = where(self.contains(there), there, between)
+        best = where(self.contains(end), end, between)
         fine = good | self.contains(best)
         if fine is False:
-            raise EmptyRegionError.of_set(self.ball, point, float(norm(there - point)))
+            raise EmptyRegionError.of_set(self.ball, point, float(norm(end - point)))
         return where(good, point, where(fine, best, 0.0 * best + math.nan))
 
 

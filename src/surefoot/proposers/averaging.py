@@ -117,19 +117,19 @@ class Averaging(Proposer):
         if self.eta is not None:
             inverse = 1 / self.eta if squares > 0 else 0.0
         gradients, step = gradients + grad, np.array(self.steps)[:, None]
-        wanted = start - gradients * step / (inverse if inverse > 0 else math.inf)
-        found = [region.find_nearest(far) for far in wanted]
-        points = np.array([one.point for one in found])
-        n = wanted - points
+        targets = start - gradients * step / (inverse if inverse > 0 else math.inf)
+        projections = [region.find_nearest(target) for target in targets]
+        points = np.array([one.point for one in projections])
+        n = targets - points
         length = np.array([norm(way) for way in n])
         share = 1.0 - np.minimum(self._limits() / np.where(length > 0, length, 1.0), 1.0)
         gradients = gradients + share[:, None] * inverse / step * n
-        kept = start - learner.gradients[0] / (last if last > 0 else math.inf) - learner.points[0]
+        pull = start - learner.gradients[0] / (last if last > 0 else math.inf) - learner.points[0]
         note = AveragingNote(
-            x, grad, self.radius, learner.points[0], inverse, kept, float(share[0]), found[0]
+            x, grad, self.radius, learner.points[0], inverse, pull, float(share[0]), projections[0]
         )
         state = AveragingState(start, gradients, points, trust, inverse, squares)
-        return state, Proposal(trust.weights @ points, note, wanted=trust.weights @ wanted)
+        return state, Proposal(trust.weights @ points, note, wanted=trust.weights @ targets)
 
     def _limits(self) -> Array:
         """Return how far each far point may be from its certified point."""
@@ -152,11 +152,11 @@ class AveragingInKernel(ProposerInKernel):
 
     def __init__(self, proposer: Averaging, d: int) -> None:
         n, self.radius = len(proposer.steps), proposer.radius
-        far = FAR if n > 1 else proposer.far or 0.0
+        distance = FAR if n > 1 else proposer.far or 0.0
         self.fields = {
             "scale": _ROOT_HALF * proposer.radius,
             "eta": 0.0 if proposer.eta is None else proposer.eta,
-            "far": far * proposer.radius,
+            "far": distance * proposer.radius,
             "points": n,
         }
         self.shapes = {
@@ -225,17 +225,19 @@ class ObservedAveraging(NamedTuple):
         note, region = info.note, info.region
         if region is None:
             return None
-        inverse, found, R = note.inverse_eta, note.found, float(note.radius)
+        inverse, projection, R = note.inverse_eta, note.found, float(note.radius)
         if not inverse > 0:
             return self
-        step, P = found.point - note.point, norm(found.point - region.x)
+        step, P = projection.point - note.point, norm(projection.point - region.x)
         before = self.inverse_eta if self.inverse_eta > 0 else inverse  # eta_0 is eta_1
-        moves = dot(note.gradient, note.x - found.point)
+        moves = dot(note.gradient, note.x - projection.point)
         moves += (dot(note.kept, step) - 0.5 * dot(step, step)) * before
         # By how much a projection's normal may fail to point away from a feasible point.
-        bent, loose = (float(e) for e in region.base.normal_error(found.weights, found.point))
-        off = 2 * R * (1 + bent) * float(found.projection_error)
-        price = (0.5 * bent * P * (4 * R + P) + loose + off) * inverse
+        bend, loose = (
+            float(e) for e in region.base.normal_error(projection.weights, projection.point)
+        )
+        off = 2 * R * (1 + bend) * float(projection.projection_error)
+        price = (0.5 * bend * P * (4 * R + P) + loose + off) * inverse
         pruned, last = note.share * price, (1 - note.share) * price
         return ObservedAveraging(self.moves + moves, self.pruned + pruned, last, inverse)
 

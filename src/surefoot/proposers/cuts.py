@@ -141,13 +141,13 @@ def add_cut(
         cuts = cuts._replace(places=np.zeros((0, len(place))))
     if share is not None and cuts.shares is None:
         cuts = cuts._replace(shares=np.ones_like(cuts.offsets))
-    own = 1.0 if share is None else share
-    steep = norm(s)
-    if steep == 0.0:
+    row_share = 1.0 if share is None else share
+    slope_norm = norm(s)
+    if slope_norm == 0.0:
         return cuts, None
-    if not steep < math.inf:
+    if not slope_norm < math.inf:
         checks.refuse_unfinite(s, "constraint_subgradient")
-    inverse = 1.0 / steep
+    inverse = 1.0 / slope_norm
     u = inverse * s
     offset = float(u @ X) - (g - noise) * inverse
     same = _find_row(cuts.normals, u)
@@ -157,7 +157,7 @@ def add_cut(
         at = np.arange(len(cuts.offsets)) == same
         offsets, inverses = np.where(at, [[offset], [inverse]], cuts[1:3])
         places = None if cuts.places is None else np.where(at[:, None], place, cuts.places)
-        shares = None if cuts.shares is None else np.where(at, own, cuts.shares)
+        shares = None if cuts.shares is None else np.where(at, row_share, cuts.shares)
         tighter = cuts._replace(offsets=offsets, inverses=inverses, places=places, shares=shares)
         return tighter, same
     if len(cuts.offsets) >= most:
@@ -168,7 +168,7 @@ def add_cut(
         np.append(cuts.inverses, inverse),
         np.pad(cuts.pulls, ((0, 0), (0, 1))),
         None if cuts.places is None else np.append(cuts.places, [place], axis=0),
-        None if cuts.shares is None else np.append(cuts.shares, own),
+        None if cuts.shares is None else np.append(cuts.shares, row_share),
     )
     return after, len(after.offsets) - 1
 
@@ -256,11 +256,11 @@ def _ascend_together(cuts: Cuts, mu: Array, z: Array, enough: float) -> tuple[Ar
 
     It ends where one of them would become negative.
     """
-    held = np.flatnonzero(mu > 0.0)
-    normals, weights = cuts.normals[held], mu[held]
-    v = normals @ z - cuts.offsets[held]
+    active = np.flatnonzero(mu > 0.0)
+    normals, weights = cuts.normals[active], mu[active]
+    v = normals @ z - cuts.offsets[active]
     way, squared = v, float(v @ v)
-    for _ in range(min(len(held), DIRECTIONS) if len(held) > 1 else 0):
+    for _ in range(min(len(active), DIRECTIONS) if len(active) > 1 else 0):
         push = way @ normals
         bend = float(push @ push)
         if not bend > FLAT * float(way @ way):
@@ -279,7 +279,7 @@ def _ascend_together(cuts: Cuts, mu: Array, z: Array, enough: float) -> tuple[Ar
             break
         way, squared = v + (after / squared) * way, after
     mu = mu.copy()
-    mu[held] = weights
+    mu[active] = weights
     return mu, z
 
 

@@ -104,10 +104,10 @@ class Descent(Proposer):
         if self.ratchet:
             inverse = maximum(inverse, learner.inverse_eta)
         going = moves & (inverse > 1e-300)
-        wanted = x - 1.0 / where(going, inverse, math.inf) * grad
-        found = region.find_cut(wanted)
-        note = DescentNote(size, inverse, wanted, moves, self.radius, found)
-        return DescentState(squares, inverse), Proposal(found.point, note, wanted=wanted)
+        target = x - 1.0 / where(going, inverse, math.inf) * grad
+        cut = region.find_cut(target)
+        note = DescentNote(size, inverse, target, moves, self.radius, cut)
+        return DescentState(squares, inverse), Proposal(cut.point, note, wanted=target)
 
     def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
@@ -143,8 +143,8 @@ class DescentInKernel(ProposerInKernel):
             return None
         n = step.numbers
         cost = CutCost(n.rho, -0.5 * n.note_3) if step.knowledge.tightens else None
-        wanted, moves, found = step.proposal, bool(n.note_2), step.projection
-        return DescentNote(n.note_0, n.note_1, wanted, moves, self.radius, found, cost)
+        target, moves, cut = step.proposal, bool(n.note_2), step.projection
+        return DescentNote(n.note_0, n.note_1, target, moves, self.radius, cut, cost)
 
 
 def add_square(squares: Number, grad: Array) -> tuple[Number, Number]:

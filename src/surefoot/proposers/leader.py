@@ -195,8 +195,8 @@ class Leader(Proposer):
     @property
     def multiples(self) -> tuple[float, ...]:
         """The steps of the leaders, as multiples of eta."""
-        alone = self.leader is not None or self.strong_convexity is not None
-        return (1.0,) if alone else MULTIPLES
+        is_single = self.leader is not None or self.strong_convexity is not None
+        return (1.0,) if is_single else MULTIPLES
 
     def slots(self, dimension: int) -> int:
         """Return how many half-spaces are remembered."""
@@ -231,10 +231,10 @@ class Leader(Proposer):
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
         X = x - learner.start
-        learner, note, lost = self.learn(learner, X, feedback, region)
+        learner, note, sentences = self.learn(learner, X, feedback, region)
         with np.errstate(over="ignore", invalid="ignore"):
             learner, point = self._follow(learner, X, feedback, region)
-        return learner, Proposal(point, note, lost, learner.start + learner.Z)
+        return learner, Proposal(point, note, sentences, learner.start + learner.Z)
 
     def learn(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
@@ -271,9 +271,9 @@ class Leader(Proposer):
         learner = learner._replace(inverse_eta=scale)
         # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.
         with np.errstate(over="ignore", invalid="ignore"):
-            learner, lost = self._lead(learner, X, feedback, newest, before, t)
+            learner, sentences = self._lead(learner, X, feedback, newest, before, t)
         note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
-        return learner, note, lost
+        return learner, note, sentences
 
     def _trust(self, learner: LeaderState, grad: Array, size: float, t: float) -> Trust:
         """Return how far the leaders are trusted, by what each would have cost in the round.
@@ -299,8 +299,8 @@ class Leader(Proposer):
             cuts = cuts.loosen(errors.drift)
         if feedback.constraint_value is not None and feedback.constraint_subgradient is not None:
             most, place = self.slots(len(X)), region.base.read_place
-            for g, s, _, own, share in region.base.read_rows(X, feedback):
-                noise = own + errors.value + slope * (learner.reach + norm(X))
+            for g, s, _, rounding, share in region.base.read_rows(X, feedback):
+                noise = rounding + errors.value + slope * (learner.reach + norm(X))
                 noise += errors.drift * feedback.age
                 cuts, newest = add_cut(cuts, X, g, s, noise, learner.Z, most, place, share)
         return learner._replace(cuts=cuts), newest
@@ -336,31 +336,37 @@ class Leader(Proposer):
         t: float,
     ) -> tuple[LeaderState, tuple[str, ...]]:
         """Return the leaders after a round, and a sentence if your own is lost."""
-        D, cuts, scale, own = learner.reach, learner.cuts, learner.inverse_eta, learner.own
+        D, cuts, scale, own_state = learner.reach, learner.cuts, learner.inverse_eta, learner.own
         eta = 1.0 / scale if scale > 0 else 0.0
         points, pulls = learner.points.copy(), cuts.pulls.copy()
         grad = feedback.cost_gradient
-        lost: tuple[str, ...] = ()
+        sentences: tuple[str, ...] = ()
         enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, 2 * D)
         for k, multiple in enumerate(self.multiples):
-            kept = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
+            multipliers = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
             if self.leader is not None:
-                here = points[k] + learner.start
-                own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
+                point = points[k] + learner.start
+                own_state, free, sentences = ask_learner(
+                    self.leader, own_state, feedback, point, t, "leader"
+                )
                 free = free - learner.start
-                adds_up = cuts.dual(kept, free, onto) > cuts.dual(0.0 * kept, free, onto)
+                adds_up = cuts.dual(multipliers, free, onto) > cuts.dual(
+                    0.0 * multipliers, free, onto
+                )
             elif adds_up := multiple == 0.0:
                 free = -eta * learner.gradients
             else:
                 free = points[k] if grad is None else points[k] - multiple * eta * grad
                 free = self._limit(learner, D)(free)
-            mu = kept if adds_up else np.zeros_like(kept)
+            mu = multipliers if adds_up else np.zeros_like(multipliers)
             mu, points[k] = ascend(cuts, free, mu, newest, enough, onto)
             fade = 0.0 if adds_up else max(1.0 - float(mu.sum()) / D, 0.0)
             pulls[k] = fade * pulls[k] + mu
         cuts, Z = cuts._replace(pulls=pulls), learner.trust.weights @ points
         outside = np.array([cuts.exceed(z) for z in points])
-        return learner._replace(own=own, cuts=cuts, points=points, outside=outside, Z=Z), lost
+        return learner._replace(
+            own=own_state, cuts=cuts, points=points, outside=outside, Z=Z
+        ), sentences
 
     def _follow(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
@@ -372,8 +378,8 @@ class Leader(Proposer):
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
         cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
         way = Z - X
-        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.slope_norm
-        h = _margin(cuts, pulls, X, Z, room, steep)
+        gap, room, slope_norm = norm(way), max(float(region.radius), 0.0), region.slope_norm
+        h = _margin(cuts, pulls, X, Z, room, slope_norm)
         h = min(h, 0.97 * max(deepest, 0.0))
         if is_growing:
             h = max(h, min(0.5 * gap / SHALLOW, 3 * deepest))
@@ -381,25 +387,25 @@ class Leader(Proposer):
             point = region.nearest(start + Z)
             if norm(point - start - Z) <= 0.25 * gap:
                 return learner, point
-        far = Z + pulls @ cuts.normals
-        there, rest = _apart(X, far), _apart(Z, far)
-        behind, clearly = max(there - rest, 0.0), CLEARLY * there
+        goal = Z + pulls @ cuts.normals
+        distance, remainder = _apart(X, goal), _apart(Z, goal)
+        behind, clearly = max(distance - remainder, 0.0), CLEARLY * distance
         if not region.errors.slope < math.inf:
             behind = 0.0  # cuts that are guesses do not tell how deep a point is
         for margin in (h, 0.5 * h):
             worth = 0.5 * behind / margin if margin > 0.0 else 0.0
             best, least = start + X, math.inf
             for share in _shares(room, gap, is_growing):
-                W = push_from_cuts(cuts, X + share * way, steep * margin)
+                W = push_from_cuts(cuts, X + share * way, slope_norm * margin)
                 if not region.errors.is_exact:
-                    W = _apply_reading(feedback, region, W, X, steep * margin)
+                    W = _apply_reading(feedback, region, W, X, slope_norm * margin)
                 point = region.nearest(start + W)
-                depth = _find_depth(cuts, point - start, steep, margin)
-                found = _apart(point - start, far) - worth * depth
-                if found < least - clearly:
-                    best, least = point, found
-            here = there - worth * min(room, margin)
-            if least < here - clearly or room < 0.5 * margin or is_growing:
+                depth = _find_depth(cuts, point - start, slope_norm, margin)
+                value = _apart(point - start, goal) - worth * depth
+                if value < least - clearly:
+                    best, least = point, value
+            current = distance - worth * min(room, margin)
+            if least < current - clearly or room < 0.5 * margin or is_growing:
                 break
         return learner, best
 
@@ -422,11 +428,11 @@ class Leader(Proposer):
             cuts = cuts.loosen(-errors.slope * D)
         enough, onto = EXACT * gap, self._limit(learner, 2 * D)
         if cuts.places is not None:
-            far = Z + pulls @ cuts.normals
+            goal = Z + pulls @ cuts.normals
             cuts = cuts.move(region.base.fall)
             pulls = learner.trust.weights @ cuts.pulls
             for _ in range(TURNS):
-                pulls, Z = ascend(cuts, far, pulls, None, enough, onto)
+                pulls, Z = ascend(cuts, goal, pulls, None, enough, onto)
             return cuts, Z, pulls
         if errors.slope < math.inf:
             cuts = _count_errors(cuts, X, region)
@@ -517,19 +523,19 @@ class LeaderInKernel(ProposerInKernel):
         return LeaderNote(n.note_0, lags, n.note_1, n.note_2, n.note_3, n.note_4, n.note_5)
 
 
-def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: float) -> float:
+def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, slope_norm: float) -> float:
     """Return h: half of what X is behind Z, in the leader's objective, spent on the margin."""
-    L = norm(push_from_cuts(cuts, Z, steep * room) - X)
+    L = norm(push_from_cuts(cuts, Z, slope_norm * room) - X)
     slack = np.minimum(cuts.offsets - cuts.normals @ X, cuts.normals @ (Z - X))
-    behind = float(pulls @ np.maximum(slack - steep * room * cuts.rises, 0.0)) + 0.5 * L * L
-    price = steep * float(pulls @ cuts.rises)
+    behind = float(pulls @ np.maximum(slack - slope_norm * room * cuts.rises, 0.0)) + 0.5 * L * L
+    price = slope_norm * float(pulls @ cuts.rises)
     h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
     return float(min(h, 0.5 * max(L, room)))
 
 
-def _find_depth(cuts: Cuts, z: Array, steep: Number, most: float) -> float:
+def _find_depth(cuts: Cuts, z: Array, slope_norm: Number, most: float) -> float:
     """Return how deep a point is by the cuts; as deep as asked where g is flat."""
-    return min(cuts.slack(z) / steep, most) if steep > 0.0 else most
+    return min(cuts.slack(z) / slope_norm, most) if slope_norm > 0.0 else most
 
 
 def _apart(x: Array, y: Array) -> float:

@@ -85,10 +85,10 @@ class Learner(Proposer):
             return learner, Proposal(x)
         checks.refuse_unfinite(checks.read_gradient(x, feedback), "cost_gradient")
         with np.errstate(over="ignore", invalid="ignore"):
-            learner, point, lost = ask_learner(
+            learner, point, sentences = ask_learner(
                 self.algorithm, learner, feedback, x, region.round, "proposer"
             )
-        return learner, Proposal(point, contradictions=lost)
+        return learner, Proposal(point, contradictions=sentences)
 
 
 def start_learner(learner: Player, x1: Array, role: str) -> Memory:
@@ -119,8 +119,8 @@ def ask_learner(
     """
     if feedback.cost_gradient is None:
         return state, point, ()
-    here = move_learner(learner, state, point)
-    after = _check_answer(learner, point, role, lambda: learner.step(here, feedback)[0])
+    before = move_learner(learner, state, point)
+    after = _check_answer(learner, point, role, lambda: learner.step(before, feedback)[0])
     if np.isfinite(after.x).all():
         return after, after.x, ()
     bad = after.x[~np.isfinite(after.x)][0]
@@ -145,9 +145,9 @@ def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Me
     """Return a learner's answer; refuse one that is no state with a point like its last."""
     name = f"the {role} {type(learner).__name__}"
     state = checks.call_yours(ask, f"{name} must return a state")
-    found: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
-    if checks.shape_of(found) != point.shape or found.dtype != point.dtype:
-        wanted = f"a named tuple whose x is an array of shape {point.shape} of float64"
-        got = checks.repr_line(state if found is None else found)
-        raise InvalidValueError(f"{name} must return {wanted}, got {got}")
+    answer: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
+    if checks.shape_of(answer) != point.shape or answer.dtype != point.dtype:
+        rule = f"a named tuple whose x is an array of shape {point.shape} of float64"
+        got = checks.repr_line(state if answer is None else answer)
+        raise InvalidValueError(f"{name} must return {rule}, got {got}")
     return state
