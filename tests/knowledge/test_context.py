@@ -569,7 +569,9 @@ def test_bad_input_is_one_sentence(make, words):
 def test_a_round_without_its_context_and_an_infeasible_start_are_refused():
     known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
     memory = known.init(np.zeros(1))
-    with pytest.raises(InvalidValueError, match="round 1 cannot be read: its context was not announced"):
+    with pytest.raises(
+        InvalidValueError, match="round 1 cannot be read: its context was not announced"
+    ):
         known.observe(memory, Reading(np.zeros(1), -0.3, None, known.errors))
     memory = known.announce(memory, at(0.0))
     with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):

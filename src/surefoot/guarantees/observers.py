@@ -56,7 +56,7 @@ class ObservedRegret(NamedTuple):
         return "Theorem D (3)" if knowledge.observer_kind == "length" else "Theorem C (1)"
 
     def after(self, info: Info) -> ObservedRegret | None:
-        """Return the sums with one more round, from what its step knew; None without a region."""
+        """Return the sums with one more round, given its details; None without a region."""
         note = info.note
         if note is None:
             return self

@@ -79,7 +79,7 @@ from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Set, Solving
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
-from surefoot.knowledge.contradictions import check_bound, check_rise, check_start, check_wish
+from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise, check_start
 from surefoot.knowledge.errors import (
     EmptyRegionError,
     Errors,
@@ -98,7 +98,7 @@ class LengthMemory(NamedTuple):
     """What the next region is made of, and the bound on the next distance.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         anchor: the first action; under drift the deepest.
         slack: at most -g there, when it was read.
         since: the round of that.
@@ -141,12 +141,12 @@ class CertifiedLength(Knowledge):
     Args:
         G_g: upper bound on every subgradient that the constraint may return at feasible points of
             the domain.
-        domain: a set that holds every action.
+        domain: a set that contains every action.
         rho: the tightening, cut off at half of the start's slack.
         decreasing: whether it is :math:`\rho/\sqrt t` in round t, which needs no horizon.
         sigma: a lower bound on the subgradients near the boundary, where one is known: longer
             certified steps.
-        errors: how wrong readings may be.
+        errors: bounds on the errors of readings.
     """
 
     allows: ClassVar[frozenset[Capability]] = frozenset(
@@ -214,7 +214,7 @@ class CertifiedLength(Knowledge):
         return LengthMemory(zero, x1, zero, zero, x1, zero, *numbers)
 
     def learn(self, memory: LengthMemory, reading: Reading) -> LengthMemory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         x, g, s, errors, age = reading
         noise, error, kappa = self.margins(x.shape[-1])
         t, first = memory.rounds + 1.0, memory.rounds == 0
@@ -405,7 +405,7 @@ class StepCertificate(NamedTuple):
         taken: how far from it the next action is, never more than ``length``.
         bound: the next g is at most this; never above 0.
         G_g: the constant that the certificate rests on.
-        cut: whether the region changed the action that was wanted.
+        cut: whether the region changed the proposal.
         errors: what the certificate allows for.
     """
 
@@ -574,7 +574,7 @@ class LengthRegion(Region):
         way = w - self.x
         size = norm(way)
         if is_number(size) and not size < math.inf:
-            check_wish(w, self.x)
+            check_proposal(w, self.x)
         room = maximum(self.longest, 0.0)
         y = self.x + minimum(room / where(size > 0, size, 1.0), 1.0) * way
         y = where(size <= room, w, y)

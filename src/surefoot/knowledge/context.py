@@ -1,7 +1,7 @@
-r"""Contexts that are known before acting: what g can rise by from one context to another.
+r"""Contexts that are known before acting: bounds on the rise of g between contexts.
 
-The limit is :math:`g(x; c)`: the context c of a round is told, x is played, then g and a slope in x
-are read there. What is known of contexts is one function, the *rise* w, with
+The limit is :math:`g(x; c)`: the context c of a round is announced, x is played, then g and a
+subgradient in x are read there. Knowledge of contexts is one function, the *rise* w, with
 
 .. math:: g(x; c) \le g(x; c') + w(c', c) \quad \text{for all } x .
 

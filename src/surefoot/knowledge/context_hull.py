@@ -1,4 +1,4 @@
-r"""What values in other contexts certify in this one: the convex hull of balls, for contexts told.
+r"""Certificates from values in other contexts: the convex hull of balls, for given contexts.
 
 With :math:`(x_i, g_i, c_i)` what was read, and w what g can rise by between contexts
 (:mod:`surefoot.knowledge.context`), :math:`l_i(c) = g_i + w(c_i, c)` bounds g at :math:`x_i` in the
@@ -67,7 +67,7 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Context, Number
 from surefoot.knowledge.base import Capability, Memory, Reading
 from surefoot.knowledge.context import NO_DELAY, AnnouncedDrift, ContextKind, check_context
-from surefoot.knowledge.contradictions import check_bound, check_rise, check_wish
+from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.mean_ball import find_mean_ball
@@ -85,15 +85,15 @@ class ContextCertificate(NamedTuple):
     Attributes:
         round: the round that was played.
         place: of the next context.
-        rounds: whose readings it rests on; 0 is the bound at the start that holds in every context.
+        rounds: the rounds of its readings; 0 is the bound at the start that holds in every context.
         weights: of these, which add up to 1 but for rounding.
-        level: what g is at most, in the context, at the mean of their actions.
+        level: an upper bound on g, in the context, at the mean of their actions.
         distance: from there to the next action.
         room: how far from there is certified.
         bound: the next g is at most this; never above 0.
-        G_g: the constant that it rests on.
-        cut: whether the region changed the action that was wanted.
-        errors: what the bound allows for.
+        G_g: the Lipschitz constant.
+        cut: whether the region changed the proposal.
+        errors: the errors that the bound allows for.
     """
 
     round: int
@@ -125,7 +125,7 @@ def _name(i: int) -> str:
 
 
 class Seen(NamedTuple):
-    """Rounds that were read, a row or an entry for each; the first is the start, then in order.
+    """Readings, a row or an entry for each; the first is the start, then in order.
 
     Attributes:
         x: the actions.
@@ -140,14 +140,14 @@ class Seen(NamedTuple):
     round: Annotated[Array, Axes("seen"), Span(0, MOST, is_whole=True)]
 
     def add(self, x: Array, value: float, place: Array, t: float) -> Seen:
-        """Return these and one more."""
+        """Return these readings and one more."""
         rows: Array = np.append(self.place, place).reshape(-1, len(place))
         return Seen(
             np.vstack([self.x, x]), np.append(self.value, value), rows, np.append(self.round, t)
         )
 
     def without(self, i: int) -> Seen:
-        """Return these without one."""
+        """Return these readings without one."""
         return Seen(*(np.delete(part, i, axis=0) for part in self))
 
 
@@ -155,10 +155,10 @@ class ContextMemory(NamedTuple):
     """What the next region is built from.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         before: the context of the last of them; None in the first.
-        context: that of the next; None where it was not told yet.
-        seen: what was read.
+        context: that of the next; None until it is announced.
+        seen: the readings.
     """
 
     rounds: Count
@@ -168,16 +168,16 @@ class ContextMemory(NamedTuple):
 
     @property
     def place(self) -> Array | None:
-        """The place of the next round, or of the last one while that is not known."""
+        """The place of the next round, or of the last one until it is announced."""
         context = self.context or self.before
         return None if context is None else context.place
 
 
 class ContextHull(LipschitzHull):
-    """Knowledge that g is convex in every context, with slopes of at most G_g, and of contexts.
+    """Knowledge of contexts and of a g that is convex in each, with Lipschitz constant G_g.
 
     Args:
-        context: what g can rise by between contexts.
+        context: a bound on the rise of g between contexts.
         start_bound: g at the first action is at most this in every context. Without it, nothing
             may be certified in a context that is harsher than those before.
 
@@ -211,24 +211,24 @@ class ContextHull(LipschitzHull):
     def first(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
         none = np.zeros(0)
-        # Nothing has drifted before the first round.
+        # There is no drift before the first round.
         first = Context(np.zeros(1)) if isinstance(self.context, AnnouncedDrift) else None
         readings = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
         return ContextMemory(0.0, None, first, readings)
 
     def age(self, memory: Memory, x: Array) -> Memory:
-        """Return the memory with a round in which nothing was read."""
+        """Return the memory after a round without a reading."""
         before, rounds = memory.context or memory.before, memory.rounds
-        rounds = rounds + 1.0 if rounds else rounds  # they are counted from the first reading
+        rounds = rounds + 1.0 if rounds else rounds  # counted from the first reading
         return memory._replace(rounds=rounds, before=before, context=None)
 
     def learn(self, memory: Memory, reading: Reading) -> Memory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         x, upper, errors = reading.x, reading.upper, reading.errors
         t, context = memory.rounds + 1.0, memory.context
         check_context(memory)
         if memory.rounds and errors.value:
-            # What was certified before bounds g there as well as the reading does.
+            # An earlier certificate bounds g there as well as the reading does.
             bound = ContextRegion(self, memory, errors).bound(x)
             upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
         readings = memory.seen.add(x, upper, context.place, t)
@@ -237,7 +237,7 @@ class ContextHull(LipschitzHull):
         return ContextMemory(t, context, None, readings)
 
     def _least_missed(self, readings: Seen) -> int:
-        """Return which round, neither the first nor the last, the others replace best."""
+        """Return the index of the reading, neither first nor last, that the others replace best."""
         x, value, place, _ = readings
         ways = x[:, None] - x
         separately = np.sqrt(np.einsum("ijk,ijk->ij", ways, ways))
@@ -246,17 +246,17 @@ class ContextHull(LipschitzHull):
         return 1 + int((bounds.min(axis=0) - value)[1:-1].argmin())
 
     def certify(self, memory: Memory, errors: Errors) -> Region:
-        """Return the hull of the balls, in the known set where there is one."""
+        """Return the hull of the balls, in the known set if there is one."""
         return ContextRegion(self, memory, errors)
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if the constants are right."""
+        """Return how a reading contradicts the constants, in sentences."""
         x, t, noise = reading.x, int(memory.rounds) + 1, self.noise(len(reading.x))
         sentences = check_rise(t, reading, self.G_g, noise, float(self.reach))
         if not memory.rounds:
             return sentences + self.check_start_bound(t, reading, 4 * noise)
         region = ContextRegion(self, memory, reading.errors)
-        limit = region.bound(x)  # infinite where nothing was certified
+        limit = region.bound(x)  # infinite if nothing was certified
         rounds = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
         words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rounds)})"
         return sentences + check_bound(t, reading, limit, 4 * noise, words)
@@ -268,7 +268,7 @@ class ContextRegion(Region):
     Args:
         knowledge: the constants.
         memory: what was read, and the context.
-        errors: what it allows for.
+        errors: the errors that it allows for.
     """
 
     knowledge: ContextHull
@@ -319,14 +319,14 @@ class ContextRegion(Region):
         self._remember(self.mixes[[self.radii.argmax(), last]])
 
     def levels(self, weights: Array) -> Array:
-        """Return what g is at most, in the context, at means of the actions: one for each row."""
+        """Return upper bounds on g, in the context, at means of the actions: one for each row."""
         levels = weights @ self.values
         if self.knowledge.context.is_joint:
             levels = levels + self.knowledge.context.rise(weights @ self.seen.place, self.place)
         return levels
 
     def _rooms(self, weights: Array) -> Array:
-        """Return the radii of the balls around means, less what rounding takes."""
+        """Return the radii of the balls around means, less the margin for rounding."""
         knowledge, levels = self.knowledge, self.levels(weights)
         sizes = weights @ np.abs(self.values) + np.abs(levels)
         if knowledge.context.is_joint:
@@ -361,7 +361,7 @@ class ContextRegion(Region):
         return weights[i], offset, float(norm(offset)), float(rooms[i])
 
     def _remember(self, weights: Array) -> None:
-        """Keep means whose balls were found to be certified: what is near one needs no search."""
+        """Keep means whose balls are certified: points near one need no search."""
         rooms = self._rooms(weights)
         weights = weights[rooms >= 0.0]
         self.found = (weights, weights @ self.seen.x, rooms[rooms >= 0.0])
@@ -376,8 +376,8 @@ class ContextRegion(Region):
         return weights
 
     def nearest(self, w: Array) -> Array:
-        """Return nearly the certified point nearest to w; w itself where it is certified."""
-        check_wish(w, self.x)
+        """Return nearly the certified point nearest to w; w itself if it is certified."""
+        check_proposal(w, self.x)
         if not self.depth > 0.0:
             raise self.explain_empty()
         weights, offset, distance, room = self._ball(w)
@@ -416,7 +416,7 @@ class ContextRegion(Region):
         return ContextCertificate(int(self.round), *mean, *numbers, cut, self.errors)
 
     def explain_empty(self) -> EmptyRegionError:
-        """Return the error for a context in which nothing is certified."""
+        """Return the error for a context in which no action is certified."""
         best = int(self.radii.argmax())
         point, bound = self.centres[best], self.levels(self.mixes)[best]
         why = EmptyRegionError.of_context(self.round, point, bound)

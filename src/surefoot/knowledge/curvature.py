@@ -80,7 +80,12 @@ from surefoot.core.points import UNIT, all_entries, nan_where_invalid
 from surefoot.core.types import Array, Number
 from surefoot.knowledge.anchor import Anchor, pull_share
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
-from surefoot.knowledge.contradictions import check_quadratic, check_reach, check_start, check_wish
+from surefoot.knowledge.contradictions import (
+    check_proposal,
+    check_quadratic,
+    check_reach,
+    check_start,
+)
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, is_zero
 from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
@@ -110,7 +115,7 @@ class CurvatureMemory(NamedTuple):
     """What the next region is made of; of several constraints, the numbers are one per row.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         last: the last action that was read, and the bound on g there.
         low: g there was at least this.
         s: the slope there.
@@ -162,7 +167,7 @@ class QuadraticBounds(Knowledge):
         return numbers
 
     def learn(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
-        """Return the memory with a round in which something was read.
+        """Return the memory after a reading.
 
         From an action that may be outside nothing is certified: then what was known before is kept.
         """
@@ -245,7 +250,7 @@ class QuadraticBounds(Knowledge):
         return True
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading of one run has that is impossible if beta and errors are right."""
+        """Return how a reading of one run contradicts beta and the errors."""
         x, g, _, errors, age = reading
         t = memory.rounds + 1.0
         new = self.find_region(self.remember(memory, reading), t - age, errors).base
@@ -277,9 +282,9 @@ class Curvature(QuadraticBounds):
         beta: :math:`\beta \ge 0`; 0 for an affine g. Too large is safe, and costs little.
         reach: M, the largest norm of a feasible point, which rounding scales with; that of the
             domain unless given.
-        domain: a known set that holds every action. A ball may be one of a batch; others are for
+        domain: a known set that contains every action. A ball may be one of a batch; others are for
             one NumPy run.
-        errors: how wrong readings may be.
+        errors: bounds on the errors of readings.
 
     Example:
         >>> import numpy as np
@@ -405,9 +410,9 @@ class CurvatureCertificate(NamedTuple):
         length: the length of the step.
         bound: the next g is at most this; never above 0.
         beta: the curvature that it rests on.
-        cut: whether the region changed the action that was wanted.
+        cut: whether the region changed the proposal.
         row: which of several constraints has the largest bound; None where there is one.
-        errors: what the bound allows for.
+        errors: the errors that the bound allows for.
     """
 
     round: int
@@ -547,9 +552,9 @@ class CurvatureRegion(Region):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the region is for.
-        errors: what it allows for.
+        errors: the errors that it allows for.
 
     Attributes:
         ball: the bound without the error of the slope.
@@ -657,10 +662,10 @@ class CurvatureRegion(Region):
         return self._find(self._reachable(w), Quadratic.find_cut)
 
     def _reachable(self, w: Array) -> Array:
-        """Return a wish; one run is refused where the way there has no finite square."""
+        """Return a proposal; one run is refused where the way there has no finite square."""
         if not is_number(self.level):
             return nan_where_invalid(w)
-        check_wish(w, self.x)
+        check_proposal(w, self.x)
         return w
 
     def _find(self, w: Array, search: Search) -> Projection:

@@ -47,7 +47,7 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
-from surefoot.knowledge.contradictions import check_bound, check_rise, check_wish
+from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, list_causes
 from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.region import Region
@@ -92,7 +92,7 @@ class HullMemory(NamedTuple):
     """What the next region is built from.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         last: the last action that was read, and the bound on g there.
         anchor: the deepest action before it.
         start: the first action that was read; where a ramp leads back to it, as it was last.
@@ -117,10 +117,10 @@ class LipschitzHull(Knowledge):
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
         reach: the largest norm of a feasible point, which rounding scales with; that of the domain
             unless given.
-        domain: a known set that holds every action.
+        domain: a known set that contains every action.
         start_bound: g at the first action is at most this in every round, however it drifts: an
             anchor that does not age, and is never visited. None where that is not known.
-        errors: how wrong readings may be. Slopes are used for contradictions alone.
+        errors: bounds on the errors of readings. Slopes are used for contradictions alone.
 
     Example:
         >>> knowledge = LipschitzHull(G_g=1.0, reach=1.0)
@@ -158,7 +158,7 @@ class LipschitzHull(Knowledge):
         return HullMemory(0.0, start, start, start, Ladder.empty(len(x1)))
 
     def learn(self, memory: HullMemory, reading: Reading) -> HullMemory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         x, upper, errors, age = reading.x, reading.upper, reading.errors, reading.age
         t = memory.rounds + 1.0
         if memory.start.value == math.inf:
@@ -319,7 +319,7 @@ class HullCertificate(NamedTuple):
             the margin covers.
         bound: the next g is at most this; never above 0.
         G_g: the constant that it rests on.
-        cut: whether the region changed the action that was wanted.
+        cut: whether the region changed the proposal.
         errors: what the bounds allow for.
     """
 
@@ -422,7 +422,7 @@ class HullRegion(Region):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the hull is for.
         errors: what the levels allow for.
 
@@ -516,7 +516,7 @@ class HullRegion(Region):
         return self
 
     def nearest(self, w: Array) -> Array:
-        """Return the certified point nearest to w; w itself where it is certified."""
+        """Return the certified point nearest to w; w itself if it is certified."""
         if norm(w - self.x) <= self.radius:
             return w
         _, _, centre, offset, distance, room = self._ball(w)
@@ -527,7 +527,7 @@ class HullRegion(Region):
                 self.round, self.anchor.x, self.anchor_level, self.errors.drift
             )
         if not distance < math.inf:
-            check_wish(w, self.x)
+            check_proposal(w, self.x)
         # far > room >= 0; a visit goes to the anchor itself, which must be known again.
         return centre + (room / distance) * offset if room > POINT else centre
 

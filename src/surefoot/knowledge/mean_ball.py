@@ -1,4 +1,4 @@
-r"""The ball nearest to a point, of all means of balls: what hulls of readings come down to.
+r"""The ball nearest to a point, of all means of balls: the core of hulls of readings.
 
 With centres :math:`x_i`, radii :math:`r_i` and slacks :math:`\sigma_i`,
 
@@ -30,13 +30,13 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array
 
 STEPS = 200
-"""How many vertices join at most: far more than ever do."""
+"""The largest number of vertices; far fewer are used."""
 FLAT = 1e-11
 """Ways of which one is shorter by this share, across the others, are those of a smaller plane."""
 
 
 def find_mean_ball(w: Array, centres: Array, radii: Array, slack: Array) -> Array:
-    """Return the weights of the ball nearest to w; the search ends where a ball holds w.
+    """Return the weights of the ball nearest to w; the search ends when a ball contains w.
 
     Whatever rounding does they are at least 0 and add up to 1, and their slack is at least 0.
 

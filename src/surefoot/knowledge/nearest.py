@@ -1,4 +1,4 @@
-r"""The nearest point of a region and of known sets: sought, and then checked; one NumPy run.
+r"""The nearest point of a region and of known sets: a search, then a check; one NumPy run.
 
 What a search returns is rounded and perhaps not at its end. So it is checked by the region's
 ``contains`` and by that of every known set; where that fails, the way there from a point that
@@ -45,20 +45,20 @@ REFLECTIONS = 200
 TURNS = 100
 HALVINGS = 40
 SHARES = (*(1.0 - 0.5**k for k in range(44, 0, -1)), *(0.5**k for k in range(2, 30)), 0.0)
-"""Of a way, from its end to its beginning, closest together at both."""
+"""Shares of a way, from its end to its beginning, closest together at both."""
 
 Onto = Callable[[Array], Array]
 Test = Callable[[Array], bool]
 
 
 class Bounds(NamedTuple):
-    """Several bounds, relative to where the slopes were read.
+    """Several bounds, relative to the point of the reading.
 
     Attributes:
         up: h, ``(m,)``.
-        s: the slopes, ``(m, d)``.
-        beta: the curvatures, ``(m,)``.
-        tau: the errors of the slopes, ``(m,)``.
+        s: the subgradients, ``(m, d)``.
+        beta: the smoothness constants, ``(m,)``.
+        tau: the errors of the subgradients, ``(m,)``.
         close: how far from 0 a bound may end, ``(m,)``.
     """
 
@@ -94,7 +94,7 @@ def project_onto_bounds(
     Args:
         v: the point.
         bounds: the bounds.
-        cut: half-spaces that hold sets and not a point; none where the sets hold it.
+        cut: half-spaces that contain sets but not a point; none if the sets contain it.
         turns: how often the multipliers are changed, at most.
 
     Example:
@@ -147,7 +147,7 @@ def _minimise(v: Array, bounds: Bounds, lam: Array) -> tuple[Array, float]:
 
 
 def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
-    """Return the multipliers that Newton's method wants; None where no point holds."""
+    """Return the multipliers of a Newton step; None if no point satisfies the rows."""
     length = norm(q)
     unit = q / length if length > 0 else q
     c = 1.0 + float(lam @ bounds.beta)
@@ -166,7 +166,7 @@ class KnownSets:
     """The points that are in all of several sets; one NumPy run.
 
     Args:
-        sets: of which the last is named where nothing is certified in all of them; None is no set.
+        sets: an error names the last if no certified point is in all; None is no set.
     """
 
     def __init__(self, *sets: Any) -> None:
@@ -180,7 +180,7 @@ class KnownSets:
         return all(bool(one.contains(x)) for one in self.sets)
 
     def settle(self, x: Array) -> Array:
-        """Return a point that rounding may have put outside of the sets, moved back."""
+        """Return a point, moved back if rounding may have put it outside of the sets."""
         for one in self.sets:
             x = snap_inside(one, x)
         return x
@@ -204,11 +204,11 @@ class KnownSets:
         return Bounds(up, s, beta, 0.0 * up, _rounding(origin, 1.0) + 0.0 * up)
 
     def cut(self, origin: Array, reach: float, inwards: float, q: Array) -> Bounds:
-        """Return half-spaces that hold the sets, of those that do not hold a point; not of balls.
+        """Return half-spaces around the sets that do not contain a point; not for balls.
 
         Args:
-            origin: what the point is relative to.
-            reach: the largest norm of a point that counts.
+            origin: the origin of the point.
+            reach: the largest norm of a relevant point.
             inwards: how far inside of the half-spaces to end.
             q: the point.
         """
@@ -230,9 +230,9 @@ EVERYWHERE = KnownSets()
 
 
 def cut_by(onto: Onto, origin: Array, reach: float, inwards: float, q: Array) -> Bounds:
-    """Return a half-space that holds a set, given by its projection, and not a point.
+    """Return a half-space that contains a set, given by its projection, but not a point.
 
-    There is none where the set holds the point. The arguments are those of :meth:`KnownSets.cut`.
+    There is none if the set contains the point. The arguments are those of :meth:`KnownSets.cut`.
     """
     close, point = _rounding(q, reach), origin + q
     if (nearest := onto(point)) is point:
@@ -250,18 +250,18 @@ def _rounding(q: Array, reach: float) -> float:
 def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float) -> Array:
     r"""Return nearly the point of two convex sets that is nearest to w: a point of the second.
 
-    The method of Douglas and Rachford for :math:`\tfrac12\|p-w\|^2` on the second set: with
-    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by
-    :math:`\Pi_1(2p - z) - p`. Any :math:`\lambda` will do; a far wish needs one that brings it as
-    near as the sets are large, where Dykstra's method takes as many sweeps as they fit into the
-    distance, and half-spaces do not see how a boundary bends.
+    The method is that of Douglas and Rachford for :math:`\tfrac12\|p-w\|^2` on the second set: with
+    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by :math:`\Pi_1(2p - z) -
+    p`. Every :math:`\lambda` converges; for a far proposal it must scale the distance to the size
+    of the sets. There Dykstra's method takes many sweeps, and half-spaces do not model a curved
+    boundary.
 
     Args:
         first: the projection onto one set.
         second: that onto the other.
         w: the point.
         x: where to begin.
-        size: about how large what they have in common is.
+        size: about the size of their intersection.
     """
     share = min(size / max(norm(w - x), 1e-300), 1.0)
     z = point = x
@@ -277,15 +277,15 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
 def reflect_in_turn(
     projections: Sequence[Onto], known: KnownSets, holds: Test, start: Array
 ) -> Array | None:
-    """Return a point that holds, by way of several sets in turn; None if none is found.
+    """Return a point that holds, by reflections at several sets; None if the search fails.
 
     Each goes nearly twice as far as its set asks for, so that the turns end inside of the sets and
     not in front of them (half as far again was too little); known sets have the last word.
 
     Args:
         projections: onto each set.
-        known: sets that hold the point, too.
-        holds: whether a point is what is looked for.
+        known: further sets that must contain the point.
+        holds: whether a point is a solution.
         start: where to begin.
     """
     point = start
@@ -308,9 +308,9 @@ def find_certified(region: Region, known: KnownSets, w: Array) -> Array:
 
 
 def take_certified(region: Region, known: KnownSets, end: Array) -> Array:
-    """Return the last point that is certified and in the sets on the way to one that is not.
+    """Return the last certified point in the sets on the way to one that is not.
 
-    The way begins at a point that the region knows, or at one that is near the last action.
+    The way begins at a likely point of the region, or at one near the last action.
     """
     holds = partial(_holds, region, known)
     inside = next((point for point in region.insides if holds(point)), None)
@@ -328,7 +328,7 @@ def _holds(region: Region, known: KnownSets, point: Array) -> bool:
 
 
 def _explain_empty(region: Region, known: KnownSets) -> EmptyRegionError:
-    """Return the error for a round in which nothing is certified, or nothing in the sets."""
+    """Return the error for a round without a certified point, or without one in the sets."""
     if not known:
         return region.explain_empty()
     *others, last = known.sets
@@ -342,14 +342,14 @@ def _explain_empty(region: Region, known: KnownSets) -> EmptyRegionError:
 
 
 def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> Array | None:
-    """Return the last point that holds on the way from one that does; None where none is found.
+    """Return the last point that holds on the way from one that does; None if the search fails.
 
     Most often only a rounding is missing, so that the search begins at the far end; the beginning
     need not hold itself.
 
     Args:
-        holds: what is looked for, in a convex set.
-        known: sets that rounding is to be kept out of.
+        holds: the condition, of a convex set.
+        known: sets into which points are moved back after rounding.
         inside: a point that holds, as a rule.
         outside: one that does not.
     """

@@ -1,4 +1,4 @@
-r"""What is certified where g may curve the more the steeper it is: exponentials, polynomials.
+r"""Certificates for a curvature that grows with the gradient: exponentials, polynomials.
 
 If g is twice differentiable with :math:`\|\nabla^2g\| \le L_0 + L_1\|\nabla g\|` on the feasible
 set X, then for every x in X with :math:`s = \nabla g(x)`, *every p within* :math:`1/L_1` *of x
@@ -52,7 +52,7 @@ from surefoot.sets import Ball
 __all__ = ["RelativeCurvature"]
 
 TINY = 1e-300
-"""What is divided by instead of 0."""
+"""The divisor instead of 0."""
 
 
 class RelativeCurvature(QuadraticBounds):
@@ -62,10 +62,10 @@ class RelativeCurvature(QuadraticBounds):
 
     Args:
         L_0: the curvature where g is flat.
-        L_1: how much of the slope it may be in addition, above 0.
+        L_1: the additional curvature per norm of the gradient, above 0.
         reach: M, the largest norm of a feasible point; that of the domain unless given.
-        domain: a known set that holds every action.
-        errors: how wrong readings may be; without drift.
+        domain: a known set that contains every action.
+        errors: bounds on the errors of readings; without drift.
 
     Example:
         >>> import numpy as np
@@ -97,7 +97,7 @@ class RelativeCurvature(QuadraticBounds):
         return RelativeRegion(self, memory, t, errors)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if the constants are right."""
+        """Return how a reading contradicts the constants, in sentences."""
         x, g, _, errors, _ = reading
         t, upper = memory.rounds + 1.0, float(g + errors.value)
         sentences, old = check_reach(int(t), x, upper, float(self.reach)), memory.last
@@ -111,7 +111,7 @@ class RelativeCurvature(QuadraticBounds):
         return sentences + check_quadratic(int(t), g, (length, over), beta, noise, errors, "g")
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
-        """Return infinity: how much g rises beside an action is not known."""
+        """Return infinity: the rise of g around an action is unbounded."""
         return math.inf
 
 
@@ -120,9 +120,9 @@ class RelativeRegion(CurvatureRegion):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the region is for.
-        errors: what it allows for.
+        errors: the errors that it allows for.
 
     Attributes:
         farthest: how far from x the bound holds.
@@ -172,7 +172,7 @@ class RelativeRegion(CurvatureRegion):
         most = -(ball.up + (self.slope_error or 0.0) * r + 0.5 * ball.beta * r * r)
         along = most / max(self.slope_norm, TINY)
         across = v
-        for _ in range(2):  # the first leaves what the rounding of a far wish has along the slope
+        for _ in range(2):  # the second removes the rounding of a far proposal
             across = across - dot(across, unit) * unit
         radius = math.sqrt(max(r * r - along * along, 0.0))
         return self.x + along * unit + (radius / max(norm(across), TINY)) * across

@@ -29,7 +29,7 @@ from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import Anchor, pull_share
 from surefoot.knowledge.base import ObserverKind, Reading
-from surefoot.knowledge.contradictions import check_start, check_wish
+from surefoot.knowledge.contradictions import check_proposal, check_start
 from surefoot.knowledge.curvature import (
     Curvature,
     CurvatureCertificate,
@@ -52,7 +52,7 @@ INWARDS = (0.0, 1e-13, 1e-10, 1e-7, 1e-4)
 """How far inside of everything a common point is sought, relative to the reach."""
 Search = Callable[[Array, KnownSets], tuple[Array, Array]]
 
-# A wish at the end of float64 has squares beyond it; what comes of them is compared, and not taken.
+# The squares of a huge proposal overflow; the result is compared, and not taken.
 _QUIETLY = np.errstate(over="ignore", invalid="ignore")
 
 
@@ -64,8 +64,8 @@ class CurvatureRows(QuadraticBounds):
         rows: how many constraints there are; as many as there are curvatures unless given.
         reach: M, the largest norm of a feasible point, which rounding scales with; that of the
             domain unless given.
-        domain: a known closed convex set that holds every action, projected onto jointly with what
-            is certified. None where nothing is known.
+        domain: a known closed convex set that contains every action, projected onto jointly with
+            the certified region; None for none.
         errors: how wrong readings of any row may be.
 
     Example:
@@ -170,9 +170,9 @@ class RowsRegion(Region):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the region is for.
-        errors: what it allows for.
+        errors: the errors that it allows for.
 
     Attributes:
         each: the region of each row by itself, as those of a batch.
@@ -229,7 +229,7 @@ class RowsRegion(Region):
     @_QUIETLY
     def nearest(self, w: Array) -> Array:
         """Return the point of the region nearest to w; w itself where it is in the region."""
-        check_wish(w, self.x)
+        check_proposal(w, self.x)
         return w if self.contains(w) else self.find_nearest(w).point
 
     @_QUIETLY
@@ -249,13 +249,13 @@ class RowsRegion(Region):
 
     def _find(self, w: Array, known: KnownSets, search: Search) -> Projection:
         """Return what a search finds; else a certified point on the way there."""
-        check_wish(w, self.x)
+        check_proposal(w, self.x)
         if self._is_in(w, known):
             return Projection(w, np.zeros_like(self.own.up), 0.0)
         q, weights = search(w - self.x, known)
         end = self._settle(q, known)
         if not self._is_in(end, known):
-            # A far wish loses digits: once more from where they are not lost.
+            # A far proposal loses digits: once more from where they are not lost.
             end = self._settle(self._project(end - self.x, known)[0], known)
         if not self._is_in(end, known):
             end = nearest.take_certified(self, known, end)

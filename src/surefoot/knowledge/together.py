@@ -34,16 +34,16 @@ __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
 
 
 TURNS = 15
-"""Of a search; half-spaces do not see how a boundary bends, so that more are worth little."""
+"""The steps of a search; half-spaces do not model a curved boundary, so more help little."""
 FEW_TURNS = 5
-"""The same, where all rows are known by half-spaces alone."""
+"""The same, if all rows are half-spaces."""
 
 
 class TogetherMemory(NamedTuple):
     """What the next region is built from.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         x: the action that was read last.
         rows: the memory of each constraint.
     """
@@ -54,11 +54,11 @@ class TogetherMemory(NamedTuple):
 
 
 class Together(Knowledge):
-    """Knowledge about several constraints, each by itself, and the set; one NumPy run.
+    """Knowledge of several constraints, each separately, and of a set; one NumPy run.
 
     Args:
         rows: one knowledge per constraint: :class:`LipschitzHull`, :class:`Curvature`, ...
-        domain: a known closed convex set that holds every action; None where there is none.
+        domain: a known closed convex set that contains every action; None for none.
         errors: how wrong readings of any row may be; the largest of the rows' own unless given.
 
     Example:
@@ -107,7 +107,7 @@ class Together(Knowledge):
 
     @property
     def allows(self) -> frozenset[Capability]:  # type: ignore[override]
-        """What one of the rows allows for; each refuses what it does not, and a bad start."""
+        """What one of the rows allows for; each row rejects the rest."""
         return frozenset[Capability]().union(*(row.allows for row in self.rows)) | {"known start"}
 
     @property
@@ -126,7 +126,7 @@ class Together(Knowledge):
         return False
 
     def standing(self, start: Array) -> StandingAnchor | None:
-        """Return the largest of the bounds that the rows know of the start; None if one has none.
+        """Return the largest start bound of the rows; None if one has none.
 
         Each row's bound holds in every round, and g is the largest of the rows.
         """
@@ -182,7 +182,7 @@ class Together(Knowledge):
         return read_rows(x, feedback, len(self.rows))
 
     def learn(self, memory: TogetherMemory, reading: Reading) -> TogetherMemory:
-        """Return the memory with a round in which something was read.
+        """Return the memory after a reading.
 
         Where one row may be above 0, the constants of the others need not hold: at an action that
         was not certified nothing is learnt.
@@ -196,7 +196,7 @@ class Together(Knowledge):
         return TogetherMemory(memory.rounds + 1.0, reading.x, rows)
 
     def age(self, memory: TogetherMemory, x: Array) -> TogetherMemory:
-        """Return the memory with a round in which nothing was read."""
+        """Return the memory after a round without a reading."""
         each = zip(self.rows, memory.rows, strict=True)
         rows = tuple(row.age(part, x) for row, part in each)
         return memory._replace(rounds=memory.rounds + 1.0, rows=rows)
@@ -245,7 +245,7 @@ class TogetherRegion(Region):
     Args:
         rows: the region of each constraint.
         x: the action that was read last.
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         errors: what they allow for.
 
     Attributes:

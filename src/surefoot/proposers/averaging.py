@@ -39,7 +39,7 @@ class AveragingState(NamedTuple):
         start: the first action.
         gradients: theta, the sums of the cost gradients, less what was pruned.
         points: the certified points nearest to the far points.
-        trust: how far each is trusted.
+        trust: the weight of each.
         inverse_eta: 1/eta of the last step; 0 before the first gradient.
         squares: the sum of the squared norms of the cost gradients.
     """
@@ -53,7 +53,7 @@ class AveragingState(NamedTuple):
 
 
 class AveragingNote(NamedTuple):
-    """What the bound on the regret wants to know of a step and of its first far point.
+    """Details of a step and its first far point for the bound on the regret.
 
     Attributes:
         x: the action that was played.
@@ -77,7 +77,7 @@ class AveragingNote(NamedTuple):
 
 
 class Averaging(Proposer):
-    r"""Dual averaging: the wish is a mean of the certified points nearest to some far points.
+    r"""Dual averaging: the proposal is a mean of the certified points nearest to some far points.
 
     Args:
         radius: R, the radius of a ball that contains the feasible set.
@@ -97,7 +97,7 @@ class Averaging(Proposer):
         return STEPS if self.eta is None and self.far is None else STEPS[:1]
 
     def init(self, x1: Array) -> AveragingState:
-        """Start with nothing learnt."""
+        """Return the state before the first round."""
         points = np.tile(x1, (len(self.steps), 1))
         initial_weights = INITIAL_WEIGHTS if len(points) > 1 else np.ones(1)
         return AveragingState(x1, 0.0 * points, points, Trust.first(initial_weights), 0.0, 0.0)
@@ -221,7 +221,7 @@ class ObservedAveraging(NamedTuple):
         return "Theorem K, observed"
 
     def after(self, info: Info) -> ObservedAveraging | None:
-        """Return the sums with one more round, from what its step knew; None without a region."""
+        """Return the sums with one more round, given its details; None without a region."""
         note, region = info.note, info.region
         if region is None:
             return None

@@ -1,4 +1,4 @@
-r"""Leaders that learn on all half-spaces seen and are never played; the wish goes after their mean.
+r"""Leaders learn on all half-spaces and are never played; the proposal follows their mean.
 
 With X = x - x_1, all points relative to the first action, D the largest distance from it to a point
 of the domain and :math:`\theta_t` the sum of the gradients:
@@ -17,38 +17,35 @@ is best for costs that have a distribution; the others descend from where they a
 for costs that change. Their weights follow what each would have cost
 (:func:`~surefoot.proposers.trust.reweigh`).
 
-**The wish.** A leader is held back by the cuts with multipliers :math:`\mu_i`, or, of a descent,
-pulls: averages of them. The mean of several may stand off a cut that holds one of them, as it does
-when costs have turned: the mean of their pulls counts by the share
-:math:`[1 - (o_i - u_i^\top Z)/\|Z - X\|]_+`. In the objective of :math:`Z^0`, what X is behind its
-leader is worth :math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`, and a margin of h, which keeps
-actions deep enough to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the one is spent
-on the other.
-With r the radius of the certified ball of x, :math:`L = \|Z' - X\|`, :math:`Z'` the leader pushed
-off the cuts by :math:`G_gr`, and :math:`r_m` the radius of the deepest ball:
+**The proposal.** Cuts hold a leader back with multipliers :math:`\mu_i`, or, for a descent, with
+pulls: averages of multipliers. The mean of several leaders may be off a cut that holds one of them,
+as when costs have turned. So the mean of their pulls counts by the share :math:`[1 - (o_i -
+u_i^\top Z)/\|Z - X\|]_+`. In the objective of :math:`Z^0`, the lag of X behind its leader is worth
+:math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`. A margin of h, which keeps actions deep enough
+to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the lag is spent on the margin.
 
 .. math::
     h = \min\Big(\frac r2 + \frac{\sum\mu_i\big[\min(o_i - u_i^\top X, u_i^\top(Z - X))
         - G_gr/\|s_i\|\big]_+ + L^2/2}{2G_g\sum\mu_i/\|s_i\|},\
         \tfrac12\max(L, r),\ 0.97\,r_m\Big).
 
-Where the certified point nearest to Z is nearly there, at most a quarter of the way off, it is the
-wish. Else the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed off the cuts by
-:math:`G_gh`, and of the certified points nearest to these the one with the least
+If the certified point nearest to Z is at most a quarter of the way off, it is the proposal. Else
+the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed off the cuts by :math:`G_gh`.
+Of the certified points nearest to these, the one with the least
 
 .. math::
     \tfrac12\|P - F\|^2 - \frac E{2h}\min\Big(h, \min_i\frac{\|s_i\|}{G_g}(o_i - u_i^\top P)\Big),
     \qquad F = Z + \sum\mu_iu_i, \qquad E = \tfrac12\big[\|X - F\|^2 - \|Z - F\|^2\big]_+ ,
 
-is the wish. The first term is the leader's objective; the second counts how deep the cuts leave P,
-for an action on the limit cannot move: a depth of h is worth half of E, what X is behind. Where no
-point has less than X has, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, and X is half as
-deep as it wants to be, :math:`r \ge h/2`, the margin is too large for the set, and the lengths are
-tried once more with half of it. Cuts whose slopes are guesses do not tell depths: E is 0 there.
+is the proposal. The first term is the leader's objective. The second counts how deep the cuts leave
+P, because an action on the limit cannot move: a depth of h is worth half of E, the lag of X. If no
+point has less than X, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, although X is half as
+deep as intended, :math:`r \ge h/2`, the margin is too large for the set. Then the lengths are tried
+once more with half of it. Cuts from estimated subgradients do not bound depths: E is 0 there.
 
-Where several rows are read, each gives a cut of its own: a feasible point fulfils all of them, so
-that nothing changes in the bound on the regret. Row i has no slope longer than :math:`G_i`, the
-largest of which is :math:`G_g`, and a margin of h costs :math:`G_ih/\|s_i\|` there.
+If several rows are read, each gives its own cut. A feasible point satisfies all of them, so the
+bound on the regret does not change. Row i has the Lipschitz constant :math:`G_i`, the largest of
+which is :math:`G_g`, and a margin of h costs :math:`G_ih/\|s_i\|` there.
 
 Where values err by up to e, the follower counts a cut :math:`2e/\|s\|` further inside, where the
 upper end of the reading puts it, unless the certified depth of X shows that it is further out.
@@ -89,11 +86,11 @@ from surefoot.sets import Ball, project_halfspace
 MULTIPLES = (0.0, 0.25, 1.0, 4.0)
 """The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
 INITIAL_WEIGHTS = np.array([0.925, 0.025, 0.025, 0.025])
-"""How far each is trusted before the first round."""
+"""The weight of each before the first round."""
 MOST_CUTS = 256
-"""How many half-spaces are remembered at most, where nobody says how many."""
+"""How many half-spaces are remembered at most, by default."""
 SHALLOW = 50.0
-"""A start is shallow where the set reaches this many times further than its certified ball."""
+"""A start is shallow if the set is this many times larger than its certified ball."""
 EXACT = 1e-2
 """A leader's projection ends where multipliers change by this share of the way to it."""
 CLEARLY = 1e-9
@@ -109,13 +106,13 @@ class LeaderState(NamedTuple):
     Attributes:
         start: the first action.
         reach: D, the largest distance from it to a point of the domain.
-        start_value: g there at most; 0 before it was read.
+        start_value: an upper bound on g there; 0 before the first reading.
         cuts: the remembered half-spaces, and what they hold each leader back by.
         points: the leaders, one in each row.
         outside: by how much each exceeds the cut that it exceeds most.
-        trust: how far each is trusted.
+        trust: the weight of each.
         Z: their mean.
-        own: the state of a learner of your own; empty unless there is one.
+        own: the state of a given learner; empty without one.
         gradients: theta, the sum of the cost gradients.
         squares: the sum of their squared norms.
         lag: Lambda, what the actions have cost more than the first leader.
@@ -149,7 +146,7 @@ class LeaderState(NamedTuple):
 
 
 class LeaderNote(NamedTuple):
-    """What the bound on the regret wants to know of a round.
+    """Details of a round for the bound on the regret.
 
     Attributes:
         size: the norm of the cost gradient.
@@ -171,14 +168,13 @@ class LeaderNote(NamedTuple):
 
 
 class Leader(Proposer):
-    r"""Leaders that learn, and a wish that goes after them; the formulas are the module's.
+    r"""Leaders that learn, and a proposal that follows them; the formulas are the module's.
 
     Args:
         domain: a set that contains the feasible set.
         cuts: how many half-spaces are remembered, at least 2;
             :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
-        leader: a learner of your own, or of the library, that asks for cost gradients only; it
-            leads instead of those above.
+        leader: a learner that needs only cost gradients; it leads instead of those above.
         strong_convexity: H, where every cost is H-strongly convex: one leader descends with
             :math:`\eta_t = 2/(Ht)`.
     """
@@ -227,7 +223,7 @@ class Leader(Proposer):
     def propose(
         self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Proposal]:
-        """Return the leaders after a round, and the wish of their follower."""
+        """Return the leaders after a round, and the proposal of their follower."""
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
         X = x - learner.start
@@ -239,12 +235,12 @@ class Leader(Proposer):
     def learn(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, LeaderNote, tuple[str, ...]]:
-        """Return the leaders after a round, what their bound wants to know, and what was lost.
+        """Return the leaders after a round, details for their bound, and contradictions.
 
         Args:
             learner: the leaders.
             X: the action that was played, relative to the start.
-            feedback: what was seen there.
+            feedback: the feedback there.
             region: the certified next actions.
         """
         before, grad = learner.inverse_eta, np.zeros_like(X)
@@ -269,7 +265,7 @@ class Leader(Proposer):
                 f"cost_gradient must leave 1/eta = sqrt(2A)/D finite, got a norm of {size:g}"
             )
         learner = learner._replace(inverse_eta=scale)
-        # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.
+        # Huge gradients give multipliers that overflow: the leader is not finite.
         with np.errstate(over="ignore", invalid="ignore"):
             learner, sentences = self._lead(learner, X, feedback, newest, before, t)
         note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
@@ -278,7 +274,7 @@ class Leader(Proposer):
     def _trust(self, learner: LeaderState, grad: Array, size: float, t: float) -> Trust:
         """Return how far the leaders are trusted, by what each would have cost in the round.
 
-        A leader outside of the cuts pays for the way back: none gains by standing outside.
+        A leader that violates the cuts pays for the way back, so no leader gains by a violation.
         """
         if size == 0.0 or len(learner.points) == 1:
             return learner.trust
@@ -288,14 +284,14 @@ class Leader(Proposer):
     def _remember(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, int | None]:
-        """Return the leader with the cut of the round, and which that is."""
+        """Return the leader with the cut of the round, and its index."""
         errors, cuts, newest = region.errors, learner.cuts, None
         slope = errors.slope
         if not slope < math.inf:
-            # Slopes are guesses: a cut that an action has passed was wrong, and moves there.
+            # Subgradients are estimates: a cut that an action violates was wrong, and moves there.
             slope, cuts = 0.0, cuts.let_through(X)
         if errors.drift:
-            # Where g may rise, a point that was outside may come in: cuts go outwards with it.
+            # Under drift an infeasible point may become feasible: cuts move outwards.
             cuts = cuts.loosen(errors.drift)
         if feedback.constraint_value is not None and feedback.constraint_subgradient is not None:
             most, place = self.slots(len(X)), region.base.read_place
@@ -306,10 +302,10 @@ class Leader(Proposer):
         return learner._replace(cuts=cuts), newest
 
     def _limit(self, learner: LeaderState, length: float) -> Callable[[Array], Array]:
-        """Return what keeps a leader, relative to the start, where the points of the domain are.
+        """Return the projection that keeps a leader, relative to the start, near the domain.
 
-        A ball is one around the feasible set, and a length is enough; any other set may be what
-        keeps the actions in, and the leader with them.
+        For a ball around the feasible set a limit on the length is enough. Any other set may bind
+        the actions, and must bind the leader too.
         """
         if isinstance(self.domain, Ball):
             return partial(shorten, radius=length)
@@ -335,7 +331,7 @@ class Leader(Proposer):
         before: float,
         t: float,
     ) -> tuple[LeaderState, tuple[str, ...]]:
-        """Return the leaders after a round, and a sentence if your own is lost."""
+        """Return the leaders after a round, and a sentence if a given leader is not finite."""
         D, cuts, scale, own_state = learner.reach, learner.cuts, learner.inverse_eta, learner.own
         eta = 1.0 / scale if scale > 0 else 0.0
         points, pulls = learner.points.copy(), cuts.pulls.copy()
@@ -371,7 +367,7 @@ class Leader(Proposer):
     def _follow(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Array]:
-        """Return the wish after a round, and when the deepest radius last grew."""
+        """Return the learner, with the round of the last growth of depth, and the proposal."""
         t, deepest, start = region.round, region.depth, learner.start
         if t == 1 or deepest > 1.1 * learner.depth:
             learner = learner._replace(depth=deepest, deepened=t)
@@ -388,7 +384,7 @@ class Leader(Proposer):
             if norm(point - start - Z) <= 0.25 * gap:
                 return learner, point
         goal = Z + pulls @ cuts.normals
-        distance, remainder = _apart(X, goal), _apart(Z, goal)
+        distance, remainder = _squared_distance(X, goal), _squared_distance(Z, goal)
         behind, clearly = max(distance - remainder, 0.0), CLEARLY * distance
         if not region.errors.slope < math.inf:
             behind = 0.0  # cuts that are guesses do not tell how deep a point is
@@ -401,7 +397,7 @@ class Leader(Proposer):
                     W = _apply_reading(feedback, region, W, X, slope_norm * margin)
                 point = region.nearest(start + W)
                 depth = _find_depth(cuts, point - start, slope_norm, margin)
-                value = _apart(point - start, goal) - worth * depth
+                value = _squared_distance(point - start, goal) - worth * depth
                 if value < least - clearly:
                     best, least = point, value
             current = distance - worth * min(room, margin)
@@ -412,10 +408,10 @@ class Leader(Proposer):
     def _cuts_as_read(
         self, learner: LeaderState, feedback: Feedback, region: Region, X: Array
     ) -> tuple[Cuts, Array, Array]:
-        """Return the cuts, the leader and its pulls for the follower: as they were read.
+        """Return the cuts, the leader and its pulls as the follower uses them.
 
-        Only the leader needs cuts that hold for all points within D of the start, and those that
-        hold in every context: the follower goes after the point that it would lead to in the next.
+        Only the leader needs cuts that hold for all points within D of the start and in every
+        context. The follower goes after the point of the next context.
         """
         errors, cuts, Z, D = region.errors, learner.cuts, learner.Z, learner.reach
         pulls, gap = learner.trust.weights @ cuts.pulls, norm(Z - X)
@@ -442,8 +438,8 @@ class Leader(Proposer):
     def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds.
 
-        None for your own leader, under drift, and where slopes are guesses, so that cuts may be
-        wrong.
+        It is None for a given leader, under drift, and if subgradients are estimates, because cuts
+        may then be wrong.
         """
         wrong = knowledge.errors.drift or not knowledge.errors.slope < math.inf
         return None if self.leader is not None or wrong else LeaderRegret.first(self.multiples)
@@ -524,7 +520,7 @@ class LeaderInKernel(ProposerInKernel):
 
 
 def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, slope_norm: float) -> float:
-    """Return h: half of what X is behind Z, in the leader's objective, spent on the margin."""
+    """Return h: half of the lag of X behind Z, in the leader's objective, spent on the margin."""
     L = norm(push_from_cuts(cuts, Z, slope_norm * room) - X)
     slack = np.minimum(cuts.offsets - cuts.normals @ X, cuts.normals @ (Z - X))
     behind = float(pulls @ np.maximum(slack - slope_norm * room * cuts.rises, 0.0)) + 0.5 * L * L
@@ -534,17 +530,17 @@ def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, slope_nor
 
 
 def _find_depth(cuts: Cuts, z: Array, slope_norm: Number, most: float) -> float:
-    """Return how deep a point is by the cuts; as deep as asked where g is flat."""
+    """Return the depth of a point by the cuts; the limit if g is flat."""
     return min(cuts.slack(z) / slope_norm, most) if slope_norm > 0.0 else most
 
 
-def _apart(x: Array, y: Array) -> float:
+def _squared_distance(x: Array, y: Array) -> float:
     """Return the squared distance of two points."""
     return float((x - y) @ (x - y))
 
 
 def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:
-    """Yield the shares of the way that are tried: the room, and twice as much, up to all of it."""
+    """Yield the shares of the way to try: the room, twice as much, up to the whole way."""
     share = min(room / gap, 1.0) if gap > 0.0 else 1.0
     if is_growing:
         yield share
@@ -570,7 +566,7 @@ def _count_errors(cuts: Cuts, X: Array, region: Region) -> Cuts:
 
 
 def _apply_reading(feedback: Feedback, region: Region, W: Array, X: Array, rho: float) -> Array:
-    """Return W moved to where the newest values and slopes, as they were read, make g <= -rho."""
+    """Return W moved to where the newest readings give g <= -rho."""
     for _, s, upper, _, share in region.base.read_rows(X, feedback):
         if norm(s) > 0:
             margin = rho if share is None else share * rho

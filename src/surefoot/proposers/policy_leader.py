@@ -28,7 +28,7 @@ The lemmas of the leaders are statements on a Euclidean space, its cuts and grad
 In code the leaders see the matrix :math:`X_t = (x_t - x_1)\phi_t^\top/\|\phi_t\|^2` as the action:
 :math:`\langle v\phi_t^\top, X_t\rangle = v^\top(x_t - x_1)` for every v. How far actions stay
 behind the policy, the last sum, has no bound in advance; it is observed. Rounds whose gradient
-nobody saw are not in the sums, and rounds whose value nobody saw make no cut; values that err make
+nobody saw are not in the sums, and rounds without a value make no cut; values that err make
 looser ones.
 """
 
@@ -57,7 +57,7 @@ __all__ = ["PolicyLeader"]
 
 
 class PolicyState(NamedTuple):
-    """What was learnt.
+    """What the proposer has learnt.
 
     Attributes:
         start: the first action.

@@ -151,8 +151,8 @@ class LeaderFollower(Certified):
 
         Args:
             constants: needs R, G_g and start_slack; uses the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(TheoremE(constants), domain)
@@ -166,8 +166,8 @@ class LeaderFollower(Certified):
 
         Args:
             constants: needs R, G_g, start_slack and strong_convexity; uses errors and drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(TheoremE(constants, strongly_convex=True), domain)
@@ -185,7 +185,7 @@ class LeaderFollower(Certified):
         Args:
             constants: needs R, G_f, G_g and start_slack; uses start_reach and sigma; no errors.
             horizon: the number of rounds; None where it is not known, which costs a factor of 3.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         from surefoot.rules.wrappers.change_over import ChangeOver, ChangeOverTheorem, refuse_errors
 
@@ -223,12 +223,12 @@ class LeaderFollower(Certified):
         r"""Few violations, counted, for a g whose G_g is unknown: Theorem U.
 
         Args:
-            domain: a set that holds every action; a Ball must hold the feasible set.
+            domain: a set that contains every action; a Ball must hold the feasible set.
             theta: how many times what is proved of G_g is used. Larger is slower, with fewer rounds
                 outside: :math:`\theta\ln^2\theta = c` is best, c the cost of a round outside times
                 :math:`\ln(G_g/m_1)` over the regret of the crawl.
-            violations: how many rounds may be outside at most; one that nobody measured counts.
-            largest_G_g: what G_g is at most on the domain, be it far too large.
+            violations: how many rounds may violate at most; one without a measurement counts.
+            largest_G_g: what G_g is at most on the domain, possibly far too large.
             largest_violation: what no violation may exceed; needs ``largest_G_g``.
             start_slack: -g at the first action at least, for the number of rounds outside in
                 advance, which needs a Ball.
