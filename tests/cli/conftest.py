@@ -63,7 +63,7 @@ class Desk(NamedTuple):
         return Ended(result.exit_code, result.stdout, result.stderr)
 
     def refusal(self, *words):
-        """Run a command that must be refused as a whole, in one sentence; the sentence."""
+        """Run a command that must be rejected as a whole, in one sentence; the sentence."""
         code, out, err = self.do(*words)
         assert (code, out) == (2, "")
         assert err.startswith("surefoot: ")

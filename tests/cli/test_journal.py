@@ -97,7 +97,7 @@ def test_json_has_the_same_facts_as_data(desk):
     played(desk.folder / "j.db", wrong=20)
     found = desk.do("journal j.db --json --last 2 --round 7").data
     record = read_journal(desk.folder / "j.db")
-    assert (found["told"], found["worst"]) == (30, record.worst)
+    assert (found["rounds"], found["largest"]) == (30, record.worst)
     assert [c["round"] for c in found["contradictions"]] == [20]
     assert [r["round"] for r in found["table"]] == [29, 30]
     assert found["round"]["certificate"]["bound"] == record.rounds[6].bound
@@ -211,7 +211,7 @@ def test_a_run_in_several_files_is_one_run_with_the_notes_of_the_operator(desk):
             )
     assert (desk.folder / "j.db.2").exists()
     found = desk.do("journal j.db --json --last 24").data
-    assert (found["told"], found["outside"]) == (50, 0)
+    assert (found["rounds"], found["violations"]) == (50, 0)
     assert [r["round"] for r in found["table"]] == list(range(27, 51))
     assert all(r["certificate"] is not None for r in found["table"])
     assert found["notes"] == [{"round": 33, "text": "replaced <the> sensor"}]

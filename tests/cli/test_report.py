@@ -88,9 +88,9 @@ def test_missing_cells_are_counted(desk, no_figures):
     [
         ("nowhere", None, 2, "'nowhere' does not exist: give the folder of a run"),
         (".", None, 2, "'.' has no results.sqlite: give the folder of a run"),
-        ("limits.toml", None, 1, "it is no file of results"),
-        ("out/a/results.sqlite", b"", 1, "it is no file of results"),
-        ("out/a", b"SQLite format 3\0" + bytes(90), 1, "it is no file of results"),
+        ("limits.toml", None, 1, "it is not a results file"),
+        ("out/a/results.sqlite", b"", 1, "it is not a results file"),
+        ("out/a", b"SQLite format 3\0" + bytes(90), 1, "it is not a results file"),
     ],
 )
 def test_what_has_no_results_is_one_sentence(desk, path, contents, code, sentence):

@@ -171,9 +171,9 @@ def test_an_impossible_tuning_is_a_row_with_its_reason_and_the_rest_is_played(de
     )
     code, out, err = desk.run()
     assert (code, err) == (0, "")
-    assert out.count("  refused") == 2
+    assert out.count("  rejected") == 2
     assert "Mahdavi.no_violation on a corner, T = 40, 80: Mahdavi et al. 2012, no violation" in out
-    assert "6 cells: 4 played, 2 refused" in out
+    assert "6 cells: 4 played, 2 rejected" in out
 
 
 # --- where it cannot write ------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_a_file_of_something_else_is_left_alone(desk):
     desk.results.write_text("mine")
     code, _, err = desk.run()
     assert code == 1
-    assert "it is no file of results" in err
+    assert "it is not a results file" in err
     assert desk.results.read_text() == "mine"
 
 
@@ -331,6 +331,6 @@ def test_without_the_extra_for_figures_the_results_are_there_and_the_end_is_3(de
 def test_a_cluster_has_workers_of_its_own(desk):
     code, out, err = desk.do("run limits.toml --cluster tcp://127.0.0.1:1 --workers 2")
     assert (code, out) == (2, "")
-    assert "a cluster has workers of its own" in err
+    assert "a cluster has its workers" in err
     assert len(err.splitlines()) == 1
     assert not (desk.folder / "out").exists()

@@ -53,8 +53,8 @@ def test_the_data_have_extremes_over_the_trials_and_the_first_violation_there_is
 def test_a_run_that_is_not_whole_says_so_by_its_exit_code(tmp_path, capsys, what, code):
     with Results.write(tmp_path / "results.sqlite") as results:
         results.set_plan([Place(address="c", problem="p", algorithm="a", horizon=5, block=0)])
-        results.put(CellResult(address="c", spec={}, status="refused", note="no"))
-    counts = dict.fromkeys(("cells", "done", "skipped", "refused", "failed", "set_aside"), 0)
+        results.put(CellResult(address="c", spec={}, status="rejected", note="no"))
+    counts = dict.fromkeys(("cells", "done", "skipped", "rejected", "failed", "set_aside"), 0)
     made = {"folder": tmp_path, **counts, "seconds": 1.0, "interrupted": False, **what}
     shown = {"report": False, "json": False, "again": ["surefoot"]}
     ended = finish(Outcome(**made), **shown)
@@ -69,11 +69,11 @@ def test_a_report_that_cannot_be_made_is_said_after_the_table(tmp_path, capsys, 
     monkeypatch.setattr("surefoot.experiments.page.write_report", broken)
     with Results.write(tmp_path / "results.sqlite") as results:
         results.set_plan([Place(address="c", problem="p", algorithm="a", horizon=5, block=0)])
-        results.put(CellResult(address="c", spec={}, status="refused", note="no"))
-    counts = dict.fromkeys(("cells", "done", "skipped", "refused", "failed", "set_aside"), 0)
+        results.put(CellResult(address="c", spec={}, status="rejected", note="no"))
+    counts = dict.fromkeys(("cells", "done", "skipped", "rejected", "failed", "set_aside"), 0)
     outcome = Outcome(folder=tmp_path, **counts, seconds=1.0, interrupted=False)
     shown = {"report": True, "json": False, "again": ["surefoot"]}
     assert finish(outcome, **shown) == 3
     out, err = capsys.readouterr()
-    assert "refused" in out
+    assert "rejected" in out
     assert "surefoot: no report: the note 'claims' is damaged" in err

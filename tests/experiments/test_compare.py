@@ -141,9 +141,9 @@ def test_rates_have_intervals():
 def test_a_refusal_is_told_under_the_table():
     start = Problem.of(TOY.costs, TOY.constraint, TOY.domain, [0.5, 0.5], name="edge")
     found = compare([LeaderFollower.default, Stepping(0.05)], start)
-    assert [row.status for row in found.rows] == ["refused", "done"]
+    assert [row.status for row in found.rows] == ["rejected", "done"]
     table, _, reason = str(found).rpartition("\n")
-    assert "refused" in table
+    assert "rejected" in table
     assert reason.startswith("LeaderFollower.default on edge, T = 60: ")
     assert found.rows[0].note in reason
 
@@ -227,7 +227,7 @@ def test_a_rule_with_an_if_is_compared():
     ("arguments", "sentence"),
     [
         (([], TOY), "players must not be empty"),
-        (([PFS], TOY), r"must come with a tuning, as \(PFS, 'anytime'\), got PFS alone"),
+        (([PFS], TOY), r"must come with a tuning, as \(PFS, 'anytime'\), got PFS without one"),
         (([3], TOY), "a player must be an algorithm, .* got 3"),
         (([(PFS, "best")], TOY), "PFS has no 'best'; known: anytime, eventually, "),
         (([(RECOO, "tuned")], TOY), "RECOO has no 'tuned'; known: fixed, "),

@@ -117,12 +117,12 @@ def test_force_plays_everything_again_to_the_same_bits(work, folder):
 
 
 def test_what_a_theorem_refuses_is_kept_and_not_tried_again(work, folder):
-    refused = [{"name": "Mahdavi", "tuning": "no_violation"}]
-    made = work.spec(algorithms=refused)
-    assert run(made, folder, workers=0).refused == 2
+    rejected = [{"name": "Mahdavi", "tuning": "no_violation"}]
+    made = work.spec(algorithms=rejected)
+    assert run(made, folder, workers=0).rejected == 2
     assert run(made, folder, workers=0).skipped == 2
     ((_, status, note, *_), _) = work.contents(folder).values()
-    assert status == "refused"
+    assert status == "rejected"
     assert "needs a horizon of at least" in note
 
 

@@ -47,14 +47,14 @@ def results(tmp_path):
         made.put(cell("a", trials=3, seed=1, rounds=(5, 10), **FACTS))
         made.put(cell("b", trials=2, seed=2, rounds=(5, 10)))
         made.put(cell("c", trials=2, seed=3, rounds=(10, 20, 25)))
-        made.put(cell("refused", status="refused"))
+        made.put(cell("rejected", status="rejected"))
         made.put(wild)
         made.set_plan(
             [
                 place("a", "toy", "PFS", 10, 0),
                 place("b", "toy", "PFS", 10, 1),
                 place("c", "toy", "-DPP", 25, 0),
-                place("refused", "toy", "-DPP", 10, 0),
+                place("rejected", "toy", "-DPP", 10, 0),
                 place("wild", "@home", "PFS", 10, 0),
                 place("not yet", "@home", "PFS", 25, 0),
             ]

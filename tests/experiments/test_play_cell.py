@@ -159,7 +159,7 @@ def test_a_lost_run_is_stopped_and_not_failed():
 
 def test_a_theorem_that_says_no_refuses_in_its_own_words():
     found = play_cell("a", spec(algorithm={"name": "Mahdavi", "tuning": "no_violation"}))
-    assert found.status == "refused"
+    assert found.status == "rejected"
     assert "needs a horizon of at least" in found.note
     assert (found.facts, found.arrays) == (Facts(), {})
 
@@ -243,9 +243,9 @@ def test_rules_that_cannot_be_compiled_are_played_run_by_run(name):
     auto, loop = (done(algorithm=row, engine=engine).arrays for engine in ("auto", "loop"))
     np.testing.assert_array_equal(auto["regret"], loop["regret"])
     np.testing.assert_array_equal(auto["largest"], loop["largest"])
-    refused = play_cell("a", spec(algorithm=row, engine="batch"))
-    assert refused.status == "failed"
-    assert f"{name} is written for one run, not for a batch" in refused.note
+    rejected = play_cell("a", spec(algorithm=row, engine="batch"))
+    assert rejected.status == "failed"
+    assert f"{name} is written for one run, not for a batch" in rejected.note
 
 
 def test_bandits_look_in_other_directions_in_every_block():

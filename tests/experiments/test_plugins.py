@@ -31,7 +31,7 @@ def test_a_specification_names_what_the_plugin_has(mine, tmp_path):
     plugin = load_plugin("mine", mine.parent)
     assert (plugin.problems, plugin.algorithms) == (("depot",), ("Careful",))
     outcome = run(parse_spec(SPEC), tmp_path / "out", workers=0)
-    assert (outcome.done, outcome.failed, outcome.refused) == (8, 0, 0)
+    assert (outcome.done, outcome.failed, outcome.rejected) == (8, 0, 0)
     with Results.open(tmp_path / "out" / "results.sqlite") as results:
         rows = {(r.problem, r.algorithm, r.horizon): r for r in gather(results)}
     own = rows["depot", "Careful", 40]
@@ -149,7 +149,7 @@ def test_a_plugin_that_cannot_be_used_is_refused_in_a_sentence(mine, code, sente
     [
         ("nowhere", "there is no module 'nowhere' in"),
         ("../mine", "must be the name of a module or a file of it"),
-        ("json", "must be called otherwise: 'json' is a module that is in use"),
+        ("json", "must have another name: 'json' is a module that is in use"),
     ],
 )
 def test_a_name_that_is_no_plugin_s_is_refused(tmp_path, name, sentence):
@@ -182,5 +182,5 @@ def test_a_function_with_another_number_of_runs_is_refused_where_it_is_played(mi
     run(parse_spec(SPEC), tmp_path / "out", workers=0)
     with Results.open(tmp_path / "out" / "results.sqlite") as results:
         row = next(r for r in gather(results) if (r.problem, r.horizon) == ("depot", 20))
-    assert row.status == "refused"
+    assert row.status == "rejected"
     assert "must return costs of 3 runs" in row.note

@@ -88,7 +88,7 @@ def test_an_error_names_the_fact():
 
 def test_a_cell_that_was_not_played_has_no_facts():
     where = Place(address="x", problem="p", algorithm="a", horizon=5, block=0)
-    (row,) = rows_of([(where, CellResult(address="x", spec={}, status="refused"))])
+    (row,) = rows_of([(where, CellResult(address="x", spec={}, status="rejected"))])
     assert row.facts == Facts()
 
 

@@ -91,11 +91,11 @@ def test_a_new_file_is_empty(path):
 
 
 def test_a_cell_replaces_that_of_its_address_with_all_its_arrays(three):
-    refused = cell("c1", status="refused")
+    rejected = cell("c1", status="rejected")
     with Results.write(three) as results:
-        results.put(refused)
-        assert_same_cell(results.get("c1"), refused)
-        assert results.have() == {"c0": "done", "c1": "refused", "c2": "done"}
+        results.put(rejected)
+        assert_same_cell(results.get("c1"), rejected)
+        assert results.have() == {"c0": "done", "c1": "rejected", "c2": "done"}
         results.put(cell("c1", seed=5, trials=4))
         assert_same_cell(results.get("c1"), cell("c1", seed=5, trials=4))
 
@@ -168,7 +168,7 @@ CELLS = st.builds(
     CellResult,
     address=st.text("0123456789abcdef", min_size=1, max_size=6),
     spec=DICT,
-    status=st.sampled_from(["done", "refused", "failed", "set aside"]),
+    status=st.sampled_from(["done", "rejected", "failed", "set aside"]),
     note=TEXT,
     facts=FACTS,
     arrays=st.dictionaries(st.sampled_from(sorted(record.ARRAYS)), NUMBERS, max_size=3),
@@ -202,7 +202,7 @@ def test_any_cell_comes_back_as_it_was(tmp_path_factory, cells):
         "arrays = substr(arrays, 1, length(arrays) - 8)",
         "content = replace(content, 'toy', 'tos')",
         "content = CAST(x'ff80' AS TEXT)",
-        "status = 'refused'",
+        "status = 'rejected'",
         "digest = x'00'",
     ],
 )
@@ -382,7 +382,7 @@ def test_what_is_no_file_of_results_is_refused_and_left_alone(path, opening, wha
     else:
         pytest.skip("there are no pipes with names here")
     before = path.read_bytes() if what in ("words", "sqlite") else None
-    with pytest.raises(StoreError, match=r"^results '.*' cannot be opened: it is no file"):
+    with pytest.raises(StoreError, match=r"^results '.*' cannot be opened: it is not a "):
         opening(path)
     assert before is None or path.read_bytes() == before
 

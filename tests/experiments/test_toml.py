@@ -109,8 +109,8 @@ base.parameters.eta = 1
         "x.toml:38: algorithms[3].parameters.eta: must be a finite number > 0, got -1",
         "x.toml:38: algorithms[3].parameters.rho: must be a finite number >= 0, got True",
         "x.toml:42: algorithms[4].parameters.eta: must be a finite number > 0, got -3.0",
-        "x.toml:43: algorithms[5]: the label 'b' is taken: give each of the algorithms its own",
-        "x.toml:47: algorithms[5].parameters: stand beside a tuning: keep one of the two",
+        "x.toml:43: algorithms[5]: the label 'b' is taken: labels of algorithms must differ",
+        "x.toml:47: algorithms[5].parameters: must not be given with a tuning: keep one of the two",
         "x.toml:51: algorithms[6].constants.G_h: unknown constant 'G_h'; did you mean 'G_g'?",
         "x.toml:51: algorithms[6].constants.G_f: must be a finite number > 0, got -2",
         "x.toml:53: algorithms[6].options.betta: unknown option of Jenatton.trade_off 'betta'; "
@@ -138,13 +138,13 @@ base.parameters.eta = 1
         ),
         (
             TOP + TOY + PFS + 'base = { name = "OGD", tuning = "fixed" }',
-            r"x.toml:8: algorithms\[0\].base: PFS.anytime chooses its own",
+            r"x.toml:8: algorithms\[0\].base: PFS.anytime chooses its base",
         ),
         (
             TOP
             + TOY
             + '[[algorithms]]\nname = "DPP"\nparameters = { V = 1, alpha = 1, domain = 2 }',
-            r"x.toml:7: algorithms\[0\].parameters.domain: is put in from the problem",
+            r"x.toml:7: algorithms\[0\].parameters.domain: is taken from the problem",
         ),
         (
             TOP
@@ -163,7 +163,7 @@ base.parameters.eta = 1
         ),
         (
             TOP + TOY + '[[algorithms]]\nname="PFS"\nparameters={eta=1,rho=1}\nconstants={G_f=1.0}',
-            r"x.toml:8: algorithms\[0\].constants: are for a theorem, and parameters need none",
+            r"x.toml:8: algorithms\[0\].constants: belong to a theorem, and parameters have none",
         ),
         (TOP + TOY + PFS + "trials = 31", "x.toml:8: .*: must be at most the experiment's 30"),
         (

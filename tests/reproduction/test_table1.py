@@ -51,9 +51,11 @@ def test_no_bound_is_exceeded_and_every_promise_held(results):
 
 @pytest.mark.slow
 def test_a_theorem_that_does_not_apply_says_which_horizon_it_needs(results):
-    refused = [cell for place, cell in results if place.algorithm == "Mahdavi.no_violation"]
-    assert refused
-    assert all(cell.status == "refused" and "horizon of at least" in cell.note for cell in refused)
+    rejected = [cell for place, cell in results if place.algorithm == "Mahdavi.no_violation"]
+    assert rejected
+    assert all(
+        cell.status == "rejected" and "horizon of at least" in cell.note for cell in rejected
+    )
 
 
 @pytest.mark.slow

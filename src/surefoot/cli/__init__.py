@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the program ``surefoot``; see ``surefoot --help``."""
-    # Closed by whoever started this: nothing is shown for the whole program.
+    # The parent process closed it: nothing is shown for the whole program.
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -27,9 +27,9 @@ def main() -> None:
         app(prog_name="surefoot")
     except MissingExtraError as error:
         raise SystemExit(_complain(str(error))) from None
-    except OSError as error:  # what prints the help cannot write it
+    except OSError as error:  # the help cannot be written
         with contextlib.suppress(OSError):
-            # Python would try to write what is left once more at its end, and complain.
+            # At its end Python would try to write the rest once more, and complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(_complain(f"standard output: {error.strerror}")) from None
 

@@ -1,4 +1,4 @@
-"""Exit codes, and one sentence on standard error for what went wrong."""
+"""Exit codes, and one sentence on standard error for an error."""
 
 import traceback
 from typing import Any
@@ -25,7 +25,7 @@ class Guarded(TyperGroup):
     """A group whose commands end with a sentence and an exit code, never with a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take --debug from wherever it stands, so that it can be added to any command."""
+        """Take --debug from any place, so that it can be added to any command."""
         ctx.meta[_DEBUG], ctx.meta[_WORDS] = "--debug" in args, list(args)
         words: list[str] = super().parse_args(ctx, [word for word in args if word != "--debug"])
         return words

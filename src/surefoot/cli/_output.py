@@ -25,7 +25,7 @@ PAUSE = 5.0
 
 
 def option(metavar: str, about: str, *names: str, **limits: Any) -> Any:
-    """Return an option with a value; called as its argument is, unless names are given."""
+    """Return an option with a value; its name is that of its argument unless names are given."""
     return typer.Option(*names, metavar=metavar, help=about, **limits)
 
 
@@ -50,12 +50,12 @@ def _write(stream: TextIO, lines: Sequence[str]) -> None:
             stream.write(line + "\n")
         stream.flush()
     except BrokenPipeError:
-        # The reader has left (`| head`). That is no error, and whatever else is to be done goes on.
+        # The reader has left (`| head`): that is no error, and the command continues.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def show(as_json: bool, data: Mapping[str, object], lines: Iterable[str]) -> None:
-    """Print what a command found: data as JSON for programs, or lines for people."""
+    """Print the result of a command: data as JSON for programs, or lines for people."""
     if as_json:
         from surefoot.core.plain import json_plain
 
@@ -89,15 +89,15 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
     for name in head:
-        made.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+        grid.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(Text(cell, (paint or {}).get(cell, "")) for cell in row))
+        grid.add_row(*(Text(cell, (paint or {}).get(cell, "")) for cell in row))
     width = None if sys.stdout.isatty() else 10_000
     screen = console.Console(file=sys.stdout, width=width)
     with screen.capture() as caught:
-        screen.print(padding.Padding(made, (0, 0, 0, indent), expand=False))
+        screen.print(padding.Padding(grid, (0, 0, 0, indent), expand=False))
     yield from (line.rstrip() for line in caught.get().splitlines())
 
 
@@ -121,22 +121,22 @@ def progress() -> Iterator[Callable[[Event], None] | None]:
     if sys.stderr.isatty():
         from surefoot.experiments.compare import show_progress
 
-        with show_progress() as report:
-            yield report
+        with show_progress() as bar:
+            yield bar
         return
     last = began = time.monotonic()
 
-    def tell(now: Event) -> None:
+    def report(now: Event) -> None:
         nonlocal last
         if time.monotonic() - last >= PAUSE:
             last = time.monotonic()
             warn(f"{now.done}/{now.total} cells, {duration(last - began)}, {now.label}")
 
-    yield tell
+    yield report
 
 
 def stage(what: str) -> AbstractContextManager[object]:
-    """Show in a terminal what is being done, where no rate is known."""
+    """Show in a terminal what is being done, where the remaining time is unknown."""
     from rich.console import Console
 
     return Console(file=sys.stderr).status(what)

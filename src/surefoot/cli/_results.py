@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 COLOURS = {
     **dict.fromkeys(("held", "reproduced"), "green"),
-    **dict.fromkeys(("premise broken", "not checked", "refused", "with other constants"), "yellow"),
+    **dict.fromkeys(
+        ("premise broken", "not checked", "rejected", "with other constants"), "yellow"
+    ),
     **dict.fromkeys(("failed", "stopped", "set aside", "not reproduced"), "red"),
 }
 """The colours of verdicts."""
 
 NOTES = 20
-"""Notes of what went wrong that are printed."""
+"""The number of notes about errors that are printed."""
 
 MANY = 60
 """Rows above which a table has those of the longest horizons only."""
@@ -59,7 +61,7 @@ def finish(
     from surefoot.experiments import Results, gather
     from surefoot.experiments.record import FILE_NAME
 
-    file, page, figures, unmade = outcome.folder / FILE_NAME, None, list[Path](), ""
+    file, page, figures, reason = outcome.folder / FILE_NAME, None, list[Path](), ""
     with Results.open(file) as results:
         name = results.header().get("name")
         rows = (paper and paper.rows) or gather(results)
@@ -67,8 +69,8 @@ def finish(
             if report and rows and not outcome.interrupted:
                 page, figures = make_report(results, rows)
         except (ImportError, OSError, SurefootError) as error:
-            unmade = str(error)
-    code = PARTIAL if any((outcome.failed, outcome.set_aside, unmade)) else OK
+            reason = str(error)
+    code = PARTIAL if any((outcome.failed, outcome.set_aside, reason)) else OK
     code = INTERRUPTED if outcome.interrupted else code
     counts = asdict(outcome)
     counts["present"] = counts.pop("skipped")
@@ -84,20 +86,20 @@ def finish(
         "rows": [row_as_data(row) for row in rows],
     }
     lines = rows_as_table(rows) if paper is None else verdicts(paper.claims)
-    made = [f"figures  {outcome.folder / 'figures'}", f"report   {page}"] if page else []
-    show(json, data, [*lines, "", _counts(outcome, rows), f"results  {file}", *made])
-    _tell_end(outcome, unmade, shlex.join(again))
+    paths = [f"figures  {outcome.folder / 'figures'}", f"report   {page}"] if page else []
+    show(json, data, [*lines, "", _counts(outcome, rows), f"results  {file}", *paths])
+    _report_end(outcome, reason, shlex.join(again))
     return code
 
 
-def _tell_end(outcome: Outcome, unmade: str, again: str) -> None:
-    """Say on standard error what went wrong, and which command goes on."""
+def _report_end(outcome: Outcome, reason: str, again: str) -> None:
+    """Report errors on standard error, and the command that continues."""
     warn(*(f"surefoot: {note}" for note in outcome.notes[:NOTES]))
     if len(outcome.notes) > NOTES:
         warn(f"surefoot: and {len(outcome.notes) - NOTES} more")
-    if unmade:
+    if reason:
         command = shlex.join(["surefoot", "report", str(outcome.folder)])
-        warn(f"surefoot: no report: {unmade}", f"  when that is fixed: {command}")
+        warn(f"surefoot: no report: {reason}", f"  when that is fixed: {command}")
     if outcome.interrupted:
         warn("surefoot: interrupted; finished cells are saved. To continue:", f"  {again}")
 
@@ -116,15 +118,15 @@ def _counts(outcome: Outcome, rows: Sequence[Row]) -> str:
     counts = {
         "played": outcome.done,
         "in the file already": outcome.skipped,
-        "refused": outcome.refused,
+        "rejected": outcome.rejected,
         "failed": outcome.failed,
         "set aside": outcome.set_aside,
     }
     cells = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     verdicts = Counter(row.verdict for row in rows if row.verdict)
     guarantees = ", ".join(f"{count} {word}" for word, count in verdicts.most_common())
-    said = f"{outcome.cells} cells: {cells or 'none played'}; {duration(outcome.seconds)}"
-    return f"{said}\nguarantees: {guarantees}" if guarantees else said
+    line = f"{outcome.cells} cells: {cells or 'none played'}; {duration(outcome.seconds)}"
+    return f"{line}\nguarantees: {guarantees}" if guarantees else line
 
 
 # --- the rows -------------------------------------------------------------------------------------
@@ -139,24 +141,24 @@ def rows_as_table(rows: Sequence[Row]) -> Iterator[str]:
     from surefoot.experiments.rows import notes_of, problems
 
     first = {problem: place for place, problem in enumerate(problems(rows))}
-    shown = sorted(rows, key=lambda row: (first[row.problem], row.number, row.horizon))
-    if len(shown) > MANY:
-        shown = list({(row.problem, row.algorithm): row for row in shown}.values())[:MANY]
+    chosen = sorted(rows, key=lambda row: (first[row.problem], row.number, row.horizon))
+    if len(chosen) > MANY:
+        chosen = list({(row.problem, row.algorithm): row for row in chosen}.values())[:MANY]
     for problem in first:
-        if mine := [row for row in shown if row.problem == problem]:
-            yield f"{problem}, {_trials(mine)}"
-            cells = [row.cells for row in mine]
+        if group := [row for row in chosen if row.problem == problem]:
+            yield f"{problem}, {_trials(group)}"
+            cells = [row.cells for row in group]
             yield from table(RESULT_HEAD, cells, right=RESULT_RIGHT, paint=COLOURS, indent=2)
-    if len(shown) < len(rows):
-        yield f"{len(shown)} of {len(rows)} rows, the longest horizons; all are in the report"
-    if notes := notes_of(shown):
+    if len(chosen) < len(rows):
+        yield f"{len(chosen)} of {len(rows)} rows, the longest horizons; all are in the report"
+    if notes := notes_of(chosen):
         yield from ("", *notes)
 
 
 def _trials(rows: Sequence[Row]) -> str:
     numbers = sorted({row.trials for row in rows if row.played} or {0})
-    shown = " to ".join(str(n) for n in dict.fromkeys((numbers[0], numbers[-1])))
-    return f"{shown} trial{'s' * (shown != '1')}"
+    range_ = " to ".join(str(n) for n in dict.fromkeys((numbers[0], numbers[-1])))
+    return f"{range_} trial{'s' * (range_ != '1')}"
 
 
 def row_as_data(row: Row) -> dict[str, Any]:
@@ -164,7 +166,7 @@ def row_as_data(row: Row) -> dict[str, Any]:
     from surefoot.core.plain import json_plain
     from surefoot.experiments.rows import mean_std
 
-    known = json_plain(row.facts)
+    facts = json_plain(row.facts)
     data: dict[str, Any] = {
         "problem": row.problem,
         "algorithm": row.algorithm,
@@ -173,7 +175,7 @@ def row_as_data(row: Row) -> dict[str, Any]:
         "status": row.status,
         "note": row.note,
         "promised": row.guarantee.kind,
-        **{name: known.get(name) for name in _FACTS},
+        **{name: facts.get(name) for name in _FACTS},
     }
     if row.played:
         mean, std = mean_std(row, "regret")
@@ -191,7 +193,7 @@ def verdicts(claims: Sequence[Claim]) -> Iterator[str]:
     if not claims:
         yield "no verdict: cells are missing"
     for figure in dict.fromkeys(claim.figure for claim in claims):
-        # A figure's own verdict comes first.
+        # The verdict on the whole figure comes first.
         whole, *parts = [claim for claim in claims if claim.figure == figure]
         horizons = sorted({int(T) for part in parts for T in part.published})
         values = f"; values at T = {', '.join(map(str, horizons))}" if horizons else ""

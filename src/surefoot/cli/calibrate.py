@@ -35,7 +35,7 @@ def calibrate(
         str | None, option("COLUMNS", "Of the log: slopes of g, in the order of the actions.")
     ] = None,
     context: Annotated[
-        str | None, option("COLUMNS", "Of the log: what else g depends on, as a temperature.")
+        str | None, option("COLUMNS", "Of the log: what else g depends on, such as a temperature.")
     ] = None,
     plugin: Plugins = None,
     json: Json = False,
@@ -43,8 +43,8 @@ def calibrate(
     """Show which guarantees apply, before the first round is played.
 
     For a problem of the library: its constants with their origins, and what each theorem promises
-    with them; given constants replace the problem's own. Without a problem: from your constants
-    alone, of which R is required, and G_g and start_slack are the most useful. For each guarantee
+    with them; constants that you give replace the problem's. Without a problem: from your constants
+    only, of which R is required, and G_g and start_slack are the most useful. For each guarantee
     that does not apply, the output names the constants that are missing. The usual ones are
 
       R                 radius of a ball that contains the feasible set
@@ -58,15 +58,15 @@ def calibrate(
       D_g               largest absolute value of a constraint on the ball
       rows              number of constraints of which g is the maximum
       strong_convexity  modulus of strong convexity of the costs
-      beta              largest curvature of any one constraint; linear: 0
+      beta              smoothness constant of each constraint; linear: 0
       value_error       largest error of an observed g
       slope_error       largest error of an observed subgradient
       drift             largest change of g from a round to the next
 
     From a log: lower bounds on G_g and beta with the rounds that prove them, noise from actions
-    that were repeated, and whether g depends on something that is not in the log. Columns are
-    found by the header (x1, x2, g, s1, s2, c), or named; constants may be value_error, slope_error
-    and G_c, by which g changes at most per unit of context.
+    that were repeated, and whether g depends on something that is not in the log. The header
+    names the columns (x1, x2, g, s1, s2, c), or options do. Constants may be value_error,
+    slope_error and G_c, a bound on the change of g per unit of context.
 
     Examples:
       surefoot calibrate paper_toy --horizon 20000
@@ -84,27 +84,29 @@ def calibrate(
         return
     if any((g, *columns.values())):
         raise UsageError("--actions, --g, --slopes and --context need --log")
-    found = _find_offers(problem, settings, horizon, numbers)
-    show(json, _as_data(found), [str(found)])
+    calibration = _find_offers(problem, settings, horizon, numbers)
+    show(json, _as_data(calibration), [str(calibration)])
 
 
 def _calibrate_log(
     log: Path, g: str | None, columns: dict[str, str | None], numbers: dict[str, Any], json: bool
 ) -> None:
-    """Print what a log says of the constants."""
+    """Print the bounds on the constants that follow from a log."""
     from surefoot.problems.calibration import from_log, read_log
 
     if not log.is_file():
         raise UsageError(f"'{log}' is not a file: give a log with a header, as CSV")
-    known = ("value_error", "slope_error", "G_c")
-    if strangers := sorted(set(numbers) - set(known)):
-        raise UsageError(f"--constant must be one of {', '.join(known)}, got {strangers[0]}")
-    named = {what: names.replace(", ", ",").split(",") for what, names in columns.items() if names}
-    rounds = read_log(log, g=g, **named)
+    allowed = ("value_error", "slope_error", "G_c")
+    if strangers := sorted(set(numbers) - set(allowed)):
+        raise UsageError(f"--constant must be one of {', '.join(allowed)}, got {strangers[0]}")
+    choices = {
+        what: names.replace(", ", ",").split(",") for what, names in columns.items() if names
+    }
+    rounds = read_log(log, g=g, **choices)
     errors = rounds.errors | numbers
-    found = from_log(rounds.x, rounds.g, rounds.s, context=rounds.context, **errors)
-    data = {"log": log, "columns": rounds.columns, **dataclasses.asdict(found)}
-    show(json, data, [f"{log}: {rounds.columns}", str(found), "round n is line n + 1 of the file"])
+    bounds = from_log(rounds.x, rounds.g, rounds.s, context=rounds.context, **errors)
+    data = {"log": log, "columns": rounds.columns, **dataclasses.asdict(bounds)}
+    show(json, data, [f"{log}: {rounds.columns}", str(bounds), "round n is line n + 1 of the file"])
 
 
 def _find_offers(
@@ -127,20 +129,22 @@ def _find_offers(
     return calibrate_constants(build({"class": "Constants", **numbers}, "constants"), horizon)
 
 
-def _as_data(found: Calibration) -> dict[str, Any]:
-    constants = found.constants
+def _as_data(calibration: Calibration) -> dict[str, Any]:
+    constants = calibration.constants
     return {
-        "horizon": found.horizon,
-        "asked": len(found.probes),
-        "radius": found.radius,
-        "notes": found.notes,
+        "horizon": calibration.horizon,
+        "probes": len(calibration.probes),
+        "radius": calibration.radius,
+        "notes": calibration.notes,
         "constants": {
             name: {"value": vars(constants)[name], "origin": origin}
             for name, origin in constants.origins.items()
         },
-        "proved": [_offer(offer) for offer in found.proved],
-        "only_if": [_offer(offer) for offer in found.only_if],
-        "missing": [{"name": offer.name, "because": offer.missing} for offer in found.missing],
+        "proved": [_offer(offer) for offer in calibration.proved],
+        "only_if": [_offer(offer) for offer in calibration.only_if],
+        "missing": [
+            {"name": offer.name, "because": offer.missing} for offer in calibration.missing
+        ],
     }
 
 

@@ -19,10 +19,10 @@ def check(
 ) -> None:
     """Check that every action was certified before it was played.
 
-    The checker is a folder of its own, surefoot/controller/check, which imports nothing of the
-    library and computes in exact rationals: python path/to/check FILE does the same. It names the
-    first round that was not certified; what it cannot judge is "not checked", with the rounds. It
-    prints the constants that it used and what it took on trust. Exit codes: 0 every round was
+    The checker is the folder surefoot/controller/check, which imports nothing of the library and
+    computes in exact rationals: python path/to/check FILE does the same. It names the first round
+    that was not certified; rounds that it cannot judge are "not checked". It prints the constants
+    that it used and what it took on trust. Exit codes: 0 every round was
     certified, 1 one was not or the file is no journal, 3 some rounds were not checked.
 
     Examples:
@@ -37,7 +37,7 @@ def check(
     if len(report.said) > len(lines):
         lines.append(f"and {len(report.said) - len(lines)} rounds more were not checked")
     lines += [*report.constants, *report.events, report.trusted]
-    found = report._asdict()
-    show(json, {"journal": file, "sentences": found.pop("said"), **found}, lines)
+    data = report._asdict()
+    show(json, {"journal": file, "sentences": data.pop("said"), **data}, lines)
     if report.code:
         raise typer.Exit(report.code)

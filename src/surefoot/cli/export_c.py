@@ -18,14 +18,15 @@ def export_c(
         Path, argument("SOURCE", "A journal, or a TOML or JSON file that describes a player.")
     ],
     out: Annotated[
-        Path | None, option("FILE", "The header; standard output without.", "--out", "-o")
+        Path | None, option("FILE", "The header (default: standard output).", "--out", "-o")
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="What every name in it begins with; that of the file unless given."),
+        typer.Option(help="The prefix of every name in it (default: the name of the file)."),
     ] = None,
     vectors: Annotated[
-        Path | None, option("FILE", "Rounds and the bits that follow, for a test.", "--vectors")
+        Path | None,
+        option("FILE", "Also write rounds with their exact results, for a test.", "--vectors"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -33,8 +34,8 @@ def export_c(
 
     The header holds the text of the compiled kernel with the player's constants: an init and a
     step that allocate nothing, the bound on the next g before it is played, and a status code for
-    refused input. Its numbers are the kernel's bit for bit, if compiled with -ffp-contract=off. The
-    player comes from the journal of a controller, or from a file as `surefoot serve` takes, such as
+    rejected input. Its numbers are exactly the kernel's, if compiled with -ffp-contract=off. The
+    player comes from the journal of a controller, or from a file as for `surefoot serve`, such as
 
       start = [0.0, 0.0]
       [player]
@@ -65,7 +66,7 @@ def export_c(
 
 
 def _write(out: Path, text: str) -> None:
-    """Write the header, over one that was written before and over nothing else."""
+    """Write the header; replace only a header that this command wrote."""
     if out.is_file() and _MARK not in out.read_text(encoding="utf-8", errors="replace"):
         raise UsageError(f"'{out}' is not a header of this command and is not overwritten")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -74,5 +75,5 @@ def _write(out: Path, text: str) -> None:
 
 def _name(out: Path | None) -> str:
     """Return the name of the file as a C identifier."""
-    found = "" if out is None else re.sub(r"[^A-Za-z0-9_]+", "_", out.stem).strip("_")
-    return found if re.match(r"[A-Za-z]", found) else "surefoot"
+    name = "" if out is None else re.sub(r"[^A-Za-z0-9_]+", "_", out.stem).strip("_")
+    return name if re.match(r"[A-Za-z]", name) else "surefoot"

@@ -33,9 +33,9 @@ def journal(
     """Show what a live run decided and why.
 
     Without an option: a summary with the player, its guarantee and what the data leave of it, the
-    number of rounds, the worst g, contradictions and the notes of the operator. The journal may be
-    in use: it is read as it is at this moment, nothing is locked and nothing is written. --last
-    shows a table of the latest rounds; files then have these rounds only.
+    number of rounds and of violations, the largest g, contradictions and the notes of the operator.
+    The journal may be in use: it is read as it is at this moment, and nothing is locked or written.
+    --last shows a table of the latest rounds; files then have these rounds only.
 
     Examples:
       surefoot journal machines.jsonl
@@ -74,6 +74,9 @@ def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:
 def _summary(record: JournalRecord) -> dict[str, Any]:
     return {
         **dict(zip(_SHOWN, attrgetter(*_SHOWN)(record), strict=True)),
+        "rounds": record.told,
+        "violations": record.outside,
+        "largest": record.worst,
         "promises": record.promises.theorems(),
         "contradictions": [breach._asdict() for breach in record.breaches],
         "notes": [note._asdict() for note in record.notes],
@@ -82,8 +85,7 @@ def _summary(record: JournalRecord) -> dict[str, Any]:
 
 _SHOWN = (
     *("path", "surefoot", "created", "is_open", "player", "guarantee", "status"),
-    *("on_contradiction", "told", "certified", "missing", "outside", "within_error"),
-    *("worst", "margin", "action"),
+    *("on_contradiction", "certified", "missing", "within_error", "margin", "action"),
 )
 
 
@@ -99,7 +101,7 @@ _HEAD = ("round", "g", "bound", "length", "action", "why")
 def _table(record: JournalRecord) -> list[str]:
     rows = [_cells(row) for row in record.rounds]
     if not rows:
-        return ["no round of these was told"]
+        return ["none of these rounds was reported"]
     return list(table(_HEAD, rows, right=_HEAD[:4]))
 
 

@@ -33,9 +33,9 @@ def new(
     It has three problems and a few algorithms, explains every key, and runs in seconds without
     changes; the experiment gets the name of the file. An existing file is not overwritten.
 
-    Three large ones can serve as a start, too: the reproduction of the paper, which `surefoot
-    reproduce` runs; Table 1, every theorem on three problems for up to 100,000 rounds; and related
-    work, every system of the bibliography where it is at home.
+    Three large specifications can serve as a start, too: the reproduction of the paper, which
+    `surefoot reproduce` runs; Table 1, every theorem on three problems for up to 100,000 rounds;
+    and related work, every system of the bibliography on the problems that it is made for.
 
     Example:
       surefoot new limits.toml
@@ -60,8 +60,8 @@ def _text(like: Like, name: str) -> str:
 
     if like is Like.starter:
         return starter(name)
-    made = {"table1": table1, "reproduction": reproduction, "related": related}[like]
-    spec = made.specification()
+    module = {"table1": table1, "reproduction": reproduction, "related": related}[like]
+    spec = module.specification()
     return dump_spec(replace(spec, data={**spec.data, "name": name}))
 
 

@@ -1,4 +1,4 @@
-"""What several commands take: modules of your own, a problem, a player in a file, workers."""
+"""Options of several commands: your modules, a problem, a player in a file, workers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Plugins: TypeAlias = Annotated[
     list[str] | None,
     option(
         "MODULE",
-        "A module with problems and algorithms of your own, by name or file: it is imported, and "
+        "A module with your problems and algorithms, by name or file: it is imported, and "
         "they can be named; may be given more than once.",
         "--plugin",
     ),
@@ -48,7 +48,7 @@ Force: TypeAlias = Annotated[
 
 
 def load_plugins(modules: Sequence[str] | None) -> None:
-    """Import the modules, whose problems and algorithms are known from then on."""
+    """Import the modules, and register their problems and algorithms."""
     if modules:
         from surefoot.experiments.build import load_plugin
 
@@ -68,11 +68,11 @@ def build_named_problem(name: str, settings: Sequence[str] | None, horizon: int)
     from surefoot.experiments.cells import stream_seed
     from surefoot.experiments.specification import Mistakes, read_problem
 
-    found, given = Mistakes(), dict(read_pair("--set", pair) for pair in settings or [])
-    row = read_problem({"name": name, **given}, (), horizon, found)
+    mistakes, arguments = Mistakes(), dict(read_pair("--set", pair) for pair in settings or [])
+    row = read_problem({"name": name, **arguments}, (), horizon, mistakes)
     if row is None:
-        told = (f"{p[0]}: {m}" if p and p[0] != "name" else m for p, m, _ in found)
-        raise UsageError("; ".join(told))
+        sentences = (f"{p[0]}: {m}" if p and p[0] != "name" else m for p, m, _ in mistakes)
+        raise UsageError("; ".join(sentences))
     return build_problem(row.plain(), horizon, 1, stream_seed(0, row.plain(), 0), 0)
 
 
@@ -84,7 +84,7 @@ def read_pair(option: str, text: str) -> tuple[str, Any]:
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        return name.strip(), value.strip()  # a word, whose quotes the shell has taken
+        return name.strip(), value.strip()  # a word, whose quotes the shell removed
 
 
 # --- a player in a file ---------------------------------------------------------------------------
@@ -94,7 +94,7 @@ _KEYS = ("player", "constants", "domain", "horizon", "start", "journal", *_POLIC
 
 
 class Described(NamedTuple):
-    """What a file says of a player.
+    """A player, as a file describes it.
 
     Attributes:
         player: the rule, as its tuning made it.
@@ -106,7 +106,7 @@ class Described(NamedTuple):
     player: Player | Tuned[Player]
     start: ArrayLike
     journal: Path | None = None
-    policies: dict[str, Any] = {}  # noqa: RUF012  nobody changes it
+    policies: dict[str, Any] = {}  # noqa: RUF012  it is never changed
 
 
 def read_player(path: Path, *, fleet: bool = False) -> Described:
@@ -118,28 +118,28 @@ def read_player(path: Path, *, fleet: bool = False) -> Described:
     if is_journal(path):
         run = read_run(path)
         return Described(run.player, run.start)
-    given = _table(path)
-    start, journal = given["start"], given.get("journal")
+    table = _table(path)
+    start, journal = table["start"], table.get("journal")
     if fleet != (isinstance(start, list) and bool(start) and isinstance(start[0], list)):
         one, many = "one action (--fleet serves many)", "a list of first actions: [[0.0], [0.0]]"
         raise UsageError(f"start must be {many if fleet else one}, got {start!r:.60}")
-    options = {name: given.get(name) for name in ("constants", "domain", "horizon")}
-    player = player_from(given["player"], start=start[0] if fleet else start, **options)
-    policies = {name: given[name] for name in _POLICIES if name in given}
+    options = {name: table.get(name) for name in ("constants", "domain", "horizon")}
+    player = player_from(table["player"], start=start[0] if fleet else start, **options)
+    policies = {name: table[name] for name in _POLICIES if name in table}
     return Described(player, start, None if journal is None else path.parent / journal, policies)
 
 
 def _table(path: Path) -> dict[str, Any]:
-    """Return what a TOML or JSON file holds, with the keys that it may and must have."""
+    """Return the table of a TOML or JSON file, with the keys that it may and must have."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # what both readers, and decoding, raise
         raise UsageError(f"'{path}' cannot be read: {first_line(error)}") from error
-    if not isinstance(found, dict):
-        raise UsageError(f"'{path}' must hold an object, got {type(found).__name__}")
-    if strangers := sorted(set(found) - set(_KEYS)):
+    if not isinstance(table, dict):
+        raise UsageError(f"'{path}' must hold an object, got {type(table).__name__}")
+    if strangers := sorted(set(table) - set(_KEYS)):
         raise UsageError(f"'{path}' has {strangers[0]!r}: it may have {', '.join(_KEYS)}")
-    if missing := [name for name in ("player", "start") if name not in found]:
+    if missing := [name for name in ("player", "start") if name not in table]:
         raise UsageError(f"'{path}' must have {' and '.join(missing)}")
-    return found
+    return table

@@ -39,7 +39,7 @@ def report(
 ) -> None:
     """Make figures, page and exports from saved results.
 
-    Nothing is run: a report shows what is in the results file. Exports are written beside that
+    Nothing is run: the report shows what the results file has. Exports are written beside that
     file: results.csv has one row per trial; results.nc also has the paths over the rounds (open it
     with xarray).
 
@@ -63,7 +63,7 @@ def report(
         page, figures = make_report(results, rows, pdf=pdf)
     damaged = {address: why for row in rows for address, why in row.damaged.items()}
     missing = len(planned - have - damaged.keys())
-    # A damaged one has failed.
+    # A damaged cell counts as failed.
     code = PARTIAL if any(row.status in ("failed", "set aside") for row in rows) else OK
     data = {
         "exit_code": code,
@@ -78,12 +78,12 @@ def report(
     lines = list(verdicts(claims) if claims else rows_as_table(rows))
     lines += ["", *(f"export   {path}" for path in exports)]
     show(json, data, [*lines, f"figures  {file.parent / 'figures'}", f"report   {page}"])
-    _tell_lost(damaged, missing, len(planned))
+    _report_lost(damaged, missing, len(planned))
     raise typer.Exit(code)
 
 
-def _tell_lost(damaged: Mapping[str, str], missing: int, planned: int) -> None:
-    """Say on standard error which cells are not in the report."""
+def _report_lost(damaged: Mapping[str, str], missing: int, planned: int) -> None:
+    """List on standard error the cells that are not in the report."""
     warn(*(f"surefoot: cell {address[:12]} is damaged: {why}" for address, why in damaged.items()))
     counts = {"damaged": len(damaged), "missing": missing}
     if words := " and ".join(f"{count} {word}" for word, count in counts.items() if count):
@@ -92,7 +92,7 @@ def _tell_lost(damaged: Mapping[str, str], missing: int, planned: int) -> None:
 
 
 def _find_file(folder: Path) -> Path:
-    """Return the results file of a folder, or say what is there instead."""
+    """Return the results file of a folder."""
     from surefoot.experiments.record import FILE_NAME
 
     file = folder if folder.is_file() else folder / FILE_NAME

@@ -32,7 +32,7 @@ def reproduce(
     """
     from surefoot.experiments.paper import reproduction
 
-    with progress() as tell:
-        found = reproduction.reproduce(out, workers=workers, force=force, progress=tell)
+    with progress() as report:
+        result = reproduction.reproduce(out, workers=workers, force=force, progress=report)
     again = same_command(ctx)
-    raise typer.Exit(finish(found.outcome, report=True, json=json, again=again, paper=found))
+    raise typer.Exit(finish(result.outcome, report=True, json=json, again=again, paper=result))

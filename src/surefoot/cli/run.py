@@ -45,13 +45,13 @@ def run(
     Every algorithm sees the same random streams. Each cell (a problem, an algorithm, a horizon and
     a block of up to 30 trials) is saved as soon as it is finished: after Ctrl-C, a crash or a
     change of the specification, the same command runs only what is missing. With --plugin the
-    specification can name problems and algorithms of your own; after a change of their code they
-    are run again.
+    specification can name your problems and algorithms; after a change of their code they are run
+    again.
 
     Each row of the table shows the regret (mean and standard deviation over the trials), the
     largest regret as a share of the theorem's bound, what the theorem promises of the constraint,
-    the number of rounds in which the action was outside (g > 0, mean over the trials), the largest
-    g, and the verdict: whether the promise was kept.
+    the number of violations (rounds with g > 0, mean over the trials), the largest g, and the
+    verdict: whether the promise was kept.
 
     Examples:
       surefoot run limits.toml --dry-run
@@ -65,13 +65,13 @@ def run(
     described, text = _read(spec)
     folder = out if out is not None else Path("out") / described.name
     if cluster is not None and workers is not None:
-        raise UsageError("--workers is for this machine: a cluster has workers of its own")
+        raise UsageError("--workers is for this machine: a cluster has its workers")
     if dry_run:
         with stage("counting the cells"):
-            found = estimate(described, folder, workers=workers)
-        _show_estimate(found, described.name, folder, json)
-        raise typer.Exit(RUNTIME if found.missing else OK)
-    with progress() as tell:
+            amount = estimate(described, folder, workers=workers)
+        _show_estimate(amount, described.name, folder, json)
+        raise typer.Exit(RUNTIME if amount.missing else OK)
+    with progress() as report_progress:
         outcome = sweep.run(
             described,
             folder,
@@ -79,7 +79,7 @@ def run(
             workers=workers,
             cluster=cluster,
             force=force,
-            progress=tell,
+            progress=report_progress,
         )
     raise typer.Exit(finish(outcome, report=report, json=json, again=same_command(ctx)))
 
@@ -88,7 +88,7 @@ def _read(path: Path) -> tuple[Spec, str]:
     from surefoot.experiments import SpecError, read_spec
 
     try:
-        # What was read is kept beside the results, as it was written.
+        # The text is stored beside the results, as it was written.
         return read_spec(path), path.read_text(encoding="utf-8-sig")
     except SpecError as error:
         raise MistakesError(str(error)) from error
@@ -97,14 +97,14 @@ def _read(path: Path) -> tuple[Spec, str]:
 # --- what there is to do --------------------------------------------------------------------------
 
 
-def _show_estimate(found: Estimate, name: str, folder: Path, json: bool) -> None:
-    time = f"about {duration(found.seconds)}, by what the engines usually take"
+def _show_estimate(amount: Estimate, name: str, folder: Path, json: bool) -> None:
+    time = f"about {duration(amount.seconds)}, by what the engines usually take"
     lines = [
-        ("cells", f"{found.cells}, {found.present} of them in the file already"),
-        ("rounds to play", f"{found.rounds:,}"),
-        ("time", time if found.rounds else "none: everything is in the file"),
+        ("cells", f"{amount.cells}, {amount.present} of them in the file already"),
+        ("rounds to play", f"{amount.rounds:,}"),
+        ("time", time if amount.rounds else "none: everything is in the file"),
         ("folder", str(folder)),
-        *(("not installed", missing) for missing in found.missing),
+        *(("not installed", missing) for missing in amount.missing),
     ]
-    data = {**asdict(found), "name": name, "folder": folder}
+    data = {**asdict(amount), "name": name, "folder": folder}
     show(json, data, table((name, ""), lines))

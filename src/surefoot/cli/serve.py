@@ -37,8 +37,8 @@ def serve(
 
     Each line on standard input is a request in JSON, such as {"do": "ask"} or {"do": "tell",
     "cost_gradient": [...], "constraint_value": -0.2, "constraint_subgradient": [...]}; each is
-    answered by one line on standard output. {"do": "hello"} tells the version of the protocol and
-    the commands. A request that is refused is answered by one sentence and changes nothing. The end
+    answered by one line on standard output. {"do": "hello"} returns the version of the protocol and
+    the commands. A rejected request is answered by one sentence and changes nothing. The end
     of the input, SIGTERM and Ctrl-C end the service and close the journal. After a round that
     contradicts a constant the action goes back to the start and stays there until {"do": "resume"},
     unless the file has another on_contradiction. An example of the file:
@@ -90,23 +90,23 @@ def _make(described: Described, fleet: bool) -> Controller | Fleet:
 
 
 def _answer_all(service: Service, source: BinaryIO, target: BinaryIO) -> None:
-    """Answer line by line until the input ends or the process is told to stop."""
+    """Answer line by line until the input ends or SIGTERM arrives."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the journal is closed
     try:
-        while (found := _next_line(source, service.longest))[1]:
-            line, size = found
+        while (request := _next_line(source, service.longest))[1]:
+            line, size = request
             answer = service.answer(line) if line else service.too_long(size)
             target.write(answer.encode("ascii") + b"\n")
             target.flush()
     except BrokenPipeError:
-        warn("surefoot: whoever asked has left")
+        warn("surefoot: the client has left")
         os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())  # nothing more can be written
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 def _next_line(source: BinaryIO, longest: int) -> tuple[bytes, int]:
-    """Return the next line and its size; of one that is too long nothing is kept but its size."""
+    """Return the next line and its size; of one that is too long, only the size."""
     line = source.readline(longest + 2)
     size = len(line)
     if size <= longest or line.endswith(b"\n"):

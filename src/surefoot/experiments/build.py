@@ -1,13 +1,13 @@
 """What a specification may name, and how it becomes a problem and a player; plugins.
 
-A specification consists of names and numbers. Only the names listed here are known, and those of
-the plugins that a person has given, so nothing in a file can import, open or run anything. What an
-argument of a problem may be is said by its function alone: its signature, its docstring, and its
-own checks. A parameter of an algorithm is declared beside its field.
+A specification consists of names and numbers. It may use only the names listed here and those of
+plugins that a person loads, so nothing in a file can import, open or run anything. The function of
+a problem defines its arguments: by its signature, its docstring and its checks. A parameter of an
+algorithm is declared beside its field.
 
 A plugin is a module that the person who starts a run gives at the command line (``--plugin mine``)
-or loads (:func:`load_plugin`); its problems and algorithms can then be named like the library's,
-and with their module where a short name is taken (``"mine:Momentum"``):
+or loads (:func:`load_plugin`). Its problems and algorithms can then be named like the library's, or
+with their module if a short name is taken (``"mine:Momentum"``):
 
 - a problem is a public function with the arguments ``horizon``, ``trials`` and ``streams`` (the
   seed of the random numbers) and the return annotation ``Problem``; its other arguments are those
@@ -49,8 +49,8 @@ from surefoot.problems import Problem
 from surefoot.rules import ALGORITHMS, domain_of
 
 BLOCK = 30
-"""Trials that are played at once, as one array program. Fixed, so that the bits of a trial do not
-depend on how many other trials a file asks for."""
+"""Trials that are played at once, as one array program. Fixed, so that the result of a trial does
+not depend on the number of trials."""
 
 GIVEN = ("horizon", "trials", "streams", "block")
 """Arguments of a problem that the cell gives."""
@@ -60,7 +60,7 @@ class ProblemEntry(NamedTuple):
     """A problem that a specification may name.
 
     Attributes:
-        name: by which cells know it.
+        name: as cells have it.
         make: the function.
         hidden: arguments that a specification does not give.
     """
@@ -73,12 +73,12 @@ class ProblemEntry(NamedTuple):
     def text(self) -> str:
         """A sentence that describes the problem."""
         first = (inspect.getdoc(self.make) or f"{self.name}.").split("\n")[0]
-        said = first.removeprefix("Return ")
-        return said[0].upper() + said[1:]
+        sentence = first.removeprefix("Return ")
+        return sentence[0].upper() + sentence[1:]
 
     @property
     def about(self) -> dict[str, str]:
-        """What the docstring says of its arguments, by name."""
+        """The descriptions of its arguments in the docstring, by name."""
         lines = re.findall(r"^\s+(\w+): (.+?)\.?$", inspect.getdoc(self.make) or "", re.MULTILINE)
         return dict(lines)
 
@@ -97,10 +97,10 @@ class ProblemEntry(NamedTuple):
             if name not in (*GIVEN, *self.hidden)
         }
 
-    def complete(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return all of its arguments, those that are not given by their defaults."""
+    def complete(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Return all of its arguments: these values, and defaults for the others."""
         return {
-            name: argument.check(given[name]) if name in given else argument.default
+            name: argument.check(values[name]) if name in values else argument.default
             for name, argument in self.arguments().items()
         }
 
@@ -115,19 +115,19 @@ class ProblemEntry(NamedTuple):
         """Return the problem with the streams of one block of trials.
 
         Args:
-            arguments: its own, all of them.
+            arguments: all that a specification may give.
             horizon: rounds.
             trials: how many of the block's runs.
             streams: seed of the block's streams.
-            block: which block, from 0; only the published streams need to know.
+            block: which block, from 0; only the published streams use it.
 
         Raises:
-            InvalidValueError: the function refuses its arguments, or returns no such problem.
+            InvalidValueError: the function rejects its arguments, or returns another problem.
         """
-        given = {"horizon": horizon, "trials": trials, "streams": streams, "block": block}
-        wanted = inspect.signature(self.make).parameters
-        made = self.make(**arguments, **{n: v for n, v in given.items() if n in wanted})
-        problem = check_problem(made, self.name, trials)
+        cell_values = {"horizon": horizon, "trials": trials, "streams": streams, "block": block}
+        parameters = inspect.signature(self.make).parameters
+        result = self.make(**arguments, **{n: v for n, v in cell_values.items() if n in parameters})
+        problem = check_problem(result, self.name, trials)
         if problem.costs.horizon < horizon:
             raise InvalidValueError(
                 f"{self.name} must return costs of {horizon} rounds, got {problem.costs.horizon}"
@@ -136,24 +136,24 @@ class ProblemEntry(NamedTuple):
 
 
 def _reader(kind: type) -> Read:
-    """Return what reads a value of a file by the annotation of an argument."""
+    """Return a function that reads a value of a file by the annotation of an argument."""
     return lambda name, value: from_plain(kind, value, name)
 
 
-# --- names that are not known ---------------------------------------------------------------------
+# --- unknown names --------------------------------------------------------------------------------
 
 YOUR_OWN = "for your own give --plugin MODULE"
 """How a problem or an algorithm that the library does not have can be named."""
 
 
 def unknown(what: str, word: str, words: Iterable[str], hint: str = "") -> str:
-    """Return a sentence about a word that is not known, with the nearest that is.
+    """Return a sentence about an unknown word, with the nearest known one.
 
     Args:
         what: the kind of word.
-        word: the one that is not known.
-        words: those that are.
-        hint: what else may help.
+        word: the unknown one.
+        words: the known ones.
+        hint: further help.
     """
     return f"unknown {what} {word!r:.60}{suggest(word, words)}" + (f" ({hint})" if hint else "")
 
@@ -161,23 +161,23 @@ def unknown(what: str, word: str, words: Iterable[str], hint: str = "") -> str:
 # --- problems -------------------------------------------------------------------------------------
 
 
-def check_problem(made: object, title: str, trials: int) -> Problem:
-    """Return what a function of the user's has made, if it is a problem of so many trials."""
-    if not isinstance(made, Problem):
-        raise InvalidValueError(f"{title} must return a Problem, got {type(made).__name__}")
-    if (made.costs.runs or 1) != trials:
+def check_problem(result: object, title: str, trials: int) -> Problem:
+    """Return the result of a user's function, if it is a problem of so many trials."""
+    if not isinstance(result, Problem):
+        raise InvalidValueError(f"{title} must return a Problem, got {type(result).__name__}")
+    if (result.costs.runs or 1) != trials:
         raise InvalidValueError(
             f"{title} must return costs of {trials} runs, an axis behind that of the rounds, "
-            f"got {made.costs.runs or 'none'}"
+            f"got {result.costs.runs or 'none'}"
         )
-    return made
+    return result
 
 
-# --- the paper's toy, on its own streams too ------------------------------------------------------
+# --- the paper's toy, also on the published streams -----------------------------------------------
 
 
 def _toy(make: Callable[..., Problem], about: str) -> Callable[..., Problem]:
-    """Return a toy as a specification may name it: on streams of its own, or the published ones."""
+    """Return a toy as a specification may name it: on seeded streams, or the published ones."""
 
     def toy(
         horizon: int, trials: int, streams: int, block: int, published: int | None = None
@@ -218,7 +218,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
         ProblemEntry("ellipsoid", problems.ellipsoid),
         ProblemEntry("spectral_ball", problems.spectral_ball),
         ProblemEntry("fair_logistic", problems.fair_logistic),
-        # Their seed is that of the streams alone, which the specification has.
+        # Their seed is only that of the streams, which the specification has.
         ProblemEntry("adversarial_cube", problems.adversarial_cube, hidden=("seed",)),
         ProblemEntry("slow_start", problems.slow_start),
         ProblemEntry("thin_box", problems.thin_box, hidden=("seed",)),
@@ -334,7 +334,7 @@ def build_player(
         which those that the specification replaced have the origin "given".
 
     Raises:
-        InvalidValueError: a theorem or a constructor says no, in its own words.
+        InvalidValueError: a theorem does not apply, or a constructor rejects a value.
 
     Example:
         >>> from surefoot.problems import paper_toy
@@ -360,27 +360,27 @@ def _build_player(
         make = constructor_of(algorithm, horizon)
         tuned = call_constructor(make, constants, horizon, place)
         parameters = numbers_of(tuned.algorithm, tuned.guarantee.name)
-        # What the file gave is the file's; the theorem's name stands for the rest.
+        # The origin of the file's values is the file, of the others the theorem.
         return tuned, parameters | _list_options(algorithm, horizon)
-    given = plain_values(algorithm.get("parameters") or {}, plain_parameters_of(rule), horizon)
-    origins = {"rows": "problem"} | dict.fromkeys(given, "specification")
-    known: dict[str, object] = {"domain": place, "rows": problem.constraint.rows}
+    values = plain_values(algorithm.get("parameters") or {}, plain_parameters_of(rule), horizon)
+    origins = {"rows": "problem"} | dict.fromkeys(values, "specification")
+    context: dict[str, object] = {"domain": place, "rows": problem.constraint.rows}
     parameters = {}
     if "base" in algorithm:
         inner, theirs = _build_player(algorithm["base"], problem, constants, horizon)
-        known["base"] = unpack(inner)[0]
+        context["base"] = unpack(inner)[0]
         parameters = {f"base.{n}": v for n, v in theirs.items()}
-    settled = {name: known[name] for name in parameters_of(rule) if name in known}
-    player = rule(**settled | given)
-    own = numbers_of(player, "default", skip=("base",))
+    settled = {name: context[name] for name in parameters_of(rule) if name in context}
+    player = rule(**settled | values)
+    numbers = numbers_of(player, "default", skip=("base",))
     # A pair has its parameters in its parts.
     return player, parameters | {
-        n: Sourced(v, origins.get(n.rpartition(".")[2], o)) for n, (v, o) in own.items()
+        n: Sourced(v, origins.get(n.rpartition(".")[2], o)) for n, (v, o) in numbers.items()
     }
 
 
 def constructor_of(algorithm: PlayerTable, horizon: int) -> Callable[..., Tuned[Player]]:
-    """Return a theorem-tuned constructor with its options at a horizon put in."""
+    """Return a theorem-tuned constructor with its options at a horizon."""
     rule, tuning = ALGORITHMS_BY_NAME[algorithm["name"]], algorithm["tuning"]
     make, base = getattr(rule, tuning), algorithm.get("base")
     options = plain_values(algorithm.get("options") or {}, parameters_of(make), horizon)
@@ -390,44 +390,46 @@ def constructor_of(algorithm: PlayerTable, horizon: int) -> Callable[..., Tuned[
 
 
 def plain_values(
-    given: Mapping[str, object], wanted: Mapping[str, Parameter], horizon: int
+    values: Mapping[str, object], declarations: Mapping[str, Parameter], horizon: int
 ) -> dict[str, object]:
     """Return values as a constructor takes them, amounts at a horizon."""
 
     def read(name: str, value: object) -> object:
         at = amount_at(value, horizon)
         whole = isinstance(at, float) and (isinstance(value, Mapping) or at.is_integer())
-        return int(at) if whole and wanted[name].form == "whole" else at
+        return int(at) if whole and declarations[name].form == "whole" else at
 
-    return {name: read(name, value) for name, value in given.items()}
+    return {name: read(name, value) for name, value in values.items()}
 
 
 def _list_options(algorithm: PlayerTable, horizon: int) -> Parameters:
     """Return the options of a tuned row and of its base."""
     options = algorithm.get("options") or {}
-    mine = {n: Sourced(_number(amount_at(v, horizon)), "specification") for n, v in options.items()}
+    numbers = {
+        n: Sourced(_number(amount_at(v, horizon)), "specification") for n, v in options.items()
+    }
     if "base" not in algorithm:
-        return mine
-    return mine | {f"base.{n}": v for n, v in _list_options(algorithm["base"], horizon).items()}
+        return numbers
+    return numbers | {f"base.{n}": v for n, v in _list_options(algorithm["base"], horizon).items()}
 
 
 def numbers_of(owner: Any, origin: str, skip: tuple[str, ...] = ()) -> Parameters:
-    """Return the numbers in a dataclass and those inside it; a domain's are the problem's."""
-    found: Parameters = {}
+    """Return the numbers in a dataclass and in its parts; those of a domain are the problem's."""
+    numbers: Parameters = {}
     for name, value in parts_of(owner, shown=True).items():
         if value is None or name in skip:
             continue
         source = "problem" if name == "domain" else origin
         if parts_of(value) or is_dataclass(value):
-            found[name] = Sourced(type(value).__name__, source)
-            found |= {f"{name}.{n}": v for n, v in numbers_of(value, source).items()}
+            numbers[name] = Sourced(type(value).__name__, source)
+            numbers |= {f"{name}.{n}": v for n, v in numbers_of(value, source).items()}
         else:
-            found[name] = Sourced(_number(value), source)
-    return found
+            numbers[name] = Sourced(_number(value), source)
+    return numbers
 
 
 def _number(value: object) -> float | str | None:
-    """Return a number, None if it is not finite, or words for what is not one."""
+    """Return a number, None if it is not finite, or words for another value."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float, np.number)):
@@ -439,7 +441,7 @@ def _number(value: object) -> float | str | None:
 
 
 class PluginError(InvalidValueError):
-    """A plugin that cannot be used; the message says what is wrong with it."""
+    """A plugin that cannot be used; the message says why."""
 
 
 class Plugin(NamedTuple):
@@ -479,11 +481,11 @@ def mark_of(name: str) -> PluginMark:
 
 
 def load_plugin(module: str, folder: str | Path = ".") -> Plugin:
-    """Import a module and make its problems and algorithms known by their names.
+    """Import a module and register its problems and algorithms by their names.
 
     Args:
         module: its dotted name, or the path of its file.
-        folder: where its file is looked for beside what is installed.
+        folder: where its file is searched, beside installed packages.
 
     Raises:
         PluginError: it cannot be found or imported, or has nothing to name.
@@ -507,17 +509,17 @@ def _load(name: str, folder: Path) -> Plugin:
         for n, value in public.items()
         if inspect.isclass(value) and is_dataclass(value) and issubclass(value, Player)
     }
-    made = {n: value for n, value in public.items() if _returns_problem(value)}
+    functions = {n: value for n, value in public.items() if _returns_problem(value)}
     file = Path(str(module.__file__))
-    if not made and not rules:
+    if not functions and not rules:
         raise PluginError(
             f"plugin '{name}' must have a problem (a function with horizon, trials and streams "
             "that is annotated to return a Problem) or an algorithm (a dataclass with init and "
             f"step), got neither in '{file}'"
         )
     home = file.resolve().parents[name.count(".") + (file.name == "__init__.py")]
-    plugin = Plugin(name, str(home), _hash_files(name, home), tuple(made), tuple(rules))
-    for short, function in made.items():
+    plugin = Plugin(name, str(home), _hash_files(name, home), tuple(functions), tuple(rules))
+    for short, function in functions.items():
         _check_arguments(function, f"{name}.{short}")
         entry = ProblemEntry(f"{name}:{short}", function)
         PROBLEMS[entry.name] = entry
@@ -535,8 +537,7 @@ def _import(name: str, folder: Path) -> ModuleType:
         raise PluginError(f"a plugin must be the name of a module or a file of it, got {name!r}")
     place = folder.joinpath(*name.split("."))
     file = next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.is_file()), None)
-    # Behind what is installed: a file here that is called like a module of another library must
-    # not stand in its way.
+    # After installed packages: a file with the name of another library's module must not hide it.
     if file is not None and str(folder) not in sys.path:
         sys.path.append(str(folder))
     try:
@@ -545,13 +546,13 @@ def _import(name: str, folder: Path) -> ModuleType:
         missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
         if name.split(".")[0] == missing.split(".")[0]:
             raise PluginError(f"there is no module '{name}' in '{folder}' or installed") from error
-        told = f"{type(error).__name__}: {error}"
-        raise PluginError(f"plugin '{name}' cannot be imported: {told}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise PluginError(f"plugin '{name}' cannot be imported: {reason}") from error
     if module.__file__ is None:
         raise PluginError(f"plugin '{name}' must be a module with a file, got {module!r}")
     if file is not None and Path(module.__file__).resolve() != file:
         raise PluginError(
-            f"plugin '{file}' must be called otherwise: '{name}' is a module that is in use"
+            f"plugin '{file}' must have another name: '{name}' is a module that is in use"
         )
     return module
 
@@ -587,9 +588,9 @@ def _returns_problem(value: object) -> bool:
 
 
 def _check_arguments(make: Any, title: str) -> None:
-    """Refuse a problem whose arguments a file cannot give."""
+    """Reject a problem whose arguments a file cannot give."""
     arguments = inspect.signature(make).parameters
-    if missing := [given for given in GIVEN[:3] if given not in arguments]:
+    if missing := [argument for argument in GIVEN[:3] if argument not in arguments]:
         raise PluginError(f"problem {title} must have the argument {missing[0]!r}")
     keywords = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     for name, argument in arguments.items():

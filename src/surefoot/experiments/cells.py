@@ -1,14 +1,13 @@
-"""The cells of an experiment: what is played, addressed by content, with seeds by content.
+"""The cells of an experiment: what is played, with addresses and seeds by content.
 
 A cell is a problem, an algorithm, a horizon and a block of at most 30 trials. Its address is a
-hash of that and of the version of the package, with the files of plugins. Labels, order, other
-cells and the number of workers do not enter, so a played cell is found again however the file has
-changed.
+hash of that, of the version of the package and of the files of plugins. Labels, order, other cells
+and the number of workers do not enter it, so a changed specification still finds its played cells.
 
 The seed of a block's streams comes from the specification's root and from the problem's content,
-not from its place: all algorithms on a problem meet the same streams. What is drawn once for the
-whole problem, such as the rows of a random polytope, comes from its own argument ``seed``: another
-root plays other costs on the same set.
+not from its place: all algorithms on a problem play the same streams. What is drawn once for the
+whole problem, such as the rows of a random polytope, comes from its argument ``seed``: another root
+plays other costs on the same set.
 """
 
 import hashlib
@@ -69,7 +68,7 @@ class Job(NamedTuple):
 
 
 def canonical(data: object) -> str:
-    """Return plain data as the one JSON text that stands for it; refuse NaN and infinities.
+    """Return plain data as the one JSON text that stands for it; reject NaN and infinities.
 
     Example:
         >>> canonical({"b": 1.0, "a": [True, None]})
@@ -93,9 +92,9 @@ def stream_seed(root: int, problem: record.ProblemTable, block: int) -> int:
         >>> stream_seed(0, toy, 0) == stream_seed(0, toy, 1)
         False
     """
-    # Not the source of a plugin: what another rule in it becomes does not change the streams.
-    named = {"name": problem["name"], "arguments": problem["arguments"]}
-    digest = hashlib.sha256(canonical(named).encode()).digest()
+    # Without the source of a plugin: a change of another rule in it does not change the streams.
+    content = {"name": problem["name"], "arguments": problem["arguments"]}
+    digest = hashlib.sha256(canonical(content).encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)]
     state = np.random.SeedSequence(root, spawn_key=(*words, block)).generate_state(4, np.uint32)
     return int.from_bytes(state.astype("<u4").tobytes(), "little")
@@ -109,7 +108,7 @@ def cells_of(spec: Spec) -> Iterator[tuple[record.Place, Job]]:
     """
     players = [row.plain() for row in spec.algorithms]
     for problem in spec.problems:
-        named = problem.plain()
+        table = problem.plain()
         rows = [
             (row, plain, trials_of(spec.trials, problem.trials, row.trials))
             for row, plain in zip(spec.algorithms, players, strict=True)
@@ -119,14 +118,14 @@ def cells_of(spec: Spec) -> Iterator[tuple[record.Place, Job]]:
         blocks = range(-(-max((trials for *_, trials in rows), default=0) // build.BLOCK))
         for horizon, block in product(horizons, blocks):
             for row, plain, trials in rows:
-                left = min(trials - block * build.BLOCK, build.BLOCK)
-                if left > 0 and horizon in (row.horizons or spec.horizons):
+                remaining = min(trials - block * build.BLOCK, build.BLOCK)
+                if remaining > 0 and horizon in (row.horizons or spec.horizons):
                     cell: record.CellSpec = {
-                        "problem": named,
+                        "problem": table,
                         "algorithm": plain,
                         "horizon": horizon,
                         "block": block,
-                        "trials": left,
+                        "trials": remaining,
                         "seed": spec.seed,
                         "recording": spec.recording.of(horizon),
                         "engine": spec.engine,
@@ -182,8 +181,8 @@ def problem_of(spec: record.CellSpec) -> Problem:
         where = spec["horizon"], spec["trials"], seed, spec["block"]
         return build.build_problem(spec["problem"], *where)
 
-    wanted = spec["problem"], spec["horizon"], spec["trials"], spec["seed"], spec["block"]
-    return _problems.get(None, canonical(wanted), make)
+    key = spec["problem"], spec["horizon"], spec["trials"], spec["seed"], spec["block"]
+    return _problems.get(None, canonical(key), make)
 
 
 # --- playing --------------------------------------------------------------------------------------
@@ -212,9 +211,9 @@ def play_cell(
 ) -> record.CellResult:
     """Play one cell: plain data in, plain data out, wherever it runs.
 
-    Errors caused by the cell are recorded, not raised: a rejected tuning gives the status
-    "refused", any other error "failed", both with the sentence. Only an extra that is not
-    installed is raised.
+    Errors caused by the cell are recorded, not raised. A theorem that does not apply, or a
+    constructor that rejects its parameters, gives the status "rejected"; any other error gives
+    "failed". Both have the sentence. Only a missing extra is raised.
 
     Args:
         address: the cell's.
@@ -231,18 +230,18 @@ def play_cell(
         is_made = True
         trace = _play(player, problem, spec)
         facts, arrays = summarise(trace, spec, parameters, constants)
-        lost = (why for why in np.atleast_1d(trace.status) if why != "ok")
-        note = next((f"stopped in {why}" for why in lost), "")
+        reasons = (why for why in np.atleast_1d(trace.status) if why != "ok")
+        note = next((f"stopped in {why}" for why in reasons), "")
         provenance["microseconds_a_round"] = trace.ledger.microseconds_a_round
     except MissingExtraError:
-        raise  # not the cell's: nothing is stored, and it is played when the extra is there
+        raise  # nothing is stored: the cell is played once the extra is installed
     except Exception as error:
         if isinstance(error, ValueError) and not is_made:
-            status, note = "refused", str(error)
+            status, note = "rejected", str(error)
         else:
             last = traceback.extract_tb(error.__traceback__)[-1]
-            told = f"{type(error).__name__}: {error}".strip(": ")
-            status, note = "failed", f"{told} ({Path(last.filename).name}, line {last.lineno})"
+            sentence = f"{type(error).__name__}: {error}".strip(": ")
+            status, note = "failed", f"{sentence} ({Path(last.filename).name}, line {last.lineno})"
             provenance["traceback"] = traceback.format_exc(limit=-8)
     provenance["seconds"] = time.perf_counter() - began
     provenance["finished"] = time_now()
@@ -259,7 +258,7 @@ def play_cell(
 
 
 def play_cells(cells: Iterable[tuple[str, record.CellSpec]]) -> list[record.CellResult]:
-    """Play neighbours, each by itself: its bits do not depend on the company."""
+    """Play neighbours one by one: the result of a cell does not depend on the others."""
     with _ONE_AT_A_TIME:
         return [play_cell(address, spec) for address, spec in cells]
 
@@ -271,8 +270,8 @@ _ONE_AT_A_TIME = threading.Lock()
 def _play(player: Player | Tuned[Player], problem: Problem, spec: record.CellSpec) -> Trace:
     recording = spec["recording"]
     if spec["engine"] == "scan":
-        need("jax", "jax", "the scan engine")  # the time of a round is not that of an import
-    # What an adversary did is known from what it answered to.
+        need("jax", "jax", "the scan engine")  # so that no round is timed with an import
+    # The costs of an adversary follow from the actions that it answered.
     whole = isinstance(problem.costs, Adversarial)
     return play(
         player,
@@ -282,7 +281,7 @@ def _play(player: Player | Tuned[Player], problem: Problem, spec: record.CellSpe
         every=1 if whole else recording["every"],
         keep_actions=whole or bool(recording["actions"]),
         watch="record",
-        # Of the directions of bandits, which are others in every block of trials.
+        # For the directions of bandits, which differ from block to block.
         seed=stream_seed(spec["seed"], spec["problem"], spec["block"]),
     )
 
@@ -307,11 +306,11 @@ def play_for(
             build.load_plugin(plugin.name, plugin.folder)
     except build.PluginError as error:
         raise OtherCodeError(f"{where}: {error}") from error
-    own = fingerprint()
+    here = fingerprint()
     differ = [
-        f"{name} is {own.get(name)}, not {driver.get(name)}"
-        for name in sorted(own.keys() | driver.keys())
-        if own.get(name) != driver.get(name)
+        f"{name} is {here.get(name)}, not {driver.get(name)}"
+        for name in sorted(here.keys() | driver.keys())
+        if here.get(name) != driver.get(name)
     ]
     if differ:
         raise OtherCodeError(f"{where} would play something else: {'; '.join(differ)}")
@@ -319,7 +318,7 @@ def play_for(
 
 
 def fingerprint() -> dict[str, str | None]:
-    """Return what the bits of a result depend on beside its specification: code and libraries."""
+    """Return what a result depends on beside its specification: code and libraries."""
     return versions() | {
         f"plugin {plugin.name}": plugin.digest[:16] for plugin in build.list_plugins()
     }
@@ -352,7 +351,7 @@ def summarise(
     """
     problem, guarantee, T = trace.problem, trace.guarantee, trace.horizon
     costs = trace.costs()
-    # An adversary's costs are those of this game alone, known only afterwards.
+    # An adversary's costs belong to this game only, and exist only after it.
     owner = problem if costs is problem.costs else trace
     best = _comparators.get(
         owner, T, lambda: problem.best_after(trace.rounds[-1:], costs, TOLERANCE)
@@ -360,8 +359,8 @@ def summarise(
     regret = regret_of(trace.cost_sum[-1:], best)
     upper, lower = _runs(regret.upper)[-1], _runs(regret.lower)[-1]
     verdict = judge(trace, lower)
-    known = guarantee is not None and not guarantee.describe_worth(T)
-    bound = float(guarantee.regret_bound(T)) if guarantee is not None and known else None
+    is_bounded = guarantee is not None and not guarantee.describe_worth(T)
+    bound = float(guarantee.regret_bound(T)) if guarantee is not None and is_bounded else None
     replaced = spec["algorithm"].get("constants") or {}
     dimension = problem.costs.dimension
     facts = record.Facts(
@@ -395,11 +394,11 @@ def summarise(
 def _kept_rounds(trace: Trace, every: int | None) -> tuple[Array, Array]:
     """Return which of the trace's rounds are kept, and where the rounds since the last one begin.
 
-    All of them, unless the game had to keep more than was asked for.
+    All of them, unless the game had to keep more than the specification asks for.
     """
     rounds = trace.rounds
-    wanted = rounds % (every or trace.horizon) == 0
-    at = np.flatnonzero(wanted | (rounds == trace.horizon))
+    is_kept = rounds % (every or trace.horizon) == 0
+    at = np.flatnonzero(is_kept | (rounds == trace.horizon))
     return at, np.append(0, at[:-1] + 1)
 
 
@@ -410,7 +409,7 @@ def _arrays(
     assert observed is not None  # the watch is on
     upper, lower = _runs(regret.upper), _runs(regret.lower)
     best, recording = regret.comparator.action[-1], spec["recording"]
-    kept, begins = _kept_rounds(trace, recording["every"])
+    indices, begins = _kept_rounds(trace, recording["every"])
     arrays: dict[str, Array] = {
         "total_cost": trace.total_cost,
         "regret": upper[-1],
@@ -422,21 +421,23 @@ def _arrays(
         "best": np.broadcast_to(best, (upper.shape[1], best.shape[-1])),
     }
     if recording["every"] is not None:
-        rounds = trace.rounds[kept]
+        rounds = trace.rounds[indices]
         arrays |= {
             "rounds": rounds,
-            "cost_sum": _runs(trace.cost_sum)[kept],
-            "constraint": _runs(trace.constraint)[kept],
+            "cost_sum": _runs(trace.cost_sum)[indices],
+            "constraint": _runs(trace.constraint)[indices],
             "peak": np.maximum.reduceat(_runs(trace.peak), begins, axis=0),
         }
-        spent = _sums.get(owner, trace.horizon, lambda: _sum_costs(trace, best))[rounds - 1]
-        gap = upper[-1] - (arrays["cost_sum"][-1] - spent[-1])  # of the comparator, and rounding
-        arrays["regret_path"] = arrays["cost_sum"] - spent + gap
+        best_costs = _sums.get(owner, trace.horizon, lambda: _sum_costs(trace, best))[rounds - 1]
+        gap = upper[-1] - (
+            arrays["cost_sum"][-1] - best_costs[-1]
+        )  # of the comparator, and rounding
+        arrays["regret_path"] = arrays["cost_sum"] - best_costs + gap
         if trace.guarantee is not None and trace.promises.in_advance is not None:
             bound = np.asarray(trace.guarantee.regret_bound(rounds), dtype=np.float64)
             arrays["bound_path"] = np.broadcast_to(bound, rounds.shape)
     if recording["actions"] and trace.kept_actions is not None:
-        actions = trace.kept_actions[kept]
+        actions = trace.kept_actions[indices]
         actions = actions[:, None] if trace.runs is None else actions
         arrays["actions"] = actions[:, : recording["actions"]]
         edge = _boundary(trace.problem) if actions.shape[-1] == 2 else None
@@ -458,7 +459,7 @@ def _runs(values: Array) -> Array:
 
 
 def _boundary(problem: Problem) -> Array | None:
-    """Return points of the feasible set's boundary in the plane, found by bisection."""
+    """Return points of the boundary of the feasible set in the plane, by bisection."""
     inside = problem.interior
     if inside is None:
         return None
@@ -479,14 +480,14 @@ def _guarantee(trace: Trace) -> record.GuaranteeFacts | None:
     guarantee, T = trace.guarantee, trace.horizon
     feasibility, observed, in_advance = map(_promise, trace.promises)
     if guarantee is None:
-        known = trace.safety
-        if known is None:
+        safety = trace.safety
+        if safety is None:
             return None
-        premises = () if known.feasibility is None else known.feasibility.needs
+        premises = () if safety.feasibility is None else safety.feasibility.needs
         return record.GuaranteeFacts(
-            name=known.name,
-            kind=known.kind,
-            text=str(known),
+            name=safety.name,
+            kind=safety.kind,
+            text=str(safety),
             worth=NONE_IN_ADVANCE,
             premises=premises,
             feasibility=feasibility,

@@ -35,13 +35,12 @@ from surefoot.rules import domain_of
 
 
 class Comparison(Results):
-    """What players did on the same streams; made by :func:`surefoot.compare`.
+    """The results of players on the same streams; made by :func:`surefoot.compare`.
 
-    It is the results file of an experiment that has no file: what reads one takes a comparison,
-    too.
+    It is a results file in memory: functions that read one take a comparison, too.
 
     Attributes:
-        outcome: how many cells were played, were refused or failed.
+        outcome: how many cells were played, were rejected or failed.
         rows: one per player and horizon.
     """
 
@@ -54,10 +53,10 @@ class Comparison(Results):
         trials = max((row.trials for row in self.rows), default=0)
         failed = self.outcome.failed
         bad = f", {failed} cell{'s' * (failed > 1)} failed" if failed else ""
-        left = ", interrupted" if self.outcome.interrupted else ""
+        end = ", interrupted" if self.outcome.interrupted else ""
         return (
             f"<Comparison of {players} players on {self.places()[0].problem!r}: {trials} trials of "
-            f"{' and '.join(f'{h:,}' for h in horizons)} rounds{bad}{left}>"
+            f"{' and '.join(f'{h:,}' for h in horizons)} rounds{bad}{end}>"
         )
 
     def __str__(self) -> str:
@@ -66,7 +65,7 @@ class Comparison(Results):
     def table(self, style: Style | None = None) -> Any:
         """Return one row per player and horizon: regret, promise, violations, verdict.
 
-        ``print(found)`` also gives the reasons of those that were not played.
+        ``print(comparison)`` also gives the reasons of those that were not played.
 
         Args:
             style: "markdown", "latex" (for booktabs), "text" or "html"; without one, an object
@@ -75,8 +74,8 @@ class Comparison(Results):
         if style is not None:
             checks.one_of(("text", "markdown", "latex", "html"), style=style)
         ordered = sorted(self.rows, key=lambda row: (row.number, row.horizon))
-        made = Table(RESULT_HEAD, [row.cells for row in ordered], RESULT_RIGHT)
-        return made if style is None else made.as_(style)
+        table = Table(RESULT_HEAD, [row.cells for row in ordered], RESULT_RIGHT)
+        return table if style is None else table.as_(style)
 
     def plot(self, kind: str = "path") -> Any:
         """Return a figure of :mod:`surefoot.experiments.figures`, which a notebook shows.
@@ -130,7 +129,7 @@ class and the name of its constructor (``(PFS, "anytime")``)."""
 Progress: TypeAlias = Callable[[Event], None]
 
 _POINTS = 200
-"""Rounds of a path that are kept unless told otherwise."""
+"""Rounds of a path that are kept by default."""
 
 
 def compare(
@@ -144,10 +143,10 @@ def compare(
     every: int | None = None,
     progress: bool | Progress = True,
 ) -> Comparison:
-    """Play several players, of any kinds, on the same streams, and return what they did.
+    """Play several players, of any kinds, on the same streams, and return their results.
 
-    All of it is played here and kept in memory: ``found.save(folder)`` writes a results file, which
-    ``surefoot report`` reads. Ctrl-C ends it with what is finished, and a warning.
+    This process plays all of it in memory: ``comparison.save(folder)`` writes a results file, which
+    ``surefoot report`` reads. Ctrl-C ends it with a warning, and keeps the finished cells.
 
     Args:
         players: algorithms, with or without guarantee; constructors, such as ``PFS.anytime``,
@@ -169,10 +168,10 @@ def compare(
     Example:
         >>> from surefoot import OGD, LeaderFollower, problems
         >>> toy = problems.binding_toy(horizon=200, trials=3)
-        >>> found = compare([LeaderFollower.default, (OGD, "fixed")], toy)
-        >>> found
+        >>> comparison = compare([LeaderFollower.default, (OGD, "fixed")], toy)
+        >>> comparison
         <Comparison of 2 players on 'binding toy': 3 trials of 200 rounds>
-        >>> [row.violations for row in found.rows]
+        >>> [row.violations for row in comparison.rows]
         [0.0, 0.0]
     """
     source = _Source(_label_players(players), problem, trials, seed)
@@ -187,9 +186,9 @@ def compare(
     def work(chosen: Sequence[tuple[str, CellSpec]]) -> list[CellResult]:
         return [play_cell(address, spec, source) for address, spec in chosen]
 
-    found, places = Comparison(), [place for place, _ in jobs]
-    found.set_plan(places)
-    found.set_header(
+    comparison, places = Comparison(), [place for place, _ in jobs]
+    comparison.set_plan(places)
+    comparison.set_header(
         name=re.sub(r"[^A-Za-z0-9]+", "-", source.title).strip("-")[:64] or "comparison",
         seed=source.seed,
         specification="",
@@ -201,21 +200,21 @@ def compare(
     )
     before = Event(0, len(jobs), 0, sum(job.rounds for _, job in jobs), "")
     with Stop() as stop, show_progress(progress) as report:
-        sweep = Sweep(found.put, before, stop, report, work)
+        sweep = Sweep(comparison.put, before, stop, report, work)
         sweep.play((job for _, job in jobs), InProcess())
-    found.outcome, found.rows = sweep.outcome(Path()), gather(found)
-    if found.outcome.interrupted:
-        told = f"{sweep.now.done} of {len(jobs)} cells were played, the others are missing"
-        warn_caller(f"interrupted: {told}", UserWarning)
-    elif failed := found.outcome.failed:
-        told = f"{failed} of {len(jobs)} cells failed: {found.outcome.notes[0]}"
-        warn_caller(told, UserWarning)
-    return found
+    comparison.outcome, comparison.rows = sweep.outcome(Path()), gather(comparison)
+    if comparison.outcome.interrupted:
+        sentence = f"{sweep.now.done} of {len(jobs)} cells were played, the others are missing"
+        warn_caller(f"interrupted: {sentence}", UserWarning)
+    elif failed := comparison.outcome.failed:
+        sentence = f"{failed} of {len(jobs)} cells failed: {comparison.outcome.notes[0]}"
+        warn_caller(sentence, UserWarning)
+    return comparison
 
 
 @contextlib.contextmanager
 def show_progress(progress: bool | Progress = True) -> Iterator[Progress | None]:
-    """Yield what reports progress: a bar where somebody can see it and rich is installed."""
+    """Yield a function that reports progress: a bar in a terminal or notebook, with rich."""
     if callable(progress):
         yield progress
         return
@@ -225,7 +224,7 @@ def show_progress(progress: bool | Progress = True) -> Iterator[Progress | None]
     except ImportError:
         yield None
         return
-    # A notebook shows a line that is rewritten as a terminal does; rich's own way needs widgets.
+    # A notebook rewrites a line as a terminal does; rich's way needs widgets.
     notebook = True if "ipykernel" in sys.modules else None
     console = Console(file=sys.stderr, force_jupyter=False, force_terminal=notebook)
     hidden = not (progress and console.is_terminal)
@@ -285,8 +284,8 @@ class _Source:
     def _problem(self, horizon: int, block: int, trials: int) -> Problem:
         if self._whole is None:
             streams = stream_seed(self.seed, self.named, block)
-            made = self._make(horizon=horizon, trials=trials, streams=streams)
-            return check_problem(made, self.title, trials)
+            result = self._make(horizon=horizon, trials=trials, streams=streams)
+            return check_problem(result, self.title, trials)
         if self._whole.costs.runs is None:
             return self._whole
         first = BLOCK * block
@@ -302,12 +301,12 @@ class _Source:
         origin = "given" if guarantee is None else guarantee.name
         try:
             numbers = numbers_of(algorithm, origin)
-        except TypeError:  # not a dataclass: its numbers are its own affair
+        except TypeError:  # not a dataclass: its numbers cannot be listed
             numbers = {}
         return problem, player, numbers, problem.constants
 
     def player(self, label: str, problem: Problem, horizon: int) -> Any:
-        """Return a player for a problem; a constructor is called with what the problem knows."""
+        """Return a player for a problem; a constructor gets the constants of the problem."""
         player = self.players[label]
         if inspect.ismethod(player) and isinstance(rule := player.__self__, type):
             place = domain_of(rule, problem.domain, problem.benchmark.region, player.__name__)
@@ -339,14 +338,14 @@ def _horizons(horizon: Any, problem: Any) -> list[int]:
         if not isinstance(problem, Problem):
             raise InvalidValueError("horizon must be given with a function as problem, got None")
         return [problem.costs.horizon]
-    wanted = [horizon] if isinstance(horizon, int) else list(horizon)
-    if not wanted:
+    horizons = [horizon] if isinstance(horizon, int) else list(horizon)
+    if not horizons:
         raise InvalidValueError("horizon must not be empty, got []")
-    return sorted({checks.check_horizon(h) for h in wanted})
+    return sorted({checks.check_horizon(h) for h in horizons})
 
 
 def _label_players(players: Any) -> dict[str, Any]:
-    """Return players by label; those of one name are told apart by numbers."""
+    """Return players by label; numbers distinguish those of one name."""
     if not isinstance(players, Mapping):
         several = isinstance(players, (list, tuple)) and not isinstance(players, Tuned)
         if not several or _is_pair(players):
@@ -358,12 +357,12 @@ def _label_players(players: Any) -> dict[str, Any]:
         }
     if not players:
         raise InvalidValueError("players must not be empty, got none")
-    found: dict[Any, Any] = {label: _resolve(player) for label, player in players.items()}
-    for label, player in found.items():
+    labelled: dict[Any, Any] = {label: _resolve(player) for label, player in players.items()}
+    for label, player in labelled.items():
         _title(player)
         if not isinstance(label, str) or not label or not label.isprintable():
             raise InvalidValueError(f"the label of a player must be a line of text, got {label!r}")
-    return found
+    return labelled
 
 
 def _resolve(player: Any) -> Any:
@@ -392,7 +391,7 @@ def _title(player: Any) -> str:
         tunings = [*constructors_of(player), "default"]
         raise InvalidTypeError(
             f"a player that is a class must come with a tuning, as ({player.__name__}, "
-            f"{tunings[0]!r}), got {player.__name__} alone"
+            f"{tunings[0]!r}), got {player.__name__} without one"
         )
     raise InvalidTypeError(
         "a player must be an algorithm, one with its guarantee, a constructor such as PFS.anytime, "

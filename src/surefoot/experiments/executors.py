@@ -1,7 +1,7 @@
 """Where cells are played: in this process, in a pool of processes, on a cluster, or anywhere.
 
-All are a :class:`concurrent.futures.Executor`, and give the same results bit for bit. In the pool
-every process has one thread of its own: libraries that start more sum in another order.
+All are a :class:`concurrent.futures.Executor`, and give exactly the same results. In the pool every
+process has one thread: libraries that start more sum in another order.
 """
 
 import contextlib
@@ -71,13 +71,13 @@ class Workers:
 
     def renew(self) -> None:
         """Make the executor work again after a death."""
-        raise RunError("the executor broke: a worker has ended; what is done is kept")
+        raise RunError("the executor broke: a worker has ended; finished cells are stored")
 
     def stop(self) -> None:
-        """Stop now, if that can be; work in flight is lost."""
+        """Stop now, if possible; work in flight is lost."""
 
     def close(self) -> None:
-        """End what was begun here."""
+        """End what this object began."""
 
 
 class InProcess(Workers):
@@ -93,7 +93,7 @@ class AtOnce(Executor):
     """Makes every call at once, in this process."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Make the call, and return what came of it."""
+        """Make the call, and return its future."""
         future: Future[T] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -106,7 +106,7 @@ class AtOnce(Executor):
 
 
 class Pool(Workers):
-    """Fresh processes ("spawn") that end when this one does; made anew when they break.
+    """Fresh processes ("spawn") that end when this one does; new ones replace broken ones.
 
     Args:
         workers: how many.
@@ -118,7 +118,7 @@ class Pool(Workers):
 
     def _open(self, workers: int) -> Executor:
         context = get_context("spawn")
-        # Only this process has the end that is written to: without it the workers end.
+        # Only this process has the writing end: when it closes, the workers end.
         alive, self._alive = context.Pipe(duplex=False)
         return ProcessPoolExecutor(
             workers, mp_context=context, initializer=_begin_worker, initargs=(alive,)
@@ -142,12 +142,12 @@ class Pool(Workers):
             ) from error
 
     def stop(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes at once."""
         self._alive.close()
         self.executor.shutdown(wait=True, cancel_futures=True)
 
     def close(self) -> None:
-        """End the processes when they have played what they have."""
+        """End the processes after their present work."""
         self.executor.shutdown(wait=True)
         self._alive.close()
 
@@ -156,11 +156,11 @@ class Pool(Workers):
 def _one_thread_each() -> Iterator[None]:
     """Set what new processes inherit: one thread per library, Ctrl-C blocked, no script.
 
-    Ctrl-C reaches every process of a terminal; blocked, it cannot end a worker in the middle of
-    its imports with a traceback, and here it is only late. The script that called us would be
-    run again by each worker if it could be seen, and one without a guard would start a sweep.
+    Ctrl-C reaches every process of a terminal. Blocked, it cannot end a worker during its imports
+    with a traceback; here it only arrives late. Each worker would run the calling script again if
+    it saw it, and a script without a guard would start a sweep.
     """
-    resource_tracker.ensure_running()  # first, since it unblocks what was blocked before it
+    resource_tracker.ensure_running()  # first, since it unblocks signals
     block = getattr(signal, "pthread_sigmask", None)  # not on Windows
     before = block(signal.SIG_BLOCK, {signal.SIGINT}) if block else None
     old = dict(os.environ)
@@ -179,7 +179,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def _begin_worker(alive: Connection) -> None:
-    """Prepare a worker: Ctrl-C is its driver's, and it ends when its driver does."""
+    """Prepare a worker: it ignores Ctrl-C, and ends when its driver ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -220,7 +220,7 @@ class Cluster(Workers):
     def width(self) -> int:
         """Twice the number of threads; workers may come and go."""
         if time.monotonic() - self._looked > 2:
-            with contextlib.suppress(OSError):  # what is in flight will tell if it is gone
+            with contextlib.suppress(OSError):  # work in flight reports a lost cluster
                 self._width = max(2, 2 * sum(self._client.nthreads().values()))
             self._looked = time.monotonic()
         return self._width

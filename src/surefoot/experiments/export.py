@@ -33,16 +33,15 @@ Value: TypeAlias = str | float | bool | None
 
 
 _KEYS, _TRIAL = ("problem", "algorithm", "horizon"), ("trial",)
-# What a spreadsheet takes for a formula when a cell begins with it.
+# A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @contextlib.contextmanager
 def write_whole(path: PathLike) -> Iterator[Path]:
-    """Yield a draft to write to, which gets the path's name when all of it is on the disk.
+    """Yield a draft to write to; it gets the path's name when all of it is on the disk.
 
-    Whatever happens in the block, the path has the whole new file or what was there before. Its
-    folder is made if it is not there.
+    If the block fails, the path keeps its old file. A missing folder is created.
     """
     path = Path(os.fspath(path))
     if path.is_dir():
@@ -81,7 +80,7 @@ def write(results: Results, path: Path) -> None:
 def columns_to_csv(columns: Mapping[str, Sequence[Value]], path: PathLike) -> None:
     """Write columns of equal length as CSV in UTF-8.
 
-    Numbers read back bit for bit; a missing value is empty, which differs from ``nan``. A text that
+    Numbers read back exactly; a missing value is empty, which differs from ``nan``. A text that
     a spreadsheet would take for a formula gets an apostrophe before it.
     """
     with (
@@ -103,34 +102,34 @@ def columns_to_parquet(columns: Mapping[str, Sequence[Value]], path: PathLike) -
 
 def _facts(row: Row) -> dict[str, Value]:
     """Return where a row is, and the single values among its facts, under dotted names."""
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
 
     def walk(name: str, value: object) -> None:
         if isinstance(value, dict):
             for key in value:
                 walk(f"{name}.{key}", value[key])
         elif not isinstance(value, list):
-            found[name] = value  # type: ignore[assignment]  # plain data
+            values[name] = value  # type: ignore[assignment]  # plain data
         elif name.startswith(("constants.", "parameters.")):
-            found[name], found[f"{name}.origin"] = value
+            values[name], values[f"{name}.origin"] = value
 
     for key, value in json_plain(row.facts).items():
         walk(key, value)
-    found["seconds"] = row.provenance.get("seconds")
-    found["microseconds_a_round"] = row.provenance.get("microseconds_a_round")
-    return {name: value for name, value in found.items() if value not in (None, "")}
+    values["seconds"] = row.provenance.get("seconds")
+    values["microseconds_a_round"] = row.provenance.get("microseconds_a_round")
+    return {name: value for name, value in values.items() if value not in (None, "")}
 
 
 def _columns(results: Results) -> dict[str, list[Value]]:
     """Return the table by its columns: keys, then numbers of the trials, then facts."""
     table, numbers, facts = list[dict[str, Value]](), set[str](), set[str]()
     for row in gather(results):
-        own = {n: a.tolist() for n, a in row.arrays.items() if axes_of(n) == _TRIAL}
-        known = _facts(row)
-        numbers, facts = numbers | own.keys(), facts | known.keys()
+        trial_columns = {n: a.tolist() for n, a in row.arrays.items() if axes_of(n) == _TRIAL}
+        fact_values = _facts(row)
+        numbers, facts = numbers | trial_columns.keys(), facts | fact_values.keys()
         for trial in range(row.trials):
-            values = {name: column[trial] for name, column in own.items()}
-            table.append({**_keys(row), "trial": trial, **values, **known})
+            values = {name: column[trial] for name, column in trial_columns.items()}
+            table.append({**_keys(row), "trial": trial, **values, **fact_values})
     names = (*_KEYS, "trial", *sorted(numbers), *sorted(facts))
     return {name: [row.get(name) for row in table] for name in names}
 
@@ -180,14 +179,14 @@ def to_xarray(results: Results) -> Dataset:
 
 def _label_arrays(make: Callable[..., DataArray], row: Row) -> dict[str, DataArray]:
     """Return the arrays of a row with their axes: rounds by their numbers, the rest from 0."""
-    found = {}
+    labelled = {}
     for name, array in row.arrays.items():
         axes = axes_of(name)
         if name != "rounds":
             places = {axis: np.arange(n) for axis, n in zip(axes, array.shape, strict=True)}
             places |= {"round": row.arrays["rounds"]} if "round" in axes else {}
-            found[name] = make(array, places, axes)
-    return found
+            labelled[name] = make(array, places, axes)
+    return labelled
 
 
 def _keys(row: Row) -> dict[str, str | int]:

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 FILE_NAME = "results.sqlite"
 """What the results file of an experiment is called in its folder."""
 
-Status: TypeAlias = Literal["done", "refused", "failed", "set aside"]
-"""Played; not played because a theorem or a constructor refused; ended by an error; set aside
-because it killed its worker twice."""
+Status: TypeAlias = Literal["done", "rejected", "failed", "set aside"]
+"""Played; not played because a theorem does not apply or a constructor rejects its parameters;
+ended by an error; set aside because it killed its worker twice."""
 
 VERDICTS: tuple[Word, ...] = get_args(Word)
 """The words of a verdict, the gravest first."""
@@ -112,7 +112,7 @@ class GuaranteeFacts:
         kind: what it promises of the constraint.
         text: the statement in a few words.
         regret_bound: in advance, at the horizon; None where there is none.
-        worth: says so where there is none, or it is true of every rule; empty else.
+        worth: words for no bound, or for one that every rule keeps; else empty.
         bounds: the promised limits at the horizon, by measure: "round", "violations",
             "positive_sum", "sum_positive", "sum_squared", "rows". A measure about which nothing is
             promised has no key.
@@ -145,10 +145,10 @@ class BreachFacts:
     Attributes:
         constant: which constant was wrong.
         limit: its value.
-        observed: what was seen instead.
+        observed: the value that was observed.
         round: when, from 1; 0 before the first.
-        trial: in which trial of the whole experiment, from 0: blocks count on, and whoever joins
-            them adds nothing.
+        trial: in which trial of the whole experiment, from 0; the count goes on from block to
+            block.
         sentence: all of it in words.
     """
 
@@ -170,7 +170,7 @@ class VerdictFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparatorFacts:
-    """How well the best fixed action is known: the gap of its cost, and whether that is 0."""
+    """The gap between the bounds on the cost of the best fixed action, and whether it is 0."""
 
     gap: float | None
     exact: bool
@@ -178,16 +178,16 @@ class ComparatorFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known about a cell besides its arrays; empty for a cell that was not played.
+    """The facts about a cell besides its arrays; empty for a cell that was not played.
 
     Attributes:
         problem: what was played.
         constants: with their origins.
         parameters: of the algorithm, with their origins.
         guarantee: what is promised; None if nothing is.
-        verdict: what became of the promise.
+        verdict: whether the promise was kept.
         breaches: the first of each premise that broke.
-        comparator: how well the best fixed action is known.
+        comparator: the gap of the best fixed action.
         regret_share: the largest regret of a trial over the bound.
         engine: by which engine it was played.
         oracle: calls of each oracle in one trial, as the algorithm declares them, and its rounds.
@@ -274,13 +274,13 @@ class Provenance(TypedDict, total=False):
 class CellResult:
     """One cell of an experiment: a problem, an algorithm, a horizon and a block of trials.
 
-    Everything but ``provenance`` is a function of the specification and the numeric sources, the
-    same bit for bit however often and wherever the cell is played.
+    Everything but ``provenance`` is a function of the specification and the numeric sources:
+    exactly the same however often and wherever the cell is played.
 
     Attributes:
         address: the cell's name in hexadecimal, a hash of ``spec`` and of the numeric sources.
         spec: what was played, as plain data.
-        status: what became of it.
+        status: how it ended.
         note: why it is not "done"; else empty.
         facts: constants and parameters with their origins, guarantee, verdict, ...
         arrays: numbers of each trial, and paths over the recorded rounds; axes in ``ARRAYS``.
@@ -355,16 +355,16 @@ class Claim:
 
 
 def claims_of(results: Results) -> list[Claim]:
-    """Return the claims of a reproduction; of any other experiment there are none.
+    """Return the claims of a reproduction; an empty list for any other experiment.
 
     Raises:
-        DamagedError: the note is there and is not a list of claims.
+        DamagedError: the document is not a list of claims.
     """
     try:
         return list(from_plain(tuple[Claim, ...], results.header().get("claims", ()), "claims"))
     except InvalidValueError as error:
-        told = f"the claims of results '{results.path}' is damaged: {error}"
-        raise DamagedError(told) from error
+        sentence = f"the claims of results '{results.path}' are damaged: {error}"
+        raise DamagedError(sentence) from error
 
 
 # --- records from plain data ---------------------------------------------------------------------
@@ -373,22 +373,22 @@ _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 def from_plain(kind: Any, data: Any, name: str) -> Any:
-    """Return what plain data describe, as an annotation says: a list as a tuple, 1 as 1.0.
+    """Return the object that plain data describe, by an annotation: a list as a tuple, 1 as 1.0.
 
     Args:
-        kind: a dataclass, of which further keys are left out; or another annotation.
+        kind: a dataclass, whose unknown keys are ignored; or another annotation.
         data: as :func:`surefoot.core.plain.json_plain` returns them.
-        name: what to call the data in an error.
+        name: of the data, for an error.
 
     Raises:
         InvalidValueError: a value is missing, or is not what the annotation says.
     """
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (UnionType, Union):
-        own = [part for part in parts if part is not NoneType]
-        if any(_fits(part, data) for part in parts) or len(own) > 1:
+        kinds = [part for part in parts if part is not NoneType]
+        if any(_fits(part, data) for part in parts) or len(kinds) > 1:
             return _read_simple(parts, data, name)
-        return from_plain(own[0], data, name)
+        return from_plain(kinds[0], data, name)
     if origin is Literal:
         if data in parts and not isinstance(data, bool):
             return data
@@ -430,13 +430,13 @@ def _read_table(kind: Any, data: Any, name: str) -> Any:
     if not isinstance(data, dict):
         raise InvalidValueError(f"{name} must be a table, got {data!r}")
     hints = dict.fromkeys(data, get_args(kind)[1]) if get_args(kind) else _hints(kind)
-    read = {n: from_plain(h, data[n], f"{name}.{n}") for n, h in hints.items() if n in data}
+    values = {n: from_plain(h, data[n], f"{name}.{n}") for n, h in hints.items() if n in data}
     if not is_dataclass(kind):
-        return data | read
+        return data | values
     for f in fields(kind):
-        if f.name not in read and f.default is MISSING and f.default_factory is MISSING:
-            raise InvalidValueError(f"{name} must have '{f.name}', got {sorted(read)}")
-    return kind(**read)  # type: ignore[operator]
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
+            raise InvalidValueError(f"{name} must have '{f.name}', got {sorted(values)}")
+    return kind(**values)  # type: ignore[operator]
 
 
 def _read_tuple(kind: Any, data: Any, name: str) -> Any:
@@ -449,6 +449,6 @@ def _read_tuple(kind: Any, data: Any, name: str) -> Any:
     parts = dict(enumerate(get_args(kind))) or _hints(kind)
     if len(data) != len(parts):
         raise InvalidValueError(f"{name} must be a list of {len(parts)}, got {data!r}")
-    values = zip(parts.items(), data, strict=True)
-    read = [from_plain(part, value, f"{name}.{key}") for (key, part), value in values]
-    return kind(*read) if isinstance(kind, type) else tuple(read)
+    pairs = zip(parts.items(), data, strict=True)
+    values = [from_plain(part, value, f"{name}.{key}") for (key, part), value in pairs]
+    return kind(*values) if isinstance(kind, type) else tuple(values)

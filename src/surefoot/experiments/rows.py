@@ -37,7 +37,7 @@ class Row:
         arrays: the blocks' arrays, joined along their trials; actions are those of the first block.
         provenance: of the first block; the seconds are those of all.
         number: the algorithm's place in the plan, from 0; it determines the colour.
-        damaged: what is wrong with the cells that cannot be read, by address.
+        damaged: the reasons of damaged cells, by address.
         blocks: how many blocks of trials were joined; the sentence of the verdict is that of one.
     """
 
@@ -118,7 +118,7 @@ class Row:
 def gather(results: Results) -> list[Row]:
     """Read the rows of an experiment, in the order of its plan; every cell is read once.
 
-    Cells that are not in the file yet are left out, and so is a row without any. A damaged cell
+    Missing cells are left out, and so is a row without any. A damaged cell
     counts as failed, with a note that names the damage.
 
     Args:
@@ -137,9 +137,9 @@ def gather(results: Results) -> list[Row]:
             cell = CellResult(address=place.address, spec={}, status="failed", note=str(error))
         blocks.setdefault((place.problem, place.algorithm, place.horizon), []).append(cell)
     return [
-        _row(key, numbers[key[1]], cells, len(own), damaged)
-        for key, own in blocks.items()
-        if (cells := [cell for cell in own if cell is not None])
+        _row(key, numbers[key[1]], cells, len(group), damaged)
+        for key, group in blocks.items()
+        if (cells := [cell for cell in group if cell is not None])
     ]
 
 
@@ -214,8 +214,8 @@ def _join_breaches(blocks: Sequence[Facts]) -> tuple[BreachFacts, ...]:
     """Return the earliest breach of each premise; trials are counted over all blocks already."""
     first: dict[str, BreachFacts] = {}
     for breach in (breach for facts in blocks for breach in facts.breaches):
-        known = first.setdefault(breach.constant, breach)
-        if breach.round < known.round:
+        earliest = first.setdefault(breach.constant, breach)
+        if breach.round < earliest.round:
             first[breach.constant] = breach
     return tuple(first.values())
 
@@ -241,7 +241,7 @@ def _provenance(cells: Sequence[CellResult]) -> Provenance:
     return {**first, "seconds": sum(seconds)} if len(seconds) == len(cells) else first
 
 
-# --- what rows have in common --------------------------------------------------------------------
+# --- over several rows ---------------------------------------------------------------------------
 
 
 def mean_std(row: Row, name: str) -> tuple[float, float]:
@@ -255,19 +255,19 @@ def mean_std(row: Row, name: str) -> tuple[float, float]:
 
 def notes_of(rows: Iterable[Row]) -> list[str]:
     """Return why rows were not played or not to their end, one line per problem and player."""
-    noted: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if row.note:
-            noted.setdefault((row.algorithm, row.problem), []).append(row)
+            groups.setdefault((row.algorithm, row.problem), []).append(row)
     return [
-        f"{algorithm} on {problem}, T = {', '.join(str(r.horizon) for r in own)}: {own[-1].note}"
-        for (algorithm, problem), own in noted.items()
+        f"{algorithm} on {problem}, T = {', '.join(str(r.horizon) for r in rows)}: {rows[-1].note}"
+        for (algorithm, problem), rows in groups.items()
     ]
 
 
 def algorithms(rows: Iterable[Row]) -> list[str]:
     """Return the algorithms' labels in the order of the plan, whatever the order of the rows."""
-    return sorted(known := {row.algorithm: row.number for row in rows}, key=known.__getitem__)
+    return sorted(numbers := {row.algorithm: row.number for row in rows}, key=numbers.__getitem__)
 
 
 def problems(rows: Iterable[Row]) -> list[str]:

@@ -1,8 +1,8 @@
 """The specification of an experiment: which problems, which algorithms, how long, how often.
 
-Plain data, written in TOML (:mod:`surefoot.experiments.toml`). It is checked by building what it
-describes: every table by its declared parameters, every problem by its own function, every player
-by its own constructor. All mistakes are reported at once, each with the path of its key.
+Plain data, written in TOML (:mod:`surefoot.experiments.toml`). Building what it describes checks
+it: every table by its declared parameters, every problem by its function, every player by its
+constructor. All mistakes are reported at once, each with the path of its key.
 """
 
 import json
@@ -57,7 +57,7 @@ class Mistake(NamedTuple):
     Attributes:
         path: the keys that lead to it; may be empty.
         message: what is wrong, without the path.
-        line: where it is in the file; None where no line is to blame.
+        line: where it is in the file; None without a line.
     """
 
     path: KeyPath
@@ -87,22 +87,24 @@ class SpecError(SurefootError, ValueError):
 
 
 class Mistakes(list[Mistake]):
-    """The mistakes that were found so far."""
+    """The mistakes of a specification."""
 
     def add(self, path: KeyPath, message: str) -> None:
         """Add one, without its line."""
         self.append(Mistake(path, message))
 
-    def read(self, wanted: Mapping[str, Parameter], table: object, path: KeyPath) -> dict[str, Any]:
-        """Return the values of a table that are right; add what is wrong with the others."""
+    def read(
+        self, declarations: Mapping[str, Parameter], table: object, path: KeyPath
+    ) -> dict[str, Any]:
+        """Return the valid values of a table; add the mistakes of the others."""
         if not isinstance(table, Mapping):
             self.add(path, f"must be a table, got {table!r:.60}")
             return {}
         for key in table:
-            if key not in wanted:
-                self.add((*path, key), f"unknown key{suggest(key, wanted)}")
+            if key not in declarations:
+                self.add((*path, key), f"unknown key{suggest(key, declarations)}")
         values = {}
-        for name, parameter in wanted.items():
+        for name, parameter in declarations.items():
             if name in table:
                 try:
                     values[name] = parameter.check(table[name])
@@ -130,7 +132,7 @@ def key_text(key: str) -> str:
 
 
 CHEAP = 1_000_000
-"""Numbers of one trial up to which a problem is built at its longest horizon, to be tried."""
+"""Numbers of one trial up to which a problem is tried at its longest horizon."""
 
 # --- the tables -----------------------------------------------------------------------------------
 
@@ -186,7 +188,7 @@ def _table(default: object = None) -> Declaration:
 
 
 class Recording(Declared):
-    """What is stored about the rounds; sums, extremes and counts always cover all of them.
+    """What is stored of the rounds; sums, extremes and counts always cover all of them.
 
     Attributes:
         every: keep every so many rounds of a path; totals only unless given.
@@ -217,8 +219,8 @@ class AlgorithmRow(Declared):
         constants: replace constants of the problems in the theorem of this row.
         label: what tables and figures call it; name and tuning unless given.
         only: labels of the problems it plays; all unless given.
-        horizons: its own, instead of the experiment's.
-        trials: its own, if fewer than the experiment's.
+        horizons: instead of the experiment's.
+        trials: if fewer than the experiment's.
     """
 
     name: str = _word()
@@ -242,9 +244,9 @@ class AlgorithmRow(Declared):
         return self.only is None or problem in self.only
 
     def table(self) -> dict[str, object]:
-        """Return the keys of its player that were given, as they were."""
-        given = {name: vars(self)[name] for name in (*BASE_KEYS, "constants")}
-        return {name: value for name, value in given.items() if value is not None}
+        """Return the keys of its player that the file has, unchanged."""
+        values = {name: vars(self)[name] for name in (*BASE_KEYS, "constants")}
+        return {name: value for name, value in values.items() if value is not None}
 
     def plain(self) -> PlayerTable:
         """Return what is played as plain data, without labels."""
@@ -273,7 +275,7 @@ def _as_floats(value: object) -> object:
 
 
 class ProblemKeys(Declared):
-    """What every ``[[problems]]`` table accepts besides the problem's own arguments.
+    """What every ``[[problems]]`` table accepts besides the problem's arguments.
 
     Attributes:
         name: which problem.
@@ -292,11 +294,11 @@ class ProblemKeys(Declared):
 
 
 class ProblemRow(ProblemKeys):
-    """A problem with its arguments, by the name that cells know.
+    """A problem with its arguments, by the name that cells use.
 
     Attributes:
         arguments: all of them, plain data.
-        sample: it, for one trial of a few rounds.
+        sample: the problem for one trial of a few rounds.
     """
 
     arguments: dict[str, object] = anything("a table")
@@ -333,9 +335,9 @@ class Spec(Declared):
     data: Mapping[str, Any] = anything("a table")
 
 
-def trials_of(*asked: int | None) -> int:
+def trials_of(*limits: int | None) -> int:
     """Return the fewest trials that a specification, a problem and a row ask for."""
-    return min(trials for trials in asked if trials is not None)
+    return min(trials for trials in limits if trials is not None)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -361,76 +363,80 @@ def build_spec(data: Mapping[str, Any], name: str = "specification") -> Spec:
         >>> spec.algorithms[0].title, spec.trials
         ('PFS.anytime', 30)
     """
-    found, wanted = Mistakes(), parameters_of(Spec)
-    del wanted["data"]
-    top = found.read(wanted, data, ())
-    kept = found.read(parameters_of(Recording), top.get("recording", {}), ("recording",))
-    recording = Recording(**kept)
-    problems = _read_list(top, "problems", found)
+    mistakes, declarations = Mistakes(), parameters_of(Spec)
+    del declarations["data"]
+    top = mistakes.read(declarations, data, ())
+    values = mistakes.read(parameters_of(Recording), top.get("recording", {}), ("recording",))
+    recording = Recording(**values)
+    problems = _read_list(top, "problems", mistakes)
     rows = {}
-    for i, table in enumerate(_read_list(top, "algorithms", found)):
-        read = found.read(parameters_of(AlgorithmRow), table, ("algorithms", i))
-        if "name" in read:
-            rows[i] = AlgorithmRow(**read)
+    for i, table in enumerate(_read_list(top, "algorithms", mistakes)):
+        values_of_row = mistakes.read(parameters_of(AlgorithmRow), table, ("algorithms", i))
+        if "name" in values_of_row:
+            rows[i] = AlgorithmRow(**values_of_row)
     horizons = top.get("horizons", [1])
     longest = max([*horizons, *(T for row in rows.values() for T in row.horizons or ())])
     built = {
         i: row
         for i, table in enumerate(problems)
-        if (row := read_problem(table, ("problems", i), longest, found)) is not None
+        if (row := read_problem(table, ("problems", i), longest, mistakes)) is not None
     }
     titles = [str(table.get("label", table.get("name"))) for table in problems if table]
-    _Checks(top.get("trials", 30), horizons, recording, built, rows, titles, found).check_all()
-    if found:
-        raise SpecError(name, found)
+    _Checks(top.get("trials", 30), horizons, recording, built, rows, titles, mistakes).check_all()
+    if mistakes:
+        raise SpecError(name, mistakes)
     top |= {"recording": recording, "data": dict(data)}
     return Spec(**top | {"problems": [*built.values()], "algorithms": [*rows.values()]})
 
 
-def _read_list(top: Mapping[str, object], kind: str, found: Mistakes) -> list[dict[str, object]]:
-    """Return the tables of a list, an empty one for each that is none."""
+def _read_list(top: Mapping[str, object], kind: str, mistakes: Mistakes) -> list[dict[str, object]]:
+    """Return the tables of a list, an empty one in place of anything else."""
     value = top.get(kind, ())
     if kind in top and (not isinstance(value, list | tuple) or not value):
-        found.add((kind,), f"must be a list of tables, got {value!r:.60}")
+        mistakes.add((kind,), f"must be a list of tables, got {value!r:.60}")
     tables = value if isinstance(value, list | tuple) else ()
     for i, table in enumerate(tables):
         if not isinstance(table, Mapping):
-            found.add((kind, i), f"must be a table, got {table!r:.60}")
+            mistakes.add((kind, i), f"must be a table, got {table!r:.60}")
     return [dict(table) if isinstance(table, Mapping) else {} for table in tables]
 
 
 def read_problem(
-    table: Mapping[str, object], path: KeyPath, longest: int, found: Mistakes
+    table: Mapping[str, object], path: KeyPath, longest: int, mistakes: Mistakes
 ) -> ProblemRow | None:
     """Return the row of a problem, built for a trial; None if something is wrong with it."""
-    name, before, keys = table.get("name"), len(found), parameters_of(ProblemKeys)
+    name, before, keys = table.get("name"), len(mistakes), parameters_of(ProblemKeys)
     entry = PROBLEMS.get(name) if isinstance(name, str) else None
     if entry is None:
-        if table:  # its own keys are not known, so nothing can be said about them
-            found.read(keys, {key: table[key] for key in keys if key in table}, path)
+        if table:  # its arguments are unknown, so they cannot be checked
+            mistakes.read(keys, {key: table[key] for key in keys if key in table}, path)
         if isinstance(name, str):
-            found.add((*path, "name"), unknown("problem", name, PROBLEMS, YOUR_OWN))
+            mistakes.add((*path, "name"), unknown("problem", name, PROBLEMS, YOUR_OWN))
         return None
-    read = found.read(keys | entry.arguments(), table, path)
-    if len(found) > before:
+    values = mistakes.read(keys | entry.arguments(), table, path)
+    if len(mistakes) > before:
         return None
     arguments = entry.complete({key: value for key, value in table.items() if key not in keys})
-    sample = _try_problem(entry, arguments, longest, path, found)
+    sample = _try_problem(entry, arguments, longest, path, mistakes)
     if sample is None:
         return None
     return ProblemRow(
         name=entry.name,
-        label=read.get("label") or read["name"],
-        trials=read.get("trials"),
+        label=values.get("label") or values["name"],
+        trials=values.get("trials"),
         arguments=arguments,
         sample=sample,
     )
 
 
 def _try_problem(
-    entry: ProblemEntry, arguments: dict[str, object], longest: int, path: KeyPath, found: Mistakes
+    entry: ProblemEntry,
+    arguments: dict[str, object],
+    longest: int,
+    path: KeyPath,
+    mistakes: Mistakes,
 ) -> Problem | None:
-    """Return a problem for one trial; add what its function says against its arguments."""
+    """Return a problem for one trial; add what its function rejects."""
     try:
         sample = entry.build(arguments, 1, 1, 0)
         if longest * sample.costs.dimension <= CHEAP and sample.costs.dimension <= 100:
@@ -438,11 +444,13 @@ def _try_problem(
         return sample
     except MissingExtraError:
         raise
-    except Exception as error:  # the function is anybody's, and what it says is the mistake
+    except Exception as error:  # the function may be a user's, and its error is the mistake
         key, _, rest = str(error).partition(" ")
         kind = "" if isinstance(error, SurefootError) else f"{type(error).__name__}: "
-        own = key in arguments
-        found.add((*path, key) if own else path, rest if own else f"{kind}{error}")
+        is_argument = key in arguments
+        mistakes.add(
+            (*path, key) if is_argument else path, rest if is_argument else f"{kind}{error}"
+        )
         return None
 
 
@@ -451,7 +459,7 @@ def _try_problem(
 
 @dataclass(frozen=True)
 class _Checks:
-    """What is right of a specification, rows by their places in the file; adds to ``found``."""
+    """The valid parts of a specification, by their places in the file; adds to ``mistakes``."""
 
     trials: int
     horizons: list[int]
@@ -459,7 +467,7 @@ class _Checks:
     problems: dict[int, ProblemRow]
     rows: dict[int, AlgorithmRow]
     titles: list[str]
-    found: Mistakes
+    mistakes: Mistakes
 
     def check_all(self) -> None:
         self._check_labels("problems", self.problems)
@@ -470,40 +478,42 @@ class _Checks:
             self._check_trials(row.trials, path)
             for k, title in enumerate(row.only or ()):
                 if title not in self.titles:
-                    self.found.add((*path, "only", k), unknown("problem", title, self.titles))
-            # An amount rises or falls with the horizon, so the ends stand for all between them.
+                    self.mistakes.add((*path, "only", k), unknown("problem", title, self.titles))
+            # An amount is monotone in the horizon, so the ends stand for all between them.
             horizons = row.horizons or self.horizons
             sample = next((p.sample for p in self.problems.values() if row.plays(p.title)), None)
             ends = sorted({min(horizons), max(horizons)})
-            mistyped = any(m.path[:-1] == path and "unknown key" in m.message for m in self.found)
+            mistyped = any(
+                m.path[:-1] == path and "unknown key" in m.message for m in self.mistakes
+            )
             if (row.tuning, row.parameters) != (None, None) or not mistyped:
-                PlayerChecks(ends, sample, self.found).check(row.table(), path)
+                PlayerChecks(ends, sample, self.mistakes).check(row.table(), path)
         for i, problem in self.problems.items():
             self._check_trials(problem.trials, ("problems", i))
             self._check_problem(problem, ("problems", i))
 
     def _check_labels(self, kind: str, rows: Mapping[int, ProblemRow | AlgorithmRow]) -> None:
-        seen: set[str] = set()
+        titles: set[str] = set()
         for i, row in rows.items():
-            if row.title in seen:
-                words = f"the label {row.title!r} is taken: give each of the {kind} its own"
-                self.found.add((kind, i), words)
-            seen.add(row.title)
+            if row.title in titles:
+                words = f"the label {row.title!r} is taken: labels of {kind} must differ"
+                self.mistakes.add((kind, i), words)
+            titles.add(row.title)
 
     def _check_recording(self) -> None:
         played = {T for row in self.rows.values() for T in row.horizons or ()} | {*self.horizons}
         for i, horizon in enumerate(self.recording.horizons or ()):
             if horizon not in played:
                 path = ("recording", "horizons", i)
-                self.found.add(path, f"nothing is played for {horizon} rounds")
+                self.mistakes.add(path, f"nothing is played for {horizon} rounds")
         if self.recording.every is None and self.recording.actions:
             words = "keeps nothing without every: set every = 1 or more"
-            self.found.add(("recording", "actions"), words)
+            self.mistakes.add(("recording", "actions"), words)
 
     def _check_trials(self, trials: int | None, path: KeyPath) -> None:
         if trials is not None and trials > self.trials:
             words = f"must be at most the experiment's {self.trials}, got {trials}"
-            self.found.add((*path, "trials"), words)
+            self.mistakes.add((*path, "trials"), words)
 
     def _check_problem(self, problem: ProblemRow, path: KeyPath) -> None:
         """Check what a problem offers to the rows that play it."""
@@ -514,7 +524,7 @@ class _Checks:
         ]
         if isinstance(problem.sample.costs, Adversarial) and max(games, default=1) > 1:
             words = "its costs answer the actions, so all its trials are the same"
-            self.found.add(path, f"{words}: set trials = 1 in its table")
+            self.mistakes.add(path, f"{words}: set trials = 1 in its table")
 
 
 # --- checking players -----------------------------------------------------------------------------
@@ -526,105 +536,128 @@ class PlayerChecks:
 
     Attributes:
         horizons: at which its amounts are tried.
-        problem: on which it is tried; None where there is none to try it on.
-        found: the mistakes.
+        problem: on which it is tried; None if no problem is valid.
+        mistakes: to which new ones are added.
     """
 
     horizons: Sequence[int]
     problem: Problem | None
-    found: Mistakes
+    mistakes: Mistakes
 
     def check(self, row: Mapping[str, Any], path: KeyPath) -> None:
         """Add the mistakes of the keys that were given, at a path."""
-        name, tuning, found, before = row["name"], row.get("tuning"), self.found, len(self.found)
+        name, tuning, mistakes, before = (
+            row["name"],
+            row.get("tuning"),
+            self.mistakes,
+            len(self.mistakes),
+        )
         rule = ALGORITHMS_BY_NAME.get(name)
         if rule is None:
-            found.add((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))
+            mistakes.add((*path, "name"), unknown("algorithm", name, ALGORITHMS_BY_NAME, YOUR_OWN))
         elif tuning is not None and "parameters" in row:
-            found.add((*path, "parameters"), "stand beside a tuning: keep one of the two")
+            mistakes.add(
+                (*path, "parameters"), "must not be given with a tuning: keep one of the two"
+            )
         elif tuning is None and "parameters" not in row:
             tunings, names = ", ".join(constructors_of(rule)), ", ".join(plain_parameters_of(rule))
-            found.add(path, f"needs a tuning ({tunings}) or parameters ({names})")
+            mistakes.add(path, f"needs a tuning ({tunings}) or parameters ({names})")
         elif tuning is not None and tuning not in constructors_of(rule):
             words = unknown(f"tuning of {rule.__name__}", tuning, constructors_of(rule))
-            found.add((*path, "tuning"), words)
+            mistakes.add((*path, "tuning"), words)
         else:
             self._check_base(row, rule, path)
             if tuning is not None:
                 key, owner = "options", f"option of {rule.__name__}.{tuning}"
-                wanted = parameters_of(getattr(rule, tuning))
+                declarations = parameters_of(getattr(rule, tuning))
             else:
-                key, owner, wanted = "parameters", f"parameter of {name}", plain_parameters_of(rule)
+                key, owner, declarations = (
+                    "parameters",
+                    f"parameter of {name}",
+                    plain_parameters_of(rule),
+                )
                 if row.get("options"):
-                    found.add((*path, "options"), "belong to a tuning, and there is none")
-            self._check_values(row.get(key) or {}, wanted, (*path, key), owner)
+                    mistakes.add((*path, "options"), "belong to a tuning, and none is given")
+            self._check_values(row.get(key) or {}, declarations, (*path, key), owner)
             self._check_constants(row, path)
-            if len(found) == before and tuning is None and self.problem is not None:
+            if len(mistakes) == before and tuning is None and self.problem is not None:
                 self._try_player(row, path, self.problem)
 
     def _check_base(self, row: Mapping[str, Any], rule: type, path: KeyPath) -> None:
         """Add the mistakes of the algorithm inside another one."""
-        here, tuning = (*path, "base"), row.get("tuning")
+        base_path, tuning = (*path, "base"), row.get("tuning")
         takes = takes_base(rule, tuning)
         if "base" not in row:
             if takes and tuning is None:
-                self.found.add(path, f"{row['name']} needs a base: an algorithm inside it")
+                self.mistakes.add(path, f"{row['name']} needs a base: an algorithm inside it")
             return
         if not takes:
-            owner = f"{rule.__name__}.{tuning} chooses its own"
-            self.found.add(here, owner if tuning else f"{row['name']} has no algorithm inside it")
+            owner = f"{rule.__name__}.{tuning} chooses its base"
+            self.mistakes.add(
+                base_path, owner if tuning else f"{row['name']} has no algorithm inside it"
+            )
             return
         keys = {name: p for name, p in parameters_of(AlgorithmRow).items() if name in BASE_KEYS}
-        read = self.found.read(keys, row["base"], here)
-        base = {name: value for name, value in read.items() if value is not None}
+        values = self.mistakes.read(keys, row["base"], base_path)
+        base = {name: value for name, value in values.items() if value is not None}
         if "name" not in base:
             return
         if tuning is not None and "tuning" not in base and base.get("parameters"):
-            why = f"{rule.__name__}.{tuning} rests on its guarantee"
-            self.found.add((*here, "parameters"), f"needs a tuning, not parameters: {why}")
-        self.check(base, here)
+            why = f"{rule.__name__}.{tuning} assumes its guarantee"
+            self.mistakes.add((*base_path, "parameters"), f"needs a tuning, not parameters: {why}")
+        self.check(base, base_path)
 
     def _check_values(
         self,
-        given: Mapping[str, object],
-        wanted: Mapping[str, Parameter],
+        values: Mapping[str, object],
+        declarations: Mapping[str, Parameter],
         path: KeyPath,
         owner: str,
     ) -> None:
         """Add unknown names, missing ones, and values that break their declarations."""
-        for name, value in given.items():
-            here, before = (*path, name), len(self.found)
-            if name not in wanted:
-                self.found.add(here, _MISPLACED.get(name) or unknown(owner, name, wanted))
+        for name, value in values.items():
+            value_path, before = (*path, name), len(self.mistakes)
+            if name not in declarations:
+                self.mistakes.add(
+                    value_path, _MISPLACED.get(name) or unknown(owner, name, declarations)
+                )
                 continue
             if isinstance(value, Mapping):
-                self.found.read(parameters_of(Amount), value, here)
-            for horizon in self.horizons if len(self.found) == before else ():
+                self.mistakes.read(parameters_of(Amount), value, value_path)
+            for horizon in self.horizons if len(self.mistakes) == before else ():
                 try:
-                    wanted[name].check(plain_values({name: value}, wanted, horizon)[name])
+                    declarations[name].check(
+                        plain_values({name: value}, declarations, horizon)[name]
+                    )
                 except (ValueError, TypeError, ArithmeticError) as error:
-                    self.found.add(here, str(error).removeprefix(f"{name} "))
+                    self.mistakes.add(value_path, str(error).removeprefix(f"{name} "))
                     break
-        if missing := [n for n, one in wanted.items() if one.is_required and n not in given]:
+        if missing := [n for n, one in declarations.items() if one.is_required and n not in values]:
             verb = "is" if len(missing) == 1 else "are"
-            self.found.add(path, f"{' and '.join(missing)} {verb} missing")
+            self.mistakes.add(path, f"{' and '.join(missing)} {verb} missing")
 
     def _check_constants(self, row: Mapping[str, Any], path: KeyPath) -> None:
-        given, here, before = row.get("constants"), (*path, "constants"), len(self.found)
-        if not given:
+        constants, constants_path, before = (
+            row.get("constants"),
+            (*path, "constants"),
+            len(self.mistakes),
+        )
+        if not constants:
             return
         if "parameters" in row and not _has_tuning(row.get("base")):
-            self.found.add(here, "are for a theorem, and parameters need none")
+            self.mistakes.add(constants_path, "belong to a theorem, and parameters have none")
             return
-        known = parameters_of(Constants)
-        wanted = {name: known[name]._replace(default=None) for name in Constants.names()}
-        self._check_values(given, wanted, here, "constant")
-        sigma, G_g = given.get("sigma"), given.get("G_g")
-        if len(self.found) == before and sigma is not None and G_g is not None and sigma > G_g:
-            self.found.add((*here, "sigma"), f"must be at most G_g = {G_g:g}, got {sigma!r}")
+        parameters = parameters_of(Constants)
+        declarations = {name: parameters[name]._replace(default=None) for name in Constants.names()}
+        self._check_values(constants, declarations, constants_path, "constant")
+        sigma, G_g = constants.get("sigma"), constants.get("G_g")
+        if len(self.mistakes) == before and sigma is not None and G_g is not None and sigma > G_g:
+            self.mistakes.add(
+                (*constants_path, "sigma"), f"must be at most G_g = {G_g:g}, got {sigma!r}"
+            )
 
     def _try_player(self, row: Mapping[str, Any], path: KeyPath, problem: Problem) -> None:
-        """Add what a constructor says of its parameters together, or of its base."""
+        """Add what a constructor rejects of its parameters together, or of its base."""
         for horizon in self.horizons:
             try:
                 build_player(_plain_player(row), problem, horizon)
@@ -632,15 +665,15 @@ class PlayerChecks:
                 first, _, rest = str(error).partition(" ")
                 if first in row["parameters"] or first == "base":
                     key = ("base",) if first == "base" else ("parameters", first)
-                    self.found.add((*path, *key), rest)
+                    self.mistakes.add((*path, *key), rest)
                     return
 
 
 _MISPLACED = {
-    "domain": "is put in from the problem",
-    "base": "stands beside the parameters, not among them",
+    "domain": "is taken from the problem",
+    "base": "belongs beside the parameters, not among them",
 }
-"""What to say of names that are no parameters, and that one might take for some."""
+"""Messages for names that are not parameters."""
 
 
 def _has_tuning(base: Mapping[str, Any] | None) -> bool:

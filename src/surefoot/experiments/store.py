@@ -3,7 +3,7 @@
 A cell is written in one transaction, on the disk before the next one begins
 (``synchronous=FULL``), and its digest covers all of it: after a power cut or ``kill -9`` the cells
 in the file are whole, and a damaged one is named, hides no other, and is played again by the next
-run. Where the structure of the file is damaged it is refused in one sentence, and left as it is.
+run. A file whose structure is damaged is rejected in one sentence and left as it is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _STATUSES = get_args(record.Status)
 
 
 class DamagedCellError(DamagedError):
-    """A cell in the file that does not hold what was written.
+    """A cell in the file that is not what was written.
 
     Attributes:
         address: which one.
@@ -73,8 +73,8 @@ class Results:
         self.path: Path = Path(os.fspath(path))
         self._lock: sqlite3.Connection | None = None
         if path and self.path.exists() and not self.path.is_file():
-            raise StoreError(f"{self._name} cannot be opened: it is no file")
-        # Where nothing can be written there is no log beside the file, and none can be made.
+            raise StoreError(f"{self._name} cannot be opened: it is not a file")
+        # In a folder that cannot be written there is no log beside the file.
         still = "" if os.access(self.path.parent, os.W_OK) else "&immutable=1"
         file = f"{quote(str(self.path.absolute()))}?mode={'rwc' if write else 'ro'}{still}"
         with self._explain_errors("opened"):
@@ -85,7 +85,7 @@ class Results:
                 timeout=60,
                 check_same_thread=False,
             )
-        # A text that is damaged may be none.
+        # A damaged text may not be UTF-8.
         self._connection.text_factory = lambda data: data.decode(errors="replace")
         try:
             if write:
@@ -130,9 +130,9 @@ class Results:
         # The log keeps readers and the driver out of each other's way, and costs one sync.
         self._rows("PRAGMA journal_mode = WAL")
         self._rows("PRAGMA synchronous = FULL")
-        ((told,),) = self._rows("PRAGMA quick_check(1)")
-        if told != "ok":
-            raise self._damage(told)
+        ((result,),) = self._rows("PRAGMA quick_check(1)")
+        if result != "ok":
+            raise self._damage(result)
 
     def __enter__(self) -> Self:
         return self
@@ -149,10 +149,10 @@ class Results:
         if self._lock is not None:
             self._lock.close()
 
-    # --- what was asked for -----------------------------------------------------------------------
+    # --- header and plan --------------------------------------------------------------------------
 
     def header(self) -> PlainTable:
-        """Return what the experiment is, as plain data."""
+        """Return the description of the experiment, as plain data."""
         return self._documents("header")
 
     def set_header(self, **values: Any) -> None:
@@ -167,10 +167,10 @@ class Results:
         self._set_documents("plan", {"places": places})
 
     def places(self) -> list[record.Place]:
-        """Return the cells of the experiment, in order, whether they are there or not."""
+        """Return the cells of the experiment, in order, present or not."""
         try:
-            planned = self._documents("plan").get("places", ())
-            return list(record.from_plain(tuple[record.Place, ...], planned, "its plan.places"))
+            places = self._documents("plan").get("places", ())
+            return list(record.from_plain(tuple[record.Place, ...], places, "its plan.places"))
         except InvalidValueError as error:
             raise self._damage(error) from error
 
@@ -187,14 +187,14 @@ class Results:
             self._connection.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", row)
 
     def have(self) -> dict[str, record.Status]:
-        """Return the status of every cell by address; whether it is whole is not looked at."""
+        """Return the status of every cell by address; digests are not checked."""
         return {address: status for address, status in self._list_cells() if status in _STATUSES}
 
     def get(self, address: str) -> record.CellResult | None:
         """Return a cell as it was written; None if it is not in the file.
 
         Raises:
-            DamagedCellError: it is there and not what was written.
+            DamagedCellError: it is not what was written.
         """
         query = "SELECT address, status, content, arrays, digest FROM cells WHERE address = ?"
         try:
@@ -205,22 +205,22 @@ class Results:
             raise DamagedCellError(message, address, str(error)) from error
 
     def damaged(self) -> dict[str, str]:
-        """Return what is wrong with damaged cells, by address; every cell is read.
+        """Return the reasons of damaged cells, by address; every cell is read.
 
         Playing these cells again mends the file.
         """
-        found = {}
+        reasons = {}
         for address, _ in self._list_cells():
             try:
                 self.get(address)
             except DamagedCellError as error:
-                found[address] = error.why
-        return found
+                reasons[address] = error.why
+        return reasons
 
     def cells(self) -> Iterator[tuple[record.Place, record.CellResult]]:
         """Yield the whole cells of the experiment, in order."""
         for place in self.places():
-            with contextlib.suppress(DamagedError):  # one that cannot be read hides no other
+            with contextlib.suppress(DamagedError):  # a damaged cell hides no other
                 cell = self.get(place.address)
                 if cell is not None:
                     yield place, cell
@@ -238,13 +238,13 @@ class Results:
         return DamagedError(f"{self._name} is damaged: {why}")
 
     def _check_kind(self) -> None:
-        """Refuse a file that is not of this format, or has anything of its own."""
+        """Reject a file that is not of this format, or has other tables."""
         ((kind,),), ((version,),) = map(
             self._rows, ("PRAGMA application_id", "PRAGMA user_version")
         )
         tables = {sql for (sql,) in self._rows("SELECT sql FROM sqlite_master") if sql}
         if kind != _ID:
-            raise StoreError(f"{self._name} cannot be opened: it is no file of results")
+            raise StoreError(f"{self._name} cannot be opened: it is not a results file")
         if version != _FORMAT:
             newer = "a newer" if version > _FORMAT else "an older"
             raise StoreError(
@@ -255,7 +255,7 @@ class Results:
             raise self._damage("its tables are not those of results")
 
     def _take_lock(self) -> None:
-        """Keep other drivers out for as long as this one has the file, or its process lives."""
+        """Lock the file for this driver, until it closes the file or its process ends."""
         path = self.path.with_name(f".{self.path.name}.lock")
         with self._explain_errors("written"):
             self._lock = sqlite3.connect(path, isolation_level=None, timeout=0)
@@ -276,17 +276,17 @@ class Results:
             if code.startswith("SQLITE_CORRUPT"):
                 raise self._damage(error) from error
             if code == "SQLITE_NOTADB":
-                what, told = "opened", "it is no file of results"
+                what, reason = "opened", "it is not a results file"
             else:
-                told = "the disk is full" if code == "SQLITE_FULL" else str(error)
-            raise StoreError(f"{self._name} cannot be {what}: {told}") from error
+                reason = "the disk is full" if code == "SQLITE_FULL" else str(error)
+            raise StoreError(f"{self._name} cannot be {what}: {reason}") from error
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._explain_errors("read"):
             return self._connection.execute(query, values).fetchall()
 
     def _documents(self, kind: str) -> PlainTable:
-        found = {}
+        documents = {}
         query = "SELECT key, content, digest FROM documents WHERE kind = ? ORDER BY key"
         for key, text, written in self._rows(query, (kind,)):
             if _digest(kind, key, text) != written:
@@ -294,10 +294,10 @@ class Results:
                     f"its {kind} '{key}' is not what was written; its cells are not concerned"
                 )
             try:
-                found[key] = json.loads(text)
+                documents[key] = json.loads(text)
             except (ValueError, RecursionError) as error:
                 raise self._damage(f"its {kind} '{key}' is not JSON") from error
-        return found
+        return documents
 
     def _set_documents(self, kind: str, values: PlainTable) -> None:
         texts = {key: _json(value) for key, value in values.items()}
@@ -332,8 +332,8 @@ def _decode(row: tuple[Any, ...]) -> record.CellResult:
         raise InvalidValueError("it is not what was written")
     try:
         content = json.loads(text)
-        with np.load(BytesIO(data)) as held:
-            arrays = dict(held)
+        with np.load(BytesIO(data)) as file:
+            arrays = dict(file)
     except (ValueError, RecursionError, OSError, EOFError, BadZipFile) as error:
         raise InvalidValueError(f"it cannot be read: {first_line(error)}") from None
     table = record.from_plain(dict[str, object], content, "its content")

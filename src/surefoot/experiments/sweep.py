@@ -1,8 +1,8 @@
 """Run a specification: play the missing cells once and store results as they arrive.
 
 Only the driver writes; workers receive plain data and return plain data. A driver may be stopped or
-killed at any moment: the cells in the file are complete, and the next run plays the rest. A worker
-may die: what it had is played again, and a cell that kills two workers is set aside.
+killed at any moment: the cells in the file are complete, and the next run plays the rest. If a
+worker dies, its cells are played again; a cell that kills two workers is set aside.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from surefoot.games import play
 from surefoot.kernel.games import is_available
 from surefoot.problems.hindsight import has_closed_form
 
-FINISHED: tuple[record.Status, ...] = ("done", "refused")
+FINISHED: tuple[record.Status, ...] = ("done", "rejected")
 """Statuses of cells that need not be played again."""
 
 # Neighbours, which share streams and the best action, are handed over together; few enough to lose.
@@ -87,7 +87,7 @@ class Outcome:
         cells: how many there are in the specification.
         done: played now.
         skipped: there before.
-        refused: by a theorem or a constructor, now.
+        rejected: not played now: a theorem does not apply, or a constructor rejects parameters.
         failed: ended by an error.
         set_aside: killed their worker twice.
         seconds: wall time.
@@ -99,7 +99,7 @@ class Outcome:
     cells: int
     done: int
     skipped: int
-    refused: int
+    rejected: int
     failed: int
     set_aside: int
     seconds: float
@@ -117,7 +117,7 @@ class Sweep:
         stop: whether it is to end.
         progress: called after each cell.
         work: plays some cells.
-        counts: what became of cells, by status.
+        counts: the number of cells by status.
     """
 
     put: Callable[[record.CellResult], None]
@@ -130,24 +130,24 @@ class Sweep:
     def __post_init__(self) -> None:
         self._before, self._began = self.now.done, time.perf_counter()
         self._flying: dict[Future[list[record.CellResult]], list[Job]] = {}
-        # To be played by themselves: they were there when a worker died, or a chunk failed.
+        # To be played one by one: a worker died with them, or their chunk failed.
         self._alone: deque[Job] = deque()
         self._deaths: Counter[str] = Counter()
         self._notes: list[str] = []
 
     def outcome(self, folder: Path, notes: Sequence[str] = ()) -> Outcome:
-        """Return what came of it.
+        """Return the result of the run.
 
         Args:
             folder: where the results are.
-            notes: what was wrong before.
+            notes: of damaged cells.
         """
         return Outcome(
             folder=folder,
             cells=self.now.total,
             done=self.counts["done"],
             skipped=self._before,
-            refused=self.counts["refused"],
+            rejected=self.counts["rejected"],
             failed=self.counts["failed"],
             set_aside=self.counts["set aside"],
             seconds=time.perf_counter() - self._began,
@@ -194,7 +194,7 @@ class Sweep:
         """Submit until every worker has work in hand and work in waiting."""
         while not self.stop.asked and len(self._flying) < self._workers.width:
             if self._alone:
-                # Run suspects alone: if the worker dies again, this cell caused it.
+                # One suspect at a time: if the worker dies again, this cell caused it.
                 if not self._flying:
                     self._submit([self._alone.popleft()])
                 return
@@ -214,7 +214,7 @@ class Sweep:
         self._flying[future] = chunk
 
     def _take_in(self, finished: Collection[Any], *, mend: bool = True) -> None:
-        """Write what came back."""
+        """Write the results that arrived."""
         died = False
         for future in [f for f in self._flying if f in finished]:  # in the order of submission
             died |= self._take(future)
@@ -232,7 +232,7 @@ class Sweep:
             self._count_death(chunk)
             return True
         except CancelledError as error:
-            raise RunError("the workers were lost; what is done is kept") from error
+            raise RunError("the workers were lost; finished cells are stored") from error
         except (OtherCodeError, MissingExtraError) as error:
             raise RunError(str(error)) from error
         except Exception as error:
@@ -246,7 +246,7 @@ class Sweep:
         return False
 
     def _mend(self) -> None:
-        """Collect what was in flight and failed by one death, and start again."""
+        """Collect the chunks that one death failed, and start the workers again."""
         if self._workers.shared_fate:
             wait(self._flying)
             for future in list(self._flying):
@@ -254,7 +254,7 @@ class Sweep:
         self._workers.renew()
 
     def _count_death(self, chunk: list[Job]) -> None:
-        """Count the death of a worker; a cell that was alone with two is to blame."""
+        """Count the death of a worker; a cell that ended two workers by itself is set aside."""
         for job in chunk:
             self._deaths[job.address] += 1
             if len(chunk) == 1 and self._deaths[job.address] >= 2:
@@ -339,30 +339,30 @@ def run(
     progress: Callable[[Event], None] | None = None,
     _work: Callable[..., list[record.CellResult]] = play_cells,
 ) -> Outcome:
-    """Play what a specification describes and is not in the folder yet.
+    """Play the cells of a specification that the folder does not have yet.
 
-    The results do not depend on the number of workers, on where they are, on how often a run was
-    stopped or killed and begun again. Ctrl-C and SIGTERM end a run with what is done; the second
-    Ctrl-C does not wait for the cell that this process is playing.
+    The results do not depend on the number of workers, on where they run, or on how often a run was
+    stopped and continued. Ctrl-C and SIGTERM end a run and keep its finished cells; the second
+    Ctrl-C does not wait for the cell that this process plays.
 
     Args:
         spec: the experiment.
         folder: for the results; made if it is not there.
-        text: the specification as the user wrote it, to be kept with the results.
+        text: the specification as the user wrote it, stored with the results.
         workers: processes; 0 plays in this one, None is one per processor.
         cluster: address of a dask scheduler to play on instead; its certificates and timeouts are
-            those of dask's own configuration.
+            those of dask's configuration.
         executor: any executor to play by instead; it is not shut down.
-        force: play again what is there.
+        force: play again what the folder has.
         progress: called after each cell.
 
     Raises:
-        StoreError: the folder is in use by another run, holds other files, or its disk is full.
+        StoreError: another run uses the folder, it holds other files, or its disk is full.
         RunError: an extra is not installed, a worker has other code, or none can be started.
     """
     folder, cells = Path(folder), list(cells_of(spec))
-    here = cluster is None and executor is None
-    if here and (missing := missing_extras(cells, spec.engine)):
+    is_local = cluster is None and executor is None
+    if is_local and (missing := missing_extras(cells, spec.engine)):
         raise RunError(f"nothing was run: missing optional dependency. {'; '.join(missing)}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -386,8 +386,8 @@ def run(
             updated=now,
         )
         rounds = {address: job.rounds for address, job in jobs.items()}
-        there = sum(rounds[address] for address in skip)
-        before = Event(len(skip), len(jobs), there, sum(rounds.values()), "")
+        rounds_present = sum(rounds[address] for address in skip)
+        before = Event(len(skip), len(jobs), rounds_present, sum(rounds.values()), "")
         sweep = Sweep(results.put, before, stop, progress, _work)
         sweep.report_progress(before)
         if len(skip) < len(jobs) and not stop.asked:
@@ -411,9 +411,9 @@ def missing_extras(
 ) -> list[str]:
     """Return what is not installed and needed, each with the rows that need it.
 
-    Which parts of a cell need a solver depends on what the problem's set knows of its own geometry
-    and on what the algorithm asks of it. So each pair of a problem and an algorithm is tried for
-    two rounds, with its regret; only where something is not installed.
+    Whether a cell needs a solver depends on the geometry of the problem's set and on what the
+    algorithm asks of it. So each pair of a problem and an algorithm plays two rounds, with its
+    regret; only if something is not installed.
 
     Args:
         cells: with their places.
@@ -432,19 +432,19 @@ def missing_extras(
     pairs: dict[str, record.CellSpec] = {}
     for place, job in cells:
         pairs.setdefault(f"{place.algorithm} on {place.problem}", job.spec)
-    found: dict[str, list[str]] = {}
+    rows_by_sentence: dict[str, list[str]] = {}
     for pair, spec in pairs.items():
         try:
             _try_two_rounds(spec, parts)
         except MissingExtraError as error:
-            found.setdefault(str(error), []).append(pair)
-        except Exception:  # what else is wrong is the cell's own, and is told with it
+            rows_by_sentence.setdefault(str(error), []).append(pair)
+        except Exception:  # another error belongs to the cell, and is reported with it
             continue
-    return [f"{sentence} ({list_some(rows)})" for sentence, rows in found.items()]
+    return [f"{sentence} ({list_some(rows)})" for sentence, rows in rows_by_sentence.items()]
 
 
 def _try_two_rounds(spec: record.CellSpec, parts: Callable[[record.CellSpec], Parts]) -> None:
-    """Play two rounds and find the best action; raise what is missing for that."""
+    """Play two rounds and find the best action; raise for a missing extra."""
     if spec["engine"] == "scan":
         need("jax", "jax", "the scan engine")
     with warnings.catch_warnings():
@@ -464,7 +464,7 @@ def list_some(names: Sequence[str]) -> str:
 # --- how long it takes ----------------------------------------------------------------------------
 
 START_SECONDS = 2.0
-"""A pool of processes, until it plays."""
+"""Seconds until a pool of processes plays."""
 
 _TRIED = 2_000
 """Rounds of one trial whose best action is timed."""
@@ -490,7 +490,7 @@ class Estimate:
 
 
 def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> Estimate:
-    """Return what a run would take; nothing is played and nothing written.
+    """Return the cost of a run; nothing is played and nothing written.
 
     The time of a round is what the engines usually take; that of a best action in hindsight is
     measured on a short trial.
@@ -524,13 +524,13 @@ def estimate(spec: Spec, folder: str | Path, *, workers: int | None = None) -> E
 def _seconds_of_best(problem: str) -> float:
     """Return the seconds that a round of a trial adds to finding the best action in hindsight."""
     try:
-        made = build_problem(json.loads(problem), _TRIED, 1, 0, 0)
-        if has_closed_form(made.costs, made.benchmark.region):
+        sample = build_problem(json.loads(problem), _TRIED, 1, 0, 0)
+        if has_closed_form(sample.costs, sample.benchmark.region):
             return 0.0
         began = time.perf_counter()
-        made.best_after(np.array([_TRIED]), made.costs, TOLERANCE)
+        sample.best_after(np.array([_TRIED]), sample.costs, TOLERANCE)
         return (time.perf_counter() - began) / _TRIED
-    except (MissingExtraError, ValueError):  # what is missing or refused is told elsewhere
+    except (MissingExtraError, ValueError):  # reported elsewhere
         return 0.0
 
 

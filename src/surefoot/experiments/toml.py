@@ -1,4 +1,4 @@
-"""Read and write specifications as TOML, and begin one; mistakes are told with their lines."""
+"""Read and write specifications as TOML, and begin one; mistakes have their lines."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def read_spec(path: str | Path) -> Spec:
     """Read the specification in a file.
 
     Raises:
-        SpecError: it cannot be read, is no TOML, or has mistakes.
+        SpecError: it cannot be read, is not TOML, or has mistakes.
     """
     path = Path(path)
     try:
@@ -50,7 +50,7 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
         name: for messages.
 
     Raises:
-        SpecError: it is no TOML or has mistakes.
+        SpecError: it is not TOML or has mistakes.
 
     Example:
         >>> parse_spec('name = "x"\nhorizons = [10]\n[[problems]]\nname = "paper_toi"')
@@ -65,8 +65,8 @@ def parse_spec(text: str, name: str = "specification") -> Spec:
         raise SpecError(name, [Mistake((), "has tables or lists nested too deeply")]) from error
     except SpecError as error:
         lines = _lines(text)
-        found = [m._replace(line=_line_of(m.path, lines)) for m in error.mistakes]
-        raise SpecError(name, found) from error
+        mistakes = [m._replace(line=_line_of(m.path, lines)) for m in error.mistakes]
+        raise SpecError(name, mistakes) from error
     except ValueError as error:
         raise SpecError(name, [Mistake((), f"is not TOML: {error}")]) from error
 
@@ -80,7 +80,7 @@ _PAIR = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 
 def _lines(text: str) -> dict[KeyPath, int]:
     """Return the lines of tables, and of keys that begin a line."""
-    found: dict[KeyPath, int] = {}
+    lines: dict[KeyPath, int] = {}
     counts: dict[KeyPath, int] = {}
     table: KeyPath = ()
     for number, line in enumerate(text.split("\n"), start=1):
@@ -92,15 +92,15 @@ def _lines(text: str) -> dict[KeyPath, int]:
             if header and header[1] == "[[" and place == len(keys):
                 counts[path] = counts.get(path, -1) + 1
             if header and path in counts:
-                found.setdefault(path, number)
+                lines.setdefault(path, number)
                 path = (*path, counts[path])
-            found.setdefault(path, number)
+            lines.setdefault(path, number)
         table = path if header else table
-    return found
+    return lines
 
 
 def _line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
-    """Return the line of a path, or of what is nearest around it; None where nothing is."""
+    """Return the line of a path, or of the nearest table around it; None without one."""
     around = (path[:length] for length in range(len(path), 0, -1))
     return next((lines[part] for part in around if part in lines), None)
 

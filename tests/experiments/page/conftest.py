@@ -170,7 +170,7 @@ def made_cells() -> list[tuple[Place, CellResult]]:
                         provenance=provenance,
                     )
         for horizon in HORIZONS:
-            put(problem, "Jenatton", horizon, 0, "refused", note="rho must be < epsilon = 0.25")
+            put(problem, "Jenatton", horizon, 0, "rejected", note="rho must be < epsilon = 0.25")
     return cells
 
 

@@ -370,8 +370,8 @@ def test_the_papers_second_figure_has_every_300th_action(rows):
 
 @pytest.mark.parametrize("draw", EVERY_FIGURE.values(), ids=EVERY_FIGURE)
 def test_rows_without_the_data_are_nothing_to_draw(draw, rows):
-    refused = [r for r in rows if r.algorithm == "Jenatton"]
-    for given in ([], refused):
+    rejected = [r for r in rows if r.algorithm == "Jenatton"]
+    for given in ([], rejected):
         with pytest.raises(NothingToDraw):
             draw(given)
 
@@ -468,8 +468,8 @@ def test_the_same_figure_is_the_same_file(rows, tmp_path):
 
 
 def test_an_experiment_without_anything_played_has_no_figures(sample, tmp_path):
-    refused = [(p, c) for p, c in sample.cells if p.algorithm == "Jenatton"]
-    with Results.open(sample.write(tmp_path / "r.sqlite", refused)) as results:
+    rejected = [(p, c) for p, c in sample.cells if p.algorithm == "Jenatton"]
+    with Results.open(sample.write(tmp_path / "r.sqlite", rejected)) as results:
         assert save_figures(gather(results), tmp_path / "figures") == []
 
 

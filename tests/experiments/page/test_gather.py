@@ -105,7 +105,7 @@ def test_a_row_with_a_failed_block_has_the_others_trials_and_says_so(rows):
 
 def test_a_refused_row_has_a_reason_and_no_numbers(rows):
     row = row_of(rows, "Jenatton")
-    assert (row.status, row.played, row.arrays) == ("refused", False, {})
+    assert (row.status, row.played, row.arrays) == ("rejected", False, {})
     assert row.note == "rho must be < epsilon = 0.25"
     assert row.verdict == ""
 

@@ -226,7 +226,7 @@ def test_the_first_screen_is_one_finding_one_figure_and_one_table(drawn):
     text = drawn.read_text(encoding="utf-8")
     front = text[text.index("<h1>") : text.index("<nav")]
     assert front.count('class="finding"') == front.count("<figure") == front.count("<table") == 1
-    assert "paper toy</strong>: 3 of 5 algorithms stayed inside" in front
+    assert "paper toy</strong>: 3 of 5 algorithms were feasible" in front
     assert '<figure class="regret"' in front
     assert '<table id="verdicts"' in front
 
@@ -258,10 +258,8 @@ def test_the_verdict_comes_first_in_one_sentence_each(page):
     assert said.index("Figure 1a is reproduced only") < said.index("Every promise whose")
     assert "and Figure 1b is not reproduced." in said
     assert "Every promise whose premises held was kept. Of 13 pairs" in said
-    counted = (
-        "2 × ended by an error, 2 × premise broken, 1 × not played yet, 2 × refused, 2 × no promise"
-    )
-    assert f"{counted}, 4 × promise kept." in said
+    counted = "2 × ended by an error, 2 × premise broken, 1 × not played yet, 2 × rejected"
+    assert f"{counted}, 2 × no promise, 4 × promise kept." in said
 
 
 @pytest.mark.parametrize(
@@ -270,7 +268,7 @@ def test_the_verdict_comes_first_in_one_sentence_each(page):
         ("PFS, Corollary 1", ["promise kept", "Theorem 1", "every g ≤ 0"]),
         ("PFS as plotted", ["premise broken at round 17", "|grad f| = 2.75 exceeds G_f = 1"]),
         ("OGD", ["no promise"]),
-        ("Jenatton", ["refused", "rho must be &lt; epsilon = 0.25"]),
+        ("Jenatton", ["rejected", "rho must be &lt; epsilon = 0.25"]),
         ("Certified", ["ended by an error", "the solver gave up", "promise kept: T = 2,000"]),
         ("Yuan", ["not played yet", "run the same command again"]),
     ],
@@ -320,7 +318,7 @@ def test_findings_say_who_stayed_inside_who_was_best_and_what_was_not_reproduced
         "Figure 1a is reproduced only with other constants than stated and Figure 1b is not",
     ):
         assert words in said, words
-    (found,) = re.findall(r"paper toy : (\d) of (\d) algorithms stayed inside", said)
+    (found,) = re.findall(r"paper toy : (\d) of (\d) algorithms were feasible", said)
     with Results.open(tmp_path / "p" / "results.sqlite") as results:
         last = [r for r in gather(results) if (r.problem, r.horizon) == ("paper toy", 20_000)]
     last = [r for r in last if r.played]
@@ -482,7 +480,7 @@ def test_an_experiment_of_which_nothing_is_there_yet_has_a_page(sample, tmp_path
     made = read(pages.made_page(sample, tmp_path / "p", [], plan=plan))
     said = "1 × not played yet" if played else "Nothing was planned"
     assert said in made.text
-    assert "not a round was played to the end" in made.text
+    assert "nothing was played to the end" in made.text
 
 
 @pytest.mark.parametrize(

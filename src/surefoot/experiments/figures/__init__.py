@@ -1,7 +1,7 @@
 """Figures for a two-column paper, from the rows of a results file.
 
-Each function takes rows and a selection and returns a Matplotlib figure that no window and no
-global list holds: when the last reference goes, it goes. :func:`save_figures` writes all that the
+Each function takes rows and a selection and returns a Matplotlib figure without pyplot: no window
+and no global list keeps it. :func:`save_figures` writes all that the
 rows have data for, each file complete or absent; those of the paper are in
 :mod:`surefoot.experiments.figures.paper`. A figure of one horizon shows the longest that all have;
 give the rows of another to see that. Every figure takes these arguments:
@@ -57,7 +57,7 @@ FIGURES: dict[str, Callable[..., Figure]] = {
 }
 """All figures, by the end of their file's name."""
 
-# What would make two files of the same figure differ.
+# Metadata that would make two files of the same figure differ.
 _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
     "png": {"Software": None},

@@ -35,7 +35,7 @@ def cost_figure(choice: Selection, width: Width) -> Figure:
     colours = [look_of(row.number)["color"] for row in picked]
     ax.barh(range(len(picked)), times, height=0.62, color=colours)
     for y, (time, row) in enumerate(zip(times, picked, strict=True)):
-        # How many runs share a round's work differs with the engine: times of two do not compare.
+        # Engines share the work of a round among different numbers of runs: name the engine.
         text = f"{time:.3g} ({row.facts.engine or '?'})"
         text += f": {_list_calls(row.facts.oracle)}" if width == "page" else ""
         style = {"va": "center", "fontsize": 6, "color": INK}
@@ -60,7 +60,7 @@ def _microseconds(row: Row) -> float:
 
 
 def _list_calls(oracle: Mapping[str, int]) -> str:
-    """Return the calls of a round; solves are a limit, as a point that is inside needs none."""
+    """Return the calls of a round; solves are an upper bound, as a feasible point needs none."""
     calls = {name: oracle.get(name, 0) / oracle["rounds"] for name in _CALLS}
     return ", ".join(
         f"{'≤ ' * (name == 'inner_solves')}{calls[name]:.3g} {word}"

@@ -84,8 +84,8 @@ def paper_figure(rows: Sequence[Row], panels: Panels, names: Mapping[str, str]) 
 def _draw_published(ax: Axes, values: Mapping[int, float], row: Row) -> Handle:
     look = look_of(row.number)
     hollow: Options = {"ms": 2 * look["ms"], "mfc": "none", "mew": 0.8, "ls": "none", "zorder": 4}
-    T, read = list(values), list(values.values())
-    ax.plot(T, read, label="_published", **look | hollow)
+    T, levels = list(values), list(values.values())
+    ax.plot(T, levels, label="_published", **look | hollow)
     return sheet.new_key("none", "hollow: published", marker="o", ms=6, mfc="none", mew=0.8)
 
 
@@ -106,14 +106,14 @@ def save_panels(
     """
     saved: list[Path] = []
     played = set(algorithms(rows))
-    for title, wanted in panels.settings:
-        shown = [(label, name) for label, name in wanted if label in played]
-        if not shown:
+    for title, curves in panels.settings:
+        played_curves = [(label, name) for label, name in curves if label in played]
+        if not played_curves:
             continue
         path = Path(folder) / f"paper-{file_name(title)}"
-        saved += save_figure(paper_figure(rows, panels, dict(shown)), path, formats)
+        saved += save_figure(paper_figure(rows, panels, dict(played_curves)), path, formats)
         # The paper's Figure 2 has its algorithm and DPP.
-        two = {label: name for label, name in shown if name in ("PFS", "DPP")}
+        two = {label: name for label, name in played_curves if name in ("PFS", "DPP")}
         if len(two) == 2:
             figure = paper_actions(rows, two, panels.problem, panels.every)
             saved += save_figure(figure, path.with_name(f"{path.name}-actions"), formats)

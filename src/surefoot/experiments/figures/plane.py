@@ -59,7 +59,7 @@ def action_figure(choice: Selection, width: Width) -> Figure:
     r"""Draw the actions of the first trial in the plane, one panel per algorithm.
 
     A certified ball has the radius :math:`-g(x_t)/G_g` around an action: every point of it is
-    feasible, whatever the constraint looks like elsewhere. Where the later actions crowd, a second
+    feasible, however the constraint behaves elsewhere. Where the later actions crowd, a second
     panel below enlarges them. Unless algorithms are named there are four at most, two in a column.
     """
     picked = sheet.pick_longest(choice.groups)
@@ -113,7 +113,7 @@ def paper_actions(
         rows: from :func:`surefoot.experiments.gather`.
         names: labels with the names to show for them.
         problem: label; the first one unless given.
-        every: which rounds; where none of them was kept, all that were.
+        every: which rounds; if none of them was kept, all kept rounds.
     """
     choice = sheet.select(rows, problem, list(names), _in_plane, "actions in the plane")
     picked = sheet.pick_longest(choice.groups)
@@ -166,7 +166,7 @@ def _draw_set(ax: Axes, row: Row) -> dict[str, Handle]:
 
 
 def _draw_balls(ax: Axes, row: Row, path: Path) -> dict[str, Handle]:
-    """Draw balls of radius -g/G_g around some actions, where both are known."""
+    """Draw balls of radius -g/G_g around some actions, if both are recorded."""
     from matplotlib.patches import Circle
 
     G_g = row.facts.constants["G_g"].value if "G_g" in row.facts.constants else None

@@ -38,7 +38,7 @@ COLOURS = (BLUE, VERMILLION, GREEN, PINK, SKY, ORANGE, BLACK, _VIOLET)
 INK, GRID, FILL = "#444444", "#E2E2E2", "#F2EFE6"
 """Frames and boundaries, grid lines, the inside of a feasible set."""
 
-# Dashes and dots alone mean bounds, so a curve's own line is never one of these.
+# Only bounds are dashed or dotted, so the line of a curve is never one of these.
 _LINES: tuple[Line, ...] = ("-", "-.", (0, (9, 2)), (0, (9, 2, 1.5, 2, 1.5, 2)))
 # Slim markers are drawn larger.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -66,7 +66,7 @@ Handle: TypeAlias = Any
 """What a legend shows: an artist, or a container of some."""
 
 MOST = 8
-"""Algorithms in a figure unless they are named: more curves than colours cannot be told apart."""
+"""Algorithms in a figure unless they are named: as many as there are colours."""
 
 INCHES: dict[Width, float] = {"column": 3.25, "page": 6.75}
 """The width of a column, and of the page."""
@@ -90,8 +90,8 @@ _T = TypeVar("_T")
 # --- which rows ----------------------------------------------------------------------------------
 
 
-class NothingToDraw(SurefootError, ValueError):  # noqa: N818 - no mistake of the caller: data that is not there
-    """The rows have nothing that a figure could show."""
+class NothingToDraw(SurefootError, ValueError):  # noqa: N818 - missing data, no mistake of the caller
+    """The rows have no data for a figure."""
 
 
 class Selection(NamedTuple):
@@ -132,19 +132,19 @@ def select(
 
 
 def _check_names(rows: Sequence[Row], problem: str | None, algorithms: Sequence[str] | None) -> str:
-    """Return the problem, the first one unless given; refuse names that no row has."""
+    """Return the problem, the first one unless given; reject names that no row has."""
     if not rows:
         raise NothingToDraw("there are no rows")
-    known, names = problems_of(rows), labels_of(rows)
-    if problem not in (None, *known):
-        raise InvalidValueError(f"problem must be one of {known}, got {problem!r}")
+    problems, names = problems_of(rows), labels_of(rows)
+    if problem not in (None, *problems):
+        raise InvalidValueError(f"problem must be one of {problems}, got {problem!r}")
     if unknown := [label for label in algorithms or () if label not in names]:
         raise InvalidValueError(f"algorithms must be among {names}, got {unknown[0]!r}")
-    return known[0] if problem is None else problem
+    return problems[0] if problem is None else problem
 
 
 def pick_longest(groups: Mapping[str, list[Row]]) -> dict[str, Row]:
-    """Return one row per algorithm: of the longest horizon that all share, else of its own."""
+    """Return one row per algorithm: of the longest horizon that all share, else of the longest."""
     shared = set.intersection(*({r.horizon for r in group} for group in groups.values()))
     return {
         label: next(r for r in reversed(group) if not shared or r.horizon == max(shared))
@@ -193,7 +193,7 @@ def list_names(names: Sequence[str], of: int) -> str:
 
 
 def in_style(draw: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Draw with the settings of a two-column paper and leave the caller's as they are."""
+    """Draw with the settings of a two-column paper; those of the caller stay."""
 
     @functools.wraps(draw)
     def draw_in_style(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -265,7 +265,7 @@ def _figure_class() -> type[Figure]:
     from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
-        """A figure that knows its picture: one outside of pyplot is shown by its name alone."""
+        """A figure that a notebook draws; without pyplot it would show only its name."""
 
         def _repr_png_(self) -> bytes:
             picture = BytesIO()
@@ -317,7 +317,7 @@ def scale_axis(ax: Axes, values: Iterable[float], wide: float) -> None:
     values = [v for v in values if math.isfinite(v)]
     sizes = [abs(v) for v in values if v]
     if not sizes:
-        ax.set_ylim(-0.03, 1.0)  # a line at 0 needs an axis all the same
+        ax.set_ylim(-0.03, 1.0)  # a line at 0 needs an axis, too
         return
     bottom = -0.03 * ax.get_ylim()[1]
     if max(sizes) > wide * min(sizes):
@@ -339,10 +339,10 @@ def means_of(groups: Mapping[str, Sequence[Row]], name: str) -> dict[str, np.nda
 def draw_curve(ax: Axes, rows: Sequence[Row], name: str, **options: Any) -> Handle:
     """Draw an array of trials against the horizon, with bars of one standard deviation."""
     pairs = np.array([mean_std(row, name) for row in rows])
-    given: Options = {"elinewidth": 0.7, "label": text_of(rows[0].algorithm)}
-    given |= look_of(rows[0].number)
+    style: Options = {"elinewidth": 0.7, "label": text_of(rows[0].algorithm)}
+    style |= look_of(rows[0].number)
     horizons = [row.horizon for row in rows]
-    return ax.errorbar(horizons, pairs[:, 0], yerr=pairs[:, 1], **given | options)
+    return ax.errorbar(horizons, pairs[:, 0], yerr=pairs[:, 1], **style | options)
 
 
 def draw_bounds(
@@ -355,14 +355,14 @@ def draw_bounds(
             (True, BOUND, "_bound", "bound of the theorem"),
             (False, _NO_CLAIM, "_no claim", "no claim: a premise broke"),
         ):
-            known = [(r.horizon, bound(r)) for r in rows if r.claims is claims]
-            own = [(T, b) for T, b in known if b is not None]
-            if own:
+            limits = [(r.horizon, bound(r)) for r in rows if r.claims is claims]
+            points = [(T, b) for T, b in limits if b is not None]
+            if points:
                 # One horizon makes no line: a short dash stands for it.
-                single: Options = {"marker": "_", "markersize": 7} if len(own) == 1 else {}
+                single: Options = {"marker": "_", "markersize": 7} if len(points) == 1 else {}
                 colour = look_of(rows[0].number)["color"]
                 look: Options = {"color": colour, "ls": line, "lw": 0.9, "label": name}
-                ax.plot(*zip(*own, strict=True), **look, **single)
+                ax.plot(*zip(*points, strict=True), **look, **single)
                 keys[words] = new_key(line, words)
     return [keys[words] for words in sorted(keys)]
 

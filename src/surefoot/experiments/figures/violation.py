@@ -31,8 +31,8 @@ def violation_figure(choice: Selection, width: Width) -> Figure:
     keys: dict[str, Handle] = {}
     for ax, measure in zip(axes.flat, MEASURES, strict=True):
         title = choice.title if ax is axes.flat[0] else ""
-        handles, found = _draw_sums(ax, choice.groups, measure)
-        keys |= {key.get_label(): key for key in found}
+        handles, bound_keys = _draw_sums(ax, choice.groups, measure)
+        keys |= {key.get_label(): key for key in bound_keys}
         sheet.add_title(ax, title, _name_silent(choice.groups, measure))
     for ax in axes[-1]:
         sheet.label_rounds(ax.xaxis, "horizon $T$")

@@ -48,7 +48,7 @@ Drawings: TypeAlias = Mapping[str, Sequence[Drawing]]
 """Figures, by problem."""
 
 FEW = 2
-"""Problems up to which starting processes, each with its own Matplotlib, takes longer."""
+"""Problems up to which starting processes, each with Matplotlib, takes longer."""
 
 DRAWN = 4
 """Problems whose figures are on the page; the folder ``figures`` has all."""
@@ -77,7 +77,7 @@ def write_report(
         results: the open file.
         folder: for ``report.html`` and the folder ``figures``.
         rows: what :func:`surefoot.experiments.gather` returned.
-        parallel: whether processes of their own draw where there are many problems.
+        parallel: whether worker processes draw if there are many problems.
         pdf: whether each figure is also written as PDF.
 
     Returns:
@@ -90,12 +90,12 @@ def write_report(
     formats = ("svg", "pdf") if pdf else ("svg",)
     jobs = [partial(save_panels, rows, panels, figures, formats)] if is_paper else []
     for problem, stem in stems.items():
-        own = [row for row in rows if row.problem == problem]
-        jobs.append(partial(save_figures, own, figures, formats, {problem: stem}))
+        group = [row for row in rows if row.problem == problem]
+        jobs.append(partial(save_figures, group, figures, formats, {problem: stem}))
     with new_pool(len(jobs)) if parallel and len(stems) > FEW else AtOnce() as pool:
         futures = [pool.submit(job) for job in jobs]
-        drawn = [path for future in futures for path in future.result()]
-    files = {path.stem: path for path in drawn if path.suffix == ".svg"}
+        paths = [path for future in futures for path in future.result()]
+    files = {path.stem: path for path in paths if path.suffix == ".svg"}
     drawings = {
         problem: [
             Drawing(kind, caption, files[f"{stem}-{kind}"].read_bytes())
@@ -104,20 +104,20 @@ def write_report(
         ]
         for problem, stem in stems.items()
     }
-    return write_page(results, folder / "report.html", rows, drawings), drawn
+    return write_page(results, folder / "report.html", rows, drawings), paths
 
 
 def write_page(results: Results, path: Path, rows: Sequence[Row], drawings: Drawings) -> Path:
-    """Write the report of an experiment: one HTML file without a reference to anything outside.
+    """Write the report of an experiment: one HTML file without references to other files.
 
-    First what was found, one figure and the verdicts; then claims, figures, tables, every constant
+    First the findings, one figure and the verdicts; then claims, figures, tables, every constant
     with its origin, and the commands to repeat the experiment. The same results give the same
     bytes.
 
     Args:
         results: the open file; nothing is played.
         path: of the page; its folder is created if missing. An existing page is replaced in one
-            step, or kept as it is if anything goes wrong.
+            step, or kept if an error occurs.
         rows: what :func:`surefoot.experiments.gather` returned.
         drawings: the figures, as :func:`write_report` draws them.
 
@@ -128,11 +128,11 @@ def write_page(results: Results, path: Path, rows: Sequence[Row], drawings: Draw
 
 
 def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str, object]:
-    """Return what stands on the page, by the names of the template."""
+    """Return the contents of the page, by the names of the template."""
     header, claims, plan = results.header(), claims_of(results), results.places()
-    pairs, shown = pairs_of(rows, plan), problems(rows)
+    pairs, labels = pairs_of(rows, plan), problems(rows)
     first, *more = find_findings(rows, claims)
-    groups = [(problem, drawings[problem]) for problem in shown[:DRAWN] if drawings.get(problem)]
+    groups = [(problem, drawings[problem]) for problem in labels[:DRAWN] if drawings.get(problem)]
     front = _pick_front(groups[0][1], rows) if groups else None
     return {
         "name": header.get("name") or "experiment",
@@ -144,12 +144,12 @@ def _fill(results: Results, rows: Sequence[Row], drawings: Drawings) -> dict[str
         "verdicts": verdict_table(pairs),
         "sums": any(pair.row is not None and pair.row.guarantee.kind in SUMS for pair in pairs),
         "claims": claims_table(claims),
-        "figures": [(p, [d for d in own if d is not front]) for p, own in groups],
-        "not_drawn": max(0, len(shown) - DRAWN),
+        "figures": [(p, [d for d in group if d is not front]) for p, group in groups],
+        "not_drawn": max(0, len(labels) - DRAWN),
         "rows": rows,
         "results": results_table(rows),
         "rates": rates_table(fit_rates(rows), rows),
-        "constants": [(p, constants_table(p, rows, i)) for i, p in enumerate(shown)],
+        "constants": [(p, constants_table(p, rows, i)) for i, p in enumerate(labels)],
         "call": (header.get("data") or {}).get("call"),
         "commands": _list_commands(header, reproduction=bool(claims)),
         "specification": str(header.get("specification") or "").strip("\n"),
@@ -244,5 +244,5 @@ def _list_commands(header: Mapping[str, Any], *, reproduction: bool) -> list[str
 def _describe_machine(provenance: Provenance) -> str:
     """Return versions and machine."""
     versions = sorted((provenance.get("versions") or {}).items())
-    known = [f"{name} {version}" for name, version in versions if version]
-    return ", ".join([*known, str(provenance.get("platform", "–"))])
+    installed = [f"{name} {version}" for name, version in versions if version]
+    return ", ".join([*installed, str(provenance.get("platform", "–"))])

@@ -1,4 +1,4 @@
-"""What was found, in words: verdicts of all pairs, who stayed inside, what was reproduced."""
+"""The findings in words: verdicts of all pairs, who was feasible, what was reproduced."""
 
 import math
 from collections import Counter
@@ -41,7 +41,7 @@ def _trim(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
-def tell_spread(row: Row, name: str) -> str:
+def format_spread(row: Row, name: str) -> str:
     """Return the mean of an array of trials with its standard deviation, where they differ."""
     mean, spread = mean_std(row, name)
     if not spread or not math.isfinite(mean) or not math.isfinite(spread):
@@ -69,8 +69,8 @@ def enumerate_words(parts: Sequence[str]) -> str:
 
 def clean(text: Any) -> str:
     """Return text without control characters and lone surrogates."""
-    kept = str(text).replace("\r\n", "\n").translate(_CONTROLS)
-    return kept.encode("utf-8", "replace").decode("utf-8")
+    plain = str(text).replace("\r\n", "\n").translate(_CONTROLS)
+    return plain.encode("utf-8", "replace").decode("utf-8")
 
 
 BADGES = {
@@ -81,11 +81,11 @@ BADGES = {
     "premise broken": "premise broken",
     "not checked": "not checked",
     "missing": "not played yet",
-    "refused": "refused",
+    "rejected": "rejected",
     "not claimed": "no promise",
     "held": "promise kept",
 }
-"""What can become of a cell, the gravest first, and what the page calls it."""
+"""The outcomes of a cell, the gravest first, with their words on the page."""
 
 SUMS = ("cumulative", "sum_positive", "sum_squared")
 """Kinds of promises about a sum over the rounds, which single rounds may exceed."""
@@ -101,7 +101,7 @@ class Pair(NamedTuple):
         row: of the longest horizon with that word; None if its cells are not in the file.
         horizon: of that row.
         sentence: why.
-        others: what became of the horizons, where that is not the same for all.
+        others: the outcomes by horizon, where they differ.
     """
 
     problem: str
@@ -124,20 +124,20 @@ class Pair(NamedTuple):
 
 
 def word_of(row: Row) -> str:
-    """Return what became of a row, a key of :data:`BADGES`."""
+    """Return the outcome of a row, a key of :data:`BADGES`."""
     if row.status != "done":
         return "error" if row.status == "failed" else row.status
     return row.verdict or "not claimed"
 
 
 def pairs_of(rows: Sequence[Row], plan: Iterable[Place]) -> list[Pair]:
-    """Return every pair of the plan, in its order, whether or not anything of it was played."""
-    found = {(row.problem, row.algorithm, row.horizon): row for row in rows}
-    planned: dict[tuple[str, str], dict[int, Row | None]] = {}
+    """Return every pair of the plan, in its order, played or not."""
+    by_place = {(row.problem, row.algorithm, row.horizon): row for row in rows}
+    groups: dict[tuple[str, str], dict[int, Row | None]] = {}
     for place in plan:
         key = place.problem, place.algorithm
-        planned.setdefault(key, {})[place.horizon] = found.get((*key, place.horizon))
-    return [_join_horizons(*key, dict(sorted(own.items()))) for key, own in planned.items()]
+        groups.setdefault(key, {})[place.horizon] = by_place.get((*key, place.horizon))
+    return [_join_horizons(*key, dict(sorted(group.items()))) for key, group in groups.items()]
 
 
 def _join_horizons(problem: str, algorithm: str, rows: Mapping[int, Row | None]) -> Pair:
@@ -149,20 +149,20 @@ def _join_horizons(problem: str, algorithm: str, rows: Mapping[int, Row | None])
         groups.setdefault(each, []).append(T)
     parts = [f"{BADGES[w]}: {horizons(Ts)}" for w, Ts in groups.items()]
     others = "; ".join(parts) if len(groups) > 1 else ""
-    return Pair(problem, algorithm, word, rows[at], at, _say_why(rows[at]), others)
+    return Pair(problem, algorithm, word, rows[at], at, _explain(rows[at]), others)
 
 
-def _say_why(row: Row | None) -> str:
+def _explain(row: Row | None) -> str:
     """Return why a row has its verdict."""
     if row is None:
         return "its cells are not in the file: run the same command again to play them"
     if row.status != "done":
         return row.note
-    said = "" if row.facts.verdict is None else row.facts.verdict.sentence
-    said = said.removeprefix("premise broken, ")  # as the badge beside it says
+    sentence = "" if row.facts.verdict is None else row.facts.verdict.sentence
+    sentence = sentence.removeprefix("premise broken, ")  # as the badge beside it says
     if row.blocks > 1:
-        said += f" (one of {row.blocks} blocks of trials)"
-    return "; ".join(part for part in (said, row.note) if part)
+        sentence += f" (one of {row.blocks} blocks of trials)"
+    return "; ".join(part for part in (sentence, row.note) if part)
 
 
 def _rank(word: str) -> int:
@@ -174,8 +174,8 @@ def summarise_pairs(pairs: Sequence[Pair]) -> str:
     """Return all pairs in two sentences.
 
     >>> held = Pair("toy", "PFS", "held")
-    >>> summarise_pairs([held, held._replace(word="refused")])
-    'Every promise whose premises held was kept. Of 2 pairs of a problem and an algorithm: 1 × refused, 1 × promise kept.'
+    >>> summarise_pairs([held, held._replace(word="rejected")])
+    'Every promise whose premises held was kept. Of 2 pairs of a problem and an algorithm: 1 × rejected, 1 × promise kept.'
     """  # noqa: E501
     if not pairs:
         return "Nothing was planned: there is no verdict to give."
@@ -186,9 +186,9 @@ def summarise_pairs(pairs: Sequence[Pair]) -> str:
     elif counts["held"] + counts["premise broken"] + counts["not checked"]:
         head = "Every promise whose premises held was kept"
     else:
-        head = "No promise was put to the test"
-    told = ", ".join(f"{counts[w]} × {BADGES[w]}" for w in sorted(counts, key=_rank))
-    return f"{head}. Of {len(pairs)} pairs of a problem and an algorithm: {told}."
+        head = "No promise was tested"
+    words = ", ".join(f"{counts[w]} × {BADGES[w]}" for w in sorted(counts, key=_rank))
+    return f"{head}. Of {len(pairs)} pairs of a problem and an algorithm: {words}."
 
 
 _MOST = 4
@@ -209,50 +209,54 @@ class Finding(NamedTuple):
 
 def find_findings(rows: Sequence[Row], claims: Sequence[Claim]) -> list[Finding]:
     """Return all sentences, the one for the first screen in front."""
-    found = [Finding("Figures", figures)] if (figures := judge_figures(claims)) else []
-    shown = problems(rows)
-    found += [Finding(name, _tell_problem(name, rows)) for name in shown[:_MOST]]
-    if len(shown) > _MOST:
-        found.append(Finding("More", f"{len(shown) - _MOST} more problems are in the tables."))
-    return found or [Finding("Nothing yet", "not a round was played to the end.")]
+    findings = [Finding("Figures", figures)] if (figures := judge_figures(claims)) else []
+    labels = problems(rows)
+    findings += [Finding(name, _describe_problem(name, rows)) for name in labels[:_MOST]]
+    if len(labels) > _MOST:
+        findings.append(Finding("More", f"{len(labels) - _MOST} more problems are in the tables."))
+    return findings or [Finding("Nothing yet", "nothing was played to the end.")]
 
 
-def _tell_problem(name: str, rows: Sequence[Row]) -> str:
-    """Return who stayed inside at the longest horizon of a problem, and who had least regret."""
+def _describe_problem(name: str, rows: Sequence[Row]) -> str:
+    """Return who was feasible at the longest horizon of a problem, and who had least regret."""
     played = [r for r in rows if r.problem == name and r.played and "largest" in r.arrays]
     if not played:
         return "nothing was played to the end."
     T = max(row.horizon for row in played)
-    last = [r for r in played if r.horizon == T and math.isfinite(_regret(r))]
-    inside = [row for row in last if float(row.arrays["largest"].max()) <= 0]
-    said = (
-        f"{len(inside)} of {len(last)} algorithms stayed inside in every round of every trial "
+    finals = [r for r in played if r.horizon == T and math.isfinite(_regret(r))]
+    feasible = [row for row in finals if float(row.arrays["largest"].max()) <= 0]
+    sentence = (
+        f"{len(feasible)} of {len(finals)} algorithms were feasible in every round of every trial "
         f"({T:,} rounds)"
     )
-    if inside:
-        said += _tell_safest(inside)
-    best = min(last, key=_regret, default=None)
-    if best is not None and best not in inside:
-        said += f". {best.algorithm} has less, {tell_spread(best, 'regret')}, and violates in "
-        said += f"{number(best.violations)} of {T:,} rounds"
-    return f"{said}."
+    if feasible:
+        sentence += _describe_best(feasible)
+    best = min(finals, key=_regret, default=None)
+    if best is not None and best not in feasible:
+        sentence += (
+            f". {best.algorithm} has less, {format_spread(best, 'regret')}, and violates in "
+        )
+        sentence += f"{number(best.violations)} of {T:,} rounds"
+    return f"{sentence}."
 
 
-def _tell_safest(inside: Sequence[Row]) -> str:
-    safest = min(inside, key=_regret)
-    said = f"; of these {safest.algorithm} has the least regret, {tell_spread(safest, 'regret')}"
-    blind = [row for row in inside if not _knows_the_set(row)]
-    if not blind or not _knows_the_set(safest):
-        return said
-    first = min(blind, key=_regret)
+def _describe_best(feasible: Sequence[Row]) -> str:
+    safest = min(feasible, key=_regret)
+    sentence = (
+        f"; of these {safest.algorithm} has the least regret, {format_spread(safest, 'regret')}"
+    )
+    others = [row for row in feasible if not _knows_the_set(row)]
+    if not others or not _knows_the_set(safest):
+        return sentence
+    first = min(others, key=_regret)
     return (
-        f"{said} (it is given the feasible set; of those that see g alone {first.algorithm} has "
-        f"{tell_spread(first, 'regret')})"
+        f"{sentence} (it is given the feasible set; of those that only see g, {first.algorithm} "
+        f"has {format_spread(first, 'regret')})"
     )
 
 
 def _knows_the_set(row: Row) -> bool:
-    """Return whether it asks more of the feasible set than g at the action that is played."""
+    """Return whether it asks more of the feasible set than g at the action played."""
     return any(row.facts.oracle.get(name) for name in _ORACLES)
 
 
@@ -260,7 +264,7 @@ def _regret(row: Row) -> float:
     return mean_std(row, "regret")[0]
 
 
-# --- what was published --------------------------------------------------------------------------
+# --- published figures ---------------------------------------------------------------------------
 
 
 def judge_figures(claims: Sequence[Claim]) -> str:
@@ -269,13 +273,13 @@ def judge_figures(claims: Sequence[Claim]) -> str:
     >>> judge_figures([Claim(figure="1a", statement="", verdict="reproduced")])
     'Figure 1a is reproduced.'
     """
-    own: dict[str, str] = {}
+    verdicts: dict[str, str] = {}
     for claim in claims:
-        own.setdefault(claim.figure, claim.verdict)  # that of the whole figure comes first
+        verdicts.setdefault(claim.figure, claim.verdict)  # that of the whole figure comes first
     parts = []
     for verdict in reversed(CLAIM_WORDS):  # what holds, then what does not
-        if figures := [figure for figure in own if own[figure] == verdict]:
+        if figures := [figure for figure in verdicts if verdicts[figure] == verdict]:
             several = len(figures) > 1
-            named = f"Figure{'s' * several} {enumerate_words(figures)}"
-            parts.append(f"{named} {'are' if several else 'is'} {verdict}")
+            subject = f"Figure{'s' * several} {enumerate_words(figures)}"
+            parts.append(f"{subject} {'are' if several else 'is'} {verdict}")
     return f"{enumerate_words(parts)}." if parts else ""

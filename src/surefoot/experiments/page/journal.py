@@ -24,20 +24,20 @@ _BINS = 300
 def write_journal_page(
     path: Path, record: Any, head: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
-    """Write the page of a journal, which refers to nothing outside.
+    """Write the page of a journal, without references to other files.
 
     Args:
         path: where to; an existing page is replaced in one step.
-        record: what the journal says, a ``JournalRecord`` of the controller.
+        record: the journal, a ``JournalRecord`` of the controller.
         head: names of the columns of a table of rounds.
         rows: their cells.
     """
-    told = {"g": record.g, "bound before it was played": record.bounds}
+    curves = {"g": record.g, "bound before it was played": record.bounds}
     write_template(
         path,
         "journal.html",
         record=record,
-        constraint=_draw(told, record, zero=True),
+        constraint=_draw(curves, record, zero=True),
         lengths=_draw({"certified length": record.lengths}, record),
         head=head,
         rows=rows,
@@ -54,21 +54,21 @@ def _draw(curves: Mapping[str, np.ndarray], record: Any, *, zero: bool = False) 
     for (name, values), colour in zip(curves.items(), COLOURS, strict=False):
         n = len(values)
         starts = np.unique(np.linspace(0, n, min(n, _BINS), endpoint=False).astype(int))
-        known = np.where(np.isfinite(values), values, np.nan)
-        high, low = np.fmax.reduceat(known, starts), np.fmin.reduceat(known, starts)
+        finite = np.where(np.isfinite(values), values, np.nan)
+        high, low = np.fmax.reduceat(finite, starts), np.fmin.reduceat(finite, starts)
         rounds = 0.5 * (starts + 1 + np.append(starts[1:], n))
         handles += ax.plot(rounds, high, color=colour, label=name)
         if n > _BINS:
             ax.fill_between(rounds, low, high, color=colour, alpha=0.2, lw=0)
     if zero:
         handles.append(ax.axhline(0, color=INK, lw=0.9, ls="--", label="the limit, 0"))
-    contradicted, noted = ([m.round for m in ms[:200]] for ms in (record.breaches, record.notes))
+    contradictions, notes = ([m.round for m in ms[:200]] for ms in (record.breaches, record.notes))
     for rounds, line, colour, name in (
-        (contradicted, "-", COLOURS[1], "contradiction"),
-        (noted, ":", INK, "note"),
+        (contradictions, "-", COLOURS[1], "contradiction"),
+        (notes, ":", INK, "note"),
     ):
-        drawn = [ax.axvline(t, color=colour, lw=0.9, ls=line, label=name) for t in rounds]
-        handles += drawn[:1]
+        lines = [ax.axvline(t, color=colour, lw=0.9, ls=line, label=name) for t in rounds]
+        handles += lines[:1]
     label_rounds(ax.xaxis, "round")
     add_legend(figure, handles)
     return render_figure(figure, ("svg",))["svg"]

@@ -12,9 +12,9 @@ from surefoot.experiments.page.findings import (
     BADGES,
     SUMS,
     Pair,
+    format_spread,
     horizons,
     number,
-    tell_spread,
     word_of,
 )
 from surefoot.experiments.record import (
@@ -49,7 +49,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table; columns in which nothing stands are left out."""
+    """A table; empty columns are left out."""
 
     name: str
     caption: str
@@ -60,16 +60,16 @@ class Table(NamedTuple):
     def of(
         cls, name: str, caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]
     ) -> Table:
-        """Return a table without the columns that are empty, or that say the same problem."""
+        """Return a table without empty columns, or a column of one problem."""
         rows = list(rows)
-        kept = [
+        indices = [
             k
             for k, column in enumerate(columns)
             if any(row[k].text != NONE for row in rows)
             and (column.title != "Problem" or len({row[k].text for row in rows}) > 1)
         ]
-        shown = [[row[k] for k in kept] for row in rows]
-        return cls(name, caption, [columns[k] for k in kept], shown)
+        cells = [[row[k] for k in indices] for row in rows]
+        return cls(name, caption, [columns[k] for k in indices], cells)
 
 
 _NAMES = (Column("Algorithm"), Column("Problem"))
@@ -89,16 +89,16 @@ def _number_cell(value: Any) -> Cell:
 
 
 def _badge_cell(word: str, kind: str, text: str = "", aside: str = "") -> Cell:
-    """Return a verdict, readable by its words; a promise about a sum has a look of its own."""
+    """Return a verdict, readable by its words; a promise about a sum looks different."""
     look = word.replace(" ", "-") + " sum" * (kind in SUMS)
     return Cell(text or BADGES[word], badge=look, aside=aside)
 
 
 def verdict_table(pairs: Sequence[Pair]) -> Table:
-    """Return what became of every algorithm's guarantee on every problem, and why."""
+    """Return the verdict on every algorithm's guarantee on every problem, and why."""
     columns = [
         Column("Algorithm"),
-        Column("Verdict", "whether its promise was kept, at the worst of its horizons"),
+        Column("Verdict", "whether its promise was kept, at the horizon with the gravest verdict"),
         Column("Promised", "what the theorem promises of the constraint"),
         Column("Observed", "the theorem that bounds the regret by what was played"),
         Column("In advance", "the theorem that bounds the regret before the first round"),
@@ -135,7 +135,7 @@ def _verdict_row(pair: Pair, where: str) -> list[Cell]:
 
 
 def _in_advance(row: Row | None) -> Cell:
-    """Return the theorem that bounds the regret in advance, and where it says nothing."""
+    """Return the theorem that bounds the regret in advance, and the worth of its bound."""
     if row is None or row.guarantee.in_advance is None:
         return Cell(NONE)
     return Cell(row.guarantee.in_advance.theorem, aside=row.guarantee.worth)
@@ -148,21 +148,21 @@ def results_table(rows: Sequence[Row]) -> Table:
         Column("Promised", "what the theorem promises of the constraint"),
         Column("Verdict", "whether that was kept"),
         Column("Violations", "mean number of rounds with g > 0, without tolerance", True),
-        Column("max g", "the worst round of the worst trial; at most 0 is feasible", True),
+        Column("max g", "the largest g of all rounds and trials; at most 0 is feasible", True),
         Column("Regret", "upper end of the regret's interval: mean ± standard deviation", True),
         Column("Trials", "over which means and deviations are taken", True),
         Column("Bound", "what the theorem allows at T", True),
         Column("Regret / bound", "the largest regret of a trial over the bound", True),
-        Column("Σ[g]₊", "what was violated, summed: mean ± standard deviation", True),
-        Column("[Σg]₊", "violations with slack counted against them", True),
-        Column("Σg", "the same with its sign", True),
-        Column("Σ[g]₊²", "violations squared and summed", True),
+        Column("Σ[g]₊", "the sum of violations (sum_positive): mean ± standard deviation", True),
+        Column("[Σg]₊", "the sum of g, at least 0 (positive_sum): slack counts against it", True),
+        Column("Σg", "the sum of g with its sign (sum)", True),
+        Column("Σ[g]₊²", "the sum of squared violations (sum_squared)", True),
         Column("First violation", "the earliest round with g > 0 of any trial", True),
         Column("Feasible from", "from this round on no trial has g > 0", True),
         Column("Comparator gap", "how far the comparator's cost may be from the best", True),
         Column("Seconds", "of all trials together, on the machine named below", True),
         Column("µs per round", "of one trial", True),
-        Column("Engine", "which played it"),
+        Column("Engine", "the engine that played it"),
     ]
     place = {name: i for i, name in enumerate(problems(rows))}
     rows = sorted(rows, key=lambda row: (place[row.problem], -row.horizon, row.number))
@@ -177,14 +177,14 @@ def _result(row: Row) -> list[Cell]:
         Cell(_promise(row)),
         _badge_cell(word_of(row), row.guarantee.kind),
         _spread(row, "violations"),
-        _if_known(row, "largest", lambda seen: _number_cell(np.max(seen))),
+        _if_known(row, "largest", lambda values: _number_cell(np.max(values))),
         _spread(row, "regret"),
         Cell(f"{row.trials:,}", row.trials),
         _number_cell(row.guarantee.regret_bound)._replace(aside=row.guarantee.worth),
         _share(row),
         *(_spread(row, name) for name in ("sum_positive", "positive_sum", "sum", "sum_squared")),
         _if_known(row, "first_violation", _first),
-        _if_known(row, "feasible_from", lambda seen: _feasible(int(seen.max()), row.horizon)),
+        _if_known(row, "feasible_from", lambda values: _feasible(int(values.max()), row.horizon)),
         Cell("exact", 0.0) if exact else _number_cell(comparator and comparator.gap),
         _number_cell(row.provenance.get("seconds")),
         _number_cell(row.provenance.get("microseconds_a_round")),
@@ -193,7 +193,7 @@ def _result(row: Row) -> list[Cell]:
 
 
 def _share(row: Row) -> Cell:
-    """Return the regret over the bound; "trivial" where every rule keeps to that."""
+    """Return the regret over the bound; "trivial" where every rule keeps it."""
     share = row.facts.regret_share
     if row.guarantee.worth and row.guarantee.in_advance is not None:
         return Cell("trivial")
@@ -210,11 +210,11 @@ def _if_known(row: Row, name: str, cell: Callable[[np.ndarray], Cell]) -> Cell:
 
 
 def _spread(row: Row, name: str) -> Cell:
-    return _if_known(row, name, lambda _: Cell(tell_spread(row, name), mean_std(row, name)[0]))
+    return _if_known(row, name, lambda _: Cell(format_spread(row, name), mean_std(row, name)[0]))
 
 
-def _first(seen: np.ndarray) -> Cell:
-    return _number_cell(seen[seen > 0].min()) if (seen > 0).any() else Cell("never", math.inf)
+def _first(rounds: np.ndarray) -> Cell:
+    return _number_cell(rounds[rounds > 0].min()) if (rounds > 0).any() else Cell("never", math.inf)
 
 
 def _feasible(last: int, horizon: int) -> Cell:
@@ -248,7 +248,7 @@ def rates_table(fits: Sequence[Fit], rows: Sequence[Row]) -> Table:
 
 
 _SIGNS = {REPRODUCED: "held", OTHER_CONSTANTS: "premise-broken", NOT_REPRODUCED: "failed"}
-"""The badge that a verdict on a figure looks like."""
+"""The badge of a verdict on a figure."""
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -264,11 +264,11 @@ def claims_table(claims: Sequence[Claim]) -> Table:
     body = []
     for claim in claims:
         verdict = Cell(claim.verdict, None, _SIGNS[claim.verdict], claim.reason)
-        said = Cell(claim.statement, aside=claim.settings)
+        statement = Cell(claim.statement, aside=claim.settings)
         for T in sorted({*claim.published, *claim.measured}, key=_by_horizon) or [NONE]:
             rounds = Cell(f"{int(T):,}", int(T)) if T.isdecimal() else Cell(T)
             numbers = (_number_cell(d.get(T)) for d in (claim.published, claim.measured))
-            body.append([Cell(claim.figure), said, rounds, *numbers, verdict])
+            body.append([Cell(claim.figure), statement, rounds, *numbers, verdict])
     return Table.of("claims", "Published and measured", columns, body)
 
 
@@ -292,7 +292,7 @@ _BOUNDS = {
 def constants_table(problem: str, rows: Sequence[Row], place: int) -> Table:
     """Return every constant, parameter, bound and premise of a problem's rows with its origin.
 
-    Constants that all algorithms share are told once, premises for the longest horizon alone.
+    Constants that all algorithms share are shown once, premises only for the longest horizon.
 
     Args:
         problem: its label.
@@ -300,29 +300,29 @@ def constants_table(problem: str, rows: Sequence[Row], place: int) -> Table:
         place: of the problem on the page, from 0.
     """
     columns = [Column(title) for title in ("Algorithm", "Name", "Is a", "Origin", "Value")]
-    own = sorted((r for r in rows if r.problem == problem), key=lambda r: (r.number, r.horizon))
-    shared = _shared_constants(row.facts for row in own)
-    found = {("all", "constant", n, one.origin): {0: one.value} for n, one in shared.items()}
-    longest = {row.algorithm: row.horizon for row in own}
-    for row in own:
+    group = sorted((r for r in rows if r.problem == problem), key=lambda r: (r.number, r.horizon))
+    shared = _shared_constants(row.facts for row in group)
+    entries = {("all", "constant", n, one.origin): {0: one.value} for n, one in shared.items()}
+    longest = {row.algorithm: row.horizon for row in group}
+    for row in group:
         for kind, name, one in _list_numbers(row.facts):
             is_shared = kind == "constant" and name in shared
-            is_told_later = kind == "premise" and row.horizon < longest[row.algorithm]
-            if not (is_shared or is_told_later):
-                values = found.setdefault((row.algorithm, kind, name, one.origin), {})
+            is_shown_later = kind == "premise" and row.horizon < longest[row.algorithm]
+            if not (is_shared or is_shown_later):
+                values = entries.setdefault((row.algorithm, kind, name, one.origin), {})
                 values[row.horizon] = one.value
     body = [
         [Cell(algorithm), Cell(name), Cell(kind), Cell(origin), Cell(_at_horizons(values))]
-        for (algorithm, kind, name, origin), values in found.items()
+        for (algorithm, kind, name, origin), values in entries.items()
     ]
     return Table.of(f"constants-{place}", f"Constants of {problem}", columns, body)
 
 
 def _shared_constants(facts: Iterable[Facts]) -> dict[str, Sourced]:
     """Return the constants that are the same wherever there are any."""
-    known = [each.constants for each in facts if each != Facts()]
-    first = known[0] if known else {}
-    return {n: v for n, v in first.items() if all(c.get(n) == v for c in known)}
+    tables = [each.constants for each in facts if each != Facts()]
+    first = tables[0] if tables else {}
+    return {n: v for n, v in first.items() if all(c.get(n) == v for c in tables)}
 
 
 def _at_horizons(values: Mapping[int, float | str | bool | None]) -> str:

@@ -2,8 +2,8 @@
 
 :mod:`~surefoot.experiments.paper.reproduction` plays Figures 1 and 2 and judges what they show;
 :mod:`~surefoot.experiments.paper.table1` has every theorem on three problems;
-:mod:`~surefoot.experiments.paper.related` says what of the works it cites runs here, and plays each
-where it is at home. What is plain data is in the TOML files beside them.
+:mod:`~surefoot.experiments.paper.related` lists which of the cited works run here, and plays each
+on the problems that it is made for. Plain data are in the TOML files beside them.
 """
 
 import tomllib

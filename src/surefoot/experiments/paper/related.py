@@ -1,4 +1,4 @@
-"""Related work: every work of the paper's bibliography, and each system where it is at home.
+"""Related work: every work of the paper's bibliography, each on the problems it is made for.
 
 The works are in ``bibliography.toml``, who plays what in ``related.toml``. A game is played round
 by round, so that every call of an oracle is counted. The repository's ``make related`` plays it,
@@ -41,7 +41,7 @@ NEIGHBOURS = tuple(Cited(**work) for work in _WORKS["neighbours"])
 
 
 def specification(horizon: int = HORIZON, trials: int = TRIALS) -> Spec:
-    """Return the experiment: each theorem of each cited algorithm, where it is at home.
+    """Return the experiment: each theorem of each cited algorithm, on its problems.
 
     Args:
         horizon: T.

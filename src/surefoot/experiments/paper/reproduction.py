@@ -10,9 +10,9 @@ violation script, and the toy moved so that its constraint binds. The rows:
   written and as released;
 - every other theorem of the catalogue whose games are compiled.
 
-A row that claims a theorem with constants that the streams disprove keeps the claim: that it
-breaks, and in which round, is part of the result. What the paper's figures show is compared with
-what was measured, with a verdict on each (:func:`claims`).
+A row that claims a theorem with constants that the streams disprove keeps the claim: the round in
+which it breaks is part of the result. Each figure of the paper is compared with what was measured,
+and gets a verdict (:func:`claims`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -46,7 +46,7 @@ _WHAT = {"regret": "regret", "positive_sum": "[sum g]+"}
 
 
 def claims(rows: Iterable[Row]) -> list[record.Claim]:
-    """Return the verdicts on Figures 1a, 1b, 1c and 2, each figure's own first.
+    """Return the verdicts on Figures 1a, 1b, 1c and 2, that on the whole figure first.
 
     Args:
         rows: of the reproduction.
@@ -65,13 +65,13 @@ def _verdict(stated: bool, others: bool = False) -> record.ClaimWord:
 
 
 def _with_whole(figure: str, single: Sequence[record.Claim]) -> list[record.Claim]:
-    """Return a figure's own verdict, that of its worst part, and then its parts."""
+    """Return the verdict on a figure, that of its gravest part, and then its parts."""
     parts = [c for c in single if c.figure == figure]
-    worst = min(parts, key=lambda c: record.CLAIM_WORDS.index(c.verdict))
+    gravest = min(parts, key=lambda c: record.CLAIM_WORDS.index(c.verdict))
     whole = record.Claim(
         figure=figure,
         statement=f"Figure {figure} as a whole",
-        verdict=worst.verdict,
+        verdict=gravest.verdict,
         reason="; ".join(f"{c.statement}: {c.verdict}" for c in parts),
     )
     return [whole, *parts]
@@ -90,7 +90,7 @@ def is_read_as(value: float, published: float) -> bool:
 
 
 def _on_curve(curve: PublishedCurve, measured: Measured) -> record.Claim:
-    tried = {
+    candidates = {
         label: {
             T: float(np.mean(measured[curve.problem, label, T][curve.measure]))
             for T in curve.published
@@ -100,25 +100,27 @@ def _on_curve(curve: PublishedCurve, measured: Measured) -> record.Claim:
     }
     fits = [
         label
-        for label, values in tried.items()
+        for label, values in candidates.items()
         if all(is_read_as(values[T], p) for T, p in curve.published.items())
     ]
-    shown = curve.stated if curve.stated in fits or not fits else fits[0]
+    chosen = curve.stated if curve.stated in fits or not fits else fits[0]
     return record.Claim(
         figure=curve.figure,
         statement=f"{curve.name}, {_WHAT[curve.measure]}",
-        settings=shown,
+        settings=chosen,
         published={str(T): v for T, v in curve.published.items()},
-        measured={str(T): finite_or_none(round(v, 2)) for T, v in tried.get(shown, {}).items()},
+        measured={
+            str(T): finite_or_none(round(v, 2)) for T, v in candidates.get(chosen, {}).items()
+        },
         verdict=_verdict(curve.stated in fits, bool(fits)),
         reason="; ".join(
             f"{label}: {' / '.join(f'{v:.1f}' for v in values.values())}"
-            for label, values in tried.items()
+            for label, values in candidates.items()
         ),
     )
 
 
-# --- figures that show something else than values ------------------------------------------------
+# --- figures without values ----------------------------------------------------------------------
 
 _LAST = 20_000
 _RELEASED = "DPP-T as released (violation script)"
@@ -158,22 +160,22 @@ def _on_instants(measured: Measured) -> list[record.Claim]:
 
 
 def _on_actions(measured: Measured) -> list[record.Claim]:
-    """Judge Figure 2: PFS comes to the boundary from inside, DPP goes beyond it."""
-    found = {}
+    """Judge Figure 2: PFS approaches the boundary from inside, DPP crosses it."""
+    values = {}
     for label in ("PFS as written", "PFS as plotted", "DPP"):
         arrays = measured[REGRET, label, _LAST]
-        shown = arrays["rounds"] % 300 == 0
-        found[label] = arrays["constraint"][shown, 0]
+        is_shown = arrays["rounds"] % 300 == 0
+        values[label] = arrays["constraint"][is_shown, 0]
 
     def approaches(label: str) -> bool:
         # The second half of the actions shown is nearer to the boundary than the first.
-        g, half = found[label], len(found[label]) // 2
+        g, half = values[label], len(values[label]) // 2
         return bool((g <= 0).all() and g[half:].mean() > g[:half].mean())
 
-    violations = int((found["DPP"] > 0).sum())
+    violations = int((values["DPP"] > 0).sum())
     numbers = "; ".join(
         f"{label}: g of the first {g[0]:.3f}, of the last {g[-1]:.4f}, largest {g.max():.4f}"
-        for label, g in found.items()
+        for label, g in values.items()
     )
     return [
         record.Claim(
@@ -188,7 +190,7 @@ def _on_actions(measured: Measured) -> list[record.Claim]:
             statement="DPP's actions leave the feasible set",
             settings="DPP",
             verdict=_verdict(violations > 0),
-            reason=f"{violations} of {len(found['DPP'])} actions shown violate",
+            reason=f"{violations} of {len(values['DPP'])} actions shown violate",
         ),
     ]
 
@@ -204,7 +206,7 @@ class Reproduction:
     Attributes:
         outcome: of the run.
         claims: the verdicts; empty where cells are missing.
-        rows: what they rest on.
+        rows: the results behind them.
     """
 
     outcome: Outcome
@@ -232,9 +234,9 @@ def reproduce(
         return Reproduction(outcome, [], [])
     with Results.write(folder / record.FILE_NAME) as results:
         rows = gather(results)
-        found = claims(rows)
-        results.set_header(claims=found)
-    return Reproduction(outcome, found, rows)
+        verdicts = claims(rows)
+        results.set_header(claims=verdicts)
+    return Reproduction(outcome, verdicts, rows)
 
 
 def specification() -> Spec:
@@ -247,7 +249,7 @@ def specification() -> Spec:
     return build_spec(data)
 
 
-def _rest(taken: set[tuple[str, str | None]]) -> list[dict[str, Any]]:
+def _rest(present: set[tuple[str, str | None]]) -> list[dict[str, Any]]:
     """Return a row for every theorem of the catalogue that has none yet and is played compiled."""
     return [
         {
@@ -259,7 +261,7 @@ def _rest(taken: set[tuple[str, str | None]]) -> list[dict[str, Any]]:
         }
         for rule in ALGORITHMS_BY_NAME.values()
         for tuning in rule.tunings
-        if (rule.__name__, tuning) not in taken and _is_compiled(rule, tuning)
+        if (rule.__name__, tuning) not in present and _is_compiled(rule, tuning)
     ]
 
 

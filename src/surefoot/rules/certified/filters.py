@@ -160,7 +160,7 @@ class RegionFilter(Certified):
             convex: whether every constraint is convex.
 
         Example:
-            >>> from surefoot import Box
+            >>> from surefoot.sets import Box
             >>> RegionFilter.for_rows([1.0, 0.0], Box([0.0], [1.0])).knowledge.row_count
             2
         """

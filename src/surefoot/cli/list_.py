@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from surefoot.rules import Entry
 
 Facts: TypeAlias = dict[str, Any]
-"""What is known of one thing, as plain data."""
+"""The facts about one entry, as plain data."""
 
 HORIZON = 10**12
 """So long that every theorem has begun to hold; rates do not depend on it."""
@@ -36,12 +36,12 @@ def list_(
 
     For each algorithm and each of its theorems: the feedback needed per round, what is promised of
     the constraint, the theorem that bounds the regret by what was played, the rate of the regret
-    bound in advance, the work per update, where it comes from, and whether its rule is that of the
-    source. For each problem: a description; `surefoot calibrate` shows which theorems
-    apply to it. For each work of the paper's bibliography: what runs here. Give the name of one to
-    see its tunings and parameters, or its arguments; also that of a filter or a wrapper, which
-    `surefoot serve` takes and a specification does not: SafetyFilter, RegionFilter, Certified,
-    Averaged, Delayed, Measuring, Probing.
+    bound in advance, the work per update, its source, and whether the rule is as published. For
+    each problem: a description; `surefoot calibrate` shows which theorems apply to it. For each
+    work of the paper's bibliography: what runs here. Give a name to see its tunings and parameters,
+    or its arguments; also that of a filter or a wrapper, which `surefoot serve` takes and a
+    specification does not: SafetyFilter, RegionFilter, Certified, Averaged, Delayed, Measuring,
+    Probing.
 
     Examples:
       surefoot list
@@ -60,11 +60,11 @@ def list_(
         one = _algorithm(rules[what]) if what in rules else _problem(what)
         show(json, {"algorithm" if what in rules else "problem": one}, _details(one))
     elif what is None or what in _KINDS:
-        found = {kind: make() for kind, make in _KINDS.items() if what in (None, kind)}
-        show(json, found, _tables(found))
+        lists = {kind: make() for kind, make in _KINDS.items() if what in (None, kind)}
+        show(json, lists, _tables(lists))
     else:
-        known = [*_KINDS, *PROBLEMS, *rules]
-        raise UsageError(unknown("name", str(what), known, YOUR_OWN))
+        names = [*_KINDS, *PROBLEMS, *rules]
+        raise UsageError(unknown("name", str(what), names, YOUR_OWN))
 
 
 # --- what there is --------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def _algorithms() -> list[Facts]:
     from surefoot.experiments.build import ALGORITHMS_BY_NAME, list_plugins
     from surefoot.rules import feedback_words
 
-    found = [
+    rows = [
         {
             "name": entry.name,
             "algorithm": entry.algorithm,
@@ -91,11 +91,11 @@ def _algorithms() -> list[Facts]:
     for plugin in list_plugins():
         for name in plugin.algorithms:
             needs = needs_of(ALGORITHMS_BY_NAME[f"{plugin.name}:{name}"])
-            own = {"name": name, "algorithm": name, "tuning": ""}
-            own |= {"feedback": feedback_words(needs), **dict.fromkeys(_PARTS, "")}
-            own |= {"work": needs.work}
-            found.append(own | {"from": f"plugin {plugin.name}", "rule": "your own"})
-    return found
+            row = {"name": name, "algorithm": name, "tuning": ""}
+            row |= {"feedback": feedback_words(needs), **dict.fromkeys(_PARTS, "")}
+            row |= {"work": needs.work}
+            rows.append(row | {"from": f"plugin {plugin.name}", "rule": "your own"})
+    return rows
 
 
 def _state_parts(entry: Entry) -> Facts:
@@ -154,8 +154,8 @@ def _literature() -> list[Facts]:
     from surefoot.experiments.paper.related import BIBLIOGRAPHY, NEIGHBOURS
 
     return [
-        {"work": work, "here": [{"name": one} for one in here], "as": standing, "note": note}
-        for work, standing, here, note in (*BIBLIOGRAPHY, *NEIGHBOURS)
+        {"work": work, "here": [{"name": one} for one in names], "as": standing, "note": note}
+        for work, standing, names, note in (*BIBLIOGRAPHY, *NEIGHBOURS)
     ]
 
 
@@ -239,8 +239,8 @@ def _plain(text: str) -> str:
 # --- as text --------------------------------------------------------------------------------------
 
 
-def _tables(found: Mapping[str, Sequence[Facts]]) -> Iterator[str]:
-    for i, (kind, things) in enumerate(found.items()):
+def _tables(lists: Mapping[str, Sequence[Facts]]) -> Iterator[str]:
+    for i, (kind, things) in enumerate(lists.items()):
         yield from ("",) * bool(i)
         yield from _table("work" if kind == "literature" else kind.removesuffix("s"), things)
 
@@ -267,5 +267,5 @@ def _word(value: Any) -> str:
         return "yes" if value else ""
     if not isinstance(value, list):
         return "" if value is None else str(value)
-    known = ((one["name"], one.get("default")) for one in value)
-    return ", ".join(n if default is None else f"{n} = {default}" for n, default in known)
+    pairs = ((one["name"], one.get("default")) for one in value)
+    return ", ".join(n if default is None else f"{n} = {default}" for n, default in pairs)
