@@ -24,8 +24,8 @@ class Case(NamedTuple):
         name: of its folder.
         title: of its README.
         line: what is decided, and what must hold.
-        ours: rounds outside of all certified rules.
-        theirs: rounds outside of the others, the least and the most.
+        ours: violations of all certified rules.
+        theirs: violations of the others, the least and the most.
     """
 
     name: str
@@ -66,7 +66,7 @@ def main() -> None:
         page += [
             f"## {case.title}",
             "",
-            f"{case.line} Rounds outside: **{case.ours}** by certified rules, {case.theirs} by the "
+            f"{case.line} Violations: **{case.ours}** by certified rules, {case.theirs} by the "
             f"others ([table, rivals, data, licences](../cases/{case.name}/README.md)).",
             "",
             f"![{case.title}](images/case_{case.name}.png)",
@@ -78,11 +78,11 @@ def main() -> None:
         ]
     write_page(HERE.parent / "docs" / "cases.md", page)
     rows = [[f"[{c.title}]({c.name}/README.md)", c.line, c.ours, c.theirs] for c in cases]
-    head = ("case", "what must hold", "rounds outside, certified", "rounds outside, others")
+    head = ("case", "what must hold", "violations, certified", "violations, others")
     write_page(HERE / "README.md", table(head, rows))
     cells = [
         f"![{c.title}](docs/images/case_{c.name}.png) [{c.title}](cases/{c.name}/README.md): "
-        f"{c.ours} rounds outside, others {c.theirs}"
+        f"violations {c.ours}, others {c.theirs}"
         for c in cases
     ]
     pairs = [[*cells[i : i + 2], ""][:2] for i in range(0, len(cells), 2)]

@@ -124,7 +124,7 @@ def draw(
         if run.drawn:
             colour = run.colour or (OURS if run.certified else THEIRS)
             first = np.atleast_2d(run.g)[0][part]
-            label = f"{run.rule} ({int((first > 0).sum()):,} rounds outside)"
+            label = f"{run.rule} ({int((first > 0).sum()):,} violations)"
             ax.plot(rounds, first, color=colour, lw=1.1, label=label)
     ax.set(xlabel=unit, ylabel=limit, xlim=(rounds[0], rounds[-1]))
     ax.set_ylim(least, most)

@@ -10,7 +10,7 @@ Ducks must stay below 3.
 
 <!-- measured -->
 
-| rule | knows beforehand | rounds outside | largest g |
+| rule | knows beforehand | violations | largest g |
 | --- | --- | --- | --- |
 | none | nothing | 1,200 of 2,000 | +1 |
 | **mine** | all | 0 of 2,000 | -1 |

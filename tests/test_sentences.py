@@ -121,14 +121,14 @@ def test_tunings_values_only_and_wrappers_take_no_ramp(make):
 # --- unknown.md, hosts.md: rounds without slopes -------------------------------------------------
 
 
-def test_a_hull_needs_no_slopes_and_a_controller_asks_for_them():
+def test_a_hull_needs_no_slopes_and_a_controller_asks_for_none():
     hull = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
     seen = Feedback(None, -0.55, None, proposal=np.array([0.9]))
     assert hull.update(hull.init(np.zeros(1)), seen).x == pytest.approx([0.55])
     loop = Controller(hull, start=[0.0])
     loop.ask()
-    with pytest.raises(SurefootError, match="constraint_subgradient must be an array"):
-        loop.tell(proposal=[0.9], constraint_value=-0.55)
+    loop.tell(proposal=[0.9], constraint_value=-0.55)
+    assert loop.ask() == pytest.approx([0.55])
 
 
 # --- from_log.md, faq.md: a column that is missing -----------------------------------------------

@@ -15,7 +15,6 @@ from cases.grid.network import REACTIVE_COST, Day, Recorder, draw_day, make_netw
 from surefoot import Controller
 from surefoot.adapters.pandapower import Limits, SafeSetPoints
 from surefoot.core.types import Array
-from surefoot.rules import RegionFilter
 
 with mock.patch("matplotlib.use"):  # the package asks for a window, which a server has not
     from grid_feedback_optimizer.engine.grad_proj_optimizer import GradientProjectionOptimizer
@@ -50,7 +49,7 @@ def certified(day: Day, beta: Array, drift: float) -> Recorder:
     """Play certified set points: all that is known is in the constants."""
     net = make_network()
     limits = Limits(net)
-    safe = RegionFilter(knowledge=limits.knowledge(beta, drift=drift))
+    safe = limits.make_filter(beta, drift=drift)
     loop = Controller(safe, np.zeros(2 * len(limits.sgens)))
     SafeSetPoints(net, limits, loop, REACTIVE_COST)
     return play(net, day, limits, continue_on_divergence=True)  # such a round is missing

@@ -31,7 +31,6 @@ from surefoot.core.types import (
     Source,
 )
 from surefoot.knowledge.base import Knowledge, Memory
-from surefoot.knowledge.context import AnnouncedDrift
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.ramp import check_ramp
 from surefoot.proposers.base import Proposer
@@ -94,8 +93,8 @@ class Pair(InContexts, OfParts):
             raise checks.invalid("knowledge", "an object of surefoot.knowledge", knowledge)
         learner = as_proposer(proposer)
         known: Any = knowledge
-        told = known.in_contexts and not isinstance(known.context, AnnouncedDrift)
-        if learner.in_contexts and not told:
+        has_contexts = known.in_contexts and known.context.argument == "context"
+        if learner.in_contexts and not has_contexts:
             raise checks.invalid(
                 "knowledge", f"of contexts for {type(learner).__name__}", knowledge
             )

@@ -1,17 +1,20 @@
-"""Pair pairs in the kernel: how their constants and states are written as C has them.
+"""The bridge to the kernel: the constants and states of a pair as C has them.
 
-A pair that the kernel has is *compiled* once per dimension: its constants become a rule of
+The bridge *compiles* a pair once per dimension: its constants become a rule of
 ``kernel/c/surefoot.h``, its state a flat block of doubles. :meth:`Rule.step` is the pure step,
-which copies the block; :func:`step_in_place` changes it. Where the kernel does not have the pair,
-the form of what was told, or refuses the round, the caller lets Python play, from the same state:
-so there is one place that makes sentences, and an engine may change in the middle of a run.
+which copies the block; :func:`step_in_place` changes it. Python plays the round from the same state
+if the kernel does not support the pair or the form of the feedback, or rejects the round. So one
+place makes sentences, and the engine may change in the middle of a run.
+
+No kind of knowledge and no proposer is named here: each answers for itself
+(:mod:`surefoot.knowledge.in_kernel`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,54 +24,25 @@ from surefoot.certified_pair import CertifiedState, Pair
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import Packed
-from surefoot.core.points import bounded_diameter
-from surefoot.core.types import Array, ArrayLike, Feedback, Info
-from surefoot.guarantees.observers import CutCost
-from surefoot.knowledge import (
-    CertifiedLength,
-    Curvature,
-    CurvatureCertificate,
-    CurvatureMemory,
-    CurvatureRows,
-    Errors,
-    HullCertificate,
-    HullMemory,
-    LengthMemory,
-    LipschitzHull,
-    Projection,
-    PullCertificate,
-    Reading,
-    StepCertificate,
-)
-from surefoot.knowledge.anchor import Anchor
-from surefoot.knowledge.certified_length import StepRule
-from surefoot.knowledge.hull import RUNGS, Ladder
-from surefoot.proposers.averaging import FAR, Averaging, AveragingNote, AveragingState
-from surefoot.proposers.cuts import Cuts
-from surefoot.proposers.descent import Descent, DescentNote, DescentState
-from surefoot.proposers.leader import Leader, LeaderNote, LeaderState
-from surefoot.proposers.proposals import Proposals
-from surefoot.proposers.trust import Trust
-from surefoot.sets import Ball, Box
+from surefoot.core.types import Array, Feedback, Info
+from surefoot.knowledge.base import Reading
+from surefoot.knowledge.errors import Errors
+from surefoot.knowledge.in_kernel import KnowledgeInKernel, Shapes, StepNumbers
+from surefoot.knowledge.region import Projection
+from surefoot.proposers.in_kernel import ProposerInKernel
 
 __all__ = ["Compiled", "KernelInfo", "KernelState", "Rule", "describe_domain", "step_in_place"]
 
-PROPOSERS: dict[type[Any], int] = {Proposals: 0, Leader: 1, Descent: 2, Averaging: 3}
-KNOWLEDGE: dict[type[Any], int] = {
-    LipschitzHull: 0,
-    CertifiedLength: 1,
-    Curvature: 2,
-    CurvatureRows: 3,
-}
-"""What the kernel has."""
-RULES: dict[int, StepRule] = {2: "slack", 3: "contraction", 4: "pulled", 5: "stayed"}
-"""The words of :class:`StepCertificate` for what the kernel calls by numbers."""
 VECTORS = ("centre", "lower", "upper", "middle", "beta")
-PULL = 7
+"""The fields of a rule that are no numbers."""
 STATE = 6
-"""What the kernel says of a state whose counts are none."""
-OUT = 25
+"""The kernel's status for a state whose counts are out of range."""
+OUT = len(StepNumbers._fields)
 """The numbers of an info, before its vectors."""
+BOUND, CUT, ALARMS, KIND, PROJECTION_ERROR = map(
+    StepNumbers._fields.index, ("bound", "cut", "alarms", "kind", "projection_error")
+)
+"""Where the numbers are that most rounds read; the kind of the certificate is 0 for none."""
 LONG = 4_000
 """Doubles of a block that is copied no further than it is used."""
 
@@ -76,104 +50,119 @@ LONG = 4_000
 # --- constants ------------------------------------------------------------------------------------
 
 
-def describe(player: Pair, d: int) -> dict[str, Any] | None:
-    """Return the fields of ``sf_rule`` in a dimension, for C to judge; None where it has none."""
-    proposer, knowledge = player.proposer, player.knowledge
-    if type(proposer) not in PROPOSERS or type(knowledge) not in KNOWLEDGE or player.ramp:
+class Description(NamedTuple):
+    """A pair in one dimension, as its parts describe it.
+
+    Attributes:
+        knowledge: the knowledge in the kernel.
+        proposer: the proposer in the kernel.
+        fields: of ``sf_rule``.
+    """
+
+    knowledge: KnowledgeInKernel
+    proposer: ProposerInKernel
+    fields: dict[str, Any]
+
+
+def describe(player: Pair, d: int) -> Description | None:
+    """Return a pair in a dimension, for C to judge; None if a part has no place in the kernel."""
+    knowledge: KnowledgeInKernel | None = player.knowledge.in_kernel(d)
+    if knowledge is None or player.ramp:
         return None
-    fields = {"d": d, "rows": knowledge.row_count, "proposer": PROPOSERS[type(proposer)]}
-    fields["knowledge"] = KNOWLEDGE[type(knowledge)]
-    known = describe_domain(knowledge.domain, d)
-    parts = [known, _knowledge(knowledge), _proposer(proposer, knowledge, d)]
-    for part in parts:
-        if part is None:
-            return None
-        fields |= part
+    proposer: ProposerInKernel | None = player.proposer.in_kernel(player.knowledge, d)
+    if proposer is None:
+        return None
+    domain = describe_domain(player.knowledge.domain, d)
+    if domain is None:
+        return None
+    sizes = {"d": d, "rows": player.knowledge.row_count}
+    codes = {"proposer": proposer.code, "knowledge": knowledge.code}
+    fields = sizes | codes | domain | knowledge.fields | proposer.fields
     numbers = [value for name, value in fields.items() if name not in VECTORS]
     is_one = all(isinstance(value, (int, float)) for value in numbers)
-    return fields if is_one else None
+    return Description(knowledge, proposer, fields) if is_one else None
 
 
 def describe_domain(domain: Any, d: int) -> dict[str, Any] | None:
-    """Return the fields of a known set; None where the kernel has no such set."""
+    """Return the fields of a known set; None if the kernel does not have it.
+
+    A set answers by ``kernel_fields`` of its very class: a subclass may change any method.
+    """
     if domain is None:
         return {"domain": 0}
-    if type(domain) not in (Ball, Box) or domain.dimension not in (None, d):
-        return None
-    ball = domain if isinstance(domain, Ball) else domain.bounding_ball()
-    if not isinstance(ball.radius, float):
-        return None
-    known = {"middle": ball.centre, "around": ball.radius, "diameter": bounded_diameter(domain)}
-    if isinstance(domain, Box):
-        return known | {"domain": 2, "lower": domain.lower, "upper": domain.upper}
-    inner = float(ball._inner(np.zeros(d)))
-    return known | {"domain": 1, "radius": ball.radius, "inner": inner, "centre": ball.centre}
-
-
-def _knowledge(knowledge: Any) -> dict[str, Any] | None:
-    errors = knowledge.errors
-    if errors.drift and not knowledge.convex:
-        return None  # the kernel pulls towards the anchor, which rests on convexity
-    fields = {
-        "reach": knowledge.reach,
-        "value_error": errors.value,
-        "slope_error": errors.slope,
-        "drift": errors.drift,
-        "evaluation_error": errors.evaluation,
-    }
-    if isinstance(knowledge, LipschitzHull):
-        if knowledge.start_bound is not None:
-            return None
-        return fields | {"G_g": knowledge.G_g}
-    if isinstance(knowledge, Curvature):
-        one = isinstance(knowledge.beta, float)
-        return fields | {"beta": np.array([knowledge.beta])} if one else None
-    if isinstance(knowledge, CurvatureRows):
-        return fields | {"beta": knowledge.each.beta[:, 0].copy()}
-    sigma = 0.0 if knowledge.sigma is None else knowledge.sigma
-    length = {"G_g": knowledge.G_g, "rho": knowledge.rho, "sigma": sigma}
-    return fields | length | {"decreasing": int(knowledge.decreasing)}
-
-
-def _proposer(proposer: Any, knowledge: Any, d: int) -> dict[str, Any] | None:
-    if isinstance(proposer, Proposals):
-        return {"as_steps": int(proposer.as_steps)}
-    if isinstance(proposer, Descent):
-        eta = 0.0 if proposer.eta is None else proposer.eta
-        scale = math.sqrt(2.0) * proposer.radius
-        return {"ratchet": int(proposer.ratchet), "scale": scale, "eta": eta}
-    if isinstance(proposer, Averaging):
-        eta, several = 0.0 if proposer.eta is None else proposer.eta, len(proposer.steps) > 1
-        far = FAR if several else proposer.far or 0.0
-        scale = {"scale": math.sqrt(0.5) * proposer.radius, "eta": eta}
-        return scale | {"far": far * proposer.radius, "points": len(proposer.steps)}
-    if proposer.leader is not None or proposer.domain != knowledge.domain:
-        return None
-    return {
-        "cuts": proposer.slots(d),
-        "strong_convexity": float(proposer.strong_convexity or 0.0),
-    }
+    is_own = "kernel_fields" in vars(type(domain))
+    fields: dict[str, Any] | None = domain.kernel_fields(d) if is_own else None
+    return fields
 
 
 # --- states ---------------------------------------------------------------------------------------
 
 
-def _memory_parts(memory: Any) -> list[ArrayLike]:
-    """Return what was read, in the order of a block; :meth:`Rule.memory_of` reads it."""
-    if isinstance(memory, HullMemory):
-        spots = (memory.last, memory.anchor, memory.start)
-        x, *numbers = memory.ladder
-        rungs = np.column_stack([x, *numbers]).ravel()
-        return [(memory.rounds,), *(part for spot in spots for part in (spot.x, spot[1:])), rungs]
-    if isinstance(memory, CurvatureMemory):
-        last, anchor = memory.last, memory.anchor or memory.last
-        times = (memory.rounds, last.round, anchor.round)
-        head = (*times, memory.depth, memory.curvature_seen, memory.slope_error or 0.0)
-        seen = [last.x, np.ravel(last.value), np.ravel(memory.low)]
-        return [head, *seen, anchor.x, np.ravel(anchor.value), memory.s.ravel()]
-    read = (memory.rounds, memory.slack, memory.since, memory.read, memory.upper, memory.level)
-    drawn = (memory.rho, memory.left, memory.distance, memory.target_level, memory.is_pulled)
-    return [read, drawn, memory.anchor, memory.x, memory.s, memory.drawn, memory.target]
+class Layout:
+    """Named parts of a block of doubles, one after the other.
+
+    Args:
+        shapes: those of the parts, in the order of the block.
+        first: where the first part begins.
+
+    Attributes:
+        slices: where each part is.
+        end: where the last part ends.
+    """
+
+    def __init__(self, shapes: Shapes, first: int) -> None:
+        self.shapes = shapes
+        self.slices: dict[str, slice] = {}
+        self.end = first
+        for name, shape in shapes.items():
+            start, self.end = self.end, self.end + math.prod(shape)
+            self.slices[name] = slice(start, self.end)
+
+    @cached_property
+    def _numbers(self) -> tuple[list[str], Array]:
+        """The names of the numbers, and where they are."""
+        names = [name for name, shape in self.shapes.items() if not shape]
+        return names, np.array([self.slices[name].start for name in names], dtype=np.intp)
+
+    @cached_property
+    def _arrays(self) -> list[tuple[str, slice, tuple[int, ...]]]:
+        """The names of the other parts, where they are, and their shapes."""
+        return [(name, self.slices[name], shape) for name, shape in self.shapes.items() if shape]
+
+    @cached_property
+    def _groups(self) -> dict[str, dict[str, str]]:
+        """The dotted names by their first word, and there by their second."""
+        groups: dict[str, dict[str, str]] = {}
+        for name in self.shapes:
+            group, dot, entry = name.partition(".")
+            if dot:
+                groups.setdefault(group, {})[entry] = name
+        return groups
+
+    def write(self, parts: Mapping[str, Any], block: Array) -> None:
+        """Write the parts of a memory into a block.
+
+        Raises:
+            InvalidValueError: for a part of another shape than it has in the kernel.
+        """
+        for name, shape in self.shapes.items():
+            part = np.asarray(parts[name], dtype=np.float64)
+            if part.shape != shape:
+                raise InvalidValueError(
+                    f"state must have {name} of shape {shape}, as the kernel has it, got "
+                    f"shape {part.shape}"
+                )
+            block[self.slices[name]] = part.ravel()
+
+    def read(self, block: Array) -> dict[str, Any]:
+        """Return the parts of a block, numbers as floats; ``a.b`` is entry b of the dict a."""
+        names, at = self._numbers
+        parts: dict[str, Any] = dict(zip(names, block[at].tolist(), strict=True))
+        for name, where, shape in self._arrays:
+            parts[name] = block[where] if len(shape) == 1 else block[where].reshape(shape)
+        for group, entries in self._groups.items():
+            parts[group] = {entry: parts.pop(name) for entry, name in entries.items()}
+        return parts
 
 
 class Rule:
@@ -181,188 +170,116 @@ class Rule:
 
     Args:
         player: the pair.
-        fields: of ``sf_rule``.
-        made: what the extension made of them: the rule, the doubles of a state, those before the
-            learner's, and those of the scratch memory.
+        description: what its parts say of themselves.
+        compiled: what the extension made of the fields: the handle of the rule, and the doubles of
+            a state, of a state up to the learner, and of the scratch memory.
     """
 
-    player: Pair
-    fields: dict[str, Any]
-    handle: Any
-    size: int
-    learner: int
-    scratch: int
-    d: Any
-    cuts: Any
-    rows: Any
-    layout: tuple[int, ...]
-    out: Any
-    sizes: list[int]
-
     def __init__(
-        self, player: Pair, fields: dict[str, Any], made: tuple[Any, int, int, int]
+        self, player: Pair, description: Description, compiled: tuple[Any, int, int, int]
     ) -> None:
-        self.player, self.fields = player, fields
-        self.handle, self.size, self.learner, self.scratch = made
-        self.d, self.cuts, self.rows = fields["d"], fields.get("cuts", 0), fields["rows"]
-        self.leaders = fields.get("points") or (1 if fields.get("strong_convexity") else 4)
-        kinds = (fields["proposer"], fields["knowledge"])
-        self.layout = (*kinds, self.d, self.cuts, self.rows, self.leaders)
-        self.out = OUT + 3 * self.d + self.rows
-        self.sizes = self._part_sizes()
+        self.player = player
+        self.knowledge, self.proposer, self.fields = description
+        self.handle, self.size, _, self.scratch = compiled
+        self.d: int = self.fields["d"]
+        self.rows: int = self.fields["rows"]
+        sizes = {"wanted": self.d, "found": self.d, "weights": self.rows, "kept": self.d}
+        vectors = Layout({name: (size,) for name, size in sizes.items()}, OUT)
+        self.vectors, self.out = vectors.slices, vectors.end
+        kinds = (type(self.knowledge), type(self.proposer))
+        self.layout = (kinds, self.knowledge.shapes, self.proposer.shapes)
+
+    @cached_property
+    def action(self) -> Layout:
+        """The action, which is the first part of a block."""
+        return Layout({"x": (self.d,)}, 0)
+
+    @cached_property
+    def memory(self) -> Layout:
+        """The parts of the memory, after the action."""
+        return Layout(self.knowledge.shapes, self.action.end)
+
+    @cached_property
+    def learner(self) -> Layout:
+        """The parts of the learner, after the memory."""
+        return Layout(self.proposer.shapes, self.memory.end)
+
+    @cached_property
+    def count(self) -> int | None:
+        """Where a block counts the rows of its last part that are used; None if all are."""
+        counted = self.proposer.counted
+        return self.learner.slices[counted + ".count"].start if counted else None
+
+    @cached_property
+    def last_shape(self) -> tuple[int, ...]:
+        """The shape of the last part of a block."""
+        return [*self.proposer.shapes.values()][-1]
 
     def __reduce__(self) -> Any:
         return make_rule, (self.player, self.d)
 
-    def step(self, state: Any, told: Feedback) -> tuple[Any, Any] | None:
-        """Return the state after a round, and what the step knew; None where Python plays it."""
+    def step(self, state: Any, feedback: Feedback) -> tuple[Any, Any] | None:
+        """Return the state after a round, and details of the step; None if Python plays it."""
         block, out = self.block_of(state), np.empty(self.out)
-        if block is None or not step_in_place(self, block, told, out):
+        if block is None or not step_in_place(self, block, feedback, out):
             return None
-        if not out[3]:  # nothing was read yet
+        if not out[KIND]:  # nothing was read yet, so nothing is certified
             return state, Info(state.x, proposal=state.x)
         after = KernelState(self, block)
-        return after, KernelInfo(state, after, told, out)
+        return after, KernelInfo(state, after, feedback, out)
 
     def block_of(self, state: Any) -> Array | None:
-        """Return a state as a block of its own; None where it has what the kernel has not.
+        """Pack a state into a new block; None if the kernel does not support it.
 
         Raises:
-            InvalidValueError: for parts of other sizes than the kernel has room for.
+            InvalidValueError: for parts of other shapes than the kernel has.
         """
         if type(state) is KernelState and (state.rule is self or state.rule.layout == self.layout):
             return self._copy(state.block)
-        memory = state.memory
-        is_one_row = self.layout[1] == KNOWLEDGE[Curvature]
-        if is_one_row and memory.slope_error:
-            return None
         try:
-            parts = [state.x, *_memory_parts(memory), *self._learner_parts(state.learner)]
-            flat = [np.ravel(np.asarray(part, dtype=np.float64)) for part in parts]
-        except ValueError:  # rows of different lengths, or more cuts than there is room for
-            flat = []
-        if [len(part) for part in flat] != self.sizes:
+            return self._pack(state)
+        except InvalidValueError:
+            raise
+        except (AttributeError, TypeError, ValueError) as error:
+            # The state of another rule, rows of different lengths, or too many rows.
+            parts = (self.player.knowledge, self.player.proposer)
+            names = " and ".join(type(part).__name__ for part in parts)
             raise InvalidValueError(
-                f"state must have parts of {self.sizes} numbers, as the kernel has them, got "
-                f"{[len(part) for part in flat] or checks.repr_line(state)}"
-            )
-        return np.concatenate(flat, out=_room(self.size))
+                f"state must have the parts of {names}, got {checks.repr_line(state)}"
+            ) from error
 
-    def _part_sizes(self) -> list[int]:
-        """Return how many numbers the parts of a block have, in its order."""
-        d, m, n, K = self.d, self.rows, self.leaders, self.cuts
-        memories = {
-            LipschitzHull: [1, *(d, 2) * 3, RUNGS * (d + 2)],
-            CertifiedLength: [6, 5, d, d, d, d, d],
-            Curvature: [6, d, m, m, d, m, m * d],
-            CurvatureRows: [6, d, m, m, d, m, m * d],
-        }
-        learners = {
-            Proposals: [0],
-            Leader: [10, d, d, d, n * d, n, n, n, n, n, K, K, n * K, K * d],
-            Descent: [2],
-            Averaging: [3, d, n * d, n * d, n, n, n, n],
-        }
-        known, learner = type(self.player.knowledge), type(self.player.proposer)
-        return [d, *memories[known], *learners[learner]]
+    def _pack(self, state: CertifiedState) -> Array | None:
+        memory = self.knowledge.take_apart(state.memory)
+        learner = self.proposer.take_apart(state.learner)
+        if memory is None or learner is None:
+            return None
+        block = _room(self.size)
+        self.action.write({"x": state.x}, block)
+        self.memory.write(memory, block)
+        self.learner.write(learner, block)
+        return block
 
     def _copy(self, block: Array) -> Array:
-        """Return a copy of a block; of a long one, without the normals that it has no cuts for."""
-        if self.size < LONG or not self.cuts:
+        """Return a copy of a block; of a long one, without the rows that are not used."""
+        if self.size < LONG or self.count is None:
             return block.copy()
-        used = self.size - (self.cuts - int(block[self.learner + 4])) * self.d
+        rows, length = self.last_shape
+        used = self.size - (rows - int(block[self.count])) * length
         copy = _room(self.size)
         copy[:used] = block[:used]
         return copy
 
-    def _learner_parts(self, learner: Any) -> list[ArrayLike]:
-        """Return what was learnt, in the order of a block; :meth:`learner_of` reads it."""
-        if isinstance(learner, AveragingState):
-            trust = learner.trust
-            numbers = (learner.squares, learner.inverse_eta, trust.largest)
-            sums = [learner.gradients.ravel(), learner.points.ravel()]
-            return [numbers, learner.start, *sums, *trust[:4]]
-        if not isinstance(learner, LeaderState):
-            return [learner]
-        cuts, trust = learner.cuts, learner.trust
-        none = self.cuts - len(cuts.offsets)
-        told = [learner.reach, learner.start_value, learner.depth, learner.deepened]
-        told += [len(cuts.offsets), learner.squares, learner.lag]
-        parts: list[ArrayLike] = [(*told, learner.worst_lag, learner.inverse_eta, trust.largest)]
-        parts += [learner.start, learner.gradients, learner.Z, learner.points.ravel()]
-        parts += [learner.outside, trust.weights, trust.logs, trust.squares, trust.rates]
-        parts += [np.pad(part, (0, none)) for part in (cuts.offsets, cuts.inverses)]
-        pulls = np.pad(cuts.pulls, ((0, 0), (0, none)))
-        return [*parts, pulls, np.pad(cuts.normals, ((0, none), (0, 0)))]
-
     def memory_of(self, block: Array) -> Any:
-        """Return what was read, from a block."""
-        d = self.d
-        if self.layout[1] == 0:
-            at = d + 1
-            spots = block[at : at + 3 * (d + 2)].reshape(3, d + 2)
-            last, anchor, start = (Anchor(spot[:d], *spot[d:].tolist()) for spot in spots)
-            at += 3 * (d + 2)
-            rungs = block[at : at + RUNGS * (d + 2)].reshape(RUNGS, d + 2)
-            ladder = Ladder(rungs[:, :d], rungs[:, d], rungs[:, d + 1])
-            return HullMemory(float(block[d]), last, anchor, start, ladder)
-        if self.layout[1] > 1:
-            return self._curved_memory(block)
-        numbers = block[d : d + 11].tolist()
-        rounds, slack, since, read, upper, level, rho, left, distance, low, pulled = numbers
-        at = d + 11
-        anchor, x, s, drawn, target = (block[at + i * d : at + (i + 1) * d] for i in range(5))
-        parts = (upper, level, s, rho, drawn, left, distance, target, low, bool(pulled))
-        return LengthMemory(rounds, anchor, slack, since, x, read, *parts)
-
-    def _curved_memory(self, block: Array) -> CurvatureMemory:
-        d, m = self.d, self.rows
-        rounds, read, since, depth, seen, tau = block[d : d + 6].tolist()
-        ends = np.cumsum([d + 6, d, m, m, d, m, m * d])
-        x, *levels, there, deep, s = np.split(block, ends)[1:7]
-        value, low, deepest = (
-            float(level[0]) if self.layout[1] == KNOWLEDGE[Curvature] else level[:, None]
-            for level in (*levels, deep)
-        )
-        s = s if self.layout[1] == KNOWLEDGE[Curvature] else s.reshape(m, d)
-        anchor = Anchor(there, deepest, since) if self.fields["drift"] else None
-        last = Anchor(x, value, read)
-        return CurvatureMemory(rounds, last, low, s, tau or None, anchor, depth, seen)
+        """Return the memory of a block."""
+        return self.knowledge.put_together(self.memory.read(block))
 
     def learner_of(self, block: Array) -> Any:
-        """Return what was learnt, from a block."""
-        at, d, K = self.learner, self.d, self.cuts
-        if self.layout[0] == 0:
-            return ()
-        if self.layout[0] == 2:
-            return DescentState(*block[at : at + 2].tolist())
-        leaders, is_averaging = self.leaders, self.layout[0] == 3
-        numbers = block[at : at + (3 if is_averaging else 10)].tolist()
-        at += len(numbers)
-
-        def take(*shape: int) -> Array:
-            nonlocal at
-            at += math.prod(shape)
-            return block[at - math.prod(shape) : at].reshape(shape)
-
-        if is_averaging:
-            squares, scale, most = numbers
-            start, gradients, points = take(d), take(leaders, d), take(leaders, d)
-            trust = Trust(take(leaders), take(leaders), take(leaders), take(leaders), most)
-            return AveragingState(start, gradients, points, trust, scale, squares)
-        reach, start_value, depth, deepened, n, squares, lag, worst, scale, most = numbers
-        count = int(n)
-        start, gradients, Z, points = take(d), take(d), take(d), take(leaders, d)
-        outside = take(leaders)
-        trust = Trust(take(leaders), take(leaders), take(leaders), take(leaders), most)
-        offsets, inverses, pulls = take(K)[:count], take(K)[:count], take(leaders, K)[:, :count]
-        cuts = Cuts(take(count, d), offsets, inverses, pulls)
-        learnt = (start, reach, start_value, cuts, points, outside, trust, Z, (), gradients)
-        return LeaderState(*learnt, squares, lag, worst, scale, depth, deepened)
+        """Return the state of the learner of a block."""
+        return self.proposer.put_together(self.learner.read(block))
 
 
 def _room(size: int) -> Array:
-    """Return room for a block that begins with a line of the cache, where long rows are quicker."""
+    """Return an empty block that begins with a line of the cache, where long rows are quicker."""
     room = np.empty(size + 7)
     address: int = room.__array_interface__["data"][0]
     first = -(address // 8) % 8
@@ -370,13 +287,13 @@ def _room(size: int) -> Array:
 
 
 def make_rule(player: Any, d: int) -> Rule | None:
-    """Return the rule of a pair in a dimension; None where Python plays."""
+    """Return the rule of a pair in a dimension; None if Python plays."""
     rule: Rule | None = player.compiled.rule(player, np.zeros(d))
     return rule
 
 
 class _StateRow(NamedTuple):
-    """What a :class:`KernelState` is made of: four fields, of which x alone is filled, and two."""
+    """The parts of a :class:`KernelState`: four fields, of which only x is filled, and two."""
 
     x: Array
     memory: None
@@ -391,14 +308,14 @@ class KernelState(CertifiedState, Packed):
 
     Args:
         rule: the rule that made it.
-        block: the doubles, which nobody writes to any more.
+        block: the doubles, which become read-only.
     """
 
     rule, block = _StateRow.rule, _StateRow.block
     _parts: CertifiedState | None = None
 
     def __new__(cls, rule: Rule, block: Array) -> KernelState:
-        """Return the state; of its fields only x is there from the beginning."""
+        """Return the state; of its fields only x is filled."""
         block.setflags(write=False)
         return tuple.__new__(cls, (block[: rule.d], None, None, None, rule, block))
 
@@ -411,12 +328,12 @@ class KernelState(CertifiedState, Packed):
 
     @property
     def memory(self) -> Any:
-        """What was read."""
+        """What the next region is made of."""
         return self.unpack().memory
 
     @property
     def learner(self) -> Any:
-        """What was learnt."""
+        """The state of the learner."""
         return self.unpack().learner
 
     def _replace(self, **changes: Any) -> CertifiedState:  # type: ignore[override]
@@ -447,7 +364,7 @@ class KernelState(CertifiedState, Packed):
 
 
 class _InfoRow(NamedTuple):
-    """What a :class:`KernelInfo` is made of: six fields, of which x alone is filled, and more."""
+    """The parts of a :class:`KernelInfo`: six fields, of which only x is filled, and six."""
 
     x: Array
     proposal: None
@@ -457,140 +374,134 @@ class _InfoRow(NamedTuple):
     round: None
     before: Any
     after: KernelState
-    told: Feedback
+    feedback: Feedback
     out: Array
-    numbers: list[float]
+    written: list[float]
     rule: Rule
 
 
 class KernelInfo(Info):
-    """An :class:`Info` whose numbers the kernel has found; words and regions are made when asked.
+    """An :class:`Info` from the kernel's numbers; words and regions are made when asked.
 
     Args:
         before: the state before the round.
         after: the state after it.
-        told: what was told.
+        feedback: what was reported of the round.
         out: what the extension wrote.
     """
 
     __slots__ = ()
 
-    after, out, _numbers = _InfoRow.after, _InfoRow.out, _InfoRow.numbers
-    _before, _told, _rule = _InfoRow.before, _InfoRow.told, _InfoRow.rule
+    after, out, _written = _InfoRow.after, _InfoRow.out, _InfoRow.written
+    before, feedback, _rule = _InfoRow.before, _InfoRow.feedback, _InfoRow.rule
 
-    def __new__(cls, before: Any, after: KernelState, told: Feedback, out: Array) -> KernelInfo:
-        """Return the info; of its fields only x is there from the beginning."""
-        numbers = out[:OUT].tolist()
-        row = (after.x, None, None, (), None, None, before, after, told, out, numbers, after.rule)
+    def __new__(cls, before: Any, after: KernelState, feedback: Feedback, out: Array) -> KernelInfo:
+        """Return the info; of its fields only x is filled."""
+        x, rule, numbers = after.x, after.rule, out[:OUT].tolist()
+        row = (x, None, None, (), None, None, before, after, feedback, out, numbers, rule)
         return tuple.__new__(cls, row)
 
     @property
-    def _at(self) -> Array:
+    def numbers(self) -> StepNumbers:
+        """The numbers that the kernel wrote."""
+        return tuple.__new__(StepNumbers, self._written)
+
+    def _vector(self, name: str) -> Array:
+        """Return a vector that the kernel wrote."""
+        return self.out[self._rule.vectors[name]]
+
+    @property
+    def played(self) -> Array:
         """The action that was played."""
-        return self._before.x if self._told.action is None else self._told.action
+        return self.before.x if self.feedback.action is None else self.feedback.action
 
     @property
     def proposal(self) -> Array:
-        """Where the rule would like to be."""
-        return self.out[OUT : OUT + self._rule.d]
+        """What was proposed before the region was asked."""
+        return self._vector("wanted")
+
+    @property
+    def projection(self) -> Projection:
+        """Where the region cut off a descent, or the certified point of the first far point."""
+        weights = self._vector("weights")
+        multipliers = weights if self._rule.knowledge.has_rows else float(weights[0])
+        return Projection(self._vector("found"), multipliers, self._written[PROJECTION_ERROR])
+
+    @property
+    def kept(self) -> Array:
+        """The way from the first certified point of the last round to its far point, as pruned."""
+        return self._vector("kept")
+
+    @property
+    def knowledge(self) -> KnowledgeInKernel:
+        """The knowledge in the kernel."""
+        return self._rule.knowledge
+
+    @property
+    def learner_before(self) -> Any:
+        """The state of the learner before the round."""
+        return self.before.learner
+
+    @property
+    def memory(self) -> Any:
+        """The memory after the round."""
+        return self.after.memory
 
     @property
     def bound(self) -> float:
         """At most this is g at the next action."""
-        bound: float = self._numbers[0]
-        return bound
+        return self._written[BOUND]
 
     @property
     def alarms(self) -> int:
-        """0, or bits of ``surefoot.h``: what was seen contradicts the constants."""
-        return int(self._numbers[2])
+        """0, or bits of ``surefoot.h``: a reading contradicts the constants."""
+        return int(self._written[ALARMS])
 
     @property
     def cut(self) -> bool:
-        """Whether the next action differs from the wish."""
-        return bool(self._numbers[1])
+        """Whether the next action differs from the proposal."""
+        return bool(self._written[CUT])
 
     @property
     def errors(self) -> Errors:
         """What the round allows for."""
-        errors: Errors = self._rule.player.knowledge.errors.of_round(self._told)
+        errors: Errors = self._rule.player.knowledge.errors.of_round(self.feedback)
         return errors
 
     @property
     def region(self) -> Any:
         """The certified region that x was taken from."""
-        return self._rule.player.knowledge.region(self.after.memory, self.errors)
+        return self._rule.player.knowledge.region(self.memory, self.errors)
 
     @property
     def note(self) -> Any:
-        """What the rule's own bound on the regret wants to know of the step."""
-        rule, numbers = self._rule, self._numbers
-        if rule.layout[0] == PROPOSERS[Leader]:
-            return LeaderNote(numbers[14], numbers[21 : 21 + rule.leaders], *numbers[15:20])
-        proposer, knowledge, d, *_ = rule.layout
-        if proposer == PROPOSERS[Proposals]:
-            return None
-        grad = self._told.cost_gradient
-        at, radius = OUT + 2 * d, rule.player.proposer.radius
-        separately = knowledge == KNOWLEDGE[CurvatureRows]
-        held = self.out[at : at + rule.rows] if separately else float(self.out[at])
-        found = Projection(self.out[OUT + d : at], held, numbers[20])
-        if proposer == PROPOSERS[Averaging]:
-            kept = self.out[at + rule.rows :]
-            grad = np.zeros(d) if grad is None else grad
-            point = self._before.learner.points[0]
-            return AveragingNote(
-                self._at, grad, radius, point, numbers[15], kept, numbers[16], found
-            )
-        if grad is None:
-            return None
-        cost = None
-        if knowledge == KNOWLEDGE[CertifiedLength]:
-            cost = CutCost(numbers[12], -0.5 * numbers[17])
-        moves = bool(numbers[16])
-        return DescentNote(numbers[14], numbers[15], self.proposal, moves, radius, found, cost)
+        """What the rule's bound on the regret needs of the step."""
+        return self._rule.proposer.note(self)
 
     @property
     def certificate(self) -> Any:
         """Why the next action is feasible."""
-        knowledge, numbers = self._rule.player.knowledge, self._numbers
-        bound, cut, _, kind, _, t, value, anchor_value, anchor_round, share = numbers[:10]
-        far, room, rho = numbers[10:13]
-        if isinstance(knowledge, LipschitzHull):
-            seen = (anchor_value, value, share, far, room, bound, float(knowledge.G_g))
-            return HullCertificate(int(t), int(anchor_round), *seen, bool(cut), self.errors)
-        if kind == PULL:
-            way = (anchor_value, value, share, bound)
-            return PullCertificate(int(t), int(anchor_round), *way, bool(cut), self.errors)
-        if not isinstance(knowledge, CertifiedLength):
-            row, beta = int(numbers[4]), self._rule.fields["beta"]
-            bent = (value, numbers[13], far, bound, float(beta[row]), bool(cut))
-            which = row if len(beta) > 1 else None
-            slope = self.after.memory.slope_error  # that of the last reading
-            errors = self.errors if slope is None else replace(self.errors, slope=slope)
-            return CurvatureCertificate(int(t), *bent, which, errors)
-        taken = (-value, rho, room, far, bound, float(knowledge.G_g))
-        return StepCertificate(int(t), RULES[int(kind)], *taken, bool(cut), self.errors)
+        return self._rule.knowledge.certificate(self)
 
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right, one sentence each."""
-        return self._suspect() if self._numbers[2] else ()
+        return self._suspect() if self._written[ALARMS] else ()
 
     @property
     def suspects(self) -> tuple[Any, ...]:
-        """A function that returns these sentences, where there are any."""
-        return (self._suspect,) if self._numbers[2] else ()
+        """A function that returns these sentences, if there are any."""
+        return (self._suspect,) if self._written[ALARMS] else ()
 
     def _suspect(self) -> tuple[str, ...]:
-        knowledge, told = self._rule.player.knowledge, self._told
-        g, s = knowledge.read(self._at, told)
-        reading = Reading(self._at, g, s, self.errors, told.age)
-        found: tuple[str, ...] = knowledge.contradictions(self._before.memory, reading)
-        return found
+        knowledge, x = self._rule.player.knowledge, self.played
+        g, s = knowledge.read(x, self.feedback)
+        reading = Reading(x, g, s, self.errors, self.feedback.age)
+        sentences: tuple[str, ...] = knowledge.contradictions(self.before.memory, reading)
+        return sentences
 
     def unpack(self) -> Info:
-        """Return what the step knew as a named tuple."""
+        """Return the info as a named tuple."""
         return Info(self.x, self.proposal, self.region, self.suspects, self.note)
 
     def _replace(self, **changes: Any) -> Info:  # type: ignore[override]
@@ -619,7 +530,7 @@ class KernelInfo(Info):
 
 
 class Compiled:
-    """The rules of a pair by dimension, made when they are first needed; never pickled."""
+    """The rules of a pair by dimension, made at first use; never pickled."""
 
     def __init__(self) -> None:
         self.rules: dict[int, Rule | None] = {}
@@ -628,21 +539,24 @@ class Compiled:
         return Compiled, ()
 
     def rule(self, player: Any, x: Any) -> Rule | None:
-        """Return the rule for actions like one; None where Python plays."""
+        """Return the rule for actions of the form of x; None if Python plays."""
         extension = kernel.compiled()
         if extension is None or type(x) is not np.ndarray or x.ndim != 1:
             return None
         d = len(x)
         if d not in self.rules:
-            fields = describe(player, d) if player.is_plain else None
-            made = extension.make(fields or {})
-            self.rules[d] = Rule(player, fields, made) if fields and made else None
+            description = describe(player, d) if player.is_plain else None
+            self.rules[d] = None
+            if description is not None and (made := extension.make(description.fields)):
+                self.rules[d] = Rule(player, description, made)
         return self.rules[d]
 
-    def step(self, player: Pair, state: Any, told: Feedback) -> tuple[Any, Any] | None:
-        """Return the state after a round, and what the step knew; None where Python plays it."""
+    def step(self, player: Pair, state: Any, feedback: Feedback) -> tuple[Any, Any] | None:
+        """Return the state after a round, and details of the step; None if Python plays it."""
         rule = self.rule(player, state.x)
-        return rule.step(state, told) if rule is not None and isinstance(told, Feedback) else None
+        if rule is None or not isinstance(feedback, Feedback):
+            return None
+        return rule.step(state, feedback)
 
 
 KERNEL_READS = (
@@ -655,34 +569,34 @@ KERNEL_READS = (
     "age",
     "proposal",
 )
-"""What the kernel is told of a round."""
+"""What the kernel reads of a round."""
 NOT_READ = ("cost_value", "direction", "hint")
-"""What no pair that the kernel has reads: costs by value, and what only other rules count on."""
+"""What no pair of the kernel reads: costs by value, and what only other rules use."""
 
 
-def step_in_place(rule: Rule, block: Array, told: Feedback, out: Array) -> bool:
-    """Step a block in place; return whether the kernel did, and nothing has changed if not."""
-    extension, age = kernel.compiled(), told.age
-    if told.within is not None or told.context is not None:
+def step_in_place(rule: Rule, block: Array, feedback: Feedback, out: Array) -> bool:
+    """Step a block in place; return whether the kernel did. Nothing has changed if not."""
+    extension, age = kernel.compiled(), feedback.age
+    if feedback.within is not None or feedback.context is not None:
         return False
     if extension is None or not isinstance(age, int):
         return False
     status: int = extension.step(
         rule.handle,
         block,
-        told.cost_gradient,
-        told.constraint_value,
-        told.constraint_subgradient,
-        told.proposal,
-        told.action,
-        told.value_error,
-        told.slope_error,
+        feedback.cost_gradient,
+        feedback.constraint_value,
+        feedback.constraint_subgradient,
+        feedback.proposal,
+        feedback.action,
+        feedback.value_error,
+        feedback.slope_error,
         float(age) if age else None,
         out,
     )
-    if status == STATE:
+    if status == STATE and rule.count is not None:
         raise InvalidValueError(
-            "state must have a number of cuts that is whole and from 0 to "
-            f"{rule.cuts}, got {block[rule.learner + 4]}"
+            f"state must have a number of {rule.proposer.counted} that is whole and from 0 to "
+            f"{rule.last_shape[0]}, got {block[rule.count]}"
         )
     return status == 0

@@ -127,7 +127,9 @@ def test_six_values_become_five_and_values_alone_certify():
     assert info["cost"] > 0.49
     env = SafeAction(SixValues(), SafetyFilter.default(KNOWN), [0.0, 0.0], cost_below(0.5))
     env.reset(seed=0)
-    with pytest.raises(InvalidValueError, match="certifies by values alone"):
+    with pytest.raises(
+        InvalidValueError, match="must be reported to a filter that certifies by slopes"
+    ):
         env.step(np.zeros(2))
 
 

@@ -13,7 +13,7 @@ import pytest
 from surefoot import Ball, Controller
 from surefoot.core.errors import InvalidValueError
 from surefoot.guarantees import PremiseError
-from surefoot.rules import RegionFilter, SafetyFilter
+from surefoot.rules import SafetyFilter
 
 pandapower = pytest.importorskip("pandapower")
 pytestmark = [pytest.mark.cases, pytest.mark.filterwarnings("ignore")]  # its own, of pandas
@@ -45,7 +45,7 @@ def network():
 def controlled(net, drift=0.0, **policies):
     limits = Limits(net)
     beta = 2 * limits.curvatures(net, [np.zeros(4), limits.ratings.upper])
-    safe = RegionFilter(knowledge=limits.knowledge(beta, drift=drift))
+    safe = limits.make_filter(beta, drift=drift)
     return SafeSetPoints(net, limits, Controller(safe, np.zeros(4), **policies))
 
 
@@ -151,7 +151,7 @@ def test_a_power_flow_that_does_not_converge_is_a_missing_measurement():
 def test_a_wrong_curvature_or_drift_stops_the_run():
     net = network()
     limits = Limits(net)
-    loop = Controller(RegionFilter(knowledge=limits.knowledge(0.0)), np.zeros(4))
+    loop = Controller(limits.make_filter(0.0), np.zeros(4))
     SafeSetPoints(net, limits, loop)
     with pytest.raises(PremiseError, match="beta"):
         run(net, 10)
@@ -183,7 +183,7 @@ def test_a_loop_of_something_else_is_refused():
     with pytest.raises(InvalidValueError, match="told 6 limits apart, got 1"):
         SafeSetPoints(net, Limits(net), one)
     with pytest.raises(InvalidValueError, match="rows must be 2"):
-        Limits(net).knowledge([1.0, 2.0])
+        Limits(net).make_filter([1.0, 2.0])
 
 
 def test_a_copy_of_the_network_has_no_loop():

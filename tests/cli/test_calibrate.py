@@ -40,7 +40,7 @@ def test_json_has_constants_with_their_origins_and_what_is_missing(desk):
     # No number without G_f.
     assert (best["name"], best["regret"]) == ("LeaderFollower.default", None)
     missing = {m["name"]: m["because"] for m in found["missing"]}
-    assert "needs G_f, which is not known" in missing["PFS.tuned"]
+    assert "needs G_f, which is unknown" in missing["PFS.tuned"]
 
 
 def test_json_has_what_holds_only_if_an_estimate_does():

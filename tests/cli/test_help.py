@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 import surefoot
+from surefoot.cli import app
 
 FULL = Path("/dev/full")
-COMMANDS = (
-    *("reproduce", "run", "report", "list", "calibrate"),
-    *("journal", "serve", "new", "export-c"),
-)
+COMMANDS = tuple(name.rstrip("_").replace("_", "-") for name in app.COMMANDS)
 
 
 def test_the_help_names_every_command_and_every_exit_code(desk):

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests._names import NAMES
 
 from surefoot import Ball, Controller
-from surefoot.certified import Certified
 from surefoot.controller.check import check
-from surefoot.controller.check.players import PAIRS
+from surefoot.controller.check.exact import WrongError
+from surefoot.controller.check.hull import Hull
+from surefoot.controller.check.kind import Unknown
+from surefoot.controller.check.players import Player
+from surefoot.core.plain import encode
 from surefoot.knowledge import (
     AverageLimit,
     CurvatureRows,
@@ -608,6 +610,12 @@ def test_readings_of_a_player_that_was_halted_first_are_counted_from_its_own(tmp
     assert report.said[0] == "certified: 11 of 12 rounds; the first is the start"
 
 
-def test_the_checker_knows_every_rule_that_is_a_proposer_and_knowledge():
-    rules = (kind for kind in NAMES.values() if isinstance(kind, type))
-    assert {kind.__name__ for kind in rules if issubclass(kind, Certified)} == set(PAIRS)
+def test_a_proposer_and_knowledge_are_judged_whatever_the_name_of_the_rule_is():
+    known = LipschitzHull(G_g=1.0, reach=1.0)
+    pair = encode(RegionFilter(knowledge=known)) | {"class": "Mine"}
+    line = {"player": pair, "guarantee": None, "start": [0.0, 0.0]}
+    assert isinstance(Player(line).kind, Hull)
+    del line["player"]["proposer"]
+    assert isinstance(Player(line).kind, Unknown)
+    with pytest.raises(WrongError, match="the Mine of the journal has an unknown 'more'"):
+        Player(line | {"player": pair | {"proposer": {}, "more": 1}})

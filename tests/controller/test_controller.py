@@ -624,7 +624,7 @@ def test_a_number_named_step_is_no_step():
 
 
 def test_a_rule_that_has_its_formulas_in_update_alone_is_refused():
-    sentence = "^a rule must have its formulas in step, got Slower with an update alone$"
+    sentence = "^a rule must have its formulas in step, got Slower with only an update$"
     with pytest.raises(ValueError, match=sentence):
 
         class Slower(PFS):

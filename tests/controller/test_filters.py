@@ -5,13 +5,16 @@ import pytest
 
 from surefoot import PFS, Controller
 from surefoot.controller import read_journal, replay
+from surefoot.controller.check import check
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import needs_of
+from surefoot.guarantees.tuning import unpack
 from surefoot.knowledge import Curvature, LipschitzHull
 from surefoot.rules import CertifiedOGD, LeaderFollower, RegionFilter, SafetyFilter
 from surefoot.sets import Ball, Box
 
 from ._live import (
+    CONSTANTS,
     FILTERS,
     LIMITS,
     PLAYERS,
@@ -133,3 +136,38 @@ def test_a_rule_that_takes_no_announced_set_says_so():
             constraint_subgradient=[1.0],
             within=Ball(1.0),
         )
+
+
+@pytest.mark.parametrize(
+    "player",
+    [
+        RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0)),
+        LeaderFollower.default(CONSTANTS),
+        LeaderFollower.unknown(Ball(1.5)),
+    ],
+    ids=["filter", "leader", "unknown"],
+)
+def test_knowledge_that_certifies_by_values_takes_rounds_without_a_slope(player, tmp_path):
+    path = tmp_path / "values.jsonl"
+    with Controller(player, START, journal=path) as controller:
+        name = "proposal" if needs_of(unpack(player)[0]).proposals else "cost_gradient"
+        for _ in range(20):
+            x = controller.ask()
+            g = float((ROWS @ x - LIMITS).max())
+            controller.tell(**{name: [-1.0, -0.5]}, constraint_value=g)
+        explanation = controller.explain()
+        assert (ROWS @ controller.ask() <= LIMITS).all()
+        assert not (controller.ask() == START).all()
+    assert replay(path).is_same
+    promises = unpack(player)[1] is not None and explanation.promises.in_advance is not None
+    assert (explanation.uncovered == "round 1: no slope was reported") is promises
+    assert check(str(path)).is_right
+
+
+def test_knowledge_that_certifies_by_slopes_takes_no_round_without_one():
+    controller = Controller(FILTERS["safety filter"], START)
+    controller.ask()
+    sentence = "^constraint_subgradient must be an array of shape"
+    with pytest.raises(InvalidValueError, match=sentence):
+        controller.tell(proposal=[0.0, 0.0], constraint_value=-0.5)
+    assert controller.round == 1

@@ -782,7 +782,7 @@ CHANGES = {
     "no player": (lambda found: found[0].pop("player"), "cannot make again|cannot be read"),
     "a player of no class": (
         lambda found: found[0].update(player={"class": "os.system"}),
-        "cannot be opened: no class 'os.system' is known|os.system",
+        "cannot be opened: class 'os.system' is unknown|os.system",
     ),
     "a state elsewhere": (first_state, r"has the action \[9\.0\], and the one at hand is \[0"),
     "no state": (lambda found: found[0].update(loop=None), "its state is none|must be a LoopState"),

@@ -75,7 +75,7 @@ def test_an_array_of_numbers_must_be_a_column(shape):
     checks.positive(eta=np.ones((2, 1)))
     refused(
         lambda: checks.positive(eta=np.ones(shape)),
-        f"eta.shape must be () or (B, 1), a column with a row a run, got {shape}",
+        f"eta.shape must be () or (B, 1), a column with one row per run, got {shape}",
     )
 
 
@@ -244,7 +244,7 @@ def test_float32_is_upcast_and_said_once(backend, monkeypatch):
     x = backend.xp.asarray([0.25, -0.5], dtype=backend.xp.float32)
     player = PFS(eta=0.1, rho=0.0, domain=Ball(1.0))
     with pytest.warns(
-        checks.PrecisionWarning, match="x1 is float32 and is taken as float64"
+        checks.PrecisionWarning, match="x1 is float32 and was converted to float64"
     ) as said:
         state = player.init(x)
     assert said[0].filename == __file__  # the caller's line, not one of the library's

@@ -65,7 +65,7 @@ def test_sigma_above_the_largest_subgradient_is_refused():
 def test_sigma_without_its_level_is_refused():
     refused(
         lambda: Constants(R=1.0, sigma=0.5),
-        "sigma must come with the level epsilon at which it holds, got sigma = 0.5 alone",
+        "sigma must come with the level epsilon at which it holds, got sigma = 0.5 without it",
     )
 
 
@@ -147,17 +147,17 @@ def test_missing_constants_are_named_with_who_needs_them():
     assert known.require("R", "G_g", by="a test") == (1.0, 2.0)
     refused(
         lambda: known.require("R", "G_f", by="Corollary 1"),
-        "Corollary 1 needs G_f, which is not known: give it",
+        "Corollary 1 needs G_f, which is unknown: give it",
     )
     refused(
         lambda: known.require("G_f", "sigma", by="Corollary 1"),
-        "Corollary 1 needs G_f and sigma, which are not known",
+        "Corollary 1 needs G_f and sigma, which are unknown: give them",
     )
-    refused(lambda: known.xi, "xi needs sigma, which is not known: give it")
-    refused(lambda: known.gamma, "gamma needs sigma, which is not known: give it")
+    refused(lambda: known.xi, "xi needs sigma, which is unknown: give it")
+    refused(lambda: known.gamma, "gamma needs sigma, which is unknown: give it")
     refused(
         lambda: known.local_sigma(0.1),
-        "the local form (*) needs start_slack, which is not known: give it",
+        "the local form (*) needs start_slack, which is unknown: give it",
     )
 
 

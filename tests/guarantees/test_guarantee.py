@@ -92,9 +92,11 @@ FULL = Constants(R=2.0, G_f=3.0, G_g=1.5, sigma=1.0, epsilon=0.5)
 
 
 def test_a_theorem_needs_what_its_bases_need_and_what_it_adds():
-    with pytest.raises(ValueError, match=r"^small needs sigma and D_g, which are not known$"):
+    with pytest.raises(
+        ValueError, match=r"^small needs sigma and D_g, which are unknown: give them$"
+    ):
         Slower(KNOWN, 10)
-    with pytest.raises(ValueError, match=r"^small needs D_g, which is not known: give it$"):
+    with pytest.raises(ValueError, match=r"^small needs D_g, which is unknown: give it$"):
         Slower(FULL, 10)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import PFS, Ball, Constants, LeaderFollower, Tuned, play, problems
 from surefoot.certified import Certified
-from surefoot.cli.list import _theorems
+from surefoot.cli.list_ import _theorems
 from surefoot.games.verdict import judge
 from surefoot.guarantees import NoClaim, Promise, Promises, TheoremN, promises_of, safety_of
 from surefoot.knowledge import (

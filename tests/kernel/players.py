@@ -5,7 +5,8 @@ from functools import cache
 import numpy as np
 
 from surefoot import Ball, Feedback
-from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, Knowledge, LipschitzHull
+from surefoot.proposers import Proposer
 from surefoot.rules import (
     CertifiedDualAveraging,
     CertifiedOGD,
@@ -17,6 +18,13 @@ from surefoot.rules import (
 from surefoot.sets import Box
 
 BALL = Ball(4.0)
+
+
+def names_in_kernel(package):
+    """The kinds of a package that describe themselves to the kernel, by name."""
+    kinds = [getattr(package, name) for name in dir(package)]
+    answering = [kind for kind in kinds if "describe_to_kernel" in vars(kind)]
+    return [kind.__name__ for kind in answering if kind not in (Knowledge, Proposer)]
 
 
 @cache

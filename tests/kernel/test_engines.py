@@ -68,7 +68,7 @@ def test_what_a_block_has_beyond_its_cuts_is_never_read(name, monkeypatch):
         told = limit.told(t, state.x)
         state, _ = player.step(state, told)
         rule, block = state.rule, state.block.copy()
-        used = rule.size - (rule.cuts - int(block[rule.learner + 4])) * rule.d
+        used = rule.size - (rule.fields["cuts"] - int(block[rule.count])) * rule.d
         block[used:] = np.nan
         one, other = (player.step(known, told) for known in (state, KernelState(rule, block)))
         assert same(tuple(one[0]), tuple(other[0]))

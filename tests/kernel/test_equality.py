@@ -12,15 +12,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot import Ball, Feedback, kernel
+from surefoot import Ball, Feedback, kernel, knowledge, proposers
 from surefoot.certified import Certified
-from surefoot.kernel_bridge import KNOWLEDGE, PROPOSERS
 from surefoot.knowledge import CertifiedLength, Curvature, CurvatureRows, Errors, LipschitzHull
 from surefoot.proposers.averaging import Averaging
 from surefoot.proposers.cuts import Cuts
 from surefoot.proposers.descent import Descent
 from surefoot.proposers.leader import Leader
 from surefoot.proposers.proposals import Proposals
+
+from .players import names_in_kernel
 
 pytestmark = pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
 
@@ -69,28 +70,26 @@ OTHERS = (
 )
 
 
-def pair(proposer, knowledge, errors, place):
+def pair(proposer, kind, errors, place):
     """Return the pair of these names."""
-    known, wrong = KNOWLEDGE_OF[knowledge], ERRORS[errors]
+    known, wrong = KNOWLEDGE_OF[kind], ERRORS[errors]
     if isinstance(known, Curvature):  # the kernel has no errors of the slope for one curved row
         wrong = replace(wrong, slope=0.0)
     return Certified(proposer=PROPOSER_OF[proposer], knowledge=replace(known, errors=wrong))
 
 
-def names_of(kinds):
-    return [kind.__name__ for kind in kinds]
-
-
 NAMES = [
     names
-    for names in itertools.product(names_of(PROPOSERS), names_of(KNOWLEDGE), ERRORS, ["faces"])
+    for names in itertools.product(
+        names_in_kernel(proposers), names_in_kernel(knowledge), ERRORS, ["faces"]
+    )
     if pair(*names).engine == "kernel"
 ]
 
 
 def test_the_kernel_has_these_pairs():
     assert {names[:2] for names in NAMES} == {
-        *itertools.product(["Proposals", "Descent"], names_of(KNOWLEDGE)),
+        *itertools.product(["Proposals", "Descent"], names_in_kernel(knowledge)),
         ("Leader", "LipschitzHull"),
         ("Averaging", "Curvature"),
         ("Averaging", "CurvatureRows"),

@@ -1,9 +1,11 @@
 """States that no run leads to: the kernel refuses them, and touches no other memory."""
 
+import re
+
 import numpy as np
 import pytest
 
-from surefoot import Ball, Feedback, LeaderFollower, kernel
+from surefoot import Ball, CertifiedPFS, Feedback, LeaderFollower, kernel
 from surefoot.core.errors import InvalidValueError
 from surefoot.kernel_bridge import STATE, step_in_place
 
@@ -27,7 +29,7 @@ def leader(rounds=3):
 def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count):
     rule, state = leader()
     block, out = state.block.copy(), np.empty(rule.out)
-    block[rule.learner + 4] = count
+    block[rule.count] = count
     before = block.copy()
     assert kernel.compiled().step(rule.handle, block, *TOLD[:3], *[None] * 5, out) == STATE
     with pytest.raises(InvalidValueError, match="number of cuts that is whole and from 0 to"):
@@ -38,8 +40,8 @@ def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count)
 def test_one_cut_more_than_there_is_room_for_is_refused():
     rule, state = leader()
     block, out = state.block.copy(), np.empty(rule.out)
-    block[rule.learner + 4] = rule.cuts + 1
-    with pytest.raises(InvalidValueError, match=f"to {rule.cuts}, got {rule.cuts + 1}"):
+    block[rule.count] = rule.last_shape[0] + 1
+    with pytest.raises(InvalidValueError, match=f"to {rule.fields['cuts']}, got "):
         step_in_place(rule, block, TOLD, out)
 
 
@@ -48,19 +50,37 @@ def test_a_part_of_another_size_is_refused_before_it_shifts_the_block():
     state = state.unpack()
     longer = state.memory.last._replace(x=np.zeros(3))
     forged = state._replace(memory=state.memory._replace(last=longer))
-    with pytest.raises(InvalidValueError, match="state must have parts of"):
+    words = re.escape("state must have last.x of shape (2,), as the kernel has it, got shape (3,)")
+    with pytest.raises(InvalidValueError, match=words):
         rule.block_of(forged)
-    with pytest.raises(InvalidValueError, match="state must have parts of"):
+    with pytest.raises(InvalidValueError, match=words):
         rule.player.step(forged, TOLD)
+
+
+def test_a_part_of_as_many_numbers_and_another_shape_is_refused():
+    rule, state = leader()
+    state = state.unpack()
+    turned = state.learner._replace(points=state.learner.points.T)
+    with pytest.raises(InvalidValueError, match=r"must have points of shape \(4, 2\)"):
+        rule.block_of(state._replace(learner=turned))
+
+
+def test_the_state_of_another_rule_is_refused():
+    rule, state = leader()
+    other = CertifiedPFS(G_g=1.1, domain=Ball(1.5), rho=0.1).init(np.zeros(2))
+    words = "state must have the parts of LipschitzHull and Leader, got CertifiedState"
+    for forged in (other, state.unpack()._replace(learner=()), other._replace(memory=None)):
+        with pytest.raises(InvalidValueError, match=words):
+            rule.block_of(forged)
 
 
 def test_more_cuts_than_there_is_room_for_are_refused():
     rule, state = leader()
-    state, many = state.unpack(), rule.cuts + 1
+    state, many = state.unpack(), rule.fields["cuts"] + 1
     cuts = state.learner.cuts._replace(
         normals=np.zeros((many, 2)), offsets=np.zeros(many), inverses=np.zeros(many)
     )
-    with pytest.raises(InvalidValueError, match="state must have parts of"):
+    with pytest.raises(InvalidValueError, match="state must have the parts of LipschitzHull"):
         rule.block_of(state._replace(learner=state.learner._replace(cuts=cuts)))
 
 
@@ -69,7 +89,9 @@ def test_every_block_is_as_long_as_its_parts(name):
     player, x = players(2)[name], np.full(2, 0.01)
     state, limit = player.init(x), Limit(player, 2)
     rule = player.compiled.rule(player, x)
-    assert sum(rule.sizes) == rule.size
+    _, size, before_learner, _ = kernel.compiled().make(rule.fields)
+    assert (rule.memory.end, rule.learner.end) == (before_learner, size)
+    assert size == rule.size
     for t in range(3):
         state, _ = player.step(state, limit.told(t, state.x))
     assert len(rule.block_of(state.unpack())) == rule.size

@@ -208,7 +208,7 @@ def test_a_controller_plays_it_and_takes_g_above_0_for_no_contradiction(tmp_path
         ({"most": 0.0}, "most must be"),
         ({"G_g": 0.0}, "G_g must be"),
         ({"errors": Errors(drift=0.1)}, "drift must be 0 for AverageLimit"),
-        ({"convex": False}, "AverageLimit rests on the convexity of g"),
+        ({"convex": False}, "AverageLimit assumes a convex g"),
     ],
 )
 def test_bad_input_is_one_sentence(told, sentence):

@@ -792,7 +792,7 @@ def test_the_regret_promise_is_what_costs_differ_by():
         ({"largest_violation": 0.1}, "largest_violation must be None without largest_G_g"),
         ({"largest_G_g": 0.0}, "largest_G_g must be a finite number > 0, got 0.0"),
         ({"errors": Errors(drift=0.1)}, "drift must be 0 for EstimatedHull"),
-        ({"convex": False}, "EstimatedHull rests on the convexity of g"),
+        ({"convex": False}, "EstimatedHull assumes a convex g"),
         ({"domain": None}, "domain must be given where G_g is unknown"),
     ],
 )

@@ -240,7 +240,7 @@ def test_a_journal_of_a_hull_of_a_log_is_opened_again(tmp_path):
         ({"G_g": 0.0}, "G_g must be"),
         ({"errors": Errors(drift=0.1)}, "drift must be 0 for HullOfLog, got"),
         ({"errors": Errors(value=3.0)}, "by more than its error"),
-        ({"convex": False}, "HullOfLog rests on the convexity of g"),
+        ({"convex": False}, "HullOfLog assumes a convex g"),
     ],
 )
 def test_bad_input_is_one_sentence(told, sentence):

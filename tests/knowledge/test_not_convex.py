@@ -76,7 +76,7 @@ def test_the_hull_of_two_balls_really_violates_in_a_corridor_and_curvature_does_
     ],
 )
 def test_what_rests_on_convexity_is_refused_in_one_sentence(make):
-    with pytest.raises(ValueError, match=r"^[A-Z][^.]* rests on the convexity of g, got [^\n]*$"):
+    with pytest.raises(ValueError, match=r"^[A-Z][^.]* assumes a convex g, got [^\n]*$"):
         make()
 
 

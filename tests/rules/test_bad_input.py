@@ -250,6 +250,6 @@ def test_a_missing_constant(make):
 
 def test_tuning_needs_a_start():
     known = Constants(R=1.5, G_f=7.0, G_g=2.5)
-    sentence = "the tuned Theorem 1 needs start_slack, which is not known"
+    sentence = "the tuned Theorem 1 needs start_slack, which is unknown"
     with pytest.raises(ValueError, match=sentence):
         PFS.tuned(known, 100)

@@ -69,7 +69,9 @@ def descent(separation, **more):
 )
 def test_an_empty_or_wrong_cut_is_refused_by_descent(answer):
     player = descent(lambda y: None if not y.any() else answer)
-    with pytest.raises(ValueError, match=r"^the separation oracle must give a depth of at least 0"):
+    with pytest.raises(
+        ValueError, match=r"^the separation oracle must return a depth of at least 0"
+    ):
         player.update(player.init(np.zeros(2)), PUSH)
 
 
@@ -103,7 +105,7 @@ def test_a_graph_that_does_not_connect_is_refused(mixing):
 
 @pytest.mark.parametrize("rule", [BanditFrankWolfe, BlockBandit])
 def test_a_bandit_needs_a_bound_on_the_cost(rule):
-    with pytest.raises(ValueError, match=r"needs cost_bound, which is not known: give it$"):
+    with pytest.raises(ValueError, match=r"needs cost_bound, which is unknown: give it$"):
         rule.known_horizon(KNOWN, 100, SQUARE)
 
 

@@ -477,7 +477,7 @@ def test_players_and_constants_that_do_not_fit_are_refused_in_a_sentence():
         CostProbing.known_horizon(KNOWN, 100)
     with pytest.raises(InvalidValueError, match="change must be"):
         CostProbing.known_horizon(KNOWN, 100, change=-1.0)
-    with pytest.raises(InvalidValueError, match="needs G_f, which is not known"):
+    with pytest.raises(InvalidValueError, match="needs G_f, which is unknown"):
         CostProbing.known_horizon(Constants(R=1.0, G_g=1.0, start_slack=0.5), 100, change=0.0)
     with pytest.raises(InvalidValueError, match="the guarantee must be one for every round"):
         InPairs(KNOWN, 100, NoClaim(KNOWN), 0.1, 0.0)

@@ -159,7 +159,7 @@ def test_a_set_without_end_is_no_hindrance_to_strongly_convex_costs():
 def test_a_missing_constant_is_named(missing):
     known = {"G_f": 7.0, "strong_convexity": 2.5}
     known.pop(missing)
-    sentence = f"strongly convex needs {missing}, which is not known: give it"
+    sentence = f"strongly convex needs {missing}, which is unknown: give it"
     with pytest.raises(ValueError, match=sentence):
         DecayingOGD.strongly_convex(Constants(R=1.0, **known), 10, BOX)
 

@@ -108,7 +108,7 @@ def test_it_says_what_it_is():
 
 @pytest.mark.parametrize("missing", ["G_f", "G_g", "D_g"])
 def test_a_missing_constant_is_named(missing):
-    with pytest.raises(ValueError, match=f"scalar queue needs {missing}, which is not known"):
+    with pytest.raises(ValueError, match=f"scalar queue needs {missing}, which is unknown"):
         DriftPlusPenalty(replace(KNOWN, **{missing: None}), 25)
 
 

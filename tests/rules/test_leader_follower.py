@@ -325,7 +325,7 @@ def test_the_default_ignores_strong_convexity_and_the_other_tuning_needs_it():
     known = sf.Constants(R=1.0, G_g=1.0, start_slack=0.5, strong_convexity=2.0)
     assert LeaderFollower.default(known).algorithm.proposer.strong_convexity is None
     assert LeaderFollower.strongly_convex(known).algorithm.proposer.strong_convexity == 2.0
-    with pytest.raises(InvalidValueError, match="needs strong_convexity, which is not known"):
+    with pytest.raises(InvalidValueError, match="needs strong_convexity, which is unknown"):
         LeaderFollower.strongly_convex(dataclasses.replace(known, strong_convexity=None))
 
 

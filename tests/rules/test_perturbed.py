@@ -186,7 +186,7 @@ def test_a_common_point_alone_gives_sigma_too():
     lone = Constants(R=1.5, G_f=7.0, G_g=2.5, start_slack=0.5)
     theorem = SlowDrift(lone, 100, drift=1e-6, common_slack=0.4, common_reach=2.0)
     assert (theorem.level, theorem.sigma) == (0.2, pytest.approx(0.1))
-    with pytest.raises(ValueError, match="needs sigma and epsilon, which are not known"):
+    with pytest.raises(ValueError, match="needs sigma and epsilon, which are unknown: give them"):
         SlowDrift(lone, 100, drift=1e-6)
 
 

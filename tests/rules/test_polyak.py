@@ -244,17 +244,17 @@ def test_a_missing_constant_is_named(corollary, missing):
 def test_missing_constants_are_named_with_the_statement():
     refused(
         lambda: Theorem1(without("G_f", "sigma", "epsilon"), 0.01, 0.1),
-        "Theorem 1 needs G_f and sigma, which are not known",
+        "Theorem 1 needs G_f and sigma, which are unknown: give them",
     )
     refused(
         lambda: Corollary1(without("start_slack"), 10),
-        "Corollary 1 needs start_slack, which is not known: give it",
+        "Corollary 1 needs start_slack, which is unknown: give it",
     )
     refused(
-        lambda: Corollary1(without("G_f"), 10), "Corollary 1 needs G_f, which is not known: give it"
+        lambda: Corollary1(without("G_f"), 10), "Corollary 1 needs G_f, which is unknown: give it"
     )
     refused(
-        lambda: Corollary3(without("G_f"), 10), "Corollary 3 needs G_f, which is not known: give it"
+        lambda: Corollary3(without("G_f"), 10), "Corollary 3 needs G_f, which is unknown: give it"
     )
 
 

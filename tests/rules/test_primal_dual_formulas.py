@@ -110,7 +110,7 @@ def test_without_violation_says_which_horizon_it_needs():
         MahdaviNoViolation(MILD, 100)
     sentence = str(error.value)
     needed = int(sentence.split("at least ")[1].split(" rounds")[0])
-    assert sentence.endswith("for these constants, or a tightening of your own, got 100")
+    assert sentence.endswith("for these constants, or a given tightening, got 100")
     assert MahdaviNoViolation(MILD, needed).gamma <= 0.8
     with pytest.raises(ValueError, match=f"at least {needed} rounds"):
         MahdaviNoViolation(MILD, needed - 1)

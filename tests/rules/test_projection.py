@@ -122,12 +122,12 @@ def test_bounds_grow_as_their_exponents_say(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_missing_gradient_bound_is_named(name):
-    with pytest.raises(ValueError, match="needs G_f, which is not known: give it"):
+    with pytest.raises(ValueError, match="needs G_f, which is unknown: give it"):
         ALL[name](Constants(R=1.0, strong_convexity=1.0), 10)
 
 
 def test_missing_strong_convexity_is_named():
-    with pytest.raises(ValueError, match="strongly convex needs strong_convexity, which is not kn"):
+    with pytest.raises(ValueError, match="strongly convex needs strong_convexity, which is unkn"):
         StronglyConvexDescent(Constants(R=1.0, G_f=2.0))
 
 
@@ -320,7 +320,7 @@ def test_quadratic_problems_tell_their_strong_convexity():
     ).guarantee
     assert guarantee.eta == 0.4
     linear = adversarial_cube("constant", horizon=5)
-    with pytest.raises(ValueError, match="needs strong_convexity, which is not known"):
+    with pytest.raises(ValueError, match="needs strong_convexity, which is unknown"):
         DecayingOGD.strongly_convex(linear.constants, None, linear.constraint.region)
 
 

@@ -291,7 +291,7 @@ def test_without_G_f_feasibility_is_promised_and_regret_is_not_put_in_numbers():
     ],
 )
 def test_a_missing_constant_is_named(make, missing):
-    with pytest.raises(ValueError, match=rf" needs .*{missing}.* not known"):
+    with pytest.raises(ValueError, match=rf" needs .*{missing}.* unknown"):
         make(without(missing))
 
 

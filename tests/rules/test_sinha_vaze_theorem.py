@@ -98,7 +98,7 @@ def test_what_is_promised(theorem):
     ],
 )
 def test_a_missing_constant_is_named(theorem, missing):
-    with pytest.raises(ValueError, match=f"convex needs {missing}, which is not known: give it"):
+    with pytest.raises(ValueError, match=f"convex needs {missing}, which is unknown: give it"):
         theorem(replace(KNOWN, **{missing: None}), 25)
 
 

@@ -108,7 +108,7 @@ def test_the_bound_grows_as_the_root_of_the_horizon():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: TheoremD(Constants(R=1.0, G_g=1.0), 0.1), "needs start_slack, which is not known"),
+        (lambda: TheoremD(Constants(R=1.0, G_g=1.0), 0.1), "needs start_slack, which is unknown"),
         (
             lambda: TheoremD(Constants(R=1.0, G_g=1.0, start_slack=0.0, start_reach=1.0), 0.1),
             "Theorem D (certified steps) needs a strictly feasible start: start_slack = -g(x_1) "

@@ -240,7 +240,7 @@ def test_bad_input_is_named():
         Tightened(KNOWN, 0, promise(100))
     with pytest.raises(ValueError, match=r"rho must be a finite number >= 0, got -0\.1"):
         tightened_constants(KNOWN, -0.1)
-    with pytest.raises(ValueError, match="a promise, tightened needs G_f, which is not known"):
+    with pytest.raises(ValueError, match="a promise, tightened needs G_f, which is unknown"):
         Tightened(replace(KNOWN, G_f=None), 100, promise(100))
 
 

@@ -126,7 +126,7 @@ def test_a_subgradient_that_is_not_finite_is_refused(bad, i, grad):
     "s", [np.array([size, 0.0]) for size in (1e-200, 1.6e-155, 1e200)], ids=str
 )
 def test_a_subgradient_without_a_usable_square_is_refused(s):
-    with pytest.raises(ValueError, match="constraint_subgradient must have a square to divide"):
+    with pytest.raises(ValueError, match="constraint_subgradient must have a norm that"):
         project_halfspace(Y, 1.0, s)
 
 

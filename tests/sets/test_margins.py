@@ -28,7 +28,7 @@ def test_entries_that_are_far_below_do_not_overflow():
 
 def test_the_error_of_a_projection_counts_the_rounding_of_its_rows():
     poly = Polytope([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [1.0, 1.0, 1.0, 1.0])
-    point = poly._draw_in(np.array([1.0, 0.0]))
+    point = poly._pull_inside(np.array([1.0, 0.0]))
     error = poly._distance_bound(np.array([2.0, 0.0]), point, np.array([1.0, 0, 0, 0]))
     gap = poly._rounding(point)[0] - poly._excess(point)[0]
     assert error >= math.sqrt(2 * gap)

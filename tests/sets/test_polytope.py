@@ -308,7 +308,7 @@ def test_a_linear_minimum_where_there_is_none_is_refused():
     wedge = Polytope([[1.0, 1.0], [1.0, -1.0]], [1.0, 1.0])
     assert wedge.minimize_linear(np.array([-2.0, 0.0])) == pytest.approx([1.0, 0.0], abs=1e-9)
     sentence = (
-        r"the polytope must be bounded, got one without end towards \[-1\. +-0\.5\]: "
+        r"the polytope must be bounded, got one that is unbounded towards \[-1\. +-0\.5\]: "
         "add rows that bound it, or intersect it with a box"
     )
     with pytest.raises(ValueError, match=sentence):

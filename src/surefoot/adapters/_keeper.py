@@ -49,7 +49,7 @@ from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.types import Array, ArrayLike, Certificate, Feedback, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
 from surefoot.kernel_bridge import KernelState
-from surefoot.knowledge import AverageLimit, Errors, UnknownConstant, is_zero
+from surefoot.knowledge import Errors, is_zero
 from surefoot.knowledge.nearest import KnownSets
 from surefoot.sets import Ball, Box
 
@@ -217,12 +217,8 @@ class Keeper:
         """What holds for the actions played, and what the host's precision costs, in words."""
         if self.alarm.warned:
             return "nothing any more: a reading contradicts the constants of the filter"
-        knowledge, words = self.filter.knowledge, "g <= 0 in every round"
-        if isinstance(knowledge, AverageLimit):
-            words = f"the sum of g over the rounds is <= 0 and no g is above {knowledge.most:g}"
-        elif isinstance(knowledge, UnknownConstant):
-            words = f"g <= 0 but in rounds from which {knowledge.constant} is learnt"
-        words += ", if the constants of the filter are right"
+        knowledge = self.filter.knowledge
+        words = f"{knowledge.claim}, if the constants of the filter are right"
         if drift := self.filter.errors.drift:
             words += f" and g changes by at most {drift:g} per round"
         if (margin := float(np.max(self.margin))) > 0:

@@ -22,7 +22,6 @@ from surefoot.certified import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, ArrayLike
-from surefoot.knowledge import LipschitzHull
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -49,7 +48,7 @@ def _from_info(action: Array, info: Facts) -> tuple[Array, Array | None]:
 def cost_below(limit: float) -> Reading:
     """Return a reading of safety-gymnasium's cost: g is ``info["cost"]`` less a limit, no slope.
 
-    Only filters that certify by values alone can use it:
+    Only filters that certify by values can use it: those whose knowledge is of G_g, as
     ``RegionFilter(knowledge=LipschitzHull(...))``.
 
     Example:
@@ -195,10 +194,10 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     def _check(self, played: Array, g: Array, s: Array | None) -> tuple[Array, Array | None]:
         """Return what was read as float64 numbers; refuse what is no reading."""
         value, slope = self._keeper.read(g, s)
-        if s is None and not isinstance(self._filter.knowledge, LipschitzHull):
+        if s is None and self._filter.knowledge.slopes == "certify":
             raise InvalidValueError(
-                "constraint_subgradient must be given: only "
-                "RegionFilter(knowledge=LipschitzHull(...)) certifies by values alone, got None"
+                "constraint_subgradient must be reported to a filter that certifies by slopes, got "
+                "None: RegionFilter(knowledge=LipschitzHull(...)) certifies by values"
             )
         if slope is not None and slope.size == played.size:
             slope = slope.reshape(-1)

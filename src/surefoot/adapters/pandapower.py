@@ -3,7 +3,7 @@ r"""pandapower: set points of static generators that keep a network within its l
 Three lines::
 
     limits = Limits(net)
-    loop = Controller(RegionFilter(knowledge=limits.knowledge(beta, drift=0.02)), start)
+    loop = Controller(limits.make_filter(beta, drift=0.02), start)
     SafeSetPoints(net, limits, loop)  # and then run_timeseries(net)
 
 A round is a time step. What the meters showed in the last one, and the slopes there, certify the
@@ -36,7 +36,8 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, ArrayLike
-from surefoot.knowledge import CurvatureRows, EmptyRegionError, Errors
+from surefoot.knowledge import EmptyRegionError, Errors
+from surefoot.rules import RegionFilter
 from surefoot.sets import Box
 
 _PURPOSE = "surefoot.adapters.pandapower"
@@ -113,19 +114,21 @@ class Limits:
         """Write an action into the network."""
         net.sgen.loc[self.sgens, ["p_mw", "q_mvar"]] = action.reshape(2, -1).T
 
-    def knowledge(
+    def make_filter(
         self, beta: ArrayLike, *, drift: float = 0.0, slope_error: float = 0.0
-    ) -> CurvatureRows:
-        """Return what certifies set points; nothing of it supposes that a limit is convex.
+    ) -> RegionFilter:
+        """Return the filter that certifies set points; it assumes of no limit that it is convex.
 
         Args:
-            beta: the curvature of each limit, as :meth:`curvatures` finds it, with a margin.
+            beta: the smoothness constant of each limit, as :meth:`curvatures` finds it, with a
+                margin.
             drift: by how much any of them changes in a time step by what is not controlled.
             slope_error: of slopes, beside that of the solver.
         """
         errors = Errors(drift=drift, slope=slope_error + TOLERANCE, evaluation=TOLERANCE)
         rows = len(self.names)
-        return CurvatureRows(beta=beta, rows=rows, domain=self.ratings, errors=errors, convex=False)
+        safe = RegionFilter.for_rows(beta, self.ratings, rows=rows, convex=False)
+        return safe.allowing(errors)
 
     def values(self, net: Net) -> Array:
         """Return what the meters show of each limit after a power flow; above 0 it is exceeded."""

@@ -23,7 +23,6 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array, Certificate
-from surefoot.knowledge import CurvatureRows
 from surefoot.rules import CertifiedDualAveraging
 
 _river = need("river.base", "river", "surefoot.adapters.river")
@@ -50,8 +49,7 @@ class _SafeLinear:
         self.beta = beta
         self.on_contradiction = on_contradiction
         betas = (1.0,) if constraint is None else (1.0, beta)  # that of the ball first
-        known = CurvatureRows(beta=betas, reach=radius)
-        rule = CertifiedDualAveraging(knowledge=known, radius=radius)
+        rule = CertifiedDualAveraging.for_rows(betas, radius)
         self._places: dict[Hashable, int] = {None: 0}  # of the features, and of the intercept
         self._weights = Weights(rule, 1, on_contradiction)
 

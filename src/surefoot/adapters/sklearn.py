@@ -25,7 +25,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, ArrayLike, Player, needs_of
-from surefoot.knowledge import CurvatureRows, Errors
+from surefoot.knowledge import Errors
 from surefoot.problems.constraints import Constraint, max_of
 from surefoot.rules import CertifiedDualAveraging, LeaderFollower
 from surefoot.sets import Ball
@@ -126,8 +126,7 @@ def make_rule(constraint: Constraint | None, size: int, radius: float) -> tuple[
     if betas.max() < math.inf:
         # Each row with its own curvature; constants have the largest one only.
         errors = Errors(evaluation=error or 0.0)
-        rows = CurvatureRows(beta=tuple(betas), reach=radius, errors=errors)
-        return CertifiedDualAveraging(knowledge=rows, radius=radius), limit
+        return CertifiedDualAveraging.for_rows(betas, radius).allowing(errors), limit
     constants = limit.constants(domain, np.zeros(size))
     constants = constants.with_origin("derived", rows=limit.rows, evaluation_error=error)
     return LeaderFollower.default(constants, domain=domain).algorithm, limit

@@ -2,25 +2,28 @@
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from surefoot import __version__
-from surefoot.cli import (
-    calibrate,
-    check,
-    export_c,
-    journal,
-    list as list_,
-    new,
-    report,
-    reproduce,
-    run,
-    serve,
-)
 from surefoot.cli._exit import Guarded
 from surefoot.cli._output import say
+
+COMMANDS = (
+    "new",
+    "run",
+    "report",
+    "reproduce",
+    "list_",
+    "calibrate",
+    "serve",
+    "journal",
+    "check",
+    "export_c",
+)
+"""Each command: its file, and the function there, in the order in which somebody needs them."""
 
 # Typer's plain help: it costs no import of rich, and reads the same in a pipe and in 40 columns.
 app: typer.Typer = typer.Typer(
@@ -78,11 +81,15 @@ def surefoot(
 
 app.callback(help=_help(surefoot))(surefoot)
 
-# In the order in which somebody needs them: experiments first, live runs after them.
-for _command in (
-    *(new.new, run.run, report.report, reproduce.reproduce, list_.list_, calibrate.calibrate),
-    *(serve.serve, journal.journal, check.check, export_c.export_c),
-):
-    _name = _command.__name__.rstrip("_").replace("_", "-")
-    _is_nothing_alone = _name in ("run", "report", "journal", "check", "export-c", "serve")
-    app.command(_name, help=_help(_command), no_args_is_help=_is_nothing_alone)(_command)
+
+def _add(name: str) -> None:
+    """Add the command of a file; without its argument it shows its help, where it needs one."""
+    command: Callable[..., None] = getattr(import_module(f"surefoot.cli.{name}"), name)
+    parameters = inspect.signature(command).parameters.values()
+    is_nothing_alone = any(p.default is p.empty and p.name != "ctx" for p in parameters)
+    words = name.rstrip("_").replace("_", "-")
+    app.command(words, help=_help(command), no_args_is_help=is_nothing_alone)(command)
+
+
+for _name in COMMANDS:
+    _add(_name)

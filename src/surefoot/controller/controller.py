@@ -422,7 +422,8 @@ class Controller(Live):
         Args:
             cost_gradient: a (sub)gradient of the round's cost.
             constraint_value: g; at most 0 is feasible.
-            constraint_subgradient: one subgradient of g.
+            constraint_subgradient: one subgradient of g. Knowledge that certifies by values
+                (``slopes`` other than "certify") needs none; the regret bound in advance may.
             cost_value: the cost: for rules that are told costs by value, or for the journal.
             proposal: the next action that somebody wants; for filters, instead of the cost.
             action: the action that was really played, where it is not the one asked for. All else

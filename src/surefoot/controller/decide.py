@@ -40,17 +40,14 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.return_path import FallbackQuery, Halt, How, ReturnPath, risen
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, move_to, rest
-from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array, Context, Feedback, Info, Number, State
 from surefoot.guarantees import Breach, Guarantee, PremiseError
 from surefoot.knowledge import (
     Anchor,
-    AverageLimit,
     CertificateError,
     EmptyRegionError,
-    StandingAnchor,
 )
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 
@@ -180,15 +177,19 @@ class Round:
 
     @property
     def own_bound(self) -> float:
-        """The bound at an action of one's own; at most 0 where it counts for a sum alone."""
-        found = self.bound_by_reading(0.0)
-        return min(found, 0.0) if isinstance(self.run.knowledge, AverageLimit) else found
+        """The bound at an action of one's own; at most 0 where it counts for a sum only."""
+        return self._judge(self.bound_by_reading(0.0))
+
+    def _judge(self, bound: float) -> float:
+        """Return the bound by which an action counts as a violation, where it is above 0."""
+        knowledge = self.run.knowledge
+        return bound if knowledge is None else knowledge.judge(bound)
 
     @property
     def anchor(self) -> Anchor | None:
         """The anchor with the round added: the first that was measured, or, under drift, better."""
         anchor, played = self.loop.anchor, self.told.feedback.action
-        if self.told.is_missing or isinstance(anchor, StandingAnchor):
+        if self.told.is_missing or (anchor is not None and not anchor.ages):
             return anchor
         if anchor is not None and self.run.rule is not None and not self.drift:
             x = self.loop.x if played is None else played
@@ -248,14 +249,22 @@ class Round:
             regret = regret.after(info) if seen.action is None else None
             if regret is None and seen.action is None:
                 uncovered = uncovered or f"round {self.t}: the context of the next came later"
+        if self._lacks_slope:
+            uncovered = uncovered or f"round {self.t}: no slope was reported"
         known = (regret, self.anchor, None, loop.breaches, uncovered)
         after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
-        if self.run.unknown is None and not found and not self.drift:  # the usual round
+        if not self.run.has_estimate and not found and not self.drift:  # the usual round
             return Decision(after, "stepped", why)
         now, before = self.run.estimate(state), self.run.estimate(loop.state)
         if now and before and now.outside != before.outside:
             why["violations"] = now.outside
         return self._finish(after, "stepped", found, why)
+
+    @property
+    def _lacks_slope(self) -> bool:
+        """Whether the regret bound in advance needs a slope that the round did not report."""
+        run, s = self.run, self.told.feedback.constraint_subgradient
+        return s is None and run.needs.constraint_subgradients > 0 and bool(run.promises.in_advance)
 
     def _broken_premises(self, guarantee: Guarantee) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""
@@ -363,8 +372,9 @@ class Round:
             given = float(guarantee.constants.start_slack or of_start[broken.constant])
             return f"start_slack = {given:.6g} is too large: {-worst:.6g} was read", given + worst
         error = self.run.errors.of_round(self.told.feedback).value
-        is_there = isinstance(anchor, StandingAnchor) and (self.read.action == anchor.x).all()
-        if anchor is None or not is_there or not worst - error > anchor.value:
+        if anchor is None or anchor.ages or not (self.read.action == anchor.x).all():
+            return "", 0.0
+        if not worst - error > anchor.value:
             return "", 0.0
         words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
         return words, worst - float(anchor.value)
@@ -485,12 +495,12 @@ class Round:
             spot = spot._replace(bound=math.inf)
         goal, way = spot.follow(wanted, keep)
         state: Any = rest(run.algorithm, here, goal)
-        if isinstance(known_sum := run.knowledge, AverageLimit):  # no region has counted the round
+        knowledge = run.knowledge
+        if knowledge is not None and knowledge.kind == "cumulative":  # no region counted the round
             before: Any = loop.state  # a first action of somebody's own may have begun anew
-            memory, read = before.memory, self.measured
-            most = max(known_sum.budget(memory), bound if bound < math.inf else 0.0)
-            spent = round_up(memory.spent + (most if read is None else read.value))
-            state = state._replace(memory=state.memory._replace(spent=spent))
+            value = None if self.measured is None else float(self.measured.value)
+            memory = knowledge.count(state.memory, before.memory, bound, value)
+            state = state._replace(memory=memory)
         proof = None if run.in_contexts else way
         known = (None, anchor, halt, loop.breaches, loop.uncovered or lost)
         after = LoopState(self.t + 1, state, None, proof, False, seen.constraint_value, *known)
@@ -514,7 +524,7 @@ class Round:
         t, errors, anchor, read = self.t, self.run.errors, self.loop.anchor, self.read
         if anchor is None or read.constraint_value is None or not (read.action == anchor.x).all():
             return []
-        if self.run.in_contexts and not isinstance(anchor, StandingAnchor):
+        if self.run.in_contexts and anchor.ages:
             return []  # g is another one in each context
         slack = 0.0 - float(np.max(read.constraint_value))
         error = errors.value if read.value_error is None else read.value_error
@@ -523,7 +533,7 @@ class Round:
             return []
         before = f"and was {-anchor.value:.6g} in round {int(anchor.round)}"
         why = "g is not the same, or drifts faster than was given"
-        if isinstance(anchor, StandingAnchor):
+        if not anchor.ages:
             before = f"less than the {-anchor.value:.6g} that was given for every round"
             why = "start_bound is too small"
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
@@ -594,7 +604,7 @@ class Round:
         It is raised in the first such round, and in every tenth while that lasts.
         """
         halt, worst, before = after.halt, self.told.worst, self.loop.value
-        if halt is None or worst is None or isinstance(self.run.knowledge, AverageLimit):
+        if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
         error, since = self.run.errors.of_round(self.told.feedback).value, self.t - halt.round
         was_outside = self.loop.halt is not None and before is not None
@@ -634,7 +644,8 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     """
     anchor, proof = loop.anchor, None
     start = loop.x if anchor is None else anchor.x
-    if isinstance(anchor, StandingAnchor) and all(b.constant != "anchor" for b in loop.breaches):
+    is_above = any(b.constant == "anchor" for b in loop.breaches)
+    if anchor is not None and not anchor.ages and not is_above:
         bound = float(anchor.value)
         reason = "no region is asked" if loop.halt is None else loop.halt.reason
         proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, 0.0, bound)
@@ -731,9 +742,10 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
         return loop._replace(halt=None)
     # It may start there because that is the anchor, or because the user says so.
     t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
-    moves = run.in_contexts and not isinstance(anchor, StandingAnchor)
     since = 0
-    if anchor is not None and not moves and (then.start == anchor.x).all():
+    if anchor is not None and anchor.ages and run.in_contexts:
+        anchor = None  # g is another one in each context
+    if anchor is not None and (then.start == anchor.x).all():
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound
     way = ReturnPath(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)

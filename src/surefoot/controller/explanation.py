@@ -10,11 +10,10 @@ import numpy as np
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.return_path import ReturnPath
 from surefoot.core.display import facts_html
-from surefoot.core.types import Certificate
+from surefoot.core.types import Certificate, facts_of, limit_of
 from surefoot.guarantees import Breach, Guarantee, Promises, Safety
 from surefoot.guarantees.promise import NO_PROMISES
-from surefoot.knowledge import AverageLimit, Errors, Estimate, HullCertificate
-from surefoot.knowledge.average_limit import AverageCertificate
+from surefoot.knowledge import Errors, Estimate
 
 __all__ = ["Explanation", "explain"]
 
@@ -69,9 +68,7 @@ class Explanation:
     @property
     def is_proven(self) -> bool:
         """Whether the current action is proved to be feasible; on the average, if that counts."""
-        why = self.certificate
-        limit = why.budget if isinstance(why, AverageCertificate) else 0.0
-        return self.bound is not None and self.bound <= limit
+        return self.bound is not None and self.bound <= limit_of(self.certificate)
 
     def __repr__(self) -> str:
         return f"<Explanation of {self._headline()}; print it for the reason>"
@@ -101,7 +98,7 @@ class Explanation:
         if self.estimate is not None:
             yield "constant", str(self.estimate)
         if self.uncovered is not None:
-            yield "uncovered", f"{self.uncovered}, which no regret bound covers"
+            yield "uncovered", f"{self.uncovered}, which no regret bound in advance covers"
         if self.broken:
             yield "data", "; ".join(breach.sentence for breach in self.broken)
         elif self.guarantee is not None or self.certificate is not None:
@@ -133,11 +130,6 @@ class Explanation:
         """Yield what was measured, what that allows, and what was used of it."""
         taken = {None: "", True: ", feasibility step taken", False: ", no feasibility step needed"}
         match self.certificate:
-            case HullCertificate(errors=errors) as hull if errors.is_exact:
-                yield "measured", hull.seen
-                why = f"because g rises by at most G_g = {hull.G_g:g} per unit"
-                yield "allowed", f"{hull.room:.3g}, {why}"
-                yield "used", f"{hull.distance:.3g}"
             case None if self.round == 1:
                 yield "measured", "nothing yet: this is the start"
             case None if self.slack is None:
@@ -145,7 +137,8 @@ class Explanation:
             case None:
                 yield "measured", f"slack {self.slack:.3g}{taken[self.feasibility_step]}"
             case certificate:
-                yield "why", str(certificate)
+                facts = facts_of(certificate)
+                yield from facts.items() if facts else [("why", str(certificate))]
 
 
 def explain(run: Run, loop: LoopState) -> Explanation:
@@ -155,10 +148,11 @@ def explain(run: Run, loop: LoopState) -> Explanation:
     certificate = None if loop.refused else loop.certificate
     bound = loop.bound(run)
     is_way = isinstance(certificate, ReturnPath)
-    if is_way and isinstance(run.knowledge, AverageLimit):
+    knowledge = run.knowledge
+    if is_way and knowledge is not None and knowledge.kind == "cumulative":
         # What it leaves of the sum counts, which rests on what was certified in each round.
         state: Any = loop.state
-        is_kept = state.memory.spent + bound <= 0 and not loop.is_refuted
+        is_kept = knowledge.leaves(state.memory, bound) and not loop.is_refuted
         bound = bound if is_kept else math.inf
     return Explanation(
         round=loop.round,

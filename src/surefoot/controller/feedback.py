@@ -12,7 +12,6 @@ from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Context, Feedback, Number, Set, State
-from surefoot.knowledge import AnnouncedDrift
 
 __all__ = ["RoundInput", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
 
@@ -168,8 +167,7 @@ def read_context(
         raise InvalidValueError(f"drift must be told instead of a context, got both, {context!r}")
     if not run.in_contexts:
         raise InvalidValueError(f"{name} must come with knowledge of contexts, got {run.name}")
-    by_drift = isinstance(run.algorithm.knowledge.context, AnnouncedDrift)
-    if not isinstance(given, Context) and by_drift is (drift is None):
+    if not isinstance(given, Context) and name != run.algorithm.knowledge.context.argument:
         other = "drift" if drift is None else "a context"
         raise InvalidValueError(f"{other} must be told to this player, got {name}={given!r}")
     found: Context = run.algorithm.read_context(state, given, current=current)
@@ -237,7 +235,7 @@ def _read_constraint(
     g = g if type(g) is float else checks.read_constraint_value(g, x)
     if not math.isfinite(g):
         _refuse_unmeasured(np.asarray(g))
-    if s is None and not needs.constraint_subgradients:
+    if s is None and not run.needs_slopes:
         return g, None, g
     s = read_array(s, "constraint_subgradient", x.shape, "that of the action")
     if g > 0 and not s.any():

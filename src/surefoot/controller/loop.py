@@ -42,10 +42,8 @@ from surefoot.guarantees import (
 from surefoot.guarantees.premise import Reaction
 from surefoot.kernel_bridge import Rule
 from surefoot.knowledge.anchor import Anchor
-from surefoot.knowledge.base import Knowledge, find_knowledge
+from surefoot.knowledge.base import Estimate, Knowledge, find_knowledge
 from surefoot.knowledge.errors import Errors
-from surefoot.knowledge.estimate import Estimate, UnknownConstant
-from surefoot.knowledge.grid import Grid
 
 __all__ = ["POLICIES", "LoopState", "Missing", "Run", "check_text"]
 
@@ -130,6 +128,13 @@ class Run:
         return needs_of(self.algorithm)
 
     @cached_property
+    def needs_slopes(self) -> bool:
+        """Whether a round must report a slope: not where certificates are made of values."""
+        if isinstance(self.algorithm, Certified):
+            return bool(self.algorithm.knowledge.slopes == "certify")
+        return bool(self.needs.constraint_subgradients)
+
+    @cached_property
     def first(self) -> str:
         """What a round is told first: a cost gradient, or a proposal; empty of costs by value."""
         proposal = "cost_gradient" if self.needs.cost_gradients else ""
@@ -151,16 +156,15 @@ class Run:
         return None if self.knowledge is None else self.knowledge.standing(self.start)
 
     @cached_property
-    def unknown(self) -> UnknownConstant | None:
-        """The knowledge of a constant that nobody told; None where all are told."""
-        known = self.knowledge
-        return known if isinstance(known, UnknownConstant) else None
+    def has_estimate(self) -> bool:
+        """Whether a constant of g is estimated from readings, at the cost of some violations."""
+        return self.knowledge is not None and self.knowledge.kind == "few violations"
 
     def estimate(self, state: State) -> Estimate | None:
-        """Return what is known by now of a constant that nobody told; None where all are told."""
-        if self.unknown is None or not isinstance(state, CertifiedState):
+        """Return what is known by now of a constant that was not given; None if all were."""
+        if self.knowledge is None or not self.has_estimate or not isinstance(state, CertifiedState):
             return None
-        return self.unknown.estimate(state.memory)
+        return self.knowledge.estimate(state.memory)
 
     def keeps_promise(self, state: State) -> bool:
         """Return whether a state is still one that a regret bound in advance is about."""
@@ -181,8 +185,8 @@ class Run:
     @cached_property
     def has_ways(self) -> bool:
         """Whether points between two actions may be played: not on a grid."""
-        known = find_knowledge(self.algorithm)
-        return self.convex and not isinstance(getattr(known, "domain", None), Grid)
+        domain = getattr(find_knowledge(self.algorithm), "domain", None)
+        return self.convex and bool(getattr(domain, "is_convex", True))
 
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the known set that holds every action."""

@@ -17,7 +17,7 @@ from surefoot.core.errors import DamagedError, StoreError, first_line
 from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
 from surefoot.core.types import Certificate, Feedback
 from surefoot.guarantees import Breach
-from surefoot.knowledge.anchor import Anchor, StandingAnchor
+from surefoot.knowledge.anchor import ANCHORS
 
 __all__ = [
     "describe_round",
@@ -29,7 +29,7 @@ __all__ = [
     "run_from",
 ]
 
-_RECORDS = (Anchor, Breach, Halt, LoopState, StandingAnchor, ReturnPath)
+_RECORDS = (*ANCHORS, Breach, Halt, LoopState, ReturnPath)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
 _ELSEWHERE = ("action", "age", "direction")
 TOLD = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)

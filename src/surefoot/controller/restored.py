@@ -7,7 +7,7 @@ import numpy as np
 from surefoot.controller.loop import Run
 from surefoot.core.restore import check_form, lengths_of
 from surefoot.core.types import Feedback
-from surefoot.knowledge import Anchor, StandingAnchor
+from surefoot.knowledge.anchor import ANCHORS, Anchor
 from surefoot.knowledge.base import find_knowledge
 
 __all__ = ["check_loop"]
@@ -27,8 +27,8 @@ def check_loop(run: Run, found: Any) -> None:
     d = len(run.start)
     zeros = np.zeros(d)
     seen = Feedback(zeros, 0.0, zeros, 0.0, 0.0, 0.0, zeros, 0, zeros, None, zeros, zeros)
-    anchor = Anchor(zeros, 0.0, 0)
-    examples: dict[type, object] = {Feedback: seen, Anchor: anchor, StandingAnchor: anchor}
+    examples: dict[type, object] = {Feedback: seen}
+    examples |= dict.fromkeys(ANCHORS, Anchor(zeros, 0.0, 0))
     lengths = lengths_of(run.algorithm, d)
     if not run.needs.separately or run.rows is not None:
         lengths["row"] = run.rows or 0 if run.needs.separately else 0

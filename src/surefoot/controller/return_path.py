@@ -22,7 +22,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 from surefoot.core.arrays import norm, round_up
 from surefoot.core.forms import POSITIVE
 from surefoot.core.types import Array
-from surefoot.knowledge import Anchor, StandingAnchor, pull_share
+from surefoot.knowledge import Anchor, pull_share
 
 __all__ = ["Fallback", "FallbackQuery", "Halt", "How", "ReturnPath", "risen"]
 
@@ -147,7 +147,7 @@ class FallbackQuery(NamedTuple):
 
         Where a drift is refuted, only a start with a bound of its own is left to stand on.
         """
-        stands_alone = self.refuted and self.drift and isinstance(self.anchor, StandingAnchor)
+        stands_alone = self.refuted and self.drift and self._is_standing
         goes_back = halt.how == "retreated" or stands_alone
         return self.back(halt.speed) if goes_back else self.held(keep)
 
@@ -183,6 +183,11 @@ class FallbackQuery(NamedTuple):
         return self._at(self.anchor, max(share, least))
 
     @property
+    def _is_standing(self) -> bool:
+        """Whether the bound at the anchor holds in every round."""
+        return self.anchor is not None and not self.anchor.ages
+
+    @property
     def _slack(self) -> float:
         """The slack of the anchor in the round that comes; 0 without one."""
         return 0.0 if self.anchor is None else -self.anchor.level(self.t + 1, self.drift)
@@ -205,7 +210,7 @@ class FallbackQuery(NamedTuple):
     def _way(self, how: How, share: float, bound: float) -> ReturnPath:
         since = 0 if self.anchor is None else int(self.anchor.round)
         slack, drift = self._slack, self.drift
-        is_aged = drift and not (isinstance(self.anchor, StandingAnchor) and share == 1.0)
+        is_aged = drift and not (self._is_standing and share == 1.0)
         if self.refuted and is_aged:
             bound = math.inf
         return ReturnPath(self.t, how, self.reason, share, since, slack, drift, float(bound))

@@ -1,1 +1,1 @@
-"""The words of the library: feedback, step, constants with origins, arrays, errors."""
+"""The base of the library: feedback, steps, constants with origins, arrays, errors."""

@@ -1,8 +1,8 @@
-"""What an algorithm is: declared parameters, a first state, and one step from state to state.
+"""Algorithms: declared parameters, a first state, and one step from state to state.
 
-The file of a rule has its formulas and the lines that are these formulas. What it sees of a round
-is the class that it derives from: :class:`OneConstraint`, :class:`EachConstraint` or
-:class:`CostsOnly`. The constructors that a theorem tunes are marked with :func:`tuning`.
+The file of a rule contains its formulas and the lines that compute them. The base class says what a
+rule sees of a round: :class:`OneConstraint`, :class:`EachConstraint` or :class:`CostsOnly`. The
+mark :func:`tuning` names the constructors that a theorem tunes.
 """
 
 import inspect
@@ -32,10 +32,10 @@ from surefoot.core.types import (
 )
 
 COSTS_ONLY = Needs(constraint_values=0, constraint_subgradients=0, domain="feasible")
-"""The needs of rules that know the feasible set and are told about the costs alone."""
+"""The needs of rules that know the feasible set and see only the costs."""
 
 NOTHING = Info()
-"""What a step knew that certifies nothing and can contradict nothing."""
+"""Details of a step that certifies nothing and can contradict nothing."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,26 +52,26 @@ def tuning(
         def anytime(cls, constants, horizon, domain=None): ...
 
     Args:
-        theorem: returns the theorem, which stands below the rule and declares what the keyword
-            options may be.
-        listed: whether the catalogue tries it; not where it needs more than constants, a horizon
-            and a set.
-        options: what a keyword option may be that the theorem does not declare: ``beta=share()``.
+        theorem: returns the theorem, which declares the keyword options.
+        listed: whether the catalogue tries it; False if it needs more than constants, a horizon and
+            a set.
+        options: declarations of keyword options that the theorem does not declare:
+            ``beta=share()``.
     """
 
     def mark(function: F) -> F:
-        checked: Any = name_unknown(
+        constructor: Any = name_unknown(
             function, lambda cls: f"{cls.__name__}.{function.__name__}", taken_elsewhere
         )
-        checked.is_listed, checked.options, checked.theorem = listed, options, theorem
-        marked: F = checked
+        constructor.is_listed, constructor.options, constructor.theorem = listed, options, theorem
+        marked: F = constructor
         return marked
 
     return mark
 
 
 def taken_elsewhere(name: str, rule: Any) -> str:
-    """Return which other constructor of a rule has a parameter; empty where none has."""
+    """Return which other constructor of a rule has a parameter; empty if none has."""
     takes = [
         f"{rule.__name__}.{tuning}"
         for tuning in rule.constructors
@@ -83,15 +83,15 @@ def taken_elsewhere(name: str, rule: Any) -> str:
 
 
 def constructors_of(rule: type) -> tuple[str, ...]:
-    """Return the names of the constructors that a theorem tunes; none of a rule without a mark."""
+    """Return the names of the constructors that a theorem tunes; empty for unmarked rules."""
     return tuple(getattr(rule, "constructors", ()))
 
 
 def call_constructor(make: Any, constants: Any, horizon: int | None, domain: Any) -> Any:
-    """Return what a constructor makes of what it takes of these."""
-    given = {"constants": constants, "horizon": horizon, "domain": domain}
-    wanted = inspect.signature(make).parameters
-    return make(**{name: value for name, value in given.items() if name in wanted})
+    """Call a constructor with those of the arguments that it takes."""
+    arguments = {"constants": constants, "horizon": horizon, "domain": domain}
+    parameters = inspect.signature(make).parameters
+    return make(**{name: value for name, value in arguments.items() if name in parameters})
 
 
 class Algorithm:
@@ -101,15 +101,15 @@ class Algorithm:
     ``class Mine(Declared, Algorithm)``.
 
     Attributes:
-        needs: what a round asks for.
+        needs: what a round must provide.
         source: where the rule comes from.
         sources: where tunings come from that have another source.
         tunings: the constructors that a theorem tunes and the catalogue tries.
-        constructors: these, and those that need more than a catalogue can give.
-        on_ball: those that work on a ball, where the others work on the feasible set.
-        errors: what readings may be wrong by without a wrong certificate; None from rules that
+        constructors: the tunings, and constructors that need more than a catalogue can give.
+        on_ball: the constructors that work on a ball; the others work on the feasible set.
+        errors: bounds on the errors of readings that certificates allow for; None for rules that
             certify nothing.
-        domain: the set that a rule works on; None where it has none.
+        domain: the set that a rule works on; None if it has none.
     """
 
     errors: ClassVar[Any] = None
@@ -127,13 +127,13 @@ class Algorithm:
         super().__init_subclass__()
         if "update" in vars(cls) and "step" not in vars(cls):
             raise InvalidValueError(
-                f"a rule must have its formulas in step, got {cls.__name__} with an update alone"
+                f"a rule must have its formulas in step, got {cls.__name__} with only an update"
             )
         marked = {
             name: is_listed
             for name, member in vars(cls).items()
-            for made in [member.__func__ if isinstance(member, classmethod) else member]
-            if (is_listed := getattr(made, "is_listed", None)) is not None
+            for function in [member.__func__ if isinstance(member, classmethod) else member]
+            if (is_listed := getattr(function, "is_listed", None)) is not None
         }
         listed = (name for name, is_listed in marked.items() if is_listed)
         cls.tunings = tuple(dict.fromkeys([*cls.tunings, *listed]))
@@ -145,56 +145,56 @@ class Algorithm:
 
     @abstractmethod
     def step(self, state: RuleState, feedback: Feedback) -> tuple[RuleState, Info]:
-        """Return the state after a round, and what the step knew."""
+        """Return the state after a round, and the details of the step."""
 
     def update(self, state: RuleState, feedback: Feedback) -> RuleState:
-        """Return the state after a round alone."""
+        """Return only the state after a round."""
         return self.step(state, feedback)[0]
 
     @property
     def engine(self) -> str:
-        """What takes its steps: "python", or the engine of the algorithm that it is around."""
+        """What takes the steps: "python", or the engine of the wrapped algorithm."""
         base = vars(self).get("base")
         return base.engine if isinstance(base, Algorithm) else "python"
 
     @property
     def inner(self) -> Any:
-        """The rule that a wrapper is around; None from any other rule."""
+        """The rule that a wrapper wraps; None for other rules."""
         return None
 
     @property
     def certainty(self) -> float:
-        """With which probability all certificates hold; 1 unless readings are random."""
+        """The probability with which all certificates hold; 1 unless readings are random."""
         return 1.0
 
     def may_play(self, x: Array) -> bool:
-        """Return whether an action is in the known set that holds every action; True unless said.
+        """Return whether an action is in the known set of all actions; True by default.
 
         Args:
-            x: the action, of somebody's own.
+            x: an action that the rule did not choose.
         """
         return True
 
     def observer(self) -> RegretObserver | None:
-        """Return the sums of a bound on the regret so far; None where there is no such bound."""
+        """Return the observer of a regret bound so far; None if the rule has no bound."""
         return None
 
     def keeps_promise(self, state: RuleState) -> bool:
-        """Return whether a state is still one that a regret bound in advance is about."""
+        """Return whether a regret bound given in advance still covers a state."""
         return True
 
     def describe(self, state: RuleState) -> str:
-        """Return in words what of a state one should know beside the action; empty for nothing."""
+        """Return in words what to know of a state beside the action; may be empty."""
         return ""
 
     def locate(self, state: RuleState, feedback: Feedback) -> Feedback:
-        """Return feedback that says at which action it was seen, and how many rounds ago.
+        """Return feedback with the action and the age of its measurements.
 
-        Refuse what is no feedback, or no action.
+        Raise for an object that is no feedback, and for an invalid action.
         """
         if not isinstance(feedback, Feedback):
             raise InvalidValueError(f"feedback must be a Feedback, got {feedback!r}")
-        age: Number = feedback.age  # a number to come, under JAX
+        age: Number = feedback.age  # a tracer, under JAX
         if isinstance(age, (int, float)) and not age >= 0:
             raise InvalidValueError(f"age must be a whole number >= 0, got {age!r}")
         if feedback.action is None:
@@ -203,10 +203,10 @@ class Algorithm:
         return feedback._replace(action=checks.check_like_action(action, state.x, "action"))
 
     def move_to(self, state: RuleState, x: Array) -> RuleState:
-        """Return the state, of the same round, whose action is x instead of its own.
+        """Return the state of the same round with the action replaced by x.
 
-        An order, or somebody else, may replace the action of a rule. Only the rule itself knows
-        what else of its state depends on the action; one that does not say so cannot be moved.
+        An order or another controller may replace the action of a rule. Only the rule knows what
+        else of its state depends on the action. A rule without this method cannot be moved.
         """
         if (x == state.x).all():
             return state
@@ -216,20 +216,20 @@ class Algorithm:
         )
 
     def rest(self, state: RuleState, x: Array) -> RuleState:
-        """Return the state after a round in which nothing was read and x is kept for the next.
+        """Return the state after a round without a reading; x is the next action.
 
-        For rules that certify; the others cannot start from another action than their own.
+        This is for rules that certify; the others cannot start from another action.
         """
         return self.move_to(state, x)
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether a step stands for exactly one round, so that it must be taken in every round."""
+        """Whether a step counts exactly one round and must be taken in every round."""
         return False
 
 
 def is_algorithm(value: object) -> bool:
-    """Return whether an object, which is no class, has the two methods of an algorithm.
+    """Return whether an object has the two methods of an algorithm; False for classes.
 
     >>> from surefoot import OGD, Ball
     >>> is_algorithm(OGD(eta=0.1, domain=Ball(1.0))), is_algorithm(OGD)
@@ -239,42 +239,42 @@ def is_algorithm(value: object) -> bool:
 
 
 def errors_of(algorithm: object) -> Any:
-    """Return what an algorithm allows for; None from rules that certify nothing, and from yours."""
+    """Return the errors that an algorithm allows for; None if it certifies nothing."""
     return algorithm.errors if isinstance(algorithm, Algorithm) else None
 
 
 def works_on_ball(rule: type, tuning: str | None) -> bool:
-    """Return whether a rule, tuned so, needs no more of the feasible set than a ball around it."""
+    """Return whether a tuned rule needs only a ball around the feasible set."""
     if needs_of(rule).domain == "ball":
         return True
     return issubclass(rule, Algorithm) and tuning in rule.on_ball
 
 
 def observer_of(algorithm: object) -> RegretObserver | None:
-    """Return the sums of an algorithm's bound on the regret; None where it has none."""
+    """Return the observer of an algorithm's regret bound; None if it has none."""
     return algorithm.observer() if isinstance(algorithm, Algorithm) else None
 
 
 def locate(algorithm: Any, state: RuleState, feedback: Feedback) -> Feedback:
-    """Return feedback that says at which action it was seen, and how many rounds ago."""
+    """Return feedback with the action and the age of its measurements."""
     kind: type[Algorithm] = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
     return kind.locate(algorithm, state, feedback)
 
 
 def counts_rounds(algorithm: object) -> bool:
-    """Return whether a rule must be stepped in every round; one that is not of the library not."""
+    """Return whether a rule must be stepped in every round; False for foreign rules."""
     return isinstance(algorithm, Algorithm) and algorithm.counts_rounds
 
 
 def move_to(algorithm: Any, state: RuleState, x: Array) -> RuleState:
-    """Return the state, of the same round, whose action is x; only a rule moves its own state."""
-    own = getattr(algorithm, "move_to", None)
-    moved: RuleState = Algorithm.move_to(algorithm, state, x) if own is None else own(state, x)
+    """Return the state of the same round with the action x; raise if the rule cannot."""
+    move = getattr(algorithm, "move_to", None)
+    moved: RuleState = Algorithm.move_to(algorithm, state, x) if move is None else move(state, x)
     return moved
 
 
 def rest(algorithm: Any, state: RuleState, x: Array) -> RuleState:
-    """Return the state after a round without a reading, in which x is kept for the next."""
+    """Return the state after a round without a reading; x is the next action."""
     kind: type[Algorithm] = type(algorithm) if isinstance(algorithm, Algorithm) else Algorithm
     return kind.rest(algorithm, state, x)
 
@@ -283,7 +283,7 @@ class OneConstraint(Algorithm):
     """A rule that sees g and one of its subgradients.
 
     Its formulas are ``next_state(state, grad, g, s)``. The numbers of its state class have the
-    defaults of round 1; with more in it than numbers, a rule has a ``first_state(x1)``.
+    defaults of round 1. A rule whose state has more than numbers defines ``first_state(x1)``.
 
     Attributes:
         state: the class of its state, a named tuple that begins with ``x``.
@@ -305,7 +305,7 @@ class OneConstraint(Algorithm):
         return state._replace(x=x)
 
     @abstractmethod
-    def next_state(self, state: Any, /, *seen: Array) -> Any:
+    def next_state(self, state: Any, /, *reading: Array) -> Any:
         """Return the next state: the formulas of the rule."""
 
     def step(self, state: Any, feedback: Feedback) -> tuple[Any, Info]:
@@ -314,7 +314,7 @@ class OneConstraint(Algorithm):
 
 
 class EachConstraint(OneConstraint):
-    """A rule that sees m constraints and their subgradients, each by itself."""
+    """A rule that sees m constraints and their subgradients, each separately."""
 
     needs: ClassVar[Needs] = Needs(separately=True, work="m d")
 
@@ -324,7 +324,7 @@ class EachConstraint(OneConstraint):
 
 
 class CostsOnly(OneConstraint):
-    """A rule that knows the feasible set and sees the gradients of the costs alone."""
+    """A rule that knows the feasible set and sees only the gradients of the costs."""
 
     needs: ClassVar[Needs] = COSTS_ONLY
 
@@ -334,9 +334,9 @@ class CostsOnly(OneConstraint):
 
 
 def start_in(domain: Set, x1: Array) -> Array:
-    """Return a read-only float64 copy of x1; raise if it is outside the domain."""
+    """Return a read-only float64 copy of x1; raise if the domain does not contain it."""
     x1 = checks.to_action(x1)
-    # A set of yours need not know its dimension; then its own operations are left to object.
+    # A user's set need not know its dimension; then its operations raise.
     d = dimension_of(domain)
     if d is not None and x1.shape[-1] != d:
         raise InvalidValueError(f"x1.shape must end in {d}, as the domain's, got {tuple(x1.shape)}")

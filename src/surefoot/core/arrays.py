@@ -1,9 +1,9 @@
-"""The few array operations that update rules may use, with the same result on every backend.
+"""The array operations of update rules, with the same result on every backend.
 
-Rules are written once (see :mod:`surefoot.core.types` for the shapes) and must be fast for one
+Rules are written once (see :mod:`surefoot.core.types` for the shapes). They must be fast for one
 small NumPy run, where every call counts, and right for a batch, for JAX under ``jit`` and for
-torch. Each has a short path for floats and 1-D NumPy arrays, and a general one by the array API
-standard.
+torch. Each operation has a short path for floats and 1-D NumPy arrays, and a general one by the
+array API standard.
 """
 
 import math
@@ -73,7 +73,8 @@ def number_like(x: Array, value: Number) -> Number:
         return value
     xp = namespace(x)
     shape = () if x.ndim == 1 else (x.shape[0], 1)
-    # From x rather than from a shape: the result is on x's device, and varies as x does under vmap.
+    # # From x rather than from a shape: the result is on x's device, and varies as x does under
+    # vmap.
     return xp.reshape(x[..., :1] * 0.0 + value, shape)
 
 
@@ -98,8 +99,8 @@ def convert_like(data: np.ndarray, like: Array) -> Array:
     xp = namespace(like)
     if not is_torch(like):
         return xp.asarray(data)
-    # torch shares memory with NumPy, which it must not with data that is read-only, and has
-    # actions on devices; JAX moves constants by itself, and its tracers have none.
+    # # torch shares memory with NumPy, which it must not with read-only data, and has actions on
+    # devices. JAX moves constants by itself, and its tracers have no device.
     return xp.asarray(data if data.flags.writeable else data.copy(), device=like.device)
 
 
@@ -149,14 +150,14 @@ def norm(a: Array) -> Number:
     return squared_and_norm(a)[1]
 
 
-# Between these a sum of squares has lost no digits to underflow, and is finite.
+# Between these limits a sum of squares is finite and loses no digits to underflow.
 _LEAST_SQUARE, _MOST_SQUARE = 1e-290, 1e308
 
 
 def squared_and_norm(a: Array) -> tuple[Number, Number]:
     """Return the squared norm over the last axis, and the norm, shaped as :func:`dot` shapes them.
 
-    The norm is right, to a few roundings, also where the square leaves the range of floats.
+    The norm is right to a few roundings even if the square overflows or underflows.
 
     >>> squared, length = squared_and_norm(np.array([3e200, 4e200]))
     >>> squared, round(length / 1e200, 9)
@@ -164,7 +165,7 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
     """
     if isinstance(a, np.ndarray):
         if a.ndim == 1:
-            squared = float(np.vdot(a, a))  # which, unlike dot, does not warn of an overflow
+            squared = float(np.vdot(a, a))  # unlike dot, it does not warn of an overflow
             if _LEAST_SQUARE < squared < _MOST_SQUARE:
                 return squared, math.sqrt(squared)
             largest_entry = float(abs(a).max())
@@ -183,14 +184,14 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
     usable = (largest_entry > 0) & (largest_entry < math.inf)
     unit = xp.where(usable, largest_entry, xp.ones_like(largest_entry))
     scaled = a / (unit if a.ndim > 1 else xp.reshape(unit, (1,)))
-    rescaled = xp.where(usable, unit * xp.sqrt(dot(scaled, scaled)), largest_entry)
+    large_norm = xp.where(usable, unit * xp.sqrt(dot(scaled, scaled)), largest_entry)
     plain = (squared > _LEAST_SQUARE) & (squared < _MOST_SQUARE)
-    ordinary = xp.sqrt(xp.where(plain, squared, xp.ones_like(squared)))
-    return squared, xp.where(plain, ordinary, rescaled)
+    plain_norm = xp.sqrt(xp.where(plain, squared, xp.ones_like(squared)))
+    return squared, xp.where(plain, plain_norm, large_norm)
 
 
 def freeze(x: Array) -> Array:
-    """Return a read-only action of a state; arrays of other backends are unchanged.
+    """Return a NumPy array as read-only; arrays of other backends are unchanged.
 
     >>> freeze(np.zeros(2)).flags.writeable
     False
@@ -237,11 +238,11 @@ def minimum(a: Number, b: Number) -> Number:
 
 
 def round_up(a: Number) -> Number:
-    """Return at least what a sum, difference or product was before it was rounded to ``a``.
+    """Return an upper bound on the sum, difference or product that was rounded to ``a``.
 
-    That is at most half a unit in the last place of ``a`` above it, and this is one or two. A bound
-    that is carried from round to round needs it: sums that are rounded to the nearest number may go
-    down every time.
+    The exact result is at most half a unit in the last place above ``a``; this adds one or two. A
+    bound that is carried from round to round needs it: sums that are rounded to the nearest number
+    may decrease every time.
 
     >>> -0.5 + 1e-17, round_up(-0.5 + 1e-17) > -0.5
     (-0.5, True)
@@ -280,7 +281,7 @@ def take_rows(table: Array, index: Array) -> Array:
     if is_sparse(table):
         rows = table[np.atleast_1d(index)].toarray()
         return rows if np.ndim(index) else rows[0]
-    if _package_of(table) in ("jax", "jaxlib"):  # its `take` compares every index with the bounds
+    if _package_of(table) in ("jax", "jaxlib"):  # JAX's `take` compares every index with the bounds
         return table.at[index].get(mode="promise_in_bounds")
     xp = namespace(table)
     if index.ndim == 0:
@@ -289,12 +290,12 @@ def take_rows(table: Array, index: Array) -> Array:
 
 
 def to_numpy(x: Array) -> Array:
-    """Return the values as a NumPy array, whatever the backend."""
+    """Return the values of any backend as a NumPy array."""
     return x.detach().cpu().numpy() if is_torch(x) else np.asarray(x)
 
 
 def loop_in_turn(count: int, step: Callable[[Index, Array], Array], z: Array) -> Array:
-    """Apply ``z = step(i, z)`` for each i below count; under JAX, too, as a compiled loop.
+    """Apply ``z = step(i, z)`` for each i below count; under JAX as a compiled loop.
 
     >>> loop_in_turn(3, lambda i, z: 2 * z + i, np.array([1.0, 0.0]))
     array([12.,  4.])

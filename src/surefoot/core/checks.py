@@ -1,8 +1,8 @@
-"""Check and convert arguments: each raises one sentence with the name, the rule and the value.
+"""Check and convert arguments. Each check raises one sentence with name, rule and value.
 
-This is the one place where numbers become float64. Lists, integers, tables, masked arrays and other
-libraries' arrays are converted if nothing is lost. Values that do not exist yet (a tracer) or carry
-gradients (torch) are left as they are.
+This is the one place where numbers become float64. Lists, integers, tables, masked arrays and
+arrays of other libraries are converted if nothing is lost. Tracers and torch tensors with gradients
+are left unchanged.
 """
 
 import inspect
@@ -29,8 +29,8 @@ from surefoot.core.arrays import (
 from surefoot.core.errors import InvalidValueError, SurefootError, warn_caller
 from surefoot.core.types import Array, Feedback, Number
 
-# Squares of scales between these are normal numbers of float64: outside, an update would lose them
-# to 0 or to infinity, and compiled code does so with all that are not normal.
+# # Squares of scales between these are normal numbers of float64. Other scales would underflow or
+# overflow in an update; compiled code flushes subnormal numbers to 0.
 SMALLEST, LARGEST = 1e-151, 1e151
 LONGEST = 2**1000
 """No horizon is longer: floats end at 2^1024, and bounds multiply a horizon by constants."""
@@ -45,13 +45,13 @@ def repr_line(value: object) -> str:
     """Return a value as one line of text that fits into a sentence."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # an object of the caller's
+    except Exception:  # a user's object
         text = f"<{type(value).__name__}, which cannot be printed>"
     return text if len(text) <= 200 else f"{text[:160]} ... of type {type(value).__name__}"
 
 
 def describe(value: object) -> str:
-    """Return what a value is in a few words: its contents only where they are few.
+    """Describe a value in a few words; give its contents only if they are short.
 
     >>> describe(np.ones((50, 2))), describe(len), describe(dict), describe(7)
     ('an array of shape (50, 2)', 'the function len', 'the class dict', '7')
@@ -67,7 +67,7 @@ def describe(value: object) -> str:
 
 
 def shape_of(value: Array) -> tuple[int, ...] | None:
-    """Return the shape of an array; None of what is none."""
+    """Return the shape of an array; None for other objects."""
     shape = getattr(value, "shape", None)
     return tuple(shape) if isinstance(shape, tuple) else None
 
@@ -88,7 +88,7 @@ def finite_or_none(value: Number) -> float | None:
 def _check_each(rule: str, holds: Callable[[Array], Array], numbers: dict[str, Number]) -> None:
     for name, value in numbers.items():
         if type(value) is float and math.isfinite(value) and holds(value):
-            continue  # as nearly all are
+            continue  # nearly every case
         if is_traced(value):
             continue
         is_known = isinstance(value, (int, float, np.number, np.ndarray)) or is_foreign_array(value)
@@ -97,7 +97,9 @@ def _check_each(rule: str, holds: Callable[[Array], Array], numbers: dict[str, N
             raise invalid(name, rule, value)
         if array.ndim and array.shape[1:] != (1,):
             # A flat array would broadcast against the entries of an action instead of the runs.
-            raise invalid(f"{name}.shape", "() or (B, 1), a column with a row a run", array.shape)
+            raise invalid(
+                f"{name}.shape", "() or (B, 1), a column with one row per run", array.shape
+            )
         wide = array.astype(np.float64)
         good = holds(wide) & np.isfinite(wide)
         if not good.all():
@@ -148,8 +150,8 @@ def finite(**numbers: Number) -> None:
 def to_python_number(value: Number) -> Number:
     """Return a number of Python or NumPy as a Python float; columns and other backends' stay.
 
-    NumPy's scalars and 0-d arrays would send a primitive its vector way, where one run cannot
-    raise, and an int would be compiled into a scan.
+    NumPy's scalars and 0-d arrays would take the vector path of a primitive, where one run cannot
+    raise. An int would be compiled into a scan.
     """
     is_scalar = isinstance(value, (int, float, np.number, np.ndarray)) and not np.ndim(value)
     return float(value) if is_scalar else value
@@ -171,7 +173,7 @@ def check_horizon(value: object, name: str = "horizon") -> int:
 
 
 def check_possible_horizon(horizon: object) -> None:
-    """Raise unless a horizon, which a theorem has no use for, is None or one."""
+    """Raise unless an unused horizon is None or a number of rounds."""
     if horizon is not None:
         check_horizon(horizon)
 
@@ -194,7 +196,7 @@ def function(**values: object) -> None:
 
 
 def is_traced(value: Array) -> bool:
-    """Return whether a value must stay as it is, like a tracer or a tensor with gradients."""
+    """Return whether a value must not be converted: a tracer or a tensor with gradients."""
     if is_torch(value):
         return bool(value.requires_grad)
     return not is_concrete(value)
@@ -219,27 +221,29 @@ def to_rows(value: Array, name: str) -> Array:
         A = value.tocsr().astype(np.float64, copy=True)
         if len(A.shape) != 2 or 0 in A.shape:
             raise invalid(f"{name}.shape", "that of a matrix that is not empty", A.shape)
-        A.sum_duplicates()  # a row is read off entry by entry
+        A.sum_duplicates()  # rows are read entry by entry
         A.eliminate_zeros()
         bad = np.flatnonzero(~np.isfinite(A.data))
         if len(bad):
             i, j = np.searchsorted(A.indptr, bad[0], side="right") - 1, A.indices[bad[0]]
-            found = A.data[bad[0]].item()
-            raise InvalidValueError(f"{name} must be finite, got {found!r} at index ({i}, {j})")
+            entry = A.data[bad[0]].item()
+            raise InvalidValueError(f"{name} must be finite, got {entry!r} at index ({i}, {j})")
         for part in (A.data, A.indices, A.indptr):
             part.setflags(write=False)
-        filled = np.diff(A.indptr) > 0
+        is_nonzero = np.diff(A.indptr) > 0
     else:
         A = to_matrix(value, name)
-        filled = A.any(axis=1)
-    if not filled.all():
-        raise InvalidValueError(f"{name} must have no zero row, got zeros in row {filled.argmin()}")
+        is_nonzero = A.any(axis=1)
+    if not is_nonzero.all():
+        raise InvalidValueError(
+            f"{name} must have no zero row, got zeros in row {is_nonzero.argmin()}"
+        )
     return A
 
 
 def to_symmetric(value: Array, name: str) -> Array:
     """Return a finite, read-only, square and symmetric matrix."""
-    M = _to_frozen(value, name, 2, largest=LARGEST**2)  # of a square form
+    M = _to_frozen(value, name, 2, largest=LARGEST**2)  # of a quadratic form
     if M.shape[0] != M.shape[1]:
         raise invalid(f"{name}.shape", "that of a square matrix", M.shape)
     separately = abs(M - M.T)
@@ -248,8 +252,8 @@ def to_symmetric(value: Array, name: str) -> Array:
         raise InvalidValueError(
             f"{name} must be symmetric, got {M[i, j]:g} at ({i}, {j}) and {M[j, i]:g} at ({j}, {i})"
         )
-    # The last digits of a computed covariance: x'Mx sees the symmetric part alone, and the
-    # gradient must agree with it.
+    # # The last digits of a computed covariance may differ: x'Mx depends only on the symmetric
+    # part, and the gradient must agree with it.
     return freeze(0.5 * (M + M.T))
 
 
@@ -268,7 +272,7 @@ def _to_frozen(value: Array, name: str, ndim: int, largest: float = LARGEST) -> 
 def to_array(value: Array, name: str, rule: str = "an array of numbers") -> np.ndarray:
     """Return the same numbers as a float64 NumPy array: the one conversion of the library.
 
-    Text, complex numbers, objects, None, ragged lists and masked entries are refused; integers,
+    Text, complex numbers, objects, None, ragged lists and masked entries are rejected. Integers,
     bools, float32 and tables of numbers lose nothing.
 
     >>> to_array([1, 2], "x")
@@ -283,7 +287,7 @@ def to_array(value: Array, name: str, rule: str = "an array of numbers") -> np.n
 
 
 def to_numbers(value: Array, name: str, rule: str) -> np.ndarray:
-    """Return the same numbers as a NumPy array of their type; refuse bools as well.
+    """Return the same numbers as a NumPy array of their type; reject bools.
 
     >>> to_numbers([True, False], "action", "a vector of numbers")
     Traceback (most recent call last):
@@ -297,8 +301,8 @@ def to_numbers(value: Array, name: str, rule: str) -> np.ndarray:
 
 
 def _is_float64(value: object) -> TypeGuard[np.ndarray]:
-    """Return whether nothing is to be converted: what comes in every round."""
-    return type(value) is np.ndarray and value.dtype == np.float64  # and no masked one
+    """Return whether no conversion is needed, as in nearly every round."""
+    return type(value) is np.ndarray and value.dtype == np.float64  # and not masked
 
 
 def _to_any_numbers(value: Array, name: str, rule: str) -> np.ndarray:
@@ -315,7 +319,7 @@ def _to_any_numbers(value: Array, name: str, rule: str) -> np.ndarray:
 
 
 def to_floats(x: Array, name: str = "x") -> Array:
-    """Return a point as float64, whatever its integers or rounding were; other backends' as is."""
+    """Return a point as float64; arrays of other backends are unchanged."""
     if is_foreign_array(x):
         return x
     rule = "an array of shape (d,) or (B, d)"
@@ -337,15 +341,15 @@ def refuse_unfinite(array: np.ndarray, name: str) -> None:
 
 
 def to_exact(value: Array, name: str) -> np.ndarray:
-    """Return the constraint's numbers as float64; refuse those that are rounded to less.
+    """Return the constraint's numbers as float64; reject lower precision.
 
-    A rounding of 6e-8 is far above a certified slack, so it must not pass unsaid.
+    A rounding of 6e-8 is far above a certified slack, so it must not pass silently.
     """
     if _is_float64(value):
         return value
     refuse_rounded(value, name)
     array = _to_any_numbers(value, name, "an array of numbers")
-    refuse_rounded(array, name)  # a list of float32 has no type of its own
+    refuse_rounded(array, name)  # a list of float32 has no dtype
     return array.astype(np.float64)
 
 
@@ -372,7 +376,7 @@ _said_precision = False
 def to_action(x: Array, name: str = "x1") -> Array:
     """Return an action of one run or of a batch as float64: finite, ``(d,)`` or ``(B, d)``.
 
-    Lists are taken as NumPy; float32 is upcast, and the first time said: certified slacks are
+    Lists become NumPy arrays. Float32 is converted with one warning, because certified slacks are
     far below its rounding.
     """
     rule = "an array of shape (d,) or (B, d)"
@@ -394,32 +398,32 @@ def to_action(x: Array, name: str = "x1") -> Array:
 
 
 def upcast(x: Array, name: str) -> Array:
-    """Return numbers as float64; of float32 it is said, the first time."""
+    """Return numbers as float64; warn of the first float32."""
     global _said_precision
-    xp, given = namespace(x), str(x.dtype)
+    xp, dtype = namespace(x), str(x.dtype)
     if x.dtype == xp.float64:
         return x
-    if "int" not in given and not given.endswith("float32"):
-        raise invalid(f"{name}.dtype", "float64", given)
+    if "int" not in dtype and not dtype.endswith("float32"):
+        raise invalid(f"{name}.dtype", "float64", dtype)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # JAX's own words for what is refused below
+        warnings.simplefilter("ignore")  # JAX warns of what is rejected below
         x = xp.asarray(x, dtype=xp.float64)
-    if x.dtype != xp.float64:  # JAX outside 64-bit mode: silently float32 again
+    if x.dtype != xp.float64:  # JAX without 64-bit mode: silently float32 again
         raise InvalidValueError(
             f"{name}.dtype must be float64, got {x.dtype}: enable 64-bit mode in JAX "
             "(jax.config.update('jax_enable_x64', True))"
         )
-    if given.endswith("float32") and not _said_precision:
+    if dtype.endswith("float32") and not _said_precision:
         _said_precision = True
         warn_caller(
-            f"{name} is float32 and is taken as float64; all numbers of a game are float64",
+            f"{name} is float32 and was converted to float64; all numbers of a game are float64",
             PrecisionWarning,
         )
     return x
 
 
 def copy_of(x: Array) -> Array:
-    """Return an array that shares no memory with x, read-only where the backend knows such.
+    """Return an array that shares no memory with x, read-only if the backend supports it.
 
     Numbers, None and sparse matrices are returned as they are.
     """
@@ -430,49 +434,49 @@ def copy_of(x: Array) -> Array:
     return namespace(x).asarray(x, copy=True) if is_foreign_array(x) else x
 
 
-def read_feedback(x: Array, seen: Feedback) -> tuple[Array, Number, Array]:
+def read_feedback(x: Array, feedback: Feedback) -> tuple[Array, Number, Array]:
     """Return gradient, value and subgradient of a round; raise if their shapes do not fit x.
 
-    Runs in every update, so it compares shapes and types and leaves the values to the primitives,
-    which catch NaN and inf on the way (:func:`surefoot.sets.project_halfspace`).
+    This runs in every update, so it compares only shapes and types. The primitives catch NaN and
+    inf in the values (:func:`surefoot.sets.project_halfspace`).
     """
-    return read_gradient(x, seen), *read_constraint(x, seen)
+    return read_gradient(x, feedback), *read_constraint(x, feedback)
 
 
-def read_gradient(x: Array, seen: Feedback) -> Array:
+def read_gradient(x: Array, feedback: Feedback) -> Array:
     """Return the cost gradient of a round; raise if its shape does not fit x."""
-    if not isinstance(seen, Feedback):
-        raise invalid("feedback", "a Feedback", seen)
-    gradient = check_like_action(seen.cost_gradient, x, "cost_gradient")
+    if not isinstance(feedback, Feedback):
+        raise invalid("feedback", "a Feedback", feedback)
+    gradient = check_like_action(feedback.cost_gradient, x, "cost_gradient")
     return to_array(gradient, "cost_gradient") if isinstance(x, np.ndarray) else gradient
 
 
-def read_constraint(x: Array, seen: Feedback) -> tuple[Number, Array]:
+def read_constraint(x: Array, feedback: Feedback) -> tuple[Number, Array]:
     """Return value and subgradient of a round; raise if their shapes do not fit x."""
-    s = check_like_action(seen.constraint_subgradient, x, "constraint_subgradient")
+    s = check_like_action(feedback.constraint_subgradient, x, "constraint_subgradient")
     if isinstance(x, np.ndarray):
         s = to_exact(s, "constraint_subgradient")
-    return read_constraint_value(seen.constraint_value, x), s
+    return read_constraint_value(feedback.constraint_value, x), s
 
 
-def read_feedback_separately(x: Array, seen: Feedback) -> tuple[Array, Array, Array]:
+def read_feedback_separately(x: Array, feedback: Feedback) -> tuple[Array, Array, Array]:
     """Return gradient, values and subgradients of a round with m separate constraints.
 
     Values are ``(m,)`` and subgradients ``(m, d)``; ``(B, m)`` and ``(B, m, d)`` in a batch.
     """
-    return read_gradient(x, seen), *read_constraints(x, seen)
+    return read_gradient(x, feedback), *read_constraints(x, feedback)
 
 
-def read_constraints(x: Array, seen: Feedback) -> tuple[Array, Array]:
+def read_constraints(x: Array, feedback: Feedback) -> tuple[Array, Array]:
     """Return values and subgradients of a round with m separate constraints."""
-    g, s = seen.constraint_value, seen.constraint_subgradient
+    g, s = feedback.constraint_value, feedback.constraint_subgradient
     values, slopes = shape_of(g) or (), shape_of(s)
     if len(values) != x.ndim or values[:-1] != tuple(x.shape[:-1]) or not values[-1]:
-        wanted = "(m,)" if x.ndim == 1 else f"({x.shape[0]}, m)"
-        raise invalid("constraint_value.shape", f"{wanted}, one for each constraint", values)
+        shape = "(m,)" if x.ndim == 1 else f"({x.shape[0]}, m)"
+        raise invalid("constraint_value.shape", f"{shape}, one for each constraint", values)
     if slopes != (*values, x.shape[-1]):
-        wanted = str((*values, x.shape[-1]))
-        raise invalid("constraint_subgradient.shape", f"{wanted}, one row a value", slopes)
+        shape = str((*values, x.shape[-1]))
+        raise invalid("constraint_subgradient.shape", f"{shape}, one row per value", slopes)
     if isinstance(x, np.ndarray):
         g = to_exact(g, "constraint_value")
         s = s if is_sparse(s) else to_exact(s, "constraint_subgradient")
@@ -481,22 +485,22 @@ def read_constraints(x: Array, seen: Feedback) -> tuple[Array, Array]:
 
 def check_like_action(value: Array, x: Array, name: str) -> Array:
     """Raise unless the value has the action's shape: a number or a row would broadcast."""
-    shape, wanted = shape_of(value), tuple(x.shape)
+    shape, action_shape = shape_of(value), tuple(x.shape)
     if shape is None:
-        raise invalid(name, f"an array of shape {wanted}, that of the action", value)
-    if shape != wanted:
-        raise invalid(f"{name}.shape", f"{wanted}, that of the action", shape)
+        raise invalid(name, f"an array of shape {action_shape}, that of the action", value)
+    if shape != action_shape:
+        raise invalid(f"{name}.shape", f"{action_shape}, that of the action", shape)
     return value
 
 
 def read_constraint_value(g: Number, x: Array) -> Number:
-    """Return the g of a round as :func:`to_number` does; refuse one of less than 64 bits."""
+    """Return the g of a round as :func:`to_number` does; reject fewer than 64 bits."""
     refuse_rounded(g, "constraint_value")
     return to_number(g, x, "constraint_value")
 
 
 def to_number(value: Number, x: Array, name: str) -> Number:
-    """Return a number of the round in the form its run wants: float, 0-d array or column."""
+    """Return a number of the round in the form of its run: float, 0-d array or column."""
     if isinstance(x, np.ndarray) and is_one_run(x):
         if isinstance(value, float):
             return float(value)
@@ -515,11 +519,11 @@ def to_number(value: Number, x: Array, name: str) -> Number:
 
 
 def call_yours(ask: Callable[[], Any], rule: str) -> Any:
-    """Return what a function of a user says, or one sentence with its error.
+    """Call a user's function; raise its error as one sentence.
 
     Args:
         ask: calls the function.
-        rule: what must be true of it: "q must return numbers".
+        rule: what must hold for it: "q must return numbers".
     """
     try:
         return ask()

@@ -14,10 +14,10 @@ name                  paper             meaning
 ``D_g``               :math:`D_g`       largest absolute value of any one constraint on the ball
 ``rows``              :math:`m`         number of constraints that g is the maximum of
 ``strong_convexity``  :math:`H`         modulus of strong convexity of every cost
-``beta``              :math:`\beta`     largest curvature of any one constraint on the ball
+``beta``              :math:`\beta`     smoothness constant of every constraint on the ball
 ``evaluation_error``                    largest rounding of g on the ball
 ``value_error``       :math:`\nu`       largest error of an observed g (sensors, not rounding)
-``slope_error``       :math:`\tau`      largest distance of an observed slope to a subgradient
+``slope_error``       :math:`\tau`      largest error of an observed subgradient
 ``drift``             :math:`v`         largest change of g at any point from a round to the next
 ``inner_radius``      :math:`r`         the feasible set holds a ball of this radius around 0
 ``diameter``          :math:`D`         largest distance between two feasible points
@@ -28,9 +28,9 @@ name                  paper             meaning
 ``mixing``            :math:`\lambda`   second largest singular value of a mixing matrix
 ====================  ================  ===========================================================
 
-``convex`` is False where g is not known to be convex: what rests on convexity is then refused.
-g itself has the curvature beta only where rows = 1; a rule that sees the maximum of several
-alone must not use it, one that sees all rows may.
+``convex`` is False if g may be nonconvex; then whatever assumes convexity is rejected.
+The maximum g has the smoothness constant beta only if rows = 1. A rule that sees only the maximum
+of several constraints must not use beta; one that sees all rows may.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ __all__ = ["Constants", "Origin", "as_constants", "polyak_rate"]
 
 Origin: TypeAlias = Literal["given", "derived", "slater", "local", "conformal", "estimated"]
 """given by the user; derived exactly from the structure of the problem; from Slater's condition
-(the paper's proposition); from the sharper local form of it; of a fleet's next machine, with a
-probability; estimated, and then no proof."""
+(the paper's proposition); from its sharper local form; for the next machine of a fleet, with a
+probability; estimated, without proof."""
 
 
 def polyak_rate(sigma: float, G_g: float) -> float:
@@ -71,9 +71,9 @@ def polyak_rate(sigma: float, G_g: float) -> float:
 def _contraction(sigma: float, G_g: float) -> float:
     r"""Return the paper's :math:`\gamma = 1 - \sigma^2/G_g^2`, factored.
 
-    One minus a rounded square has an error of 2^-53, and the root in xi makes 1e-8 of that where
-    sigma is nearly G_g: more than a corollary's steps are shortened by. A difference of close
-    floats is exact, so the factored form keeps all digits.
+    One minus a rounded square has an error of 2^-53. If sigma is nearly G_g, the root in xi turns
+    it into 1e-8, more than the amount by which a corollary shortens its steps. A difference of
+    close floats is exact, so the factored form keeps all digits.
     """
     return ((G_g - sigma) / G_g) * ((G_g + sigma) / G_g)
 
@@ -95,7 +95,7 @@ class Constants(Declared):
     G_g: float | None = size(default=None)
     sigma: float | None = positive(default=None)
     epsilon: float | None = positive(default=None)
-    start_slack: float | None = number(default=None)  # negative: x_1 is outside
+    start_slack: float | None = number(default=None)  # negative: x_1 is infeasible
     start_reach: float | None = positive(default=None)
     F: float | None = positive(default=None)
     D_g: float | None = positive(default=None)
@@ -114,31 +114,31 @@ class Constants(Declared):
     cost_bound: float | None = positive(default=None)
     mixing: float | None = positive(default=None)
     convex: bool = flag(default=True)
-    # Not hashed, because a mapping cannot be; constants that differ in origins are not equal.
+    # Not hashed, because a mapping cannot be; constants with different origins are not equal.
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, hash=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = {name: v for name in self.names() if (v := vars(self)[name]) is not None}
-        for name, value in known.items():
+        values = {name: v for name in self.names() if (v := vars(self)[name]) is not None}
+        for name, value in values.items():
             if not isinstance(value, float):
                 raise InvalidValueError(f"{name} must be one number, got {value!r}")
         if self.sigma is not None:
             if self.epsilon is None:
                 raise InvalidValueError(
                     f"sigma must come with the level epsilon at which it holds, "
-                    f"got sigma = {self.sigma:g} alone"
+                    f"got sigma = {self.sigma:g} without it"
                 )
             if self.G_g is not None:
                 checks.at_most(self.G_g, "G_g", sigma=self.sigma)
         if self.inner_radius is not None:
             checks.at_most(self.R * (1 + 1e-9), "the outer radius", inner_radius=self.inner_radius)
-        strangers = set(self.origins) - set(self.names())
-        if strangers:
-            raise InvalidValueError(f"origins must name constants, got {sorted(strangers)!r}")
+        unknown = set(self.origins) - set(self.names())
+        if unknown:
+            raise InvalidValueError(f"origins must name constants, got {sorted(unknown)!r}")
         for origin in self.origins.values():
             checks.one_of(get_args(Origin), origin=origin)
-        origins = {name: self.origins.get(name, "given") for name in known}
+        origins = {name: self.origins.get(name, "given") for name in values}
         object.__setattr__(self, "origins", MappingProxyType(origins))
 
     @classmethod
@@ -157,7 +157,7 @@ class Constants(Declared):
         Args:
             slack: :math:`\zeta > 0`, the slack of the strictly feasible point.
             R: radius of a ball that contains the feasible set.
-            G_g: upper bound on the subgradients of g, if known.
+            G_g: the Lipschitz constant of g, if it is given.
             share: the proposition's c.
 
         >>> c = Constants.from_slater(0.5, R=1.0)
@@ -185,39 +185,40 @@ class Constants(Declared):
         numbers: tuple[Any, ...] = tuple(map(vars(self).get, names))
         if None in numbers:
             missing = [name for name in names if vars(self)[name] is None]
-            rest = "which is not known: give it" if len(missing) == 1 else "which are not known"
-            raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {rest}")
+            advice = "which is unknown: give it"
+            if len(missing) > 1:
+                advice = "which are unknown: give them"
+            raise InvalidValueError(f"{by} needs {' and '.join(missing)}, {advice}")
         return numbers
 
     def complete(self, reach: float, value: float | None = None) -> Constants:
-        """Return these constants with those that follow from them, where they are missing.
+        """Return the constants, with missing ones derived from the others.
 
         Args:
             reach: a bound on the distance from the start to a point of the ball.
-            value: g at the start, where it was asked there; a slack alone says only that it is no
-                larger.
+            value: g at the start, if it was measured; a slack gives only an upper bound on g.
 
         Example:
             >>> Constants(R=1.0, G_f=3.0, start_slack=0.5).complete(2.0).F
             6.0
         """
-        derived: dict[str, float] = {"start_reach": reach, "rows": 1}
+        candidates: dict[str, float] = {"start_reach": reach, "rows": 1}
         if value is not None:
-            derived["start_slack"] = -value
+            candidates["start_slack"] = -value
         if self.G_f is not None:
-            derived["F"] = 2 * self.R * self.G_f
+            candidates["F"] = 2 * self.R * self.G_f
         if self.G_g is not None and value is not None:
-            derived["D_g"] = abs(value) + self.G_g * reach
-        missing = {name: v for name, v in derived.items() if vars(self)[name] is None}
-        known = self.with_origin("derived", **missing)
-        level = 0.5 * (known.start_slack or 0.0)
-        if not known.convex or known.sigma is not None or not level > 0:
-            return known
-        sigma = min(known.local_sigma(level), known.G_g or math.inf)
-        return known.with_origin("local", sigma=sigma, epsilon=level)
+            candidates["D_g"] = abs(value) + self.G_g * reach
+        missing = {name: v for name, v in candidates.items() if vars(self)[name] is None}
+        constants = self.with_origin("derived", **missing)
+        level = 0.5 * (constants.start_slack or 0.0)
+        if not constants.convex or constants.sigma is not None or not level > 0:
+            return constants
+        sigma = min(constants.local_sigma(level), constants.G_g or math.inf)
+        return constants.with_origin("local", sigma=sigma, epsilon=level)
 
     def local_sigma(self, rho: float) -> float:
-        r"""Return the error-bound constant that the start alone gives at tightening rho.
+        r"""Return the error-bound constant that follows from the start at tightening rho.
 
         With :math:`g(x_1) \le -\alpha` and :math:`0 \le \rho < \alpha`, every x of the ball with
         :math:`g(x) > -\rho` has
@@ -240,7 +241,7 @@ class Constants(Declared):
 
     @property
     def reach(self) -> float:
-        r""":math:`D_0`, how far the best action may be from the first; 2R where not known."""
+        r""":math:`D_0`, how far the best action may be from the first; 2R if unknown."""
         return 2 * self.R if self.start_reach is None else self.start_reach
 
     @property
@@ -256,13 +257,13 @@ class Constants(Declared):
         return _contraction(sigma, G_g)
 
     def __str__(self) -> str:
-        known = [f"{name} = {vars(self)[name]:g} ({o})" for name, o in self.origins.items()]
-        return ", ".join(known + ["g need not be convex"] * (not self.convex))
+        parts = [f"{name} = {vars(self)[name]:g} ({o})" for name, o in self.origins.items()]
+        return ", ".join(parts + ["g need not be convex"] * (not self.convex))
 
     def __repr__(self) -> str:
-        shown = (*self.origins, *["convex"] * (not self.convex))
-        known = ((name, vars(self)[name]) for name in shown)
-        return f"Constants({', '.join(f'{name}={value!r}' for name, value in known)})"
+        names = (*self.origins, *["convex"] * (not self.convex))
+        values = ((name, vars(self)[name]) for name in names)
+        return f"Constants({', '.join(f'{name}={value!r}' for name, value in values)})"
 
     def _repr_html_(self) -> str:
         return facts_html("Constants", {}, constants_table(self))
@@ -278,14 +279,14 @@ class Constants(Declared):
 
 
 def constants_table(constants: Constants) -> Table:
-    """Return every constant that is known, its value and its origin, as a table."""
-    known = constants.origins.items()
-    rows = [(name, f"{vars(constants)[name]:.6g}", origin) for name, origin in known]
+    """Return the constants that are not None as a table of value and origin."""
+    origins = constants.origins.items()
+    rows = [(name, f"{vars(constants)[name]:.6g}", origin) for name, origin in origins]
     return Table(("constant", "value", "origin"), rows, right=("value",))
 
 
 def as_constants(value: object) -> Constants:
-    """Return constants as they are; refuse what are none.
+    """Return the constants unchanged; raise for another type.
 
     >>> as_constants({"R": 1.0})
     Traceback (most recent call last):

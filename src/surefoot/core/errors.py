@@ -39,11 +39,11 @@ class StoreError(SurefootError, RuntimeError):
 
 
 class DamagedError(StoreError):
-    """A file, or a part of one, that does not hold what was written."""
+    """A file, or a part of one, that does not contain what was written."""
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return the first line of an error's sentence; its class where it says nothing.
+    r"""Return the first line of an error's text; its class if the text is empty.
 
     >>> first_line(ValueError("one\ntwo")), first_line(KeyError())
     ('one', 'KeyError')
@@ -52,22 +52,22 @@ def first_line(error: BaseException) -> str:
 
 
 def suggest(word: object, words: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown word: the nearest one, or all there are.
+    """Return the end of a sentence about an unknown word: the nearest word, or all words.
 
     >>> suggest("gg", ["G_g", "G_f"]), suggest("size", ["G_g", "G_f"])
     ("; did you mean 'G_g'?", '; known: G_g, G_f')
     """
     words = list(words)
-    # Capitals are easily got wrong, and difflib takes them for other letters.
-    folded = {w.casefold(): w for w in reversed(words)}
-    close = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.6)
+    # Capitals are easily mistaken, and difflib takes them for other letters.
+    by_casefold = {w.casefold(): w for w in reversed(words)}
+    close = difflib.get_close_matches(str(word).casefold(), by_casefold, n=1, cutoff=0.6)
     if close:
-        return f"; did you mean {folded[close[0]]!r}?"
+        return f"; did you mean {by_casefold[close[0]]!r}?"
     return f"; known: {', '.join(words)}" if words else ""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn, pointing at the first line up the stack that is outside of this package."""
+    """Warn, pointing at the innermost caller that is not in this package."""
     package = __name__.split(".")[0]
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:

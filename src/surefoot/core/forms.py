@@ -1,21 +1,20 @@
-"""What the fields of a state declare beside their types, for states that come from a file.
+"""Declarations of the fields of a state beside their types, for states from a file.
 
 A decoded state is compared with a fresh one of the same rule (:mod:`surefoot.core.restore`): the
-same classes, shapes and types of numbers, finite where the fresh one is. What may be different in a
-later round is declared in the type of the field::
+same classes, shapes and types of numbers, and finite if the fresh one is. The type of a field
+declares what may differ in a later round::
 
     class Cuts(NamedTuple):
         normals: Annotated[Array, Axes("cuts", None)]  # any number of rows, each of its length
         offsets: Annotated[Array, Axes("cuts")]  # as many entries
         places: Annotated[Array | None, Axes("cuts", Same("place"))] = None  # None in some rounds
 
-and so are the numbers that a field can have: ``rounds: Count``. What is not declared must be as in
-the fresh state, so that nothing is accepted because it was forgotten. A record may have a method
-``flaw()``, which says in words what its fields contradict each other in, and
-``resize_like(found)``, which returns a fresh record as large as one that was found.
+The type also declares the range of numbers: ``rounds: Count``. What is not declared must be as in
+the fresh state, so nothing is accepted because it was forgotten. A record may have two methods.
+``flaw()`` returns in words how its fields contradict each other. ``resize_like(record)`` returns a
+fresh record of the size of a decoded one.
 
-Records of a rule that is not the library's are compared more loosely: None may stand for anything
-in them and lengths may change.
+Records of a user's rule are compared more loosely: any field may be None, and lengths may change.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ __all__ = [
 ]
 
 MOST = 2.0**53
-"""The largest count: up to here every whole number is one of float64."""
+"""The largest count: float64 represents every whole number up to here."""
 
 
 class Same(str):
-    """A length that is the same in all of a state."""
+    """A length that is the same in the whole state."""
 
     __slots__ = ()
 
@@ -53,9 +52,9 @@ class Same(str):
 class Axes(tuple[str | None, ...]):
     """The axes of an array, or the one of a tuple, whose lengths may change.
 
-    None for the length of the fresh state; a word for one that is the same in all fields of a
-    record, at most what the rule's ``lengths(d)`` says of the word; :class:`Same` for one that is
-    the same in all of a state.
+    None keeps the length of the fresh state. A word names a length that is the same in all fields
+    of a record, at most the value of the word in the rule's ``lengths(d)``. :class:`Same` names one
+    that is the same in the whole state.
 
     >>> Axes("cuts", None)
     ('cuts', None)
@@ -74,7 +73,7 @@ class Span(NamedTuple):
     Attributes:
         low: the smallest.
         high: the largest.
-        is_whole: whether only whole numbers are meant.
+        is_whole: whether only whole numbers are allowed.
     """
 
     low: float = -math.inf
@@ -87,15 +86,15 @@ class Span(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """What is declared by being there."""
+    """A declaration without a value."""
 
     words: str
 
 
-AsFresh: _Mark = _Mark("None in every round, or in none")
+AsFresh: _Mark = _Mark("None in every round or in no round")
 Extended: _Mark = _Mark("infinite in some rounds")
-Gaps: _Mark = _Mark("NaN where nothing is known")
-PerRow: _Mark = _Mark("as it is, or one of it for each row where constraints are seen apart")
+Gaps: _Mark = _Mark("NaN where unknown")
+PerRow: _Mark = _Mark("one value, or one per row if the constraints are seen separately")
 POSITIVE = Span(5e-324)
 WHOLE = Span(0, MOST, is_whole=True)
 Count: TypeAlias = Annotated[float, WHOLE]

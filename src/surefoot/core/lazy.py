@@ -21,7 +21,7 @@ from surefoot.core.errors import suggest
 def read_names(package: str) -> dict[str, str]:
     """Return the names that a package imports, in their order, with their modules.
 
-    They are those of its stub, where it has one. Nothing is imported.
+    They are those of its stub, if it has one. Nothing is imported.
 
     >>> read_names("surefoot.rules")["PFS"]
     'surefoot.rules.pfs'
@@ -39,7 +39,7 @@ def read_names(package: str) -> dict[str, str]:
 
 
 def public_names(module: ModuleType) -> dict[str, Any]:
-    """Return what a module exports, by name; all of it is loaded."""
+    """Load and return what a module exports, by name."""
     return {name: getattr(module, name) for name in module.__all__}
 
 
@@ -50,18 +50,18 @@ def attach(
 
     Args:
         package: its name.
-        explain: from a name that is not there to the end of the sentence; the nearest name of the
-            package unless given.
+        explain: from a missing name to the end of the sentence; by default the nearest name of the
+            package.
     """
     homes = read_names(package)
 
     def get(name: str) -> Any:
         if name not in homes and importlib.util.find_spec(f"{package}.{name}") is not None:
-            raise AttributeError(name)  # a module, which Python imports next
+            raise AttributeError(name)  # Python then imports the module
         if name not in homes:
             end = suggest(name, homes) if explain is None else explain(name)
-            told = f"module {package!r} has no attribute {name!r}{end}"
-            raise AttributeError(told, name=name, obj=sys.modules[package])
+            sentence = f"module {package!r} has no attribute {name!r}{end}"
+            raise AttributeError(sentence, name=name, obj=sys.modules[package])
         home = homes[name]
         if home == package:  # ``from package import part``: the part itself
             return importlib.import_module(f"{package}.{name}")

@@ -1,4 +1,4 @@
-r"""What a parameter may be, declared once beside its field and read by everyone.
+r"""Declarations of parameters: what each may be, written once beside its field.
 
 A class of parameters is a frozen dataclass whose fields are declared by what they may be::
 
@@ -7,13 +7,13 @@ A class of parameters is a frozen dataclass whose fields are declared by what th
         decay: float = nonnegative(default=0.0)
         domain: Set = projectable()
 
-The constructor checks them, in one sentence with the name, the rule and the value. Specifications,
-``serve``, the export to C, ``surefoot list`` and the tables of the docs ask :func:`parameters_of`,
-and nothing else: no annotation is read. A class with a written-out constructor names the classes
-that declare its arguments in ``declared_by``. The options of a constructor that a theorem tunes are
-declared by the theorem, or by its mark, :func:`surefoot.core.algorithm.tuning`.
+The constructor checks them and raises one sentence with the name, the rule and the value.
+Specifications, ``serve``, the export to C, ``surefoot list`` and the tables of the docs read only
+:func:`parameters_of`; they read no annotations. A class with a written constructor names the
+classes that declare its arguments in ``declared_by``. The theorem of a tuned constructor declares
+its options, or its mark does, :func:`surefoot.core.algorithm.tuning`.
 
-A number may be a column ``(B, 1)``, a row for each run of a batch. A parameter whose default is
+A number may be a column ``(B, 1)``, one row for each run of a batch. A parameter whose default is
 None may be None.
 """
 
@@ -35,17 +35,17 @@ from surefoot.core.errors import InvalidTypeError, InvalidValueError, suggest
 from surefoot.core.types import Array, Number, Player
 
 Form: TypeAlias = Literal["number", "whole", "switch", "word", "any", "array", "set", "object"]
-"""What plain data a parameter is given as; "any" is a field without a declaration."""
+"""The form of plain data of a parameter; "any" is a field without a declaration."""
 
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 Read: TypeAlias = Callable[[str, Any], object]
-"""From the name and a value to the value that is kept; raises if it breaks the rule."""
+"""From the name and a value to the value to store; raises if it breaks the rule."""
 
 Declaration: TypeAlias = Any
-"""What a declaration returns: for a type checker, the value of the field, whatever its type is."""
+"""The result of a declaration; a type checker takes it for the value of the field."""
 
 
 class Parameter(NamedTuple):
@@ -53,10 +53,10 @@ class Parameter(NamedTuple):
 
     Attributes:
         name: of the field.
-        form: what plain data it is given as.
+        form: the form of its plain data.
         rule: what it may be, in words that follow "must be".
-        default: what it is unless given; ... where it must be given.
-        read: from the name and a value to the value that is kept; raises if it breaks the rule.
+        default: the default value; ... if the parameter is required.
+        read: from the name and a value to the value to store; raises if it breaks the rule.
     """
 
     name: str
@@ -72,22 +72,22 @@ class Parameter(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a number, a switch or a word, and no object."""
+        """Whether it is a number, a switch or a word, not an object."""
         return self.form not in ("array", "set", "object")
 
     def check(self, value: object) -> object:
-        """Return a value as it is kept, or raise; None is right where it is the default."""
+        """Return the value to store, or raise; None is valid if it is the default."""
         return None if value is None is self.default else self.read(self.name, value)
 
 
 def declare(form: Form, rule: str, read: Read, default: object = MISSING) -> Declaration:
-    """Declare what none of the others does.
+    """Declare a parameter that none of the functions below describes.
 
     Args:
-        form: what plain data it is given as.
+        form: the form of its plain data.
         rule: what it may be, in words that follow "must be".
-        read: from the name and a value to the value that is kept; raises if it breaks the rule.
-        default: what it is unless given.
+        read: from the name and a value to the value to store; raises if it breaks the rule.
+        default: the default value.
     """
     return field(default=default, metadata={"parameter": (form, rule, read)})
 
@@ -132,7 +132,7 @@ def number(*, default: object = MISSING) -> Declaration:
 
 
 def size(*, default: object = MISSING) -> Declaration:
-    """Declare a finite number above 0 whose square is one, too."""
+    """Declare a finite number above 0 whose square is finite and above 0."""
     return _number("a finite number > 0", checks.squarable, default)
 
 
@@ -209,7 +209,7 @@ def projectable(*, default: object = MISSING, convex: bool = True) -> Declaratio
     def read(name: str, value: object) -> object:
         if not has_methods(value, "project", "contains", "minimize_linear"):
             raise InvalidValueError(
-                f"{name} must be a set with a projection, got {_set_instead(value)}"
+                f"{name} must be a set with a projection, got {_describe_set_mistake(value)}"
             )
         if convex and not getattr(value, "is_convex", True):
             raise InvalidValueError(f"{name} must be convex, got {checks.repr_line(value)}")
@@ -250,15 +250,15 @@ def anything(rule: str = "an object", *, default: object = MISSING) -> Declarati
 
 
 def has_methods(value: object, *names: str) -> bool:
-    """Return whether an object, which is no class, has methods of these names."""
+    """Return whether an object has methods of these names; False for classes."""
     for name in names:
         if not callable(getattr(value, name, None)):
             return False
     return not isinstance(value, type)
 
 
-def _set_instead(value: object) -> str:
-    """Return what was given for a set, and the set that is meant where that can be said."""
+def _describe_set_mistake(value: object) -> str:
+    """Describe a value that was given for a set, with the set that is likely meant."""
     if isinstance(value, (int, float)):
         return f"{value!r}: Ball({value!r}) is the ball of that radius"
     if has_methods(value, "query", "constants"):
@@ -269,7 +269,7 @@ def _set_instead(value: object) -> str:
 def parameters_of(kind: Any) -> dict[str, Parameter]:
     """Return the parameters of a dataclass, or the options of a tuned constructor, by name.
 
-    A field of a dataclass that declares nothing may be anything; its constructor decides.
+    A field without a declaration may have any value; the constructor checks it.
 
     Args:
         kind: the class, or the constructor.
@@ -280,11 +280,11 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
         ('a finite number > 0', ['eta', 'rho'])
     """
     if isinstance(kind, type) and (others := getattr(kind, "declared_by", None)):
-        return _declared_elsewhere(vars(kind).get("__init__", kind), others)
+        return _collect_parameters(vars(kind).get("__init__", kind), others)
     if not isinstance(kind, type) and hasattr(kind, "options"):
         theorem = kind.theorem()
-        known = {} if theorem is None else parameters_of(theorem)
-        return _declared_elsewhere(kind, (), known | _fields_of(kind), only_options=True)
+        declarations = {} if theorem is None else parameters_of(theorem)
+        return _collect_parameters(kind, (), declarations | _fields_of(kind), only_options=True)
     return _fields_of(kind)
 
 
@@ -299,65 +299,67 @@ def _fields_of(kind: Any) -> dict[str, Parameter]:
 @cache
 def _class_fields(kind: Any) -> dict[str, Parameter]:
     """Return the declared fields of a dataclass."""
-    declared = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
-    made = {f.name: f.default_factory() for f in declared if callable(f.default_factory)}
-    return _parameters({f.name: (f.metadata, made.get(f.name, f.default)) for f in declared})
+    init_fields = [f for f in fields(kind) if f.init] if is_dataclass(kind) else []
+    defaults = {f.name: f.default_factory() for f in init_fields if callable(f.default_factory)}
+    return _parameters({f.name: (f.metadata, defaults.get(f.name, f.default)) for f in init_fields})
 
 
-def _parameters(given: Mapping[str, tuple[Mapping[str, Any], object]]) -> dict[str, Parameter]:
+def _parameters(
+    declarations: Mapping[str, tuple[Mapping[str, Any], object]],
+) -> dict[str, Parameter]:
     """Return the parameters that fields declare, from their metadata and defaults."""
     undeclared = ("any", "", lambda name, value: value)
     return {
         name: Parameter(name, form, rule, ... if default is MISSING else default, read)
-        for name, (metadata, default) in given.items()
+        for name, (metadata, default) in declarations.items()
         for form, rule, read in [metadata.get("parameter", undeclared)]
     }
 
 
-def _declared_elsewhere(
+def _collect_parameters(
     make: Any,
     kinds: Iterable[Any],
-    known: Mapping[str, Parameter] = MappingProxyType({}),
+    declarations: Mapping[str, Parameter] = MappingProxyType({}),
     *,
     only_options: bool = False,
 ) -> dict[str, Parameter]:
-    """Return the parameters of a written-out constructor, as the classes it uses declare them."""
+    """Return the parameters of a written constructor, as declared by the given classes."""
     for part in kinds:
-        known = {**parameters_of(part), **known}
+        declarations = {**parameters_of(part), **declarations}
     return {
-        p.name: known[p.name]._replace(default=... if p.default is p.empty else p.default)
+        p.name: declarations[p.name]._replace(default=... if p.default is p.empty else p.default)
         for p in inspect.signature(make).parameters.values()
-        if p.name in known and (p.kind is p.KEYWORD_ONLY or not only_options)
+        if p.name in declarations and (p.kind is p.KEYWORD_ONLY or not only_options)
     }
 
 
 def name_unknown(make: F, owner: Callable[[Any], str], others: Callable[[str, Any], str]) -> F:
-    """Return a constructor that names the nearest parameter where a keyword is unknown.
+    """Return a constructor that names the nearest parameter if a keyword is unknown.
 
     Args:
         make: the constructor; its first argument is the object, or the class.
-        owner: from that to what the sentence calls the constructor.
-        others: from the keyword and that to where else it belongs; empty where nothing has it.
+        owner: from that argument to the name of the constructor in the sentence.
+        others: from the keyword and that argument to its other owner; may be empty.
     """
     code = make.__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    known = frozenset(names)
-    if code.co_flags & inspect.CO_VARKEYWORDS:  # it takes whatever it hands on
+    allowed = frozenset(names)
+    if code.co_flags & inspect.CO_VARKEYWORDS:  # it passes every keyword on
         return make
 
     @wraps(make)
     def constructor(self: Any, *arguments: Any, **named: Any) -> Any:
-        if not named.keys() <= known:
-            wrong = next(name for name in named if name not in known)
-            meant = others(wrong, self) or suggest(wrong, names)
-            raise InvalidTypeError(f"{owner(self)} has no parameter {wrong!r}{meant}")
+        if not named.keys() <= allowed:
+            wrong = next(name for name in named if name not in allowed)
+            advice = others(wrong, self) or suggest(wrong, names)
+            raise InvalidTypeError(f"{owner(self)} has no parameter {wrong!r}{advice}")
         return make(self, *arguments, **named)
 
     return constructor  # type: ignore[return-value]
 
 
 def check_keywords(cls: type, others: Callable[[str, Any], str]) -> None:
-    """Let the constructor of a class name the nearest parameter where a keyword is unknown."""
+    """Make the constructor of a class name the nearest parameter of an unknown keyword."""
     make = name_unknown(vars(cls)["__init__"], lambda self: type(self).__name__, others)
     setattr(cls, "__init__", make)  # noqa: B010 (editors follow a written assignment)
 
@@ -391,8 +393,8 @@ def check_keywords(cls: type, others: Callable[[str, Any], str]) -> None:
 class Declared:
     """A base whose subclasses are frozen dataclasses with declared parameters.
 
-    They are given by keywords, unless a subclass says ``kw_only=False``, checked, and compared by
-    value: arrays entry by entry. A large array is printed by its shape.
+    Parameters are keywords, unless a subclass sets ``kw_only=False``. They are checked and compared
+    by value: arrays entry by entry. A large array is printed by its shape.
 
     >>> class Step(Declared):
     ...     eta: float = positive()
@@ -406,9 +408,11 @@ class Declared:
     def __init_subclass__(cls, *, kw_only: bool = True, **options: object) -> None:
         """Make a frozen dataclass of the class."""
         super().__init_subclass__(**options)
-        # Equality, hash and text are the methods below: none is to be written for each class.
-        written = bool(getattr(cls, "declared_by", ()))  # a constructor, which subclasses inherit
-        dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False, init=not written)(cls)
+        # Equality, hash and text are the methods below, so the dataclass must not write its own.
+        has_constructor = bool(
+            getattr(cls, "declared_by", ())
+        )  # a constructor that subclasses inherit
+        dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False, init=not has_constructor)(cls)
         if "__init__" in vars(cls):
             check_keywords(cls, lambda name, self: "")
 
@@ -436,23 +440,23 @@ class Declared:
 
 
 def replace_unchecked(owner: T, **parts: object) -> T:
-    """Return the same object with parts of its fields, which were checked when it was made."""
-    made = copy(owner)
-    vars(made).update(parts)
-    return made
+    """Return a copy with some fields replaced by values that are checked already."""
+    clone = copy(owner)
+    vars(clone).update(parts)
+    return clone
 
 
 def field_values(owner: Any) -> list[tuple[Field[object], Any]]:
-    """Return the fields of a dataclass, each with what it holds."""
+    """Return the fields of a dataclass with their values."""
     return [(f, getattr(owner, f.name)) for f in fields(owner)]
 
 
 def parts_of(owner: Any, *, shown: bool = False) -> dict[str, Any]:
-    """Return what an object is made of, by name; nothing for what has neither parts nor fields.
+    """Return the parts or fields of an object by name; empty if it has neither.
 
     Args:
         owner: a rule with parts, or a dataclass.
-        shown: whether to leave out fields that are not printed.
+        shown: whether to omit fields that are not printed.
     """
     if isinstance(owner, type):
         return {}
@@ -473,7 +477,7 @@ def _is_same(a: Array, b: Array) -> bool:
 
 
 def _brief(value: object) -> str:
-    """Return a value as one can type it; a large array by its shape."""
+    """Return a value as it is typed in; a large array by its shape."""
     if isinstance(value, np.ndarray) and value.size > 16:
         return f"<array of shape {value.shape}>"
     return repr(value)

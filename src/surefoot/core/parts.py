@@ -14,26 +14,26 @@ from surefoot.core.parameters import check_keywords
 class OfParts(Algorithm):
     """A frozen rule that is printed, compared, stored and copied by its parts.
 
-    A named rule has a constructor with arguments of its own, which makes the parts. ``of`` takes
-    the parts themselves.
+    The constructor of a named rule makes the parts from its arguments. ``of`` takes the parts
+    themselves.
 
     Attributes:
-        part_names: the parts; those that are None may be left out of ``of``.
-        made_of: the classes that the first parts may be of.
+        part_names: the parts; ``of`` may omit those that are None.
+        made_of: the allowed classes of the first parts.
     """
 
     part_names: ClassVar[tuple[str, ...]] = ()
     made_of: ClassVar[tuple[tuple[type[Any], ...], ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        """Let the constructor name the nearest parameter where a keyword is unknown."""
+        """Make the constructor name the nearest parameter of an unknown keyword."""
         super().__init_subclass__()
         if "__init__" in vars(cls):
             check_keywords(cls, lambda name, rule: taken_elsewhere(name, type(rule)))
 
     @classmethod
     def check_part(cls, name: str, part: object) -> None:
-        """Raise unless a part is of a class that the rule is made of."""
+        """Raise unless the class of a part is allowed."""
         kinds = cls.made_of[cls.part_names.index(name)]
         if not isinstance(part, kinds):
             names = " or ".join(kind.__name__ for kind in kinds)
@@ -41,14 +41,14 @@ class OfParts(Algorithm):
 
     @classmethod
     def from_parts(cls, **parts: Any) -> Self:
-        """Return the rule that a file describes by its parts."""
-        made: Any = cls
-        rule: Self = made.of(**parts)
+        """Return the rule with these parts, as a file describes it."""
+        kind: Any = cls
+        rule: Self = kind.of(**parts)
         return rule
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All that the rule is."""
+        """The parts by name."""
         return {name: getattr(self, name) for name in self.part_names}
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -70,7 +70,7 @@ class OfParts(Algorithm):
         return f"{type(self).__name__}.of({', '.join(map(repr, parts))})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.parts  # what the kernel keeps is made anew
+        return self.parts  # the kernel's cache is rebuilt
 
     def __setstate__(self, parts: dict[str, Any]) -> None:
         vars(self).update(parts)

@@ -4,16 +4,16 @@ An object of the library is a table with its class and its fields::
 
     {"class": "Box", "lower": [0.0, 0.0], "upper": [1.0, 2.0]}
 
-Fields may be tables again. A list is an array of numbers, or several objects. Nothing in a file can
-name a module or run: a class is looked up among the library's own, and built by its constructor,
-with all of its checks.
+Fields may be tables again. A list is an array of numbers, or several objects. No file can name a
+module or run code: a class is looked up among the library's classes and built by its constructor,
+with all checks.
 
-:func:`build` reads what people write, and answers mistakes with the path of the key. :func:`encode`
-and :func:`decode` keep everything, to the last bit, for files that programs write; what is neither
-a number nor an object has a table of its own: ``{"tuple": [...]}``, ``{"list": [...]}``,
-``{"map": {...}}``, ``{"number": "inf"}``, ``{"number": 3, "type": "int64"}``,
-``{"array": [...], "type": "int64", "shape": [2]}``, ``{"csr": [...], "shape": [2, 3]}``, and
-``{"given": "domain", "kind": "Mine"}`` for what is no plain data and must be given again.
+:func:`build` reads what people write, and reports mistakes with the path of the key. :func:`encode`
+and :func:`decode` keep every value exactly, for files that programs write. Other values than
+numbers and objects have their own tables: ``{"tuple": [...]}``, ``{"list": [...]}``, ``{"map":
+{...}}``, ``{"number": "inf"}``, ``{"number": 3, "type": "int64"}``, ``{"array": [...], "type":
+"int64", "shape": [2]}``, ``{"csr": [...], "shape": [2, 3]}``. ``{"given": "domain", "kind":
+"Mine"}`` stands for an object that is not plain data and must be given again.
 """
 
 import hashlib
@@ -41,35 +41,35 @@ PACKAGES = ("sets", "knowledge", "certified", "proposers", "guarantees", "rules"
 
 Classes: TypeAlias = Mapping[str, type]
 Data: TypeAlias = Any
-"""What JSON and TOML can hold: None, booleans, numbers, texts, lists and tables of these."""
+"""The values of JSON and TOML: None, booleans, numbers, texts, lists and tables of these."""
 PlainTable: TypeAlias = dict[str, Data]
 """A table of plain data: a line of a journal, an answer, a file."""
 
 
 class NotPlainError(SurefootError, ValueError):
-    """A value that is no plain data, or data that are no value."""
+    """A value that cannot be plain data, or data that describe no value."""
 
 
 @cache
 def known_classes() -> dict[str, type]:
-    """Return what a file may name: the public dataclasses and named tuples of the library."""
-    known: dict[str, type] = {"Constants": Constants, "Context": Context, "Feedback": Feedback}
+    """Return the classes that a file may name: public dataclasses and named tuples."""
+    classes: dict[str, type] = {"Constants": Constants, "Context": Context, "Feedback": Feedback}
     for package in PACKAGES:
         module = importlib.import_module(f"surefoot.{package}")
         public = public_names(module).items()
-        known |= {n: v for n, v in public if isinstance(v, type) and _is_plain(v)}
+        classes |= {n: v for n, v in public if isinstance(v, type) and _is_plain(v)}
 
-    return known
+    return classes
 
 
 def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Data:
-    """Return a value as plain data, which :func:`decode` gives back to the last bit.
+    """Return a value as plain data, which :func:`decode` restores exactly.
 
     Args:
         value: numbers, arrays, tuples, lists, mappings, the library's classes, named tuples.
-        leave_out: whether what is no plain data is left out, to be given to :func:`decode` again.
-        name: what the value is called, where it is left out itself. Its fields have their own
-            names, and the fields of these ``base__domain``.
+        leave_out: whether to omit what is not plain data; :func:`decode` must be given it.
+        name: the name of the value if it is omitted itself. Its fields have their names, and the
+            fields of these ``base__domain``.
 
     Example:
         >>> from surefoot import Ball
@@ -85,7 +85,7 @@ def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Da
 
 
 class Packed:
-    """A state that is a block of numbers, as the kernel has it."""
+    """A state as a block of numbers, the form of the kernel."""
 
     __slots__ = ()
 
@@ -99,11 +99,11 @@ def _encode(value: object, path: str, name: str | None) -> Data:
         return _encode_numbers(value)
     if isinstance(value, Packed):
         value = value.unpack()
-    form, parts = _take_apart(value)
+    form, parts = _split_value(value)
     above = f"{path}__" if path else ""
     data = {
         str(key): part
-        if type(part) is float and math.isfinite(part)  # what most of a journal is made of
+        if type(part) is float and math.isfinite(part)  # most values of a journal
         else _encode(part, f"{above}{key}", name)
         for key, part in parts.items()
     }
@@ -121,8 +121,8 @@ def _encode(value: object, path: str, name: str | None) -> Data:
     return {"given": path or name, "kind": _kind_of(value)}
 
 
-def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
-    """Return the form that a value has as plain data, and its parts; no form if there is none."""
+def _split_value(value: object) -> tuple[str, Mapping[Any, object]]:
+    """Return the form of a value as plain data, and its parts; an empty form if there is none."""
     kind: Any = type(value)
     if is_record(kind) or known_classes().get(kind.__name__) is kind:
         if is_record(kind):
@@ -139,7 +139,7 @@ def _take_apart(value: object) -> tuple[str, Mapping[Any, object]]:
 
 def _encode_numbers(value: Array) -> Data:
     if isinstance(value, np.generic):
-        # Whether a number is NumPy's or Python's decides which way a primitive goes.
+        # Whether a number is NumPy's or Python's decides which path a primitive takes.
         number = _encode_numbers(value.item())
         whole = number if isinstance(number, dict) else {"number": number}
         return whole | {"type": str(value.dtype)}
@@ -160,12 +160,12 @@ def _encode_numbers(value: Array) -> Data:
 def decode(
     data: Data, own: Classes | None = None, given: Mapping[str, object] | None = None
 ) -> Any:
-    """Return the value that :func:`encode` made plain data of.
+    """Return the value that :func:`encode` wrote as plain data.
 
     Args:
         data: plain data.
-        own: further classes that the data may name, as the records of a user's own rule.
-        given: what was left out, by its name in the data.
+        own: further classes that the data may name, such as the records of a user's rule.
+        given: the omitted objects, by their names in the data.
 
     Example:
         >>> from surefoot.sets import Box
@@ -173,8 +173,8 @@ def decode(
         [0.30000000000000004]
 
     Raises:
-        NotPlainError: for a class that is not known, or what was left out and is not given.
-        InvalidValueError: for a value that a constructor refuses.
+        NotPlainError: for an unknown class, or an omitted object that is not given.
+        InvalidValueError: for a value that a constructor rejects.
     """
     try:
         return _decode(data, known_classes() | dict(own or {}), given or {})
@@ -184,25 +184,29 @@ def decode(
         raise NotPlainError(f"{repr_line(data)} cannot be read: {first_line(error)}") from error
 
 
-def _decode(data: Data, known: Classes, given: Mapping[str, object]) -> Any:
+def _decode(data: Data, classes: Classes, objects: Mapping[str, object]) -> Any:
     if isinstance(data, list):
         return np.array(data, dtype=np.float64)
     if not isinstance(data, Mapping):
         return data
     if "class" in data:
-        parts = {key: _decode(part, known, given) for key, part in data.items() if key != "class"}
-        kind = _find_class(data["class"], parts, known)
+        parts = {
+            key: _decode(part, classes, objects) for key, part in data.items() if key != "class"
+        }
+        kind = _find_class(data["class"], parts, classes)
         return getattr(kind, "from_parts", kind)(**parts)
     form = next((form for form in _FORMS if form in data), None)
     if form in ("tuple", "list"):
-        return {"tuple": tuple, "list": list}[form](_decode(p, known, given) for p in data[form])
+        return {"tuple": tuple, "list": list}[form](
+            _decode(p, classes, objects) for p in data[form]
+        )
     if form == "map":
-        return {key: _decode(part, known, given) for key, part in data["map"].items()}
+        return {key: _decode(part, classes, objects) for key, part in data["map"].items()}
     if form == "given":
-        return _find_given(data["given"], data["kind"], given)
+        return _find_given(data["given"], data["kind"], objects)
     if form == "csr":
         sparse = need("scipy.sparse", "solve", "a sparse matrix")
-        rows = tuple(_decode(part, known, given) for part in data["csr"])
+        rows = tuple(_decode(part, classes, objects) for part in data["csr"])
         return sparse.csr_array(rows, shape=tuple(data["shape"]))
     return _decode_numbers(data)
 
@@ -222,34 +226,34 @@ def _decode_numbers(data: Mapping[str, Data]) -> Any:
     return kind.type(value) if "type" in data else value
 
 
-def _find_class(name: object, parts: Mapping[str, object], known: Classes) -> type:
-    kind = known.get(name) if isinstance(name, str) else None
+def _find_class(name: object, parts: Mapping[str, object], classes: Classes) -> type:
+    kind = classes.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise NotPlainError(f"no class {name!r} is known")
-    if strangers := sorted(set(parts) - set(_field_names(kind))):
-        raise NotPlainError(f"{name} has no field {', '.join(strangers)}")
+        raise NotPlainError(f"class {name!r} is unknown")
+    if unknown := sorted(set(parts) - set(_field_names(kind))):
+        raise NotPlainError(f"{name} has no field {', '.join(unknown)}")
     return kind
 
 
-def _find_given(path: str, kind: str, given: Mapping[str, object]) -> object:
-    if path not in given:
+def _find_given(path: str, kind: str, objects: Mapping[str, object]) -> object:
+    if path not in objects:
         raise NotPlainError(f"{path} (a {kind}) could not be stored: give it again, {path}=...")
-    value = given[path]
+    value = objects[path]
     if _kind_of(value) != kind:
         raise NotPlainError(f"{path} must be the {kind} that it was, got {repr_line(value)}")
     return value
 
 
 def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
-    """Return what somebody wrote down: a table with a class, its fields by name.
+    """Return the object that a written table describes by its class and fields.
 
     Args:
-        table: plain data; what is no table is returned as it is.
-        name: what the table is called in sentences.
+        table: plain data; other values are returned unchanged.
+        name: the name of the table in sentences.
         own: further classes that the table may name.
 
     Raises:
-        InvalidValueError: for a class or a field that there is not, or what a constructor refuses,
+        InvalidValueError: for an unknown class or field, or a value that a constructor rejects,
             with the path of the key.
 
     Example:
@@ -264,25 +268,27 @@ def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
         return tuple(build(part, f"{name}[{i}]", own) for i, part in enumerate(table))
     if not isinstance(table, Mapping):
         return table
-    known, parts = known_classes() | dict(own or {}), dict(table)
-    kind = known.get(str(parts.pop("class", None)))
+    classes, parts = known_classes() | dict(own or {}), dict(table)
+    kind = classes.get(str(parts.pop("class", None)))
     if kind is None:
-        given = table.get("class")
-        meant = suggest(given, known)
-        raise InvalidValueError(f"{name}.class must be one of the library, got {given!r}{meant}")
-    names = _names_of(kind)
-    if strangers := sorted(set(parts) - set(names)):
-        meant = suggest(strangers[0], names)
+        kind_name = table.get("class")
+        advice = suggest(kind_name, classes)
         raise InvalidValueError(
-            f"{name} must have the fields of {kind.__name__}, got {strangers[0]!r}{meant}"
+            f"{name}.class must be one of the library, got {kind_name!r}{advice}"
+        )
+    names = _names_of(kind)
+    if unknown := sorted(set(parts) - set(names)):
+        advice = suggest(unknown[0], names)
+        raise InvalidValueError(
+            f"{name} must have the fields of {kind.__name__}, got {unknown[0]!r}{advice}"
         )
     if missing := [n for n, p in parameters_of(kind).items() if p.is_required and n not in parts]:
         raise InvalidValueError(
             f"{name} must have {' and '.join(missing)}, which {kind.__name__} needs"
         )
-    made = {key: build(part, f"{name}.{key}", own) for key, part in parts.items()}
+    values = {key: build(part, f"{name}.{key}", own) for key, part in parts.items()}
     try:
-        return kind(**made)
+        return kind(**values)
     except InvalidValueError as error:
         raise InvalidValueError(f"{name}.{error}") from error
     except (TypeError, AttributeError) as error:
@@ -292,11 +298,11 @@ def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
 
 
 def digest(value: object, *, leave_out: bool = False) -> str:
-    """Return a digest of what a value is made of: equal for equal plain data.
+    """Return a digest of a value, equal for equal plain data.
 
     Args:
         value: as :func:`encode` takes it.
-        leave_out: whether what is no plain data counts by its kind alone.
+        leave_out: whether an object that is not plain data counts only by its kind.
 
     >>> from surefoot import Ball
     >>> digest(Ball(1.0)) == digest(Ball(1.0)) != digest(Ball(2.0))
@@ -308,7 +314,7 @@ def digest(value: object, *, leave_out: bool = False) -> str:
 
 
 def describe(data: Data) -> str:
-    """Return plain data in the form of constructors; nothing is built.
+    """Return plain data written as constructors; build nothing.
 
     >>> describe({"class": "OGD", "eta": 0.5, "domain": {"given": "domain", "kind": "Mine"}})
     'OGD(eta=0.5, domain=<Mine>)'
@@ -331,20 +337,20 @@ def describe(data: Data) -> str:
 
 
 def records_in(value: object) -> dict[str, type]:
-    """Return the named tuples of a state by name: what :func:`decode` needs for a rule of yours."""
+    """Return the named tuples of a state by name; :func:`decode` needs them for a user's rule."""
     if isinstance(value, Packed):
         value = value.unpack()
     if not isinstance(value, tuple):
         return {}
     kind = type(value)
-    known: dict[str, type] = {kind.__name__: kind} if is_record(kind) else {}
+    records: dict[str, type] = {kind.__name__: kind} if is_record(kind) else {}
     for part in value:
-        known |= records_in(part)
-    return known
+        records |= records_in(part)
+    return records
 
 
 def json_plain(value: object) -> Data:
-    """Return data as JSON can hold it: numbers that are not finite are null, records tables.
+    """Return data for JSON: nonfinite numbers become null, records become tables.
 
     >>> json_plain({"a": (1, float("inf")), "b": None})
     {'a': [1, None], 'b': None}
@@ -363,12 +369,12 @@ def json_plain(value: object) -> Data:
 
 
 def _names_of(kind: type) -> tuple[str, ...]:
-    """Return what a constructor takes."""
+    """Return the names of the arguments of a constructor."""
     return tuple(parameters_of(kind)) or _field_names(kind)
 
 
 def _is_plain(kind: Any) -> bool:
-    """Return whether a class can be told by its fields."""
+    """Return whether a class is described by its fields."""
     return is_dataclass(kind) or is_record(kind) or hasattr(kind, "part_names")
 
 

@@ -25,7 +25,7 @@ UNIT = 2.0**-53
 
 
 def check_length(x: Array, dimension: int | None, name: str = "the point") -> Array:
-    """Return the point as float64; refuse one of another dimension than the set's."""
+    """Return the point as float64; raise if its dimension is not that of the set."""
     x = checks.to_floats(x, name)
     if dimension is not None and x.shape[-1:] != (dimension,):
         raise InvalidValueError(f"{name} must have {dimension} entries, got shape {tuple(x.shape)}")
@@ -33,10 +33,10 @@ def check_length(x: Array, dimension: int | None, name: str = "the point") -> Ar
 
 
 def clean(x: Array, dimension: int | None, name: str = "the point to project") -> Array:
-    """Return the point; raise, or make it NaN, where it is not finite.
+    """Return the point; raise, or make it NaN, if it is not finite.
 
-    One NumPy run is refused. A run of a batch, or of another backend, cannot be: all its entries
-    become NaN, which every later step keeps and the game reports.
+    One NumPy run raises. A run of a batch, or of another backend, cannot: all its entries become
+    NaN, which every later step keeps and the game reports.
     """
     x = check_length(x, dimension, name)
     if isinstance(x, np.ndarray) and x.ndim == 1:
@@ -46,13 +46,13 @@ def clean(x: Array, dimension: int | None, name: str = "the point to project") -
 
 
 def nan_where_invalid(x: Array) -> Array:
-    """Return the point, all NaN if an entry is not finite, since NaN is never inside a set."""
+    """Return the point, all NaN if an entry is not finite: no set contains NaN."""
     xp = namespace(x)
     return xp.where(xp.all(xp.isfinite(x), axis=-1, keepdims=True), x, xp.nan)
 
 
 def keep_nan(x: Array, result: Array) -> Array:
-    """Return the result, NaN where :func:`clean` made x NaN, for results that would lose it."""
+    """Return the result, with NaN where :func:`clean` made x NaN."""
     xp = namespace(x)
     return xp.where(xp.isnan(x), xp.nan, result)
 
@@ -68,37 +68,37 @@ def all_entries(condition: Array) -> Array:
 
 
 def _to_python(value: Array) -> Array:
-    """Return a number of NumPy as Python's, on which a set may branch; arrays as they are."""
+    """Return a NumPy number as Python's, on which a set may branch; arrays unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def only_entry(index: Array, value: Array, like: Array) -> Array:
-    """Return a point with a value at one entry, whose index :func:`.find_largest` gave, else 0."""
+    """Return a point that is 0 except at one entry, whose index :func:`.find_largest` gave."""
     if isinstance(like, np.ndarray) and like.ndim == 1:
         x = np.zeros_like(like)
         x[index] = value[index] if isinstance(value, np.ndarray) and value.ndim else value
         return x
     xp = namespace(like)
     places = convert_like(np.arange(like.shape[-1]), like)
-    here = places == (index if like.ndim == 1 else index[:, None])
-    return xp.where(here, value + xp.zeros_like(like), xp.zeros_like(like))
+    is_chosen = places == (index if like.ndim == 1 else index[:, None])
+    return xp.where(is_chosen, value + xp.zeros_like(like), xp.zeros_like(like))
 
 
 def common_dimension(parts: Iterable[object], rule: str) -> int | None:
-    """Return the dimension of all parts that know theirs; refuse two, with the rule broken."""
-    known = {d for part in parts if (d := dimension_of(part)) is not None}
-    if len(known) > 1:
-        raise InvalidValueError(f"{rule}, got {' and '.join(map(str, sorted(known)))}")
-    return next(iter(known), None)
+    """Return the common dimension of the parts that know theirs; raise for two."""
+    dimensions = {d for part in parts if (d := dimension_of(part)) is not None}
+    if len(dimensions) > 1:
+        raise InvalidValueError(f"{rule}, got {' and '.join(map(str, sorted(dimensions)))}")
+    return next(iter(dimensions), None)
 
 
 def subtract_centre(x: Array, centre: Array | None) -> Array:
-    """Return a point as seen from a centre; None is 0."""
+    """Return x - centre; None is 0."""
     return x if centre is None else x - convert_like(centre, x)
 
 
 def add_centre(q: Array, centre: Array | None) -> Array:
-    """Return the point that a centre sees as q."""
+    """Return q + centre; None is 0."""
     return q if centre is None else convert_like(centre, q) + q
 
 
@@ -109,7 +109,7 @@ def dimension_of(owner: object) -> int | None:
 
 
 def to_dense(A: Array) -> Array:
-    """Return a matrix of NumPy for one that may be SciPy's sparse."""
+    """Return a NumPy matrix for one that may be SciPy's sparse."""
     return A.toarray() if is_sparse(A) else A
 
 
@@ -121,7 +121,7 @@ def row_norms(A: Array) -> Array:
 
 
 def row_terms(A: Array) -> int:
-    """Return the number of terms of a row, at most: its inner products round that often."""
+    """Return the largest number of terms of a row: its inner products round that often."""
     return int(np.diff(A.indptr).max() if is_sparse(A) else A.shape[1])
 
 
@@ -129,31 +129,31 @@ def divide_rows(A: Array, by: Array) -> Array:
     """Return a matrix, dense or sparse, with each row divided by a number."""
     if not is_sparse(A):
         return A / by[:, None]
-    divided = A.copy()
-    divided.data = A.data / np.repeat(by, np.diff(A.indptr))
-    return divided
+    scaled = A.copy()
+    scaled.data = A.data / np.repeat(by, np.diff(A.indptr))
+    return scaled
 
 
 def snap_inside(region: Set, x: Array) -> Array:
     """Return a mean of points of a set, moved back into the set if rounding put it outside.
 
-    That is no projection of a point that may be anywhere: a set that has no cheap one can have a
-    ``snap_inside`` all the same. One of yours without is trusted.
+    This is not a projection of an arbitrary point, so a set without a cheap projection can have a
+    ``snap_inside``. The point is returned unchanged if the set has none.
     """
-    own = getattr(region, "snap_inside", None)
-    return x if own is None else own(x)
+    snap = getattr(region, "snap_inside", None)
+    return x if snap is None else snap(x)
 
 
 @runtime_checkable
 class Bounded(Protocol):
-    """A set that knows a ball around it."""
+    """A set with a bounding ball."""
 
     def bounding_ball(self) -> Any:
-        """Return a ball that holds the set."""
+        """Return a ball that contains the set."""
 
 
 class ConvexSet(Declared, kw_only=False):
-    """A set that projects in closed form: whether a point is inside, and where to go if not."""
+    """A set that projects in closed form: a membership test and a nearest point."""
 
     def contains(self, x: Array) -> Array:
         """Return whether x is in the set: a bool, or a column of bools."""
@@ -177,9 +177,9 @@ class ConvexSet(Declared, kw_only=False):
 
 
 def reach_of(region: Set | None) -> Number:
-    """Return the largest norm of a point of a set, at most; refuse a set that has no end.
+    """Return an upper bound on the norms of the points of a set; raise if it is unbounded.
 
-    It is what the rounding of the set's points scales with.
+    The rounding of the set's points scales with it.
 
     >>> from surefoot.sets import Box
     >>> round(reach_of(Box([0.0, 0.0], [3.0, 4.0])), 9)
@@ -195,7 +195,7 @@ def reach_of(region: Set | None) -> Number:
 
 
 def reach_from(region: Set, point: Array) -> float:
-    """Return the largest distance from a point of a set to another, at most.
+    """Return an upper bound on the distance from a point of a set to another.
 
     >>> from surefoot.sets import Simplex
     >>> round(reach_from(Simplex(3), np.array([1.0, 0.0, 0.0])), 6)
@@ -218,20 +218,20 @@ def bounded_diameter(domain: object) -> float:
 
 
 def diameter_of(domain: object) -> float:
-    """Return the diameter of a set; inf where it is unknown or has no end."""
+    """Return the diameter of a set; inf if it is unknown or infinite."""
     try:
         return bounded_diameter(domain)
-    except InvalidValueError:  # a polytope raises where it finds no end
+    except InvalidValueError:  # a polytope raises if it is unbounded
         return math.inf
 
 
 def repeat(step: Callable[[Array], Array], value: Array, times: int) -> Array:
-    """Apply a step many times, or until it changes nothing but the last digits.
+    """Apply a step many times, or until it changes only the last digits.
 
-    Compiled code cannot stop early, and would be long if every step were written out in it.
+    Compiled code cannot stop early; it loops, because unrolled steps would be long.
     """
     if not is_concrete(value):
-        return loop_in_turn(times, lambda _, seen: step(seen), value)
+        return loop_in_turn(times, lambda _, last: step(last), value)
     for _ in range(times):
         before, value = value, step(value)
         xp = namespace(value)

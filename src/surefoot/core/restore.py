@@ -1,8 +1,8 @@
-"""Decoded states are untrusted: each is compared with a fresh one of its rule, part by part.
+"""Decoded states are untrusted: each is compared, part by part, with a fresh one.
 
-Whoever writes a file can put anything into it. A state that passed here has the classes, shapes,
-types of numbers and ranges that the rule's own steps lead to, so that code behind this door, and C,
-need not ask again. What may differ is declared where the state is (:mod:`surefoot.core.forms`).
+Files are untrusted. A state that passes here has the classes, shapes, types of numbers and ranges
+that the steps of the rule produce. So later code, also in C, need not check again. Fields declare
+what may differ (:mod:`surefoot.core.forms`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class FormError(InvalidValueError):
 
 
 class Field(NamedTuple):
-    """What the type of a field says.
+    """The type of a field, with its declarations.
 
     Attributes:
-        kinds: the classes that its values have.
-        marks: what is declared beside them.
+        kinds: the classes of its values.
+        marks: the declarations beside them.
         is_optional: whether it may be None.
-        is_loose: whether it is one of a class that is not the library's.
+        is_loose: whether it belongs to a user's class.
     """
 
     kinds: tuple[Any, ...] = (Any,)
@@ -52,7 +52,7 @@ class Field(NamedTuple):
 
 
 def read_hint(hint: Any) -> Field:
-    """Return what a type says.
+    """Return the field of a type hint.
 
     >>> read_hint(float | None)
     Field(kinds=(<class 'float'>,), marks=(), is_optional=True, is_loose=False)
@@ -63,52 +63,52 @@ def read_hint(hint: Any) -> Field:
         return field._replace(marks=(*field.marks, *declared))
     if get_origin(hint) not in (Union, UnionType):
         return Field((hint,), is_optional=hint is NoneType)
-    found = [read_hint(part) for part in get_args(hint) if part is not NoneType]
-    kinds = tuple(kind for field in found for kind in field.kinds)
-    marks = tuple(mark for field in found for mark in field.marks)
+    fields = [read_hint(part) for part in get_args(hint) if part is not NoneType]
+    kinds = tuple(kind for field in fields for kind in field.kinds)
+    marks = tuple(mark for field in fields for mark in field.marks)
     return Field(kinds, marks, is_optional=NoneType in get_args(hint))
 
 
 @cache
 def fields_of(kind: Any) -> dict[str, Field]:
-    """Return what the fields of a class of records say, by name."""
+    """Return the fields of a class of records by name."""
     is_loose = not kind.__module__.startswith("surefoot.")
     try:
         hints = get_type_hints(kind, include_extras=True)
     except NameError:
         if not is_loose:
             raise
-        hints = {}  # types of a user's own, which cannot be found
-    found = {}
+        hints = {}  # a user's types, which cannot be resolved
+    fields = {}
     for name in kind._fields:
         field = read_hint(hints.get(name, Any))
         is_optional = field.is_optional or kind._field_defaults.get(name, name) is None
         is_optional = is_optional and AsFresh not in field.marks
-        found[name] = field._replace(is_optional=is_optional or is_loose, is_loose=is_loose)
-    return found
+        fields[name] = field._replace(is_optional=is_optional or is_loose, is_loose=is_loose)
+    return fields
 
 
 def lengths_of(part: object, d: int) -> dict[str, int]:
-    """Return how long parts of a state may become, by the words of their axes.
+    """Return the largest lengths of parts of a state, by the words of their axes.
 
     Args:
-        part: a rule, or what it is made of; each may have a method ``lengths(d)``.
+        part: a rule or one of its parts; each may have a method ``lengths(d)``.
         d: the length of an action.
     """
     most: dict[str, int] = {}
-    left = [part]
-    while left:
-        part = left.pop()
+    pending = [part]
+    while pending:
+        part = pending.pop()
         if isinstance(part, tuple):
-            left += part
-        left += parts_of(part).values()
+            pending += part
+        pending += parts_of(part).values()
         for word, length in getattr(part, "lengths", lambda _: {})(d).items():
             most[word] = max(length, most.get(word, 0))
     return most
 
 
 def check_form(
-    found: object,
+    decoded: object,
     fresh: object,
     name: str,
     of: str,
@@ -119,13 +119,13 @@ def check_form(
     """Raise unless a decoded value has the form of a fresh one.
 
     Args:
-        found: what was decoded.
-        fresh: the same before the first round.
-        name: what it is called in sentences.
+        decoded: the decoded value.
+        fresh: the same value before the first round.
+        name: its name in sentences.
         of: the rule whose it is.
-        examples: by class, records that a fresh state has not and a later one may have.
-        lengths: how long parts may become, as :func:`lengths_of`; "row" for constraints that are
-            seen apart.
+        examples: by class, records that only a later state has.
+        lengths: the largest lengths of parts, as :func:`lengths_of`; "row" for constraints that are
+            seen separately.
 
     Raises:
         FormError: for a part of another class, shape, type of numbers or range.
@@ -135,112 +135,114 @@ def check_form(
         Traceback (most recent call last):
         surefoot.core.restore.FormError: x of OGD must be an array of shape (2,) of float64, got ...
     """
-    _Comparison(of, examples or {}, lengths or {}).compare(found, fresh, Field(), name)
+    _Comparison(of, examples or {}, lengths or {}).compare(decoded, fresh, Field(), name)
 
 
 class _Comparison:
-    """One comparison, with the lengths that are known by now.
+    """One comparison, with the lengths so far.
 
     Args:
         of: the rule whose state it is.
-        examples: of records that no fresh state has.
-        lengths: how long parts may become.
+        examples: records that only a later state has.
+        lengths: the largest lengths of parts.
     """
 
     def __init__(
         self, of: str, examples: Mapping[type, object], lengths: Mapping[str, int]
     ) -> None:
         self.of, self.examples, self.most = of, examples, lengths
-        self.same: dict[str, int] = {}  # of all of the state
-        self.here: dict[str, int] = {}  # of the record that is looked at
+        self.same: dict[str, int] = {}  # of the whole state
+        self.here: dict[str, int] = {}  # of the current record
 
-    def wrong(self, path: str, rule: str, found: object) -> FormError:
+    def wrong(self, path: str, rule: str, decoded: object) -> FormError:
         """Return the error of a part."""
-        return FormError(f"{path} of {self.of} must be {rule}, got {repr_line(found)}")
+        return FormError(f"{path} of {self.of} must be {rule}, got {repr_line(decoded)}")
 
-    def compare(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+    def compare(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare a part with that of the fresh state."""
         fresh = fresh.unpack() if isinstance(fresh, Packed) else fresh
-        if found is None or fresh is None:
-            self.compare_none(found, fresh, field, path)
-        elif self.is_per_row(found, fresh, field):
-            self.compare_rows(found, fresh, field, path)
+        if decoded is None or fresh is None:
+            self.compare_none(decoded, fresh, field, path)
+        elif self.is_per_row(decoded, fresh, field):
+            self.compare_rows(decoded, fresh, field, path)
         elif isinstance(fresh, (bool, int, float, np.generic)):
-            self.number(found, fresh, field, path)
+            self.number(decoded, fresh, field, path)
         elif isinstance(fresh, np.ndarray):
-            self.array(found, fresh, field, path)
+            self.array(decoded, fresh, field, path)
         elif is_record(type(fresh)):
-            self.record(found, fresh, field, path)
-        elif type(found) is not type(fresh):
-            raise self.wrong(path, _describe(fresh), found)
+            self.record(decoded, fresh, field, path)
+        elif type(decoded) is not type(fresh):
+            raise self.wrong(path, _describe(fresh), decoded)
         elif isinstance(fresh, (tuple, list)):
-            self.parts(found, fresh, field, path)
+            self.parts(decoded, fresh, field, path)
         elif isinstance(fresh, Mapping):
-            self.parts(list(found.values()), list(fresh.values()), field, path)
+            self.parts(list(decoded.values()), list(fresh.values()), field, path)
         elif isinstance(fresh, str):
-            self.take(found, field, path)
+            self.take(decoded, field, path)
 
-    def is_per_row(self, found: Any, fresh: Any, field: Field) -> bool:
-        """Return whether a part has what a fresh one has for each row of g."""
-        is_array = isinstance(found, np.ndarray) and PerRow in field.marks
-        return is_array and found.ndim == np.ndim(fresh) + 1
+    def is_per_row(self, decoded: Any, fresh: Any, field: Field) -> bool:
+        """Return whether a part has one entry per row of g and the fresh one has one."""
+        is_array = isinstance(decoded, np.ndarray) and PerRow in field.marks
+        return is_array and decoded.ndim == np.ndim(fresh) + 1
 
     # --- parts that a fresh state has -----------------------------------------------------------
 
-    def compare_none(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+    def compare_none(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare parts of which one is None, or both are."""
-        if found is not fresh and not field.is_optional:
-            raise self.wrong(path, "None" if fresh is None else _describe(fresh), found)
-        if found is not None:
-            self.take(found, field, path)
+        if decoded is not fresh and not field.is_optional:
+            raise self.wrong(path, "None" if fresh is None else _describe(fresh), decoded)
+        if decoded is not None:
+            self.take(decoded, field, path)
 
-    def compare_rows(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+    def compare_rows(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare an array that has for each row of g what the fresh state has once."""
-        if not np.size(found):
-            raise self.wrong(path, "one for each row", found)
+        if not np.size(decoded):
+            raise self.wrong(path, "one for each row", decoded)
         axes = Axes(Same("row"), *(None,) * np.ndim(fresh))
         no_rows = np.zeros((0, *np.shape(fresh)))
-        self.array(found, no_rows, field._replace(marks=(axes, *field.marks)), path)
+        self.array(decoded, no_rows, field._replace(marks=(axes, *field.marks)), path)
 
-    def number(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+    def number(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare a number with the fresh one."""
         kind = next(k for k, kinds in _NUMBERS.items() if isinstance(fresh, kinds))
-        is_other = not isinstance(found, _NUMBERS[kind]) or (kind is int and type(found) is bool)
+        is_other = not isinstance(decoded, _NUMBERS[kind]) or (
+            kind is int and type(decoded) is bool
+        )
         if is_other:
-            raise self.wrong(path, _describe(fresh), found)
-        self.range(np.atleast_1d(found), field, path, fresh)
+            raise self.wrong(path, _describe(fresh), decoded)
+        self.range(np.atleast_1d(decoded), field, path, fresh)
 
-    def array(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+    def array(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare an array with the fresh one."""
         axes = field.mark(Axes) or (None,) * fresh.ndim
-        if not isinstance(found, np.ndarray) or found.dtype != fresh.dtype:
-            raise self.wrong(path, _describe(fresh), found)
-        if found.ndim != fresh.ndim or len(axes) != fresh.ndim:
-            raise self.wrong(path, _describe(fresh), found)
-        for length, first, word in zip(found.shape, fresh.shape, axes, strict=True):
+        if not isinstance(decoded, np.ndarray) or decoded.dtype != fresh.dtype:
+            raise self.wrong(path, _describe(fresh), decoded)
+        if decoded.ndim != fresh.ndim or len(axes) != fresh.ndim:
+            raise self.wrong(path, _describe(fresh), decoded)
+        for length, first, word in zip(decoded.shape, fresh.shape, axes, strict=True):
             if word is not None:
-                # A matrix without rows says nothing of their length.
-                if found.size or not isinstance(word, Same):
+                # A matrix without rows does not determine their length.
+                if decoded.size or not isinstance(word, Same):
                     self.length(length, word, path)
             elif length != first and not field.is_loose:
-                raise self.wrong(path, _describe(fresh), found)
-        self.range(found, field, path, fresh)
+                raise self.wrong(path, _describe(fresh), decoded)
+        self.range(decoded, field, path, fresh)
 
-    def record(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+    def record(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare a record, field by field."""
         kinds = (type(fresh), *(kind for kind in field.kinds if is_record(kind)))
-        if not isinstance(found, kinds) or type(found)._fields != type(fresh)._fields:
-            raise self.wrong(path, _describe(fresh), found)
+        if not isinstance(decoded, kinds) or type(decoded)._fields != type(fresh)._fields:
+            raise self.wrong(path, _describe(fresh), decoded)
         if hasattr(fresh, "resize_like"):
-            fresh = fresh.resize_like(found)
-        self.fields(found, fresh, path)
+            fresh = fresh.resize_like(decoded)
+        self.fields(decoded, fresh, path)
 
-    def fields(self, found: Any, fresh: Any, path: str) -> None:
-        """Compare the fields of a record; by their types where nothing is fresh."""
+    def fields(self, decoded: Any, fresh: Any, path: str) -> None:
+        """Compare the fields of a record; by their types if there is no fresh one."""
         around, self.here = self.here, {}
-        kind: Any = type(found)
+        kind: Any = type(decoded)
         for name, field in fields_of(kind).items():
-            part, where = getattr(found, name), f"{path}.{name}"
+            part, where = getattr(decoded, name), f"{path}.{name}"
             if fresh is not None:
                 self.compare(part, getattr(fresh, name), field, where)
             elif part is not None:
@@ -248,18 +250,18 @@ class _Comparison:
             elif not field.is_optional:
                 raise self.wrong(where, " or ".join(map(_name, field.kinds)), None)
         self.here = around
-        if hasattr(found, "flaw") and (flaw := found.flaw()):
-            raise self.wrong(path, flaw, found)
+        if hasattr(decoded, "flaw") and (flaw := decoded.flaw()):
+            raise self.wrong(path, flaw, decoded)
 
-    def parts(self, found: Any, fresh: Any, field: Field, path: str) -> None:
+    def parts(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare tuples or lists, entry by entry."""
         axes = field.mark(Axes)
         if axes is not None:
-            self.length(len(found), axes[0], path)
-        elif len(found) != len(fresh) and not field.is_loose:
-            raise self.wrong(path, f"{len(fresh)} entries", found)
+            self.length(len(decoded), axes[0], path)
+        elif len(decoded) != len(fresh) and not field.is_loose:
+            raise self.wrong(path, f"{len(fresh)} entries", decoded)
         inner = _entries_of(field)
-        for i, part in enumerate(found):
+        for i, part in enumerate(decoded):
             if i < len(fresh):
                 self.compare(part, fresh[i], inner, f"{path}[{i}]")
             else:
@@ -267,82 +269,84 @@ class _Comparison:
 
     def length(self, length: int, word: str, path: str) -> None:
         """Compare a length that may change with those of the same word."""
-        known = self.same if isinstance(word, Same) else self.here
-        if known.setdefault(word, length) != length:
-            raise self.wrong(path, f"as long as the others, {known[word]}", length)
+        lengths = self.same if isinstance(word, Same) else self.here
+        if lengths.setdefault(word, length) != length:
+            raise self.wrong(path, f"as long as the others, {lengths[word]}", length)
         if length > self.most.get(word, math.inf):
             raise self.wrong(path, f"no longer than {self.most[word]}", length)
 
-    def range(self, found: Any, field: Field, path: str, fresh: Any = 0.0) -> None:
+    def range(self, decoded: Any, field: Field, path: str, fresh: Any = 0.0) -> None:
         """Compare numbers with the range of a field, and with the fresh ones."""
         within = field.mark(Span) or Span()
         if Gaps in field.marks or np.isnan(fresh).any():
-            found = found[~np.isnan(found)]
-        elif np.isnan(found).any():
-            raise self.wrong(path, "a number", found)
+            decoded = decoded[~np.isnan(decoded)]
+        elif np.isnan(decoded).any():
+            raise self.wrong(path, "a number", decoded)
         is_finite = bool(np.isfinite(fresh).all()) and Extended not in field.marks
-        if is_finite and not np.isfinite(found).all():
-            raise self.wrong(path, "finite", found)
-        if found.dtype.kind == "i" and (np.abs(found.astype(float)) > MOST).any():
-            raise self.wrong(path, f"from {-MOST:.0f} to {MOST:.0f}", found)
-        if within.is_whole and not (np.floor(found) == found).all():
-            raise self.wrong(path, str(within), found)
-        if not ((found >= within.low) & (found <= within.high)).all():
-            raise self.wrong(path, str(within), found)
+        if is_finite and not np.isfinite(decoded).all():
+            raise self.wrong(path, "finite", decoded)
+        if decoded.dtype.kind == "i" and (np.abs(decoded.astype(float)) > MOST).any():
+            raise self.wrong(path, f"from {-MOST:.0f} to {MOST:.0f}", decoded)
+        if within.is_whole and not (np.floor(decoded) == decoded).all():
+            raise self.wrong(path, str(within), decoded)
+        if not ((decoded >= within.low) & (decoded <= within.high)).all():
+            raise self.wrong(path, str(within), decoded)
 
     # --- parts that only a later state has ------------------------------------------------------
 
-    def take(self, found: Any, field: Field, path: str) -> None:
-        """Compare a part that the fresh state has not with what the type of its field says."""
+    def take(self, decoded: Any, field: Field, path: str) -> None:
+        """Compare a part that the fresh state lacks with the type of its field."""
         axes, kinds = field.mark(Axes), field.kinds
         if axes and any(self.most.get(word, 1) == 0 for word in axes if word):
-            raise self.wrong(path, "None", found)
+            raise self.wrong(path, "None", decoded)
         if kinds == (Any,) and (axes or field.mark(Span)):
             kinds = (np.ndarray,) if axes else (float,)
         for kind in kinds:
-            if _is_of(found, kind):
-                self.inside(found, field, path)
+            if _is_of(decoded, kind):
+                self.inside(decoded, field, path)
                 return
         words = " or ".join(_name(kind) for kind in kinds)
-        raise self.wrong(path, f"{words} or None" if field.is_optional else words, found)
+        raise self.wrong(path, f"{words} or None" if field.is_optional else words, decoded)
 
-    def inside(self, found: Any, field: Field, path: str) -> None:
-        """Compare what is in a part of the right class."""
-        if is_record(type(found)):
-            self.fields(found, self.examples.get(type(found)), path)
-        elif isinstance(found, (tuple, list)):
-            self.parts(found, (), field._replace(is_loose=True), path)
-        elif isinstance(found, np.ndarray):
+    def inside(self, decoded: Any, field: Field, path: str) -> None:
+        """Compare the contents of a part of the right class."""
+        if is_record(type(decoded)):
+            self.fields(decoded, self.examples.get(type(decoded)), path)
+        elif isinstance(decoded, (tuple, list)):
+            self.parts(decoded, (), field._replace(is_loose=True), path)
+        elif isinstance(decoded, np.ndarray):
             axes = field.mark(Axes)
-            shape = found.shape if axes is None else (0,) * len(axes)
-            self.array(found, np.zeros(shape), field, path)
-        elif isinstance(found, (bool, int, float, np.generic)):
-            fresh = math.inf if isinstance(found, float) else 0.0
-            self.range(np.atleast_1d(found), field, path, fresh)
+            shape = decoded.shape if axes is None else (0,) * len(axes)
+            self.array(decoded, np.zeros(shape), field, path)
+        elif isinstance(decoded, (bool, int, float, np.generic)):
+            fresh = math.inf if isinstance(decoded, float) else 0.0
+            self.range(np.atleast_1d(decoded), field, path, fresh)
 
 
 def _entries_of(field: Field) -> Field:
-    """Return what the type of a tuple says of its entries."""
+    """Return the field of the entries of a tuple."""
     for kind in field.kinds:
         if get_origin(kind) in (tuple, list) and get_args(kind):
             return read_hint(get_args(kind)[0])._replace(is_loose=field.is_loose)
     return Field(is_loose=field.is_loose, is_optional=field.is_loose)
 
 
-def _is_of(found: object, kind: Any) -> bool:
-    """Return whether a value that was decoded is one of a type."""
+def _is_of(decoded: object, kind: Any) -> bool:
+    """Return whether a decoded value is of a type."""
     if kind is Any or kind is object:
-        return not isinstance(found, np.ndarray) or str(found.dtype) in _TYPES
+        return not isinstance(decoded, np.ndarray) or str(decoded.dtype) in _TYPES
     if kind in _NUMBERS:
-        return isinstance(found, _NUMBERS[kind]) and (kind is not int or type(found) is not bool)
+        return isinstance(decoded, _NUMBERS[kind]) and (
+            kind is not int or type(decoded) is not bool
+        )
     if get_origin(kind) is Literal:
-        return isinstance(found, str) and found in get_args(kind)
+        return isinstance(decoded, str) and decoded in get_args(kind)
     if get_origin(kind) is not None:
-        return isinstance(found, get_origin(kind)) and not is_record(type(found))
+        return isinstance(decoded, get_origin(kind)) and not is_record(type(decoded))
     if getattr(kind, "_is_protocol", False):
         names = [name for name in vars(kind) if not name.startswith("_")]
-        return all(hasattr(found, name) for name in names)
-    return isinstance(found, kind) if isinstance(kind, type) else True
+        return all(hasattr(decoded, name) for name in names)
+    return isinstance(decoded, kind) if isinstance(kind, type) else True
 
 
 def _name(kind: Any) -> str:
@@ -350,7 +354,7 @@ def _name(kind: Any) -> str:
 
 
 def _describe(fresh: Any) -> str:
-    """Return what a part of a fresh state is, in a few words."""
+    """Describe a part of a fresh state in a few words."""
     if isinstance(fresh, np.ndarray):
         return f"an array of shape {fresh.shape} of {fresh.dtype}"
     if isinstance(fresh, (bool, int, float, np.generic)):

@@ -1,4 +1,4 @@
-"""The words of the library as types: action, feedback, algorithm, set, constraint, cost stream.
+"""The types of the library: action, feedback, algorithm, set, constraint, cost stream.
 
 Shapes, everywhere:
 
@@ -9,9 +9,9 @@ action, gradient          ``(d,)``        ``(B, d)``
 a number (g, eta, rho)    ``float``       column ``(B, 1)``
 ========================  ==============  ====================================
 
-Columns make update rules plain arithmetic: ``eta * gradient`` is right for one run and for a
-batch. The numbers of one NumPy run are Python floats, which is also how primitives tell the two
-apart; the numbers of one JAX or torch run are 0-d arrays.
+Columns make update rules plain arithmetic: ``eta * gradient`` is right for one run and for a batch.
+The numbers of one NumPy run are Python floats, by which primitives recognise one run. The numbers
+of one JAX or torch run are 0-d arrays.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from surefoot.core.forms import Axes, PerRow, Same
 # Any array that follows the array API (NumPy, JAX, torch, array-api-strict). Naming one of them
 # here would make that one a dependency of every rule.
 Array: TypeAlias = Any
-# What a user is handed by the doors of the library: numbers of NumPy, float64.
+# What the library returns to a user: NumPy arrays of float64.
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 # A Python float for one run, a column for a batch, a tracer under JAX.
 Number: TypeAlias = Any
 # A round or a run: a whole number, a tracer under JAX; several runs by a slice or an array.
 Index: TypeAlias = Any
-# The state of a rule: a record of its own, whose `x` is the next action.
+# The state of a rule: a record whose `x` is the next action.
 RuleState: TypeAlias = Any
 
 
 class HasArray(Protocol):
-    """An array, or what NumPy makes one of: of JAX, torch, pandas, polars."""
+    """An array, or an object that NumPy can convert: of JAX, torch, pandas, polars."""
 
     def __array__(self, *args: Array, **kwargs: Array) -> Array:
         """Return the numbers as an array of NumPy."""
 
 
-# What a caller may give where an array is wanted, and where a number is: for a type checker and
-# an editor. Inside they are Array and Number, which any backend's arithmetic gives.
+# # What a caller may pass as an array or a number, for a type checker and an editor. Inside they
+# are Array and Number, which arithmetic of any backend returns.
 ArrayLike: TypeAlias = (
     Sequence[float | HasArray | Sequence[float | HasArray | Sequence[float]]] | HasArray
 )
@@ -52,11 +52,11 @@ Real: TypeAlias = float | FloatArray
 
 
 class Context(NamedTuple):
-    """What is known of a round before it is played, in numbers.
+    """The context of a round, in numbers; it is known before the round.
 
     Attributes:
-        place: as the knowledge has it: what g rises by is a function of two places.
-        features: as a learner of policies has it; None where there is none.
+        place: for the knowledge, which bounds the change of g between two places.
+        features: for a learner of policies; None without one.
     """
 
     place: Annotated[Array, Axes(Same("place"))]
@@ -64,30 +64,29 @@ class Context(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """What is told after a round; a field that nobody said anything about is None.
+    """What is reported after a round. Unreported fields are None.
 
-    What was *seen* in the round, all of it at one action:
+    Measurements of the round, all at one action:
 
     Attributes:
         cost_gradient: a (sub)gradient of the round's cost.
         constraint_value: :math:`g(x_t)`; feasible means at most zero.
         constraint_subgradient: one subgradient of g at the same point.
         cost_value: the cost itself.
-        value_error: a bound on the error of this round's ``constraint_value``, instead of the one
-            that a certified rule was built with.
-        slope_error: the same for ``constraint_subgradient``.
-        action: where all this was seen, if not at the action of the state.
-        age: how many rounds ago it was seen; 0 in the round itself.
+        value_error: a bound on the error of this ``constraint_value``, instead of the one that the
+            rule was given.
+        slope_error: a bound on the error of ``constraint_subgradient``.
+        action: the action of the measurements, if not that of the state.
+        age: the number of rounds since the measurement; 0 in the round itself.
 
-    What is *known of the next round*:
+    Information about the next round:
 
     Attributes:
-        proposal: an action that somebody wants to play next.
-        within: a set, announced for the next round, that holds the next action.
-        direction: a unit vector that the game has drawn, to explore along.
-        hint: a forecast of the next cost's gradient, for rules that count on one; the others
-            ignore it.
-        context: that of the next round, for knowledge of contexts.
+        proposal: an external proposal for the next action.
+        within: a set, announced for the next round, that must contain the next action.
+        direction: a random unit vector along which to explore.
+        hint: a forecast of the next cost gradient, for optimistic rules; the others ignore it.
+        context: the context of the next round, for knowledge of contexts.
     """
 
     cost_gradient: Array = None
@@ -106,13 +105,13 @@ class Feedback(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What an algorithm asks for in a round, and how its own work grows.
+    """What an algorithm needs in a round, and how its work grows.
 
     Attributes:
         cost_gradients: gradients of the round's cost.
         constraint_values: evaluations of g at the action played.
         constraint_subgradients: subgradients of g there.
-        apart: whether all m constraints are wanted, each by itself, rather than their maximum.
+        separately: whether it takes all m constraints separately, instead of their maximum.
         projections: projections onto the feasible set; a ball around it does not count.
         linear_minimisations: minimisations of a linear function over the feasible set.
         cost_values: values of the round's cost at the action played.
@@ -124,13 +123,13 @@ class Needs(NamedTuple):
         smooth_queries: values and gradients of a smooth constraint at points that are not played.
         work: arithmetic of an update beside these, as a product of sizes: "d", "m d".
         domain: the set that it works on: a ball around the feasible set, the feasible set itself,
-            or the feasible set where that is a simplex.
+            or the feasible set if that is a simplex.
         numpy_only: whether the rule has loops whose length depends on data, which cannot be
             compiled; a batch then plays its runs one by one.
         one_run: whether the rule takes the action of one run only; several are played in a loop.
-        agents: whether it plays for several agents at once, each with a cost and a constraint of
-            its own, in :func:`surefoot.games.play_network`.
-        proposals: actions that somebody else wants to play next.
+        agents: whether it plays for several agents at once, each with its cost and its constraint,
+            in :func:`surefoot.games.play_network`.
+        proposals: external proposals for the next action.
     """
 
     cost_gradients: int = 1
@@ -167,7 +166,7 @@ class Source(NamedTuple):
 
 
 def needs_of(algorithm: object) -> Needs:
-    """Return what a round of an algorithm asks for: the paper's feedback unless it says otherwise.
+    """Return the needs of an algorithm; the paper's feedback by default.
 
     Args:
         algorithm: one, or its class.
@@ -183,7 +182,7 @@ def needs_of(algorithm: object) -> Needs:
 
 
 class State(Protocol):
-    """What the next round needs and nothing else; ``x`` is the next action."""
+    """Exactly what the next round needs; ``x`` is the next action."""
 
     @property
     def x(self) -> Array:
@@ -192,19 +191,20 @@ class State(Protocol):
 
 @runtime_checkable
 class Player(Protocol):
-    """What decides: ``init`` and ``step``, both pure; ``state.x`` is the action to play."""
+    """A decision rule: ``init`` and ``step``, both pure; ``state.x`` is the action to play."""
 
     def init(self, x1: Array) -> RuleState:
         """Return the state before the first round, with ``x1`` as its action."""
 
     def step(self, state: RuleState, feedback: Feedback) -> tuple[RuleState, Info]:
-        """Return the state after a round, and what the step knew."""
+        """Return the state after a round, and the details of the step."""
 
 
 class Certificate(Protocol):
     """Why the next action is feasible; ``str`` of it is one line.
 
     Concrete certificates are named tuples of plain numbers and words, which a journal can store.
+    Two properties are optional: :func:`facts_of` and :func:`limit_of` read them.
     """
 
     @property
@@ -220,16 +220,27 @@ class Certificate(Protocol):
         """The largest value that g can have at the next action."""
 
 
+def facts_of(certificate: Certificate) -> dict[str, str]:
+    """Return the ``facts`` of a certificate by name; none where its ``str`` has them all."""
+    facts: dict[str, str] = getattr(certificate, "facts", {})
+    return facts
+
+
+def limit_of(certificate: Certificate | None) -> float:
+    """Return the ``limit`` that a certificate keeps the next g below; 0 unless it has one."""
+    return float(getattr(certificate, "limit", 0.0))
+
+
 class Info(NamedTuple):
-    """What a step knew; nothing is computed until a property is read.
+    """Details of a step; properties are computed when they are read.
 
     Attributes:
         x: the next action.
-        wish: where the rule would like to be; None from rules that have no other wish than x.
-        region: the certified region that x was taken from; None from rules that certify nothing.
-        suspects: functions without arguments that return sentences on what is contradicted.
-        note: what the rule's own bound on the regret wants to know of the step.
-        round: the round that was played, where the region counts others.
+        proposal: the point that the rule would like to play; None if it proposes only x.
+        region: the certified region that contains x; None from rules that certify nothing.
+        suspects: functions without arguments that return sentences on contradictions.
+        note: data of the step for the rule's regret bound.
+        round: the round that was played, if the region counts rounds differently.
     """
 
     x: Array | None = None
@@ -241,7 +252,7 @@ class Info(NamedTuple):
 
     @property
     def cut(self) -> bool | None:
-        """Whether the next action differs from the wish; None where there is no wish."""
+        """Whether the next action differs from the proposal; None if there is no proposal."""
         if self.proposal is None:
             return None
         return bool((np.asarray(self.x) != np.asarray(self.proposal)).any())
@@ -251,13 +262,15 @@ class Info(NamedTuple):
         """Why the next action is feasible; None from rules that certify nothing."""
         if self.region is None:
             return None
-        made: Any = self.region.certificate(self.x, cut=bool(self.cut))
-        certificate: Certificate = made if self.round is None else made._replace(round=self.round)
+        reason: Any = self.region.certificate(self.x, cut=bool(self.cut))
+        certificate: Certificate = (
+            reason if self.round is None else reason._replace(round=self.round)
+        )
         return certificate
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What is impossible if the constants are right, one sentence each."""
+        """Measurements that are impossible if the constants are right, one sentence each."""
         return tuple(sentence for suspect in self.suspects for sentence in suspect())
 
 
@@ -265,7 +278,7 @@ class RegretObserver(Protocol):
     """Sums over the rounds so far that bound the regret: a named tuple of plain numbers."""
 
     def after(self, info: Info) -> RegretObserver | None:
-        """Return the sums with one more round, from what its step knew; None if that ends them."""
+        """Return the sums with one more round, given its details; None if the bound ends."""
 
     def bound(self, algorithm: Player, state: RuleState) -> float:
         """Return an upper bound on the regret of the rounds so far."""
@@ -273,7 +286,7 @@ class RegretObserver(Protocol):
 
 @runtime_checkable
 class Set(Protocol):
-    """A closed convex set that knows its own geometry (the classes in :mod:`surefoot.sets`)."""
+    """A closed convex set with a projection (the classes in :mod:`surefoot.sets`)."""
 
     def project(self, x: Array) -> Array:
         """Return the nearest point of the set."""
@@ -287,7 +300,7 @@ class Set(Protocol):
 
 @runtime_checkable
 class Solving(Protocol):
-    """A set that takes a solver to project onto; the others have a closed form."""
+    """A set that projects by a solver; the others have a closed form."""
 
     def nearest(self, x: Array) -> Array:
         """Return the nearest point with a bound on its error."""

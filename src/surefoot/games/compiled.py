@@ -1,8 +1,9 @@
 """The engine "kernel": whole games in C, for the commonest costs, constraints and rules.
 
-What the C text has is a table here: a game whose parts are all in it is written as flat arrays,
-and C plays its blocks, in one thread per core; the bits do not depend on how many. The record of
-the rounds, their watch and the sentences about lost runs are those of the other engines.
+A table lists what the C text has. If all parts of a game are in it, the game is written as flat
+arrays, and C plays its blocks, in one thread per core. The bits do not depend on the number of
+threads. The record of the rounds, their watch and the sentences about lost runs are those of the
+other engines.
 """
 
 from operator import attrgetter
@@ -78,11 +79,11 @@ class Description(NamedTuple):
 
     Attributes:
         codes: d, rows of the constraint, and the numbers of costs, constraint, rule and domain.
-        numbers: the curvature of the costs, the radius of the constraint.
+        numbers: the strong convexity of the costs, the radius of the constraint.
         arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain;
             rows of the gauge.
         player: tightening, radius, inner radius and parameters of the algorithm.
-        rule: the certified rule in the kernel; None where it is another.
+        rule: the certified rule in the kernel; None for another rule.
     """
 
     codes: tuple[int, ...]
@@ -95,7 +96,7 @@ class Description(NamedTuple):
 class _Player(NamedTuple):
     """An algorithm as the C text has it, with the arrays of its domain and of its gauge.
 
-    It must see as many rows as it says; None where any number will do.
+    It must see exactly ``rows`` rows; None for any number.
     """
 
     rule: int
@@ -109,13 +110,13 @@ class _Player(NamedTuple):
 def describe(
     algorithm: Any, problem: Problem, start: Any, *, each_row: bool = False
 ) -> Description | None:
-    """Return a game as the kernel has it; None where the kernel does not play it.
+    """Return a game as the kernel has it; None if the kernel does not support it.
 
     Args:
-        algorithm: what plays.
-        problem: what is played.
+        algorithm: the player.
+        problem: the problem.
         start: the first action.
-        each_row: whether the values of all constraints are wanted.
+        each_row: whether to record the values of all constraints.
     """
     is_numpy = isinstance(start, (np.ndarray, list, tuple))
     costs: Any = problem.costs
@@ -138,15 +139,15 @@ def describe(
 
 
 def _player(algorithm: Any, d: int) -> _Player | None:
-    """Return an algorithm as C has it; None where it has not."""
+    """Return an algorithm as C has it; None if C does not support it."""
     if isinstance(algorithm, Certified) and algorithm.is_plain:
         return _certified_player(algorithm, d)
     tightening: Any = 0.0
     if type(algorithm) is Tighten:
         tightening, algorithm = algorithm.rho, algorithm.base
     domain: Any = getattr(algorithm, "domain", None)
-    known = describe_domain(domain, d)
-    if type(algorithm) not in _RULES or known is None:
+    fields = describe_domain(domain, d)
+    if type(algorithm) not in _RULES or fields is None:
         return None
     faces = NOTHING
     if isinstance(algorithm, Gauged):
@@ -154,14 +155,14 @@ def _player(algorithm: Any, d: int) -> _Player | None:
             return None
         faces = algorithm.gauge.rows
     code, names = _RULES[type(algorithm)]
-    radii = (known.get("radius", 0.0), known.get("inner", 0.0))
-    limits = [_or_nothing(known.get(name)) for name in ("centre", "lower", "upper")]
+    radii = (fields.get("radius", 0.0), fields.get("inner", 0.0))
+    limits = [_or_nothing(fields.get(name)) for name in ("centre", "lower", "upper")]
     numbers = [tightening, *radii, *(attrgetter(name)(algorithm) or 0.0 for name in names)]
     if not all(isinstance(number, (int, float)) for number in numbers):
-        return None  # a column of numbers is for a batch
+        return None  # a column of numbers belongs to a batch
     numbers += [0.0] * (3 + PARAMETERS - len(numbers))
     rows = algorithm.rows if isinstance(algorithm, Multiplying) else None
-    return _Player(code, known["domain"], (*limits, faces), numbers, rows)
+    return _Player(code, fields["domain"], (*limits, faces), numbers, rows)
 
 
 def _certified_player(algorithm: Certified, d: int) -> _Player | None:
@@ -173,7 +174,7 @@ def _certified_player(algorithm: Certified, d: int) -> _Player | None:
 
 
 def _constraint(g: Any, separately: bool) -> tuple[int, int, Array, Array, float] | None:
-    """Return number, rows, matrix, vector and radius of a constraint, if C has it."""
+    """Return number, rows, matrix, vector and radius of a constraint; None if C has it not."""
     if type(g) not in _CONSTRAINTS or (isinstance(g, Affine) and is_sparse(g.A)):
         return None
     number = _CONSTRAINTS[type(g)]

@@ -1,4 +1,4 @@
-"""What is promised: feasibility, regret from what was played, regret in advance; premises."""
+"""Guarantees: feasibility, observed regret, regret in advance; and their premises."""
 
 from surefoot.core.lazy import attach
 

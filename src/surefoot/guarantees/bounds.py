@@ -1,4 +1,4 @@
-"""Shared by theorems: sums over rounds, the first horizon that is enough, what a start proves."""
+"""Shared by theorems: sums over rounds, the first sufficient horizon, bounds from a start."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def descent_bound(t: Number, eta: float, distance: Number, slope: float) -> Arra
     Args:
         t: the number of rounds.
         eta: the step size.
-        distance: D, of the comparator from where the steps begin.
+        distance: D, from the first action to the comparator.
         slope: G, the largest norm of a gradient.
     """
     return distance**2 / (2 * eta) + eta / 2 * slope**2 * as_floats(t)
@@ -44,7 +44,7 @@ def power_sum(t: Number, power: float) -> Array:
 
 
 def at_least(horizon: int | None) -> str:
-    """Return the rounds that a theorem needs in words, with all digits if readable."""
+    """Return in words how many rounds a theorem needs, with all digits if readable."""
     if horizon is None:
         return "more than 2^1000 rounds"
     return f"at least {horizon if horizon < 10**9 else f'{horizon:.3g}'} rounds"
@@ -59,7 +59,7 @@ def too_short(theorem: Guarantee, least: int | None, otherwise: str = "") -> Inv
 
 
 def first_horizon(enough: Callable[[int], bool], low: int) -> int | None:
-    """Return the first horizon that is enough, where all longer ones are; None for none."""
+    """Return the first sufficient horizon, if all longer ones are; None without one."""
     high = low
     while not enough(high):
         if high >= checks.LONGEST:
@@ -110,7 +110,7 @@ class KnownDiameter(Guarantee):
 
 
 class StrictStart(EveryRound):
-    """One that rests on a strictly feasible start."""
+    """A theorem that assumes a strictly feasible start."""
 
     needed: ClassVar[tuple[str, ...]] = ("start_slack",)
 
@@ -132,7 +132,7 @@ class StrictStart(EveryRound):
 
 
 def check_strict_start(slack: float, name: str) -> None:
-    """Raise unless the start has slack, in the name of a theorem."""
+    """Raise, naming the theorem, unless the start has slack."""
     if not slack > 0:
         raise InvalidValueError(
             f"{name} needs a strictly feasible start: start_slack = -g(x_1) must be > 0, "
@@ -140,26 +140,26 @@ def check_strict_start(slack: float, name: str) -> None:
         )
 
 
-# Where a corollary lets an action come to rest exactly on the boundary (gamma = 0: one half-space,
-# or d = 1), rounding could leave g at +1e-17. Steps shorter by this share leave a slack of
-# 1e-9 rho, which is above the rounding of a step, about 24 (d + 8) 2^-53 G_g R, as long as
-# rho > 3e-6 (d + 8) G_g R. Where gamma > 0 the contraction itself leaves far more.
+# # If gamma = 0 (one half-space, or d = 1), a corollary lets an action settle exactly on the
+# boundary, and rounding could leave g at +1e-17. Steps shorter by this share leave a slack of 1e-9
+# rho. That is above the rounding of a step, about 24 (d + 8) 2^-53 G_g R, as long as rho > 3e-6 (d
+# + 8) G_g R. If gamma > 0, the contraction itself leaves far more.
 SHRINK = 1.0 - 1e-9
 
 
 class FromStart(StrictStart):
-    r"""A theorem that rests on sigma, or on the start if sigma is unknown or smaller.
+    r"""A theorem that uses sigma, or the start if sigma is unknown or smaller.
 
-    A sigma that is known holds for every tightening up to :math:`\epsilon`. The start alone gives
+    A given sigma holds for every tightening up to :math:`\epsilon`. The start gives
     :math:`\sigma_\rho = (\alpha - \rho)/D_0` for every tightening up to :math:`\rho < \alpha`
-    (:meth:`surefoot.core.constants.Constants.local_sigma`). The larger counts.
+    (:meth:`surefoot.core.constants.Constants.local_sigma`). The theorem takes the larger one.
     """
 
     @property
     def level(self) -> float:
         r"""The largest tightening allowed: :math:`\min(\alpha, \epsilon)`.
 
-        :math:`\alpha/2` where no sigma is known but that of the start.
+        It is :math:`\alpha/2` if only the start gives a sigma.
         """
         c = self.constants
         if c.sigma is None:
@@ -168,7 +168,7 @@ class FromStart(StrictStart):
 
     @property
     def sigma(self) -> float:
-        """The larger of the known sigma and the start's, at this level."""
+        """The larger of the given sigma and the start's, at this level."""
         c = self.constants
         sigmas = [] if c.sigma is None else [c.sigma]
         if self.level < self._slack:
@@ -187,5 +187,5 @@ class FromStart(StrictStart):
         :math:`1/\sigma` by Lemma 1, or :math:`D_0/\alpha` towards the start; the smaller.
         """
         c = self.constants
-        known = math.inf if c.sigma is None else 1 / c.sigma
-        return min(known, c.reach / self._slack)
+        sigma_cost = math.inf if c.sigma is None else 1 / c.sigma
+        return min(sigma_cost, c.reach / self._slack)

@@ -1,13 +1,13 @@
-"""What a theorem promises: bounds as functions of the round, the kind of promise, its premises.
+"""The promise of a theorem: bounds as functions of the round, its kind, its premises.
 
 A guarantee has three parts (:class:`~surefoot.guarantees.Promise`): feasibility, an upper bound on
 the regret from what was played, an upper bound in advance. A theorem derives from
 :class:`EveryRound` (no violation at all), from :class:`Summed` (bounds on sums over the rounds) or
-from :class:`Guarantee` itself; :class:`NoClaim` is for players that are only compared.
+from :class:`Guarantee` itself; :class:`NoClaim` is for rules that are only compared.
 
-Games and the live controller watch the premises: one that does not hold is a :class:`Breach`, and a
-:data:`Policy` says whether the breach is recorded, reported by a :class:`PremiseWarning` or raised
-as a :class:`PremiseError`.
+Games and the live controller watch the premises. A premise that does not hold is a :class:`Breach`.
+A :data:`Policy` says whether the breach is recorded, reported by a :class:`PremiseWarning` or
+raised as a :class:`PremiseError`.
 """
 
 from __future__ import annotations
@@ -63,29 +63,29 @@ Kind: TypeAlias = Literal[
     "sum_squared",
     "none",
 ]
-"""What is promised first of all: g(x_t) <= 0 in every round; from round t0 on; in all rounds but so
-many; a bound on g in each round; on the sum of g, or of each constraint by itself; on the sum of
-[g]_+; on the sum of [g]_+^2; nothing."""
+"""The main promise: g(x_t) <= 0 in every round; from round t0 on; in all rounds but a few; a bound
+on g in each round; on the sum of g, or of each constraint separately; on the sum of [g]_+; on the
+sum of [g]_+^2; nothing."""
 
 Measure: TypeAlias = Literal[
     "round", "violations", "positive_sum", "sum_positive", "sum_squared", "rows"
 ]
-"""What a bound speaks of after t rounds: g(x_t) itself; how many rounds had g(x_t) > 0; the sums of
-g, of [g]_+, of [g]_+^2; and the largest of the constraints' own sums."""
+"""What a bound limits after t rounds: g(x_t) itself; the number of rounds with g(x_t) > 0; the sums
+of g, of [g]_+, of [g]_+^2; and the largest sum of a single constraint."""
 
 ConstraintForm: TypeAlias = Literal["any", "convex", "linear"]
 """The constraints that a theorem is about."""
 
 
 NONE_IN_ADVANCE = "none in advance"
-"""What is said of the worth of a regret bound where there is none in advance."""
+"""The worth of a regret bound if there is none in advance."""
 
 NOT_PLAYED = "rounds without a measurement, or in which another action was played"
-"""What no regret bound in advance covers."""
+"""Rounds that no regret bound in advance covers."""
 
 
 class _WithHorizon:
-    # Not a field of every theorem: one declares its own, or says ``horizon = None``.
+    # Not a field of every theorem: a theorem declares its field, or sets ``horizon = None``.
     horizon: int | None
 
 
@@ -97,14 +97,14 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
     """A theorem with its constants filled in: a frozen dataclass with declared parameters.
 
     Attributes:
-        needed: the constants that it needs beside those that its bases need.
-        feasibility_theorem: the statement on the constraint, where it has another name.
-        observed_theorem: the statement that bounds the regret by what was played; None where the
-            rule adds up no such bound.
-        advance_theorem: the statement that bounds the regret in advance, where it has another name.
-        leaves_out: what feasibility does not cover, beside what follows from the rest.
+        needed: the constants that it needs in addition to those of its bases.
+        feasibility_theorem: the statement on the constraint, if it has another name.
+        observed_theorem: the statement that bounds the regret from the rounds played; None if the
+            rule computes no bound.
+        advance_theorem: the statement that bounds the regret in advance, if it has another name.
+        leaves_out: further cases that feasibility does not cover.
         constants: the constants it was derived from.
-        horizon: the number of rounds it was tuned for; None where it holds for any.
+        horizon: the number of rounds it was tuned for; None if it holds for any.
     """
 
     needed: ClassVar[tuple[str, ...]] = ()
@@ -116,26 +116,26 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
     constants: Constants
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make a dataclass of the theorem; its parameters may be given in their order."""
+        """Make a dataclass of the theorem; its parameters may be positional."""
         super().__init_subclass__(kw_only=False, **options)
 
     def __post_init__(self) -> None:
-        """Check the constants, the parameters, and that all is known that the theorem needs."""
+        """Check the constants and the parameters; raise if the theorem needs others."""
         as_constants(self.constants)
         super().__post_init__()
         if not self.constants.convex and self.constraint_form != "any":
             raise InvalidValueError(
-                f"{self.name} rests on the convexity of g, got convex = False: MovingBalls and "
+                f"{self.name} assumes a convex g, got convex = False: MovingBalls and "
                 "regions by curvature do not"
             )
         self.constants.require(*_list_needed(type(self)), by=self.name)
 
     @classmethod
     def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
-        """Return the parameters that are found from the set that a tuning is given."""
+        """Return the parameters that follow from the set given to a tuning."""
         return {}
 
-    # Literals are class variables of the theorems, and properties only where they are computed.
+    # Literals are class variables of the theorems; properties are only what is computed.
 
     @property
     @abstractmethod
@@ -154,29 +154,29 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
 
     @property
     def feasibility(self) -> Promise | None:
-        """What is promised of the constraint; None where nothing is."""
+        """The promise about the constraint; None without one."""
         if self.kind == "none":
             return None
-        watched = (p.condition for p in self.premises if p.affects != "regret")
-        needs = tuple(dict.fromkeys((*self._conditions_on_g, *watched)))
+        conditions = (p.condition for p in self.premises if p.affects != "regret")
+        needs = tuple(dict.fromkeys((*self._conditions_on_g, *conditions)))
         theorem = self.feasibility_theorem or self.name
         return Promise(theorem, needs, self._list_uncovered(), self.bounds)
 
     @property
     def observed(self) -> Promise | None:
-        """An upper bound on the regret from what was played; None where there is none."""
+        """An upper bound on the regret, computed from the rounds played; None without one."""
         if self.observed_theorem is None:
             return None
         return promise_observed(self.observed_theorem)
 
     @property
     def in_advance(self) -> Promise | None:
-        """A finite upper bound on the regret before the first round; None where there is none."""
+        """A finite upper bound on the regret before the first round; None without one."""
         return self.promises.in_advance
 
     def _promise_in_advance(self) -> Promise | None:
-        """Return the bound in advance; None where it is infinite, or what every rule has."""
-        T = self.horizon or 10**12  # long enough for every bound to be below what every rule has
+        """Return the bound in advance; None if it is infinite, or true of every rule."""
+        T = self.horizon or 10**12  # long enough for every bound to be better than the trivial one
         bound = float(self.regret_bound(T))
         if bound in (np.inf, float(self._at_worst(T))):
             return None
@@ -184,8 +184,8 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         if "strong_convexity" in self._all_needed:
             (modulus,) = self.constants.require("strong_convexity", by=self.name)
             costs = f"every cost is strongly convex with modulus {modulus:.6g}"
-        watched = (premise.condition for premise in self.premises)
-        needs = tuple(dict.fromkeys((costs, *self._conditions_on_g, *watched)))
+        conditions = (premise.condition for premise in self.premises)
+        needs = tuple(dict.fromkeys((costs, *self._conditions_on_g, *conditions)))
         moving = type(self).dynamic_bound is Guarantee.dynamic_bound
         uncovered = (NOT_PLAYED, *("comparators that move",) * moving)
         return Promise(self.advance_theorem or self.name, needs, uncovered, self.regret_bound)
@@ -197,23 +197,23 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
 
     @property
     def allowed_errors(self) -> dict[str, float]:
-        """What readings may be wrong by, and g may drift by, in words; nothing unless defined."""
+        """Bounds on the errors of readings and the drift of g, by their words; empty by default."""
         return {}
 
     @property
     def _conditions_on_g(self) -> tuple[str, ...]:
-        """What must be true of g and is not watched."""
+        """Assumptions on g that are not watched."""
         form = {"any": (), "convex": ("g is convex",), "linear": ("every constraint is linear",)}
-        curved = "beta" in self._all_needed
+        uses_beta = "beta" in self._all_needed
         words = [*form[self.constraint_form]]
-        if curved:
+        if uses_beta:
             (beta,) = self.constants.require("beta", by=self.name)
             words.append(f"no curvature of g exceeds beta = {beta:.6g}")
         words += [f"{what} by at most {size:.6g}" for what, size in self.allowed_errors.items()]
         return tuple(words)
 
     def _list_uncovered(self) -> tuple[str, ...]:
-        """Return what feasibility says nothing about."""
+        """Return the cases that feasibility does not cover."""
         words = list(self.leaves_out)
         reads = {"constraint subgradient", "subgradient near the boundary", "start"}
         if self.allowed_errors:
@@ -230,7 +230,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
 
     @property
     def regret_exponent(self) -> float | None:
-        """The power of T in the bound in advance, ignoring logarithms; None where none is known."""
+        """The power of T in the bound in advance, ignoring logarithms; None if unknown."""
         return None
 
     @property
@@ -254,32 +254,32 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return 1 if self.kind == "every round" else np.inf
 
     def regret_bound(self, t: Number) -> Array:
-        """Return what no regret after t rounds exceeds; t may be an array.
+        """Return an upper bound on the regret after t rounds; t may be an array.
 
-        It is the bound in advance. Unless a theorem has one it is :math:`2RG_ft`, by which the
-        costs of feasible points differ; inf without G_f.
+        This is the bound in advance. By default it is :math:`2RG_ft`, because the costs of feasible
+        points differ by at most :math:`2RG_f`; inf without G_f.
         """
         return self._at_worst(t)
 
     def dynamic_bound(self, t: Number, path: Number) -> Array | None:
-        """Return what no regret after t rounds against moving comparators exceeds.
+        """Return an upper bound on the regret after t rounds against moving comparators.
 
         Args:
             t: a number of rounds.
             path: the length of the comparators' path.
 
         Returns:
-            None unless the theorem speaks of comparators that move.
+            None unless the theorem covers moving comparators.
         """
         return None
 
     def interval_bound(self, length: Number) -> Array | None:
-        """Return what no regret over an interval of that many rounds exceeds; None as above."""
+        """Return an upper bound on the regret over an interval; None without one."""
         return None
 
     @abstractmethod
     def bounds(self, t: Number) -> dict[Measure, Array]:
-        """Return every bound that is promised of the constraint after t rounds, by measure.
+        """Return every bound on the constraint after t rounds, by measure.
 
         Args:
             t: a number of rounds, or an array of them.
@@ -288,7 +288,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
     @property
     @abstractmethod
     def premises(self) -> tuple[Premise, ...]:
-        """What must be true of the rounds played for the bounds to apply."""
+        """Assumptions on the rounds played, without which the bounds do not apply."""
 
     @property
     def _G_f(self) -> float:
@@ -299,7 +299,7 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return self.constants.require("G_g", by=self.name)[0]
 
     def _and_horizon(self, *premises: Premise) -> tuple[Premise, ...]:
-        """Return premises with that of the horizon, where there is one."""
+        """Return the premises, and that of the horizon if there is one."""
         if self.horizon is None:
             return premises
         return (*premises, Premise("horizon", "the horizon", self.horizon))
@@ -311,16 +311,16 @@ class Guarantee(_WithHorizon, Declared, ABC, kw_only=False):
         return most * np.asarray(t, dtype=np.float64)
 
     def describe_worth(self, t: int) -> str:
-        """Say so where nothing is promised of the regret after t rounds; empty where it is.
+        """Say if the regret bound after t rounds is trivial; empty if it is not.
 
-        Costs of feasible points differ by at most :math:`2RG_f`, so a bound of :math:`2RG_ft` is
-        true of every rule. When it says more is searched where the theorem holds for any number of
-        rounds, and estimated by its power of T where it is tuned for one.
+        Costs of feasible points differ by at most :math:`2RG_f`, so every rule satisfies a bound of
+        :math:`2RG_ft`. The first T with a better bound is searched if the theorem holds for any
+        number of rounds. It is estimated by the power of T if the theorem is tuned for one.
 
         Example:
             >>> from surefoot import PFS
-            >>> known = dict(G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25, start_slack=0.5)
-            >>> toy = Constants(R=1.0, **known)
+            >>> constants = dict(G_f=14.5, G_g=1.0, sigma=0.5**0.5, epsilon=0.25, start_slack=0.5)
+            >>> toy = Constants(R=1.0, **constants)
             >>> PFS.anytime(toy, 100).guarantee.describe_worth(100)
             'trivial up to about T = 192'
             >>> PFS.anytime(toy, 1_000).guarantee.describe_worth(1_000)
@@ -358,7 +358,7 @@ def _list_needed(theorem: type[Guarantee]) -> tuple[str, ...]:
 
 
 class KnownHorizon(Guarantee):
-    """A theorem for a number of rounds that is known before the first."""
+    """A theorem for a number of rounds that is given before the first."""
 
     horizon: int = rounds()
 
@@ -375,7 +375,7 @@ class EveryRound(Guarantee):
     kind: ClassVar[Kind] = "every round"
 
     def _and_rest(self, *premises: Premise, only_regret: bool = True) -> tuple[Premise, ...]:
-        """Return premises with those of G_f, where it is known, and of the horizon."""
+        """Return the premises, and those of G_f, if it is given, and of the horizon."""
         if self.constants.G_f is not None:
             cost = Premise("cost gradient", "G_f", self.constants.G_f, only_regret=only_regret)
             premises = (*premises, cost)
@@ -387,11 +387,11 @@ class EveryRound(Guarantee):
 
 
 class Summed(Guarantee):
-    """A guarantee that bounds violations summed over the rounds, and no single round."""
+    """A guarantee that bounds sums of violations over the rounds, but no single round."""
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """Upper bounds G_f and G_g, the horizon if there is one, a linear g where one must be."""
+        """The bounds G_f and G_g; the horizon if there is one; linearity if it is assumed."""
         bounds = self._and_horizon(
             Premise("cost gradient", "G_f", self._G_f),
             Premise("constraint subgradient", "G_g", self._G_g),
@@ -401,12 +401,12 @@ class Summed(Guarantee):
 
 
 class NoClaim(PossibleHorizon):
-    """No promise: for a player that is only compared with others.
+    """No promise: for a rule that is only compared with others.
 
     Args:
         constants: the constants of the problem.
-        horizon: the number of rounds meant, if there is one.
-        name: what tables call it.
+        horizon: the intended number of rounds, if there is one.
+        name: its name in tables.
 
     Example:
         >>> promise = NoClaim(Constants(R=1.0), 100)
@@ -426,5 +426,5 @@ class NoClaim(PossibleHorizon):
         return {}
 
     def regret_bound(self, t: Number) -> Array:
-        """Return inf: a player without a claim may leave the ball."""
+        """Return inf: a rule without a claim may leave the ball."""
         return np.full_like(np.asarray(t, dtype=np.float64), np.inf)

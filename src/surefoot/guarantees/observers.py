@@ -6,10 +6,10 @@ import math
 from operator import add
 from typing import Any, NamedTuple
 
-from surefoot.core.arrays import dot, norm
+from surefoot.core.arrays import norm
 from surefoot.core.points import reach_from
-from surefoot.core.types import Array, Info
-from surefoot.knowledge import Curvature, CurvatureRows, Knowledge, LengthRegion
+from surefoot.core.types import Info
+from surefoot.knowledge.base import Knowledge
 
 __all__ = ["CutCost", "LeaderRegret", "ObservedRegret"]
 
@@ -50,6 +50,11 @@ class ObservedRegret(NamedTuple):
     rho: float = 0.0
     inverse_eta: float = 0.0
 
+    @staticmethod
+    def theorem_by(knowledge: Knowledge) -> str:
+        """Return the statement that bounds the regret by these sums, for a kind of cuts."""
+        return "Theorem D (3)" if knowledge.observer_kind == "length" else "Theorem C (1)"
+
     def after(self, info: Info) -> ObservedRegret | None:
         """Return the sums with one more round, from what its step knew; None without a region."""
         note = info.note
@@ -62,7 +67,7 @@ class ObservedRegret(NamedTuple):
         if cost is None:
             if (region := info.region) is None:
                 return None
-            cost = _find_cost(note, region, info.x, R)
+            cost = CutCost(*region.base.price_cut(note.wanted, note.found, info.x, R))
         rho, price = cost
         tightened = self.tightened + 2 * R * (self.rho - rho) * self.inverse_eta
         if not inverse > 0 or not (size > 0 or self.inverse_eta > 0):
@@ -91,14 +96,6 @@ class ObservedRegret(NamedTuple):
         return float(first + 0.5 * self.steps + self.cuts + tightened + 2 * R * self.stayed)
 
 
-def bounds_curved_regret(knowledge: Knowledge) -> bool:
-    """Return whether the multipliers of its balls bound the regret: Theorems C and K.
-
-    Both rest on the slopes of a convex g.
-    """
-    return isinstance(knowledge, (Curvature, CurvatureRows)) and bool(knowledge.convex)
-
-
 class CutCost(NamedTuple):
     r"""What the cut of a step costs in :class:`ObservedRegret`.
 
@@ -109,16 +106,6 @@ class CutCost(NamedTuple):
 
     rho: float
     price: float
-
-
-def _find_cost(note: Any, region: Any, x: Array, R: float) -> CutCost:
-    if isinstance(region.base, LengthRegion):
-        p = region.base.cut_by_half_space(note.wanted)
-        moved = sum(dot(way, way) for way in (note.wanted - p, p - x))
-        return CutCost(region.base.memory.rho, -0.5 * float(moved))
-    d = float(note.found.projection_error) + float(norm(x - note.found.point))
-    price = float(region.base.price(note.wanted, note.found.weights)) + 0.5 * d * (4 * R + d)
-    return CutCost(0.0, price)
 
 
 class LeaderRegret(NamedTuple):

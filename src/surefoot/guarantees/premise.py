@@ -1,4 +1,4 @@
-"""Premises: what must be true of the rounds played; a breach, and what is done then."""
+"""Premises, the assumptions of a guarantee on the rounds played, and their breaches."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ Quantity: TypeAlias = Literal[
 ]
 """What a premise limits: the norm of the cost gradients; of the constraint subgradients; of those
 where g is near 0, from below; the slack of the first action, from below; the number of rounds; the
-curvature of the constraints, which is 0 for linear ones."""
+smoothness constant of the constraints, which is 0 for linear ones."""
 
 Affected: TypeAlias = Literal["feasibility", "regret", "both"]
-"""The bounds that rest on a premise, and no longer apply where it breaks."""
+"""The bounds that assume a premise, and no longer apply if it breaks."""
 
 Policy: TypeAlias = Literal["raise", "warn", "record"]
-"""What to do at a breach: raise, or keep it and warn, or only keep it."""
+"""What to do at a breach: raise; record it and warn; or only record it."""
 
 Reaction: TypeAlias = Literal["raise", "warn", "record", "hold", "retreat"]
-"""What a live loop does at a breach: as a :data:`Policy` says; or keep it and stay, or go back to
-the last certain point."""
+"""What a live loop does at a breach: a :data:`Policy`; or record it and hold; or record it and
+retreat to the last certain point."""
 
 # A computed norm errs by a few (d u), u = 2^-53; 1e-12 covers d up to several thousand and is far
 # below any difference that matters to a bound.
@@ -52,7 +52,7 @@ ROUNDING = 1e-12
 
 _WORDS: dict[Affected, str] = {
     "feasibility": "the feasibility guarantee no longer applies",
-    "regret": "the regret bound no longer applies; feasibility does not rest on it",
+    "regret": "the regret bound no longer applies; feasibility does not assume it",
     "both": "the regret bound and the feasibility guarantee no longer apply",
 }
 
@@ -65,7 +65,7 @@ class PremiseError(SurefootError, ValueError):
     """A premise of the guarantee does not hold, and the policy is to stop.
 
     Attributes:
-        causes: what probably lies behind it, the most likely first, one phrase each.
+        causes: likely causes, most likely first, one phrase each.
     """
 
     def __init__(self, message: str, causes: tuple[str, ...] = ()) -> None:
@@ -75,14 +75,14 @@ class PremiseError(SurefootError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """One inequality that a guarantee rests on and that can be watched.
+    """One inequality that a guarantee assumes and that can be watched.
 
     Attributes:
         quantity: what is observed.
         constant: the name of the constant that limits it.
         limit: the constant's value.
         level: for subgradients near the boundary, the epsilon in "where g >= -epsilon".
-        only_regret: whether feasibility does not rest on it.
+        only_regret: whether only the regret bound assumes it.
 
     Example:
         >>> premise = Premise("cost gradient", "G_f", 3.0, only_regret=True)
@@ -98,12 +98,12 @@ class Premise:
 
     @property
     def is_upper(self) -> bool:
-        """Whether the limit is an upper one."""
+        """Whether the limit is an upper bound."""
         return self.quantity not in ("subgradient near the boundary", "start")
 
     @property
     def affects(self) -> Affected:
-        """The bounds that rest on the premise."""
+        """The bounds that assume the premise."""
         if self.only_regret or self.quantity == "horizon":
             return "regret"
         if self.quantity in ("constraint subgradient", "start"):
@@ -112,7 +112,7 @@ class Premise:
 
     def is_broken_by(self, observed: Number) -> Array:
         """Return whether an observed value breaks the premise; entry by entry for arrays."""
-        # The limit may be negative: a start outside has a slack below 0.
+        # The limit may be negative: an infeasible start has a slack below 0.
         margin = ROUNDING * abs(self.limit)
         if self.is_upper:
             return observed > self.limit + margin
@@ -121,14 +121,14 @@ class Premise:
     def observe(
         self, t: Number, gradient: Number, g: Number, subgradient: Number, curvature: Number = None
     ) -> tuple[Number, Array]:
-        """Return the value that the premise limits, and whether the round is one it speaks of.
+        """Return the value that the premise limits, and whether it applies to the round.
 
         Args:
             t: the round; or an array of rounds, with arrays for the others.
             gradient: norm of the cost gradient.
-            g: the largest constraint; None where it was not told.
+            g: the largest constraint; None if it was not reported.
             subgradient: norm of the longest constraint subgradient, likewise.
-            curvature: of the constraints, at most; None where it is not known at all.
+            curvature: the smoothness constant of the constraints; None if unknown.
         """
         match self.quantity:
             case "cost gradient":
@@ -151,13 +151,13 @@ class Premise:
 
     @property
     def requirement(self) -> str:
-        """What must be true, in words, and what for."""
+        """The assumption in words, with its purpose."""
         aim = " (for the regret bound only)" if self.only_regret else ""
         return f"{self.condition}{aim}"
 
     @property
     def condition(self) -> str:
-        """What must be true, in words."""
+        """The assumption in words."""
         limit = f"{self.constant} = {self.limit:.6g}"
         return {
             "cost gradient": f"no cost gradient is longer than {limit}",
@@ -171,7 +171,7 @@ class Premise:
         }[self.quantity]
 
     def sentence(self, t: int, observed: float) -> str:
-        """Return a breach in words: what was seen, and what no longer applies."""
+        """Return a breach in words: what was observed, and what no longer applies."""
         if self.quantity == "curvature":
             return f"round {t}: the constraints are not known to be linear: {_WORDS[self.affects]}"
         what = {
@@ -179,17 +179,17 @@ class Premise:
             "horizon": "the round",
             "cost gradient": "|grad f|",
         }.get(self.quantity, "|s|")
-        lost = _WORDS[self.affects]
+        consequence = _WORDS[self.affects]
         if not self.only_regret and self.quantity == "start":
-            lost = "the feasibility guarantee does not apply"
+            consequence = "the feasibility guarantee does not apply"
         if not self.only_regret and self.quantity == "horizon":
-            lost = "the bounds were tuned for fewer rounds"
+            consequence = "the bounds were tuned for fewer rounds"
         relation = "exceeds" if self.is_upper else "is below"
         if self.quantity == "subgradient near the boundary":
             relation = f"where g >= -{self.level:g} {relation}"
         return (
             f"round {t}: {what} = {observed:.6g} {relation} "
-            f"{self.constant} = {self.limit:.6g}: {lost}"
+            f"{self.constant} = {self.limit:.6g}: {consequence}"
         )
 
 
@@ -197,13 +197,13 @@ class Breach(NamedTuple):
     """The first round of a run in which a premise did not hold.
 
     Attributes:
-        round: that round.
-        constant: the name of what was wrong; "constants" where an algorithm found it out itself.
-        sentence: what was seen, and what no longer applies.
-        affects: which bounds that is.
-        observed: the number seen, where it is one.
-        limit: the number it was compared with.
-        run: which run it was, where several were played.
+        round: the round.
+        constant: the name of the wrong constant; "constants" if an algorithm reports the breach.
+        sentence: what was observed, and what no longer applies.
+        affects: the bounds that no longer apply.
+        observed: the observed number, if it is one.
+        limit: the number to compare it with.
+        run: the index of the run, if several were played.
     """
 
     round: int

@@ -1,4 +1,4 @@
-"""What is proved of a rule, in three parts: feasibility, regret observed, regret in advance."""
+"""The promises of a rule: feasibility, observed regret, regret in advance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ __all__ = ["NO_PROMISES", "Promise", "Promises", "promise_observed"]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """One statement that is proved, with what it needs and what it leaves out.
+    """One proved statement, with its assumptions and what it does not cover.
 
     Attributes:
         theorem: the statement, as its source calls it.
-        needs: what must be true, one phrase each.
-        not_covered: what it says nothing about, one phrase each.
-        bound: of feasibility, the bounds by measure after t rounds; of regret in advance, the bound
-            after t rounds; None where the bound is computed from what was played.
+        needs: its assumptions, one phrase each.
+        not_covered: what it does not cover, one phrase each.
+        bound: for feasibility, the bounds by measure after t rounds; for regret in advance, the
+            bound after t rounds; None if it is computed from the rounds played.
 
     Example:
         >>> print(Promise("Theorem F", needs=("g is convex", "every cost is convex")))
@@ -33,11 +33,11 @@ class Promise:
 
 
 class Promises(NamedTuple):
-    """The three parts of a guarantee; None where nothing is promised.
+    """The three parts of a guarantee; None for a part without a promise.
 
     Attributes:
-        feasibility: what is promised of the constraint.
-        observed: an upper bound on the regret that is computed from what was played.
+        feasibility: the promise about the constraint.
+        observed: an upper bound on the regret, computed from the rounds played.
         in_advance: a finite upper bound on the regret before the first round.
     """
 
@@ -46,7 +46,7 @@ class Promises(NamedTuple):
     in_advance: Promise | None = None
 
     def theorems(self) -> dict[str, str]:
-        """Return the theorem of each part by the part's name; "none" where nothing is promised.
+        """Return the theorem of each part by the part's name; "none" without a promise.
 
         >>> Promises(Promise("Theorem E"), Promise("Theorem F")).theorems()
         {'feasibility': 'Theorem E', 'observed': 'Theorem F', 'in advance': 'none'}
@@ -58,10 +58,10 @@ class Promises(NamedTuple):
 
 
 NO_PROMISES = Promises()
-"""Those of a player that only plays."""
+"""The promises of a rule without any."""
 
 
 def promise_observed(theorem: str) -> Promise:
-    """Return the promise of a bound on the regret that is computed from what was played."""
+    """Return the promise of a regret bound that is computed from the rounds played."""
     needs = ("g is convex", "every cost is convex", "cost gradients are exact")
     return Promise(theorem, needs, ("rounds to come", "comparators that move"))

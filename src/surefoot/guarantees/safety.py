@@ -8,8 +8,7 @@ from surefoot.core.algorithm import Algorithm, observer_of
 from surefoot.guarantees.guarantee import Guarantee, Kind
 from surefoot.guarantees.observers import ObservedRegret
 from surefoot.guarantees.promise import Promise, Promises, promise_observed
-from surefoot.knowledge import CertifiedLength, Knowledge
-from surefoot.knowledge.base import find_knowledge
+from surefoot.knowledge.base import Knowledge, find_knowledge
 
 __all__ = ["Safety", "promises_of", "safety_of"]
 
@@ -96,10 +95,9 @@ def promises_of(algorithm: object, guarantee: Guarantee | None = None) -> Promis
 
 def find_observed(algorithm: object) -> Promise | None:
     """Return the promise of the bound that an algorithm adds up while it plays; None without."""
-    observer = observer_of(algorithm)
+    observer, knowledge = observer_of(algorithm), find_knowledge(algorithm)
     if observer is None:
         return None
-    if isinstance(observer, ObservedRegret):  # of descent, whose theorem is that of its knowledge
-        is_length = isinstance(find_knowledge(algorithm), CertifiedLength)
-        return promise_observed("Theorem D (3)" if is_length else "Theorem C (1)")
+    if isinstance(observer, ObservedRegret) and knowledge is not None:
+        return promise_observed(observer.theorem_by(knowledge))
     return promise_observed(getattr(observer, "theorem", type(observer).__name__))

@@ -40,14 +40,14 @@ class Tuned(NamedTuple, Generic[A]):
         domain: Set | None = None,
         **parameters: Any,
     ) -> Tuned[A]:
-        """Build an algorithm with the parameters that a theorem chose, found by their names.
+        """Build an algorithm with the parameters of a theorem, matched by name.
 
         Args:
             algorithm: its class.
-            theorem: what the parameters were chosen for.
-            domain: the set that the algorithm works on; the ball around 0 of the constants' radius
-                where it is None.
-            parameters: those that the theorem has under another name, or does not have.
+            theorem: the theorem that chose the parameters.
+            domain: the set that the algorithm works on; by default the ball around 0 with the
+                radius R of the constants.
+            parameters: those that the theorem lacks or names differently.
 
         Example:
             >>> from surefoot import PFS, Constants
@@ -60,13 +60,13 @@ class Tuned(NamedTuple, Generic[A]):
         names = parameters_of(algorithm)
         if "domain" in names:
             parameters["domain"] = Ball(theorem.constants.R) if domain is None else domain
-        own = {n: getattr(theorem, n, None) for n in names if n not in parameters}
-        own = {name: value for name, value in own.items() if value is not None}
-        return Tuned(algorithm(**parameters, **own), theorem)
+        values = {n: getattr(theorem, n, None) for n in names if n not in parameters}
+        values = {name: value for name, value in values.items() if value is not None}
+        return Tuned(algorithm(**parameters, **values), theorem)
 
 
 def unpack(player: object) -> tuple[Any, Guarantee | None]:
-    """Return the algorithm of a player, and its guarantee where it has one.
+    """Return the algorithm of a player, and its guarantee if it has one.
 
     Args:
         player: an algorithm, or one with its guarantee (``Tuned``).
@@ -83,7 +83,7 @@ def unpack(player: object) -> tuple[Any, Guarantee | None]:
 
 
 def hint_for(player: object) -> str:
-    """Return what was given for a player, and how to make one of it where that can be said."""
+    """Describe a value that was given for a player, with a hint how to make one."""
     if isinstance(player, type) and issubclass(player, Player):
         how = (constructors_of(player) or ("default",))[0]
         return f"the class {player.__name__}: make one, as {player.__name__}.{how}(constants) does"

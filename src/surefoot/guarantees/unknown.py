@@ -1,10 +1,10 @@
-r"""What is promised where G_g or beta is unknown: a number of rounds outside; Theorem U.
+r"""The guarantee for an unknown G_g or beta: a bound on the number of violations; Theorem U.
 
-Number and size of the violations are the theorems of :mod:`surefoot.knowledge.estimate`. The bounds
-on the regret that leaders print (:class:`~surefoot.guarantees.LeaderRegret`) stand as they are: the
-lemma of the leader and Theorem F use cuts that hold on X, which those of actions outside do, and
-the lag as it was; no :math:`G_g` is in them. In advance no more is known of the regret than that
-the costs of two points of the domain differ by at most :math:`2RG_f`.
+The theorems of :mod:`surefoot.knowledge.estimate` bound the number and the size of the violations.
+The regret bounds of leaders (:class:`~surefoot.guarantees.LeaderRegret`) hold unchanged. The lemma
+of the leader and Theorem F use the lag and cuts that contain the feasible set X; cuts at infeasible
+actions contain X too, and no :math:`G_g` enters. In advance the only regret bound is that the costs
+of two points of the domain differ by at most :math:`2RG_f`.
 """
 
 import math
@@ -22,20 +22,20 @@ __all__ = ["Estimated"]
 
 
 class Estimated(Guarantee):
-    r"""Theorem U: at most so many rounds are outside, though nobody knows G_g, or beta.
+    r"""Theorem U: a bound on the number of violations for an unknown G_g or beta.
 
     .. math:: J\ln\theta + \sum_j\ln(1 + g_j/\sigma_j) \le \ln(G/m_1), \qquad
               J \le \lceil\log_\theta(G/m_1)\rceil - 1
 
-    for the J rounds outside, no two of them adjacent; at most k where so many violations are
-    allowed. What is left is known better after each round: the controller's ``explain()`` says it.
+    for the J violations, no two of them adjacent; at most k if that many are allowed. The bound on
+    the remaining violations improves after each round: the controller's ``explain()`` prints it.
 
     Args:
-        constants: needs R; G_g (or beta) and start_slack for the number in advance where k is not
+        constants: needs R; also G_g (or beta) and start_slack for a number in advance, unless k is
             given.
         theta: :math:`\theta`.
         violations: k.
-        largest_violation: what no g exceeds.
+        largest_violation: an upper bound on g.
         constant: which one is unknown, "G_g" or "beta".
 
     Example:
@@ -56,12 +56,12 @@ class Estimated(Guarantee):
 
     @property
     def constraint_form(self) -> ConstraintForm:
-        """Convex where G_g is unknown, any where beta is."""
+        """Convex if G_g is unknown, any form if beta is."""
         return "convex" if self.constant == "G_g" else "any"
 
     @property
     def ratio(self) -> float:
-        """The largest that the constant can be of its first lower bound; inf where not known."""
+        """The largest ratio of the constant to its first lower bound; inf if unknown."""
         c = self.constants
         top, slack = c.G_g if self.constant == "G_g" else c.beta, c.start_slack or 0.0
         if top is None or not slack > 0:
@@ -71,7 +71,7 @@ class Estimated(Guarantee):
 
     @property
     def most_violations(self) -> float:
-        """How many rounds are outside at most."""
+        """An upper bound on the number of violations."""
         if self.violations is not None:
             return self.violations
         if not self.ratio < math.inf:
@@ -79,7 +79,7 @@ class Estimated(Guarantee):
         return max(math.ceil(math.log(self.ratio) / math.log(self.theta)) - 1, 0)
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
-        """Return the number of rounds outside; no two are adjacent, and the first is feasible."""
+        """Return a bound on the number of violations; no two are adjacent, none is in round 1."""
         bounds: dict[Measure, Array] = {
             "violations": np.minimum(np.floor(as_floats(t) / 2), self.most_violations)
         }
@@ -89,12 +89,12 @@ class Estimated(Guarantee):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The start, and the bounds that are known."""
-        c, found = self.constants, []
+        """The start, and the bounds that are given."""
+        c, premises = self.constants, []
         if c.G_f is not None:
-            found.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
+            premises.append(Premise("cost gradient", "G_f", c.G_f, only_regret=True))
         if c.G_g is not None:
-            found.append(Premise("constraint subgradient", "G_g", c.G_g))
+            premises.append(Premise("constraint subgradient", "G_g", c.G_g))
         if c.start_slack is not None:
-            found.append(Premise("start", "the slack counted on", c.start_slack))
-        return tuple(found)
+            premises.append(Premise("start", "the slack counted on", c.start_slack))
+        return tuple(premises)

@@ -1,4 +1,4 @@
-r"""The guarantee of certified rules whose values and slopes err, or whose constraint drifts.
+r"""The guarantee of certified rules if readings have errors or the constraint drifts.
 
 With :math:`|\hat g_t - g_t(x_t)| \le \nu`, :math:`\|\hat s_t - s_t\| \le \tau` for some subgradient
 :math:`s_t`, and :math:`|g_{t+1}(p) - g_t(p)| \le v` for every p, every action has a certificate
@@ -20,19 +20,19 @@ class TheoremN(StrictStart):
 
     .. math:: g_t(x_t) \le 0 \ \forall t
 
-    for any :math:`\nu, \tau \ge 0`, and under drift for as long as something is certified at all:
-    a rule that has nothing left raises :class:`surefoot.knowledge.EmptyRegionError` instead of
-    guessing. What is read may be above 0 by :math:`\nu`.
+    for any :math:`\nu, \tau \ge 0`, and under drift for as long as any action is certified. If none
+    is left, the rule raises :class:`surefoot.knowledge.EmptyRegionError`. A reading may be above 0
+    by :math:`\nu`.
 
     There is no bound on the regret in advance. Errors hide a slack of up to :math:`2\nu + v`, and a
-    rule that is safe for every g they allow keeps that far inside: regret grows with T, by about
-    :math:`L(2\nu + v + 2R\tau)/\sigma` per round where the best action is on the boundary.
+    rule that is safe for every g they allow keeps that distance. So the regret grows with T, by
+    about :math:`L(2\nu + v + 2R\tau)/\sigma` per round if the best action is on the boundary.
 
     Args:
-        constants: needs start_slack, and value_error, slope_error or drift; G_g or beta, as the
+        constants: needs start_slack, and value_error, slope_error or drift; also G_g or beta if the
             rule does.
-        slopes: whether the certificate rests on G_g.
-        horizon: the number of rounds, if something was chosen for one.
+        slopes: whether the certificate uses G_g.
+        horizon: the number of rounds, if a parameter was chosen for it.
     """
 
     name: ClassVar[str] = "Theorem N (certified under errors)"
@@ -57,17 +57,17 @@ class TheoremN(StrictStart):
 
     @property
     def changing(self) -> bool:
-        """Whether the constraint may differ from round to round; where it drifts."""
+        """Whether the constraint may differ from round to round: if it drifts."""
         return (self.constants.drift or 0.0) > 0
 
     @property
     def constraint_form(self) -> ConstraintForm:
-        """Convex where the certificate rests on G_g, and any where it rests on curvature."""
+        """Convex if the certificate uses G_g; any form if it uses beta."""
         return "convex" if self.slopes else "any"
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The start, as a reading may show it; G_g with the error of a slope, where it counts."""
+        """The start as measured; G_g plus the error of a subgradient, if it is used."""
         c = self.constants
         premises = [Premise("start", "the slack counted on", self._slack - (c.value_error or 0.0))]
         if self.slopes:
@@ -77,13 +77,13 @@ class TheoremN(StrictStart):
 
 
 def under_errors(theorem: Guarantee) -> Guarantee:
-    """Return a theorem, or what is left of it where its constants name errors or drift.
+    """Return the theorem itself, or Theorem N if its constants have errors or drift.
 
     Example:
         >>> from surefoot.rules.certified.certified_pfs import TheoremD
         >>> from surefoot import Constants
-        >>> known = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0, value_error=0.05)
-        >>> print(under_errors(TheoremD(known, 0.1)))
+        >>> toy = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0, value_error=0.05)
+        >>> print(under_errors(TheoremD(toy, 0.1)))
         Theorem N (certified under errors) for any number of rounds (every round)
     """
     c = theorem.constants

@@ -1,8 +1,8 @@
 """The certified step in C: one text for the live loop, whole games and the export.
 
-The text is C99 in ``c/``; ``surefoot.h`` says its interface. Where a compiler was at hand when the
-library was installed it is the extension ``_step``; else the Python text plays, which says what a
-step is and is what the C is tested against. What the kernel does not have, Python plays, too::
+The text is C99 in ``c/``; ``surefoot.h`` is its interface. If the installation found a compiler,
+the text is the extension ``_step``. If not, the Python text plays. It defines a step, and tests
+compare the C with it. Python also plays what the kernel does not support::
 
     >>> import surefoot.kernel
     >>> surefoot.kernel.name() in ("kernel", "python")
@@ -11,7 +11,7 @@ step is and is what the C is tested against. What the kernel does not have, Pyth
     ...     surefoot.kernel.name()
     'python'
 
-Actions of the two differ in the last digits. ``player.engine`` says which one plays a player.
+Actions of the two differ in the last digits. ``player.engine`` is the one that plays a player.
 """
 
 import warnings
@@ -31,7 +31,7 @@ Engine = Literal["kernel", "python"]
 
 
 def load(extension: str) -> ModuleType | None:
-    """Return a compiled module; None where it was not built, or from another C text.
+    """Return a compiled module; None if it was not built, or was built from another C text.
 
     Args:
         extension: its name, "_step" or "_games".
@@ -53,37 +53,37 @@ _chosen: Engine = "python" if _step is None else "kernel"
 
 
 def compiled() -> ModuleType | None:
-    """Return the compiled step; None where it was not built, or Python is to play."""
+    """Return the compiled step; None if it was not built, or Python is to play."""
     return _step if _chosen == "kernel" else None
 
 
 def engines() -> tuple[Engine, ...]:
-    """Return the engines that are here."""
+    """Return the available engines."""
     return ("python",) if _step is None else ("kernel", "python")
 
 
 def name() -> Engine:
-    """Return which engine plays what both have."""
+    """Return the engine that plays what both support."""
     return _chosen
 
 
 def sentence() -> str:
-    """Return what a user is told of the engine."""
+    """Return a sentence on the engine, for users."""
     if _step is None:
         return "steps are played by Python: the kernel was not built, for want of a C compiler"
     return f"steps are played by {'the compiled kernel' if _chosen == 'kernel' else 'Python'}"
 
 
 @contextmanager
-def engine(wanted: Engine) -> Iterator[None]:
+def engine(choice: Engine) -> Iterator[None]:
     """Let one engine play while the context lasts, in all threads.
 
     Args:
-        wanted: "kernel" or "python"; the kernel must have been built.
+        choice: "kernel" or "python"; the kernel must have been built.
     """
     global _chosen
-    checks.one_of(engines(), engine=wanted)
-    before, _chosen = _chosen, wanted
+    checks.one_of(engines(), engine=choice)
+    before, _chosen = _chosen, choice
     try:
         yield
     finally:

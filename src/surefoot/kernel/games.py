@@ -1,7 +1,7 @@
 """Whole games in C: blocks of rounds of all runs, in threads.
 
-``c/games.h`` says which costs, constraints and rules there are, by number. What is here knows
-arrays alone; :mod:`surefoot.games.compiled` writes a game as these arrays.
+``c/games.h`` lists costs, constraints and rules, by number. This module knows only arrays;
+:mod:`surefoot.games.compiled` writes a game as these arrays.
 """
 
 import os
@@ -19,13 +19,13 @@ __all__ = ["NOTHING", "PARAMETERS", "CompiledGame", "is_available"]
 
 _games = kernel.load("_games")
 NOTHING = np.empty(0)
-"""In the place of an array that a game does not have, or that nobody wants."""
+"""In the place of an array that a game does not have, or that is not asked for."""
 PARAMETERS = 6
 """Numbers of a rule, at most, after its tightening and the two radii of its domain."""
 
 
 def is_available() -> bool:
-    """Return whether games are played in C: it was built, and the kernel is to play."""
+    """Return whether C plays games: the extension was built, and the kernel is to play."""
     return _games is not None and kernel.name() == "kernel"
 
 
@@ -35,11 +35,11 @@ class CompiledGame:
     Args:
         codes: d, rows of the constraint, the numbers of costs, constraint, rule and domain, and how
             many doubles a state has.
-        numbers: the curvature of the costs, the radius of the constraint.
+        numbers: the strong convexity of the costs, the radius of the constraint.
         arrays: matrix and vector of the constraint; centre, lower and upper limits of the domain;
             rows of the gauge.
         players: of each run its tightening, radius, inner radius and parameters.
-        rules: of each run the capsule of its certified rule; empty where the rule is another.
+        rules: of each run the capsule of its certified rule; empty for other rules.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class CompiledGame:
         Args:
             state: of all runs, before the block and after it.
             vectors: of the costs, ``(rounds, streams, d)``.
-            streams: which of these each run meets.
-            kept: the rounds whose actions are kept.
+            streams: the stream of each run.
+            kept: the rounds whose actions are recorded.
             outputs: cost, g, actions, norms of gradients and of slopes, a row for each run, and the
                 sums of the constraints.
         """
@@ -87,7 +87,7 @@ class CompiledGame:
 
 
 def threads() -> int:
-    """Return the cores that this process may use; fewer where OMP_NUM_THREADS says so."""
+    """Return the cores that this process may use; fewer if OMP_NUM_THREADS is smaller."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores or 1, int(wanted)) if wanted.isdecimal() and int(wanted) else cores or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores or 1, int(limit)) if limit.isdecimal() and int(limit) else cores or 1

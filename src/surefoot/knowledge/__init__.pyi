@@ -12,6 +12,7 @@ from surefoot.knowledge.average_limit import (
 )
 from surefoot.knowledge.base import (
     Capability as Capability,
+    Estimate as Estimate,
     Knowledge as Knowledge,
     Reading as Reading,
 )
@@ -55,7 +56,6 @@ from surefoot.knowledge.errors import (
     list_causes as list_causes,
 )
 from surefoot.knowledge.estimate import (
-    Estimate as Estimate,
     EstimatedCertificate as EstimatedCertificate,
     EstimatedCurvature as EstimatedCurvature,
     EstimatedHull as EstimatedHull,
@@ -69,6 +69,7 @@ from surefoot.knowledge.hull import (
     HullRegion as HullRegion,
     LipschitzHull as LipschitzHull,
     Pairs as Pairs,
+    find_radius as find_radius,
 )
 from surefoot.knowledge.hull_of_log import (
     HullOfLog as HullOfLog,

@@ -19,7 +19,7 @@ from surefoot.core.forms import Moment
 from surefoot.core.types import Array, Number
 from surefoot.knowledge.errors import is_zero
 
-__all__ = ["Anchor", "StandingAnchor", "pull_share"]
+__all__ = ["ANCHORS", "Anchor", "StandingAnchor", "pull_share"]
 
 
 class Anchor(NamedTuple):
@@ -34,6 +34,11 @@ class Anchor(NamedTuple):
     x: Array
     value: Number
     round: Moment
+
+    @property
+    def ages(self) -> bool:
+        """Whether the bound rises with the drift of every round."""
+        return True
 
     def level(self, t: Number, drift: Number) -> Number:
         """Return the bound on g there in round t, rounded up.
@@ -53,9 +58,18 @@ class StandingAnchor(Anchor):
 
     __slots__ = ()
 
+    @property
+    def ages(self) -> bool:
+        """Whether the bound rises with the drift of every round: it does not."""
+        return False
+
     def level(self, t: Number, drift: Number) -> Number:
         """Return the bound, which does not age."""
         return self.value
+
+
+ANCHORS: tuple[type[Anchor], ...] = (Anchor, StandingAnchor)
+"""The kinds of anchors that a stored state may have."""
 
 
 def pull_share(here: Number, there: Number, keep: Number = 0.0) -> Number:

@@ -18,6 +18,7 @@ Wrappers are refused: rounds that are played before a late reading comes would s
 budget. So are ramps: the last action may be more than what is left for the next.
 """
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar, Literal, NamedTuple
 
@@ -53,6 +54,11 @@ class AverageCertificate(NamedTuple):
     hull: Certificate
     cut: bool = False
     errors: Errors = Errors()
+
+    @property
+    def limit(self) -> float:
+        """What the next g may be at most: the budget."""
+        return self.budget
 
     def __str__(self) -> str:
         why = str(self.hull).partition(": ")[2]
@@ -135,6 +141,25 @@ class AverageLimit(LipschitzHull):
         """Return the memory with a round in which nothing was read: its action was certified."""
         spent = round_up(memory.spent + self.budget(memory))
         return AverageMemory(memory.rounds + 1.0, super().age(memory.part, x), spent)
+
+    @property
+    def claim(self) -> str:
+        """What certified actions keep, in words."""
+        return f"the sum of g over the rounds is <= 0 and no g is above {self.most:g}"
+
+    def judge(self, bound: float) -> float:
+        """Return at most 0: no single action violates a limit on the sum."""
+        return min(bound, 0.0)
+
+    def count(self, memory: Memory, before: Memory, bound: float, value: float | None) -> Memory:
+        """Return the memory with what a round without a region spends."""
+        most = max(self.budget(before), bound if bound < math.inf else 0.0)
+        spent = round_up(before.spent + (most if value is None else value))
+        return memory._replace(spent=spent)
+
+    def leaves(self, memory: Memory, bound: float) -> bool:
+        """Return whether the sum is at most 0 after a g of at most a bound."""
+        return bool(memory.spent + bound <= 0)
 
     def holds(self, x: Array) -> bool:
         """Return True: what is read elsewhere counts for the sum."""

@@ -25,6 +25,7 @@ allowed until a kind says so. What is played is checked once more against its re
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, final
@@ -44,9 +45,10 @@ from surefoot.knowledge.errors import (
     Errors,
     is_zero,
 )
+from surefoot.knowledge.in_kernel import KnowledgeInKernel
 from surefoot.knowledge.region import Region
 
-__all__ = ["BALLS", "Capability", "Knowledge", "Reading"]
+__all__ = ["BALLS", "Capability", "Estimate", "Knowledge", "Reading"]
 
 # What was read or learnt so far: a named tuple of its owner's own kind.
 Memory: TypeAlias = Any
@@ -57,6 +59,11 @@ Capability: TypeAlias = Literal[
 """What a kind of knowledge may allow for: errors of values and slopes, drift, readings that are
 late, batches of runs, a g that is not convex, a start whose first reading proves nothing, and
 values that are reported larger than they are, so that actions keep a distance."""
+
+
+ObserverKind: TypeAlias = Literal["none", "length", "curvature"]
+"""Which price of a cut step bounds the regret that is observed: that of a region by certified
+length, or that of multipliers; "none" where no theorem does."""
 
 
 class Reading(NamedTuple):
@@ -87,6 +94,45 @@ class Reading(NamedTuple):
         return self.g - self.errors.value
 
 
+class Estimate(NamedTuple):
+    """What is known by now of a constant that nobody told; its ``str`` is a sentence.
+
+    Attributes:
+        constant: its name.
+        proved: it is at least this.
+        used: what the next action counts on.
+        outside: how many rounds were outside.
+        left: at most so many more will be ...
+        limit: ... if the constant is at most this; infinite where that is so for every g.
+        spent: the left side of the theorem's budget.
+        unseen: how many rounds that nobody measured count as outside, where a number is allowed.
+        hidden: rounds that are outside by no more than this may be missed, and do not count.
+    """
+
+    constant: str
+    proved: float
+    used: float
+    outside: int
+    left: int
+    limit: float
+    spent: float
+    unseen: int = 0
+    hidden: float = 0.0
+
+    def __str__(self) -> str:
+        counts = ((self.outside, "outside so far"), (self.unseen, "unseen"))
+        before = "".join(f"{n} round{'s'[: n - 1]} {what}, " for n, what in counts if n)
+        more = f"at most {self.left} more" if self.left else "no more"
+        more += "" if self.outside else f" round{'' if self.left == 1 else 's'} outside"
+        more += f" by more than {self.hidden:.3g}" if self.hidden else ""
+        until = f" if {self.constant} <= {self.limit:.3g}" if self.limit < math.inf else ""
+        used = f"{self.used:.3g}" if self.left or until else "none"
+        return (
+            f"{self.constant} unknown: {self.proved:.3g} is proved, {used} is used; "
+            f"{before}{more}{until}"
+        )
+
+
 CONSTANTS = ("G_g", "beta", "L_0", "L_1")
 """The names of constants of g, as parameters of knowledge."""
 
@@ -103,7 +149,12 @@ _CONDITIONS = {
 BALLS = frozenset({"radius", "depth", "longest", "slope_norm", "noise", "upper"})
 """The numbers of regions that are made of balls around actions, which they all offer."""
 
-SEALED = {"init": "first", "observe": "learn", "region": "certify"}
+SEALED = {
+    "init": "first",
+    "observe": "learn",
+    "region": "certify",
+    "in_kernel": "describe_to_kernel",
+}
 """What belongs to :class:`Knowledge`, and what a kind writes instead."""
 
 ERRORS_OF: Mapping[Capability, str] = {
@@ -167,7 +218,7 @@ class Knowledge(Declared):
         self._check_errors(self.errors)
         if not self.convex and "nonconvex" not in self.allows:
             raise InvalidValueError(
-                f"{type(self).__name__} rests on the convexity of g, got convex = False: Curvature "
+                f"{type(self).__name__} assumes a convex g, got convex = False: Curvature "
                 "and CurvatureRows do not"
             )
         for part in self.parts if self.passes else ():
@@ -239,6 +290,13 @@ class Knowledge(Declared):
         """Return the part of a region that is in the domain."""
         return region.within(self.domain)
 
+    def describe_to_kernel(self, d: int) -> KnowledgeInKernel | None:
+        """Return how the kernel has the kind in a dimension; None if Python plays it.
+
+        The answer is for objects of the class that writes it, and for no subclass.
+        """
+        return None
+
     # --- what belongs to the base ----------------------------------------------------------------
 
     @final
@@ -269,6 +327,15 @@ class Knowledge(Declared):
         """Return the certified next actions, all of them in the domain."""
         return self.place(self.certify(memory, errors))
 
+    @final
+    def in_kernel(self, d: int) -> KnowledgeInKernel | None:
+        """Return how the kernel has this knowledge in a dimension; None if Python plays it.
+
+        A subclass may change any method, so it inherits no answer.
+        """
+        is_own = "describe_to_kernel" in vars(type(self))
+        return self.describe_to_kernel(d) if is_own else None
+
     def age(self, memory: Memory, x: Array) -> Memory:
         """Return the memory with a round in which nothing was read.
 
@@ -284,6 +351,39 @@ class Knowledge(Declared):
         It must rest on no constant that a reading can refute but the bound itself.
         """
         return None
+
+    @property
+    def claim(self) -> str:
+        """What certified actions keep, in words."""
+        return "g <= 0 in every round"
+
+    @property
+    def observer_kind(self) -> ObserverKind:
+        """How the steps that its regions cut enter a bound on the regret so far."""
+        return "none"
+
+    def estimate(self, memory: Memory) -> Estimate | None:
+        """Return what is known by now of a constant that was not given; None if all were."""
+        return None
+
+    def judge(self, bound: float) -> float:
+        """Return the bound on g by which an action counts as a violation, where it is above 0."""
+        return bound
+
+    def count(self, memory: Memory, before: Memory, bound: float, value: float | None) -> Memory:
+        """Return the memory with a round that ended without a region: its g may be spent.
+
+        Args:
+            memory: after the round.
+            before: the memory before the round.
+            bound: on g at the action; infinite where none is known.
+            value: the largest g that the measurement allows; None where nothing was measured.
+        """
+        return memory
+
+    def leaves(self, memory: Memory, bound: float) -> bool:
+        """Return whether the rounds so far leave room for a g of at most a bound."""
+        return True
 
     @property
     def bounds_start(self) -> bool:

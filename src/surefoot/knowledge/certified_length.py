@@ -58,7 +58,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -78,7 +78,7 @@ from surefoot.core.forms import Counts, Extended, Moment
 from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Set, Solving
-from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
+from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
 from surefoot.knowledge.contradictions import check_bound, check_rise, check_start, check_wish
 from surefoot.knowledge.errors import (
     EmptyRegionError,
@@ -87,7 +87,8 @@ from surefoot.knowledge.errors import (
     is_zero,
     list_causes,
 )
-from surefoot.knowledge.region import Region
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
+from surefoot.knowledge.region import Projection, Region
 from surefoot.sets import Ball, Box, project_halfspace
 
 __all__ = ["CertifiedLength", "LengthMemory", "LengthRegion", "StepCertificate"]
@@ -177,6 +178,15 @@ class CertifiedLength(Knowledge):
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length."""
         return self.G_g * length
+
+    def describe_to_kernel(self, d: int) -> LengthInKernel:
+        """Return how the kernel has the certified length."""
+        return LengthInKernel(self, d)
+
+    @property
+    def observer_kind(self) -> ObserverKind:
+        """The price of a cut by length, which Theorem D has for exact readings."""
+        return "length" if self.errors.is_exact else "none"
 
     def tightening(self, t: Number, slack: Number) -> Number:
         r"""Return :math:`\rho_t = \min(\alpha/2, \rho)` or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
@@ -422,6 +432,39 @@ class StepCertificate(NamedTuple):
         )
 
 
+RULES: dict[int, StepRule] = {2: "slack", 3: "contraction", 4: "pulled", 5: "stayed"}
+"""The words of :class:`StepCertificate` for the kernel's numbers."""
+
+
+class LengthInKernel(KnowledgeInKernel):
+    """The certified length in the kernel."""
+
+    code = 1
+    tightens = True
+
+    def __init__(self, knowledge: CertifiedLength, d: int) -> None:
+        self.fields = share_fields(knowledge.errors, knowledge.reach) | {
+            "G_g": knowledge.G_g,
+            "rho": knowledge.rho,
+            "sigma": 0.0 if knowledge.sigma is None else knowledge.sigma,
+            "decreasing": int(knowledge.decreasing),
+        }
+        readings = ("rounds", "slack", "since", "read", "upper", "level")
+        steps = ("rho", "left", "distance", "target_level", "is_pulled")
+        points = ("anchor", "x", "s", "drawn", "target")
+        self.shapes = dict.fromkeys((*readings, *steps), ()) | dict.fromkeys(points, (d,))
+
+    def put_together(self, parts: dict[str, Any]) -> LengthMemory:
+        """Return the memory of parts."""
+        return LengthMemory(is_pulled=bool(parts.pop("is_pulled")), **parts)
+
+    def certificate(self, step: KernelStep) -> StepCertificate:
+        """Return why the next action is feasible."""
+        n = step.numbers
+        taken = (-n.value, n.rho, n.room, n.distance, n.bound, float(self.fields["G_g"]))
+        return StepCertificate(int(n.round), RULES[int(n.kind)], *taken, bool(n.cut), step.errors)
+
+
 class LengthRegion(Region):
     """The ball around q; where nothing is certified beyond it, one point."""
 
@@ -540,6 +583,14 @@ class LengthRegion(Region):
         seen = self.memory
         excess = seen.level + dot(seen.s, y - seen.x) + seen.rho - self.noise
         return project_halfspace(y, excess, seen.s)
+
+    def price_cut(
+        self, wanted: Array, cut: Projection, x: Array, radius: float
+    ) -> tuple[float, float]:
+        """Return the tightening of the round and the price of a cut; Theorem D."""
+        p = self.cut_by_half_space(wanted)
+        moved = sum(dot(way, way) for way in (wanted - p, p - x))
+        return self.memory.rho, -0.5 * float(moved)
 
     def certificate(self, x: Array, cut: bool = False) -> StepCertificate:
         r"""Return why a point is feasible: :math:`g \le G_g(\|p - q\| + B + e) - \rho \le 0`."""

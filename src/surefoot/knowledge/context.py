@@ -21,7 +21,7 @@ nobody calls a function of yours.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -63,9 +63,11 @@ class ContextKind(Declared):
 
     Attributes:
         is_joint: whether g is convex in actions and contexts together.
+        argument: of ``tell``, by which the next context is announced.
     """
 
     is_joint: ClassVar[bool] = False
+    argument: ClassVar[Literal["context", "drift"]] = "context"
 
     @property
     def facts(self) -> PlainTable:
@@ -182,6 +184,8 @@ class AnnouncedDrift(ContextKind):
 
     A place is the sum of what was told so far.
     """
+
+    argument: ClassVar[Literal["context", "drift"]] = "drift"
 
     @property
     def premise(self) -> str:

@@ -55,9 +55,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -79,9 +79,10 @@ from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.points import UNIT, all_entries, nan_where_invalid
 from surefoot.core.types import Array, Number
 from surefoot.knowledge.anchor import Anchor, pull_share
-from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
+from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
 from surefoot.knowledge.contradictions import check_quadratic, check_reach, check_start, check_wish
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, is_zero
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
 from surefoot.knowledge.region import Projection, Region, WithinBall
 from surefoot.sets import Ball
@@ -298,6 +299,11 @@ class Curvature(QuadraticBounds):
     allows: ClassVar[frozenset[Capability]] = QuadraticBounds.allows | {"batch"}
 
     @property
+    def observer_kind(self) -> ObserverKind:
+        """The price of multipliers, which Theorems C and K have for the slopes of a convex g."""
+        return "curvature" if self.convex else "none"
+
+    @property
     def takes_batches(self) -> bool:
         """Whether a memory may be that of several runs: without a known set, or in a ball."""
         return super().takes_batches and (self.domain is None or isinstance(self.domain, Ball))
@@ -318,6 +324,11 @@ class Curvature(QuadraticBounds):
         """Return how much g can rise over a length, from a point within 2M of where s was read."""
         steep = norm(s) + self.errors.slope
         return (steep + self.beta * ((4 if ahead else 2) * self.reach + length)) * length
+
+    def describe_to_kernel(self, d: int) -> CurvatureInKernel | None:
+        """Return how the kernel has one constraint."""
+        is_one = isinstance(self.beta, float)
+        return CurvatureInKernel.of(self, np.array([self.beta]), d) if is_one else None
 
 
 class Quadratic(NamedTuple):
@@ -452,6 +463,78 @@ class PullCertificate(NamedTuple):
             f"round {self.round}: g is at most {self.value:.3g} here and {self.anchor_value:.3g} "
             f"where round {self.anchor_round} was{describe_errors(self.errors)}, and it is convex: "
             f"{self.share:.3g} of the way back the next g is at most {self.bound:.3g}"
+        )
+
+
+PULL = 7
+"""The kernel's number for a certificate of the pull towards the anchor."""
+
+
+class CurvatureInKernel(KnowledgeInKernel):
+    """One constraint of bounded curvature in the kernel.
+
+    Args:
+        knowledge: what is known.
+        beta: a bound on the curvature of each row.
+        d: the dimension.
+    """
+
+    code = 2
+
+    def __init__(self, knowledge: QuadraticBounds, beta: Array, d: int) -> None:
+        self.fields = share_fields(knowledge.errors, knowledge.reach) | {"beta": beta}
+        value, slope = ((len(beta), 1), (len(beta), d)) if self.has_rows else ((), (d,))
+        numbers = ("rounds", "last.round", "anchor.round", "depth", "curvature_seen", "slope_error")
+        self.shapes = {
+            **dict.fromkeys(numbers, ()),
+            "last.x": (d,),
+            "last.value": value,
+            "low": value,
+            "anchor.x": (d,),
+            "anchor.value": value,
+            "s": slope,
+        }
+
+    @classmethod
+    def of(cls, knowledge: QuadraticBounds, beta: Array, d: int) -> Self | None:
+        """Return the knowledge in the kernel, whose pull under drift assumes that g is convex."""
+        return cls(knowledge, beta, d) if knowledge.convex or not knowledge.errors.drift else None
+
+    def take_apart(self, memory: CurvatureMemory) -> Mapping[str, Any] | None:
+        """Return the parts by name; the kernel has no error of the slope of one constraint."""
+        if memory.slope_error and not self.has_rows:
+            return None
+        anchor, slope_error = memory.anchor or memory.last, memory.slope_error or 0.0
+        return super().take_apart(memory._replace(anchor=anchor, slope_error=slope_error))
+
+    def put_together(self, parts: dict[str, Any]) -> CurvatureMemory:
+        """Return the memory of parts."""
+        last, anchor = Anchor(**parts.pop("last")), Anchor(**parts.pop("anchor"))
+        slope_error = parts.pop("slope_error") or None
+        has_anchor = bool(self.fields["drift"])
+        return CurvatureMemory(
+            last=last, anchor=anchor if has_anchor else None, slope_error=slope_error, **parts
+        )
+
+    def certificate(self, step: KernelStep) -> CurvatureCertificate | PullCertificate:
+        """Return why the next action is feasible."""
+        n, errors = step.numbers, step.errors
+        t, cut = int(n.round), bool(n.cut)
+        if n.kind == PULL:
+            way = (n.anchor_value, n.value, n.share, n.bound)
+            return PullCertificate(t, int(n.anchor_round), *way, cut, errors)
+        row, beta = int(n.row), self.fields["beta"]
+        slope_error = step.memory.slope_error  # that of the last reading
+        return CurvatureCertificate(
+            round=t,
+            value=n.value,
+            slope=n.slope,
+            length=n.distance,
+            bound=n.bound,
+            beta=float(beta[row]),
+            cut=cut,
+            row=row if len(beta) > 1 else None,
+            errors=errors if slope_error is None else replace(errors, slope=slope_error),
         )
 
 

@@ -93,7 +93,7 @@ from surefoot.core.parameters import count, number, positive, replace_unchecked
 from surefoot.core.points import UNIT, reach_from, reach_of
 from surefoot.core.types import Array, Certificate, Number
 from surefoot.knowledge.anchor import Anchor
-from surefoot.knowledge.base import BALLS, Capability, Knowledge, Memory, Reading
+from surefoot.knowledge.base import BALLS, Capability, Estimate, Knowledge, Memory, Reading
 from surefoot.knowledge.contradictions import check_reach
 from surefoot.knowledge.curvature import Curvature, CurvatureMemory
 from surefoot.knowledge.errors import Errors
@@ -103,7 +103,6 @@ from surefoot.knowledge.region import OnePoint, Recertified, Region
 from surefoot.sets import Ball
 
 __all__ = [
-    "Estimate",
     "EstimatedCertificate",
     "EstimatedCurvature",
     "EstimatedHull",
@@ -113,45 +112,6 @@ __all__ = [
 
 AHEAD = 2
 """How many more rounds outside an estimate speaks of where no largest constant is known."""
-
-
-class Estimate(NamedTuple):
-    """What is known by now of a constant that nobody told; its ``str`` is a sentence.
-
-    Attributes:
-        constant: its name.
-        proved: it is at least this.
-        used: what the next action counts on.
-        outside: how many rounds were outside.
-        left: at most so many more will be ...
-        limit: ... if the constant is at most this; infinite where that is so for every g.
-        spent: the left side of the theorem's budget.
-        unseen: how many rounds that nobody measured count as outside, where a number is allowed.
-        hidden: rounds that are outside by no more than this may be missed, and do not count.
-    """
-
-    constant: str
-    proved: float
-    used: float
-    outside: int
-    left: int
-    limit: float
-    spent: float
-    unseen: int = 0
-    hidden: float = 0.0
-
-    def __str__(self) -> str:
-        counts = ((self.outside, "outside so far"), (self.unseen, "unseen"))
-        before = "".join(f"{n} round{'s'[: n - 1]} {what}, " for n, what in counts if n)
-        more = f"at most {self.left} more" if self.left else "no more"
-        more += "" if self.outside else f" round{'' if self.left == 1 else 's'} outside"
-        more += f" by more than {self.hidden:.3g}" if self.hidden else ""
-        until = f" if {self.constant} <= {self.limit:.3g}" if self.limit < math.inf else ""
-        used = f"{self.used:.3g}" if self.left or until else "none"
-        return (
-            f"{self.constant} unknown: {self.proved:.3g} is proved, {used} is used; "
-            f"{before}{more}{until}"
-        )
 
 
 class EstimatedCertificate(NamedTuple):
@@ -249,6 +209,11 @@ class UnknownConstant(Knowledge):
     def constants(self) -> dict[str, float]:
         """What a contradiction may disprove: the largest constant, where there is one."""
         return {} if self.largest is None else {f"largest_{self.constant}": self.largest}
+
+    @property
+    def claim(self) -> str:
+        """What certified actions keep, in words."""
+        return f"g <= 0 but in rounds from which {self.constant} is learnt"
 
     def with_constant(self, constant: float) -> Any:
         """Return what is known if the constant were this."""

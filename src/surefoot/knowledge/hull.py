@@ -32,8 +32,10 @@ the hull is the anchor alone, which is visited and so measured again. Where no b
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from copy import copy
-from typing import ClassVar, Literal, NamedTuple
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -47,9 +49,10 @@ from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
 from surefoot.knowledge.contradictions import check_bound, check_rise, check_wish
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, list_causes
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.region import Region
 
-__all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs"]
+__all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs", "find_radius"]
 
 POINT = 1e-300
 """The radius of a ball that is its centre, and not empty."""
@@ -284,6 +287,10 @@ class LipschitzHull(Knowledge):
             return bool(norm(x) <= self.reach * (1 + 1e-12))
         return bool(self.domain.contains(x))
 
+    def describe_to_kernel(self, d: int) -> HullInKernel | None:
+        """Return how the kernel has the hull; it knows no bound on g at the start."""
+        return HullInKernel(self, d) if self.start_bound is None else None
+
     def noise(self, d: int) -> float:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
         unit = UNIT * float(self.reach) * self.G_g
@@ -329,6 +336,17 @@ class HullCertificate(NamedTuple):
     errors: Errors = Errors()
 
     @property
+    def facts(self) -> dict[str, str]:
+        """What was measured, what that allows and what was used of it; none where readings err."""
+        if not self.errors.is_exact:
+            return {}
+        return {
+            "measured": self.seen,
+            "allowed": f"{self.room:.3g}, because g rises by at most G_g = {self.G_g:g} per unit",
+            "used": f"{self.distance:.3g}",
+        }
+
+    @property
     def seen(self) -> str:
         """What was measured, and where between two measured actions the centre is, in words."""
         between = (1.0 - self.share) * self.anchor_value + self.share * self.value
@@ -351,6 +369,49 @@ class HullCertificate(NamedTuple):
             f"round {self.round}: {self.seen}, and g rises by at most G_g = {self.G_g:g} per unit "
             f"of length: {self.room:.3g} is certified, {self.distance:.3g} was taken; "
             f"the next g is at most {self.bound:.3g}"
+        )
+
+
+class HullInKernel(KnowledgeInKernel):
+    """The hull in the kernel."""
+
+    code = 0
+
+    def __init__(self, knowledge: LipschitzHull, d: int) -> None:
+        self.fields = share_fields(knowledge.errors, knowledge.reach) | {"G_g": knowledge.G_g}
+        self.shapes = {"rounds": ()}
+        for name in ("last", "anchor", "start"):
+            self.shapes |= {f"{name}.x": (d,), f"{name}.value": (), f"{name}.round": ()}
+        self.shapes["rungs"] = (RUNGS, d + 2)
+
+    def take_apart(self, memory: HullMemory) -> Mapping[str, Any]:
+        """Return the parts by name; a rung is a point, its bound and its round."""
+        names = [name for name in self.shapes if name != "rungs"]
+        parts = {name: attrgetter(name)(memory) for name in names}
+        return parts | {"rungs": np.column_stack(memory.ladder)}
+
+    def put_together(self, parts: dict[str, Any]) -> HullMemory:
+        """Return the memory of parts."""
+        rungs = parts["rungs"]
+        last, anchor, start = (Anchor(**parts[name]) for name in ("last", "anchor", "start"))
+        ladder = Ladder(rungs[:, :-2], rungs[:, -2], rungs[:, -1])
+        return HullMemory(parts["rounds"], last, anchor, start, ladder)
+
+    def certificate(self, step: KernelStep) -> HullCertificate:
+        """Return why the next action is feasible."""
+        n = step.numbers
+        return HullCertificate(
+            round=int(n.round),
+            anchor_round=int(n.anchor_round),
+            anchor_value=n.anchor_value,
+            value=n.value,
+            share=n.share,
+            distance=n.distance,
+            room=n.room,
+            bound=n.bound,
+            G_g=float(self.fields["G_g"]),
+            cut=bool(n.cut),
+            errors=step.errors,
         )
 
 
@@ -596,3 +657,27 @@ class Pairs(NamedTuple):
             root = np.sqrt(_square_rows(off) * self.squared / self.separately)
             share = np.minimum(np.maximum((q + self.less * root) / self.squared, 0.0), self.top)
         return np.where(self.separately <= 0.0, np.where(self.less > 0.0, 1.0, 0.0), share)
+
+
+def find_radius(G_g: float, domain: Set, start: Array, value: float) -> float:
+    """Return the radius of the ball around a start that is certified before anything is played.
+
+    It is 0 where the start is not strictly feasible by more than rounding.
+
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set.
+        start: the point.
+        value: g there is at most this.
+
+    Example:
+        >>> from surefoot.sets import Ball
+        >>> round(find_radius(2.0, Ball(1.0), np.zeros(2), -0.5), 6)
+        0.25
+    """
+    hull = LipschitzHull(G_g=G_g, domain=domain)
+    try:
+        memory = hull.observe(hull.init(start), Reading(start, value, None, hull.errors))
+    except ValueError:
+        return 0.0
+    return max(float(hull.region(memory, hull.errors).radius), 0.0)

@@ -162,6 +162,29 @@ class Region:
         far = norm(point - w)
         return Projection(point, 0.0 * far, far)
 
+    def price(self, w: Array, weights: Number) -> Number:
+        """Return what a cut costs in a bound on the regret, by its multipliers.
+
+        Args:
+            w: the end of the step that was cut.
+            weights: the multipliers.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no multipliers")
+
+    def price_cut(
+        self, wanted: Array, cut: Projection, x: Array, radius: float
+    ) -> tuple[float, float]:
+        """Return the tightening of the round, and what its cut costs in a bound on the regret.
+
+        Args:
+            wanted: the end of the step that was cut.
+            cut: where it was cut off.
+            x: the next action.
+            radius: R, of a ball that holds the actions.
+        """
+        d = float(cut.projection_error) + float(norm(x - cut.point))
+        return 0.0, float(self.price(wanted, cut.weights)) + 0.5 * d * (4 * radius + d)
+
     def within(self, *sets: Set | None) -> Region:
         """Return the part of the region that is in sets, as those announced for the next round."""
         from surefoot.knowledge.grid import Grid, OnGrid

@@ -28,11 +28,12 @@ from surefoot.core.parameters import anything, count
 from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import Anchor, pull_share
-from surefoot.knowledge.base import Reading
+from surefoot.knowledge.base import ObserverKind, Reading
 from surefoot.knowledge.contradictions import check_start, check_wish
 from surefoot.knowledge.curvature import (
     Curvature,
     CurvatureCertificate,
+    CurvatureInKernel,
     CurvatureMemory,
     CurvatureRegion,
     PullCertificate,
@@ -105,6 +106,11 @@ class CurvatureRows(QuadraticBounds):
         return Curvature(beta=beta, reach=self.reach, errors=self.errors, convex=self.convex)
 
     @property
+    def observer_kind(self) -> ObserverKind:
+        """The price of multipliers, which Theorems C and K have for the slopes of a convex g."""
+        return "curvature" if self.convex else "none"
+
+    @property
     def row_count(self) -> int:  # type: ignore[override]
         """How many constraints there are."""
         return self.rows
@@ -146,6 +152,17 @@ class CurvatureRows(QuadraticBounds):
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much each row can rise over a length."""
         return self.each.rise(np.atleast_2d(s), length, ahead=ahead)[:, 0]
+
+    def describe_to_kernel(self, d: int) -> RowsInKernel | None:
+        """Return how the kernel has the rows."""
+        return RowsInKernel.of(self, self.each.beta[:, 0].copy(), d)
+
+
+class RowsInKernel(CurvatureInKernel):
+    """Several constraints of bounded curvature in the kernel."""
+
+    code = 3
+    has_rows = True
 
 
 class RowsRegion(Region):

@@ -12,11 +12,12 @@ from surefoot.core.arrays import dot, norm
 from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Feedback, Info, Number
-from surefoot.guarantees.observers import bounds_curved_regret
 from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.descent import add_square
+from surefoot.proposers.in_kernel import ProposerInKernel
 from surefoot.proposers.leader import INITIAL_WEIGHTS
 from surefoot.proposers.trust import Trust, reweigh
 
@@ -137,7 +138,57 @@ class Averaging(Proposer):
 
     def observer(self, knowledge: Knowledge) -> ObservedAveraging | None:
         """Return Theorem K's sums; None for regions that have no multipliers."""
-        return ObservedAveraging() if bounds_curved_regret(knowledge) else None
+        return ObservedAveraging() if knowledge.observer_kind == "curvature" else None
+
+    def describe_to_kernel(self, knowledge: Knowledge, d: int) -> AveragingInKernel:
+        """Return how the kernel has dual averaging."""
+        return AveragingInKernel(self, d)
+
+
+class AveragingInKernel(ProposerInKernel):
+    """Dual averaging in the kernel."""
+
+    code = 3
+
+    def __init__(self, proposer: Averaging, d: int) -> None:
+        n, self.radius = len(proposer.steps), proposer.radius
+        far = FAR if n > 1 else proposer.far or 0.0
+        self.fields = {
+            "scale": _ROOT_HALF * proposer.radius,
+            "eta": 0.0 if proposer.eta is None else proposer.eta,
+            "far": far * proposer.radius,
+            "points": n,
+        }
+        self.shapes = {
+            "squares": (),
+            "inverse_eta": (),
+            "trust.largest": (),
+            "start": (d,),
+            "gradients": (n, d),
+            "points": (n, d),
+            "trust.weights": (n,),
+            "trust.logs": (n,),
+            "trust.squares": (n,),
+            "trust.rates": (n,),
+        }
+
+    def put_together(self, parts: dict[str, Any]) -> AveragingState:
+        """Return the state of parts."""
+        return AveragingState(trust=Trust(**parts.pop("trust")), **parts)
+
+    def note(self, step: KernelStep) -> AveragingNote:
+        """Return the numbers of the step."""
+        gradient, n = step.feedback.cost_gradient, step.numbers
+        return AveragingNote(
+            x=step.played,
+            gradient=np.zeros(len(step.played)) if gradient is None else gradient,
+            radius=self.radius,
+            point=step.learner_before.points[0],
+            inverse_eta=n.note_1,
+            kept=step.kept,
+            share=n.note_2,
+            found=step.projection,
+        )
 
 
 class ObservedAveraging(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, final
 
 from surefoot.core.parameters import (
     Declared,
@@ -15,6 +15,7 @@ from surefoot.core.types import (
 )
 from surefoot.knowledge.base import Knowledge, Memory
 from surefoot.knowledge.region import Region
+from surefoot.proposers.in_kernel import ProposerInKernel
 
 __all__ = ["Proposal", "Proposer"]
 
@@ -88,3 +89,23 @@ class Proposer(Declared):
     def observer(self, knowledge: Knowledge) -> Any:
         """Return the sums of a bound on the regret so far; None where there is no such bound."""
         return None
+
+    def describe_to_kernel(self, knowledge: Knowledge, d: int) -> ProposerInKernel | None:
+        """Return how the kernel has the proposer in a dimension; None if Python plays it.
+
+        The answer is for objects of the class that writes it, and for no subclass.
+
+        Args:
+            knowledge: the other part of the pair.
+            d: the dimension.
+        """
+        return None
+
+    @final
+    def in_kernel(self, knowledge: Knowledge, d: int) -> ProposerInKernel | None:
+        """Return how the kernel has this proposer beside a knowledge; None if Python plays it.
+
+        A subclass may change any method, so it inherits no answer.
+        """
+        is_own = "describe_to_kernel" in vars(type(self))
+        return self.describe_to_kernel(knowledge, d) if is_own else None

@@ -9,6 +9,8 @@ with :math:`r_t` the longest step that the region certifies. The wish is where t
 step to :math:`y_t` off.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -18,11 +20,12 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Span
 from surefoot.core.parameters import flag, positive
 from surefoot.core.types import Array, Feedback, Number
-from surefoot.guarantees.observers import CutCost, ObservedRegret, bounds_curved_regret
+from surefoot.guarantees.observers import CutCost, ObservedRegret
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.certified_length import CertifiedLength
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
+from surefoot.proposers.in_kernel import ProposerInKernel
 
 _ROOT_2 = math.sqrt(2.0)
 
@@ -108,9 +111,40 @@ class Descent(Proposer):
 
     def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
-        by_length = isinstance(knowledge, CertifiedLength) and knowledge.errors.is_exact
-        has_bound = by_length or bounds_curved_regret(knowledge)
-        return ObservedRegret() if self.ratchet and has_bound else None
+        has_bound = self.ratchet and knowledge.observer_kind != "none"
+        return ObservedRegret() if has_bound else None
+
+    def describe_to_kernel(self, knowledge: Knowledge, d: int) -> DescentInKernel:
+        """Return how the kernel has the descent."""
+        return DescentInKernel(self)
+
+
+class DescentInKernel(ProposerInKernel):
+    """Gradient descent in the kernel."""
+
+    code = 2
+
+    def __init__(self, proposer: Descent) -> None:
+        self.radius = proposer.radius
+        self.fields = {
+            "ratchet": int(proposer.ratchet),
+            "scale": _ROOT_2 * proposer.radius,
+            "eta": 0.0 if proposer.eta is None else proposer.eta,
+        }
+        self.shapes = {"squares": (), "inverse_eta": ()}
+
+    def put_together(self, parts: dict[str, Any]) -> DescentState:
+        """Return the state of parts."""
+        return DescentState(**parts)
+
+    def note(self, step: KernelStep) -> DescentNote | None:
+        """Return the numbers of the step; None without a cost gradient."""
+        if step.feedback.cost_gradient is None:
+            return None
+        n = step.numbers
+        cost = CutCost(n.rho, -0.5 * n.note_3) if step.knowledge.tightens else None
+        wanted, moves, found = step.proposal, bool(n.note_2), step.projection
+        return DescentNote(n.note_0, n.note_1, wanted, moves, self.radius, found, cost)
 
 
 def add_square(squares: Number, grad: Array) -> tuple[Number, Number]:

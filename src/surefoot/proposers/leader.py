@@ -57,9 +57,12 @@ Where the domain is a ball, one around the feasible set, leaders may be up to 2D
 in any other domain they are projected onto the domain, too.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -73,10 +76,12 @@ from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.guarantees.observers import LeaderRegret
 from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
 from surefoot.proposers.descent import add_square
+from surefoot.proposers.in_kernel import ProposerInKernel
 from surefoot.proposers.learner import ask_learner, start_learner
 from surefoot.proposers.trust import Trust, reweigh
 from surefoot.sets import Ball, project_halfspace
@@ -200,7 +205,7 @@ class Leader(Proposer):
         return max(16, min(2 * dimension, MOST_CUTS, 2**18 // dimension))
 
     def lengths(self, d: int) -> dict[str, int]:
-        """Return how long parts of its state may become."""
+        """Return the largest lengths of parts of its state."""
         return {"cuts": self.slots(d)}
 
     def init(self, x1: Array) -> LeaderState:
@@ -436,6 +441,80 @@ class Leader(Proposer):
         """
         wrong = knowledge.errors.drift or not knowledge.errors.slope < math.inf
         return None if self.leader is not None or wrong else LeaderRegret.first(self.multiples)
+
+    def describe_to_kernel(self, knowledge: Knowledge, d: int) -> LeaderInKernel | None:
+        """Return how the kernel has the leaders: its own ones, in the domain of the knowledge."""
+        is_there = self.leader is None and self.domain == knowledge.domain
+        return LeaderInKernel(self, d) if is_there else None
+
+
+class LeaderInKernel(ProposerInKernel):
+    """Leaders and their follower in the kernel."""
+
+    code = 1
+    counted = "cuts"
+
+    def __init__(self, proposer: Leader, d: int) -> None:
+        n, K = len(proposer.multiples), proposer.slots(d)
+        self.leaders, self.slots = n, K
+        self.fields = {
+            "cuts": K,
+            "strong_convexity": float(proposer.strong_convexity or 0.0),
+        }
+        self.shapes = {
+            "reach": (),
+            "start_value": (),
+            "depth": (),
+            "deepened": (),
+            "cuts.count": (),
+            "squares": (),
+            "lag": (),
+            "worst_lag": (),
+            "inverse_eta": (),
+            "trust.largest": (),
+            "start": (d,),
+            "gradients": (d,),
+            "Z": (d,),
+            "points": (n, d),
+            "outside": (n,),
+            "trust.weights": (n,),
+            "trust.logs": (n,),
+            "trust.squares": (n,),
+            "trust.rates": (n,),
+            "cuts.offsets": (K,),
+            "cuts.inverses": (K,),
+            "cuts.pulls": (n, K),
+            "cuts.normals": (K, d),
+        }
+
+    def take_apart(self, memory: LeaderState) -> Mapping[str, Any]:
+        """Return the parts by name; those of the cuts with zeros for the cuts that are not used."""
+        names = [name for name in self.shapes if not name.startswith("cuts.")]
+        parts = {name: attrgetter(name)(memory) for name in names}
+        cuts, count = memory.cuts, len(memory.cuts.offsets)
+        free = (0, self.slots - count)
+        return parts | {
+            "cuts.count": count,
+            "cuts.offsets": np.pad(cuts.offsets, free),
+            "cuts.inverses": np.pad(cuts.inverses, free),
+            "cuts.pulls": np.pad(cuts.pulls, ((0, 0), free)),
+            "cuts.normals": np.pad(cuts.normals, (free, (0, 0))),
+        }
+
+    def put_together(self, parts: dict[str, Any]) -> LeaderState:
+        """Return the state of parts, with the cuts that are used."""
+        cuts, trust = parts.pop("cuts"), Trust(**parts.pop("trust"))
+        n = int(cuts["count"])
+        used = Cuts(
+            cuts["normals"][:n], cuts["offsets"][:n], cuts["inverses"][:n], cuts["pulls"][:, :n]
+        )
+        return LeaderState(cuts=used, trust=trust, own=(), **parts)
+
+    def note(self, step: KernelStep) -> LeaderNote:
+        """Return the numbers of the round."""
+        n = step.numbers
+        lags = [n.lag_0, n.lag_1, n.lag_2, n.lag_3][: self.leaders]
+        return LeaderNote(n.note_0, lags, n.note_1, n.note_2, n.note_3, n.note_4, n.note_5)
 
 
 def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from surefoot.core.types import (
     Array,
     Feedback,
 )
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
+from surefoot.proposers.in_kernel import ProposerInKernel
 
 __all__ = ["Proposals"]
 
@@ -44,3 +47,29 @@ class Proposals(Proposer):
         # A proposal inside the region is the caller's own array.
         wanted = np.array(feedback.proposal) if isinstance(x, np.ndarray) else feedback.proposal
         return learner, Proposal(region.cut(wanted) if self.as_steps else wanted, wanted=wanted)
+
+    def describe_to_kernel(self, knowledge: Knowledge, d: int) -> ProposalsInKernel:
+        """Return how the kernel has external proposals."""
+        return ProposalsInKernel(self)
+
+
+class ProposalsInKernel(ProposerInKernel):
+    """External proposals in the kernel: nothing is learnt, so the state has no numbers."""
+
+    code = 0
+
+    def __init__(self, proposer: Proposals) -> None:
+        self.fields = {"as_steps": int(proposer.as_steps)}
+        self.shapes = {"learner": (0,)}
+
+    def take_apart(self, memory: tuple[()]) -> dict[str, Any]:
+        """Return the one part, which is empty."""
+        return {"learner": memory}
+
+    def put_together(self, parts: dict[str, Any]) -> tuple[()]:
+        """Return the state of a learner that learns nothing."""
+        return ()
+
+    def note(self, step: KernelStep) -> None:
+        """Return None: there is no bound on the regret."""
+        return

@@ -4,9 +4,9 @@
 when they are used. States are imported from the files of their rules. ``related`` has the systems
 that the paper names.
 
-Every tuning is called with the constants of the problem, the number of rounds T, and the set that
-the rule works on or an oracle of it; a tuning describes them only where it asks for more, and
-``unknown`` of two rules takes the set alone.
+Every tuning takes the constants of the problem, the number of rounds T, and the set that the rule
+works on or an oracle of it. A docstring describes further arguments only. ``unknown`` of two rules
+takes only the set.
 """
 
 from surefoot.core.lazy import attach

@@ -1,4 +1,4 @@
-"""AdaGrad per coordinate on a box, as a leader that adds up gradients; and its regret."""
+"""AdaGrad per coordinate on a box, in the form of a regularised leader; and its regret."""
 
 import math
 from typing import Annotated, ClassVar, NamedTuple, Self
@@ -37,13 +37,13 @@ class AdaGradFTRL(Declared, CostsOnly):
         x_{t+1,i} &= \Pi_{[l_i, u_i]}\Big(x_{1,i}
             - \frac{\eta}{\sqrt{S_{t,i}}}\sum_{s \le t}\nabla_i f_s(x_s)\Big)
 
-    A coordinate that has seen no gradient stays where it was. What is minimised over a box has one
-    term for each coordinate, so that to clip is to minimise; on other sets it would not be.
+    A coordinate without a nonzero gradient does not move. The objective over a box is a sum over
+    coordinates, so clipping minimises it; on other sets it would not.
 
     Args:
         eta: :math:`\eta > 0`, a length.
-        domain: the box :math:`[l, u]`. Of a leader that a follower goes after, a wide one: the cuts
-            of the follower keep it, and know more of where it would be if it is not clipped before.
+        domain: the box :math:`[l, u]`. For a leader with a follower take a wide box: the cuts of
+            the follower contain the leader, and clipping hides information from them.
 
     Example:
         >>> import numpy as np
@@ -88,9 +88,9 @@ class AdaGradFTRL(Declared, CostsOnly):
 
 
 class AddedUp(Anytime):
-    r"""Leaders that add up gradients, with a step that is made of what they have seen.
+    r"""Regularised leaders whose step size follows from the gradients so far.
 
-    Both theorems that derive from this rest on one lemma. With a regulariser
+    Both theorems that derive from this class use one lemma. With a regulariser
     :math:`\psi_t(x) = \sqrt{S_t}\,\|x - x_1\|^2/(2cD)`, :math:`S_t = \sum_{s \le t} e_s^2` and a
     set X of diameter D, let :math:`x_t` minimise
     :math:`\langle\theta_{t-1} + m_t, x\rangle + \psi_{t-1}(x)` over X, where :math:`\theta` is the
@@ -120,7 +120,7 @@ class AddedUp(Anytime):
     """
 
     largest: ClassVar[float] = 1.0
-    """How large e can be, as a multiple of G_f."""
+    """The largest e, as a multiple of G_f."""
 
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`\frac{3}{\sqrt2}D\sqrt t` times the largest error of a forecast."""
@@ -137,7 +137,7 @@ class DiagonalAdaGrad(AddedUp):
     Proof: :math:`\langle\nabla_s, x_s - u\rangle` is a sum over coordinates, each of which is the
     lemma of :class:`~surefoot.rules.AddedUp` on an interval of length W at most, without
     forecasts. Then Cauchy and Schwarz. The first bound is smaller where a few coordinates have most
-    of the slope. The diameter is that of a cube, :math:`W\sqrt d`.
+    of the gradient. The diameter is that of a cube, :math:`W\sqrt d`.
     """
 
     name: ClassVar[str] = "AdaGrad per coordinate (Duchi, Hazan and Singer 2011)"

@@ -1,4 +1,4 @@
-"""Every algorithm with every theorem that tunes it: what it asks for and what it promises."""
+"""The catalogue: every algorithm with every theorem that tunes it, its needs and promises."""
 
 from collections.abc import Iterable
 from types import ModuleType
@@ -32,8 +32,8 @@ class Entry(NamedTuple):
     Attributes:
         algorithm: name of the class.
         tuning: name of the constructor.
-        tuned: the algorithm and its guarantee; None where the theorem does not apply.
-        note: why not, in the words of the theorem; empty where it does.
+        tuned: the algorithm and its guarantee; None if the theorem does not apply.
+        note: why the theorem does not apply; empty if it does.
         source: where the rule comes from, and whether it is that of the source.
     """
 
@@ -50,35 +50,35 @@ class Entry(NamedTuple):
 
     @property
     def feedback(self) -> str:
-        """What a round asks for, in words."""
+        """The feedback of a round, in words."""
         return "" if self.tuned is None else feedback_words(needs_of(self.tuned.algorithm))
 
     @property
     def promises(self) -> Promises:
-        """What is promised, in three parts."""
+        """The promises, in three parts."""
         return Promises() if self.tuned is None else promises_of(*self.tuned)
 
     @property
     def feasibility(self) -> str:
-        """What is promised of the constraint, with its rate, in words."""
+        """The promise about the constraint, with its rate, in words."""
         if self.tuned is None:
             return ""
         guarantee = self.tuned.guarantee
         if guarantee.violation_exponent is None:
             return guarantee.kind
         # A sum of violations with exponent 0 is bounded, and regret logarithmic.
-        bounded = guarantee.violation_exponent == 0
-        return f"{guarantee.kind}, {'O(1)' if bounded else _power(guarantee.violation_exponent)}"
+        is_bounded = guarantee.violation_exponent == 0
+        return f"{guarantee.kind}, {'O(1)' if is_bounded else _power(guarantee.violation_exponent)}"
 
     @property
     def observed(self) -> str:
-        """The theorem that bounds the regret by what was played; "none" without one."""
-        found = self.promises.observed
-        return "" if self.tuned is None else "none" if found is None else found.theorem
+        """The theorem that bounds the regret from the rounds played; "none" without one."""
+        promise = self.promises.observed
+        return "" if self.tuned is None else "none" if promise is None else promise.theorem
 
     @property
     def in_advance(self) -> str:
-        """The rate of the regret bound in advance; "none" where there is no finite bound."""
+        """The rate of the regret bound in advance; "none" without a finite bound."""
         if self.tuned is None:
             return ""
         if self.promises.in_advance is None:
@@ -146,7 +146,7 @@ def try_tuning(
 
 
 def source_of(kind: type, tuning: str | None = None) -> Source:
-    """Return where an algorithm comes from, or one of its tunings where that is another place.
+    """Return the source of an algorithm, or of one of its tunings.
 
     Args:
         kind: the algorithm's class.
@@ -157,18 +157,18 @@ def source_of(kind: type, tuning: str | None = None) -> Source:
         >>> source_of(ScalarDPP, "windows").work
         'Liakopoulos et al., ICML 2019'
     """
-    own = kind if issubclass(kind, Algorithm) else Algorithm
-    return own.source if tuning is None else own.sources.get(tuning, own.source)
+    algorithm = kind if issubclass(kind, Algorithm) else Algorithm
+    return algorithm.source if tuning is None else algorithm.sources.get(tuning, algorithm.source)
 
 
 def domain_of(kind: type, domain: Ball, feasible: Set | None, tuning: str | None = None) -> Set:
-    """Return the set that an algorithm works on: the ball, or the feasible set if it needs that.
+    """Return the set that an algorithm works on: the ball, or the feasible set if it needs it.
 
     Args:
         kind: the algorithm's class.
         domain: the ball around the feasible set.
-        feasible: the feasible set, where it knows its own geometry.
-        tuning: name of a constructor; ``on_ball`` of a class names those that use the ball alone.
+        feasible: the feasible set, if it has a projection.
+        tuning: name of a constructor; ``on_ball`` of a class names those that need only the ball.
     """
     if works_on_ball(kind, tuning):
         return domain
@@ -180,7 +180,7 @@ def domain_of(kind: type, domain: Ball, feasible: Set | None, tuning: str | None
 
 
 def feedback_words(needs: Needs) -> str:
-    """Return what a round asks for in words, the most common first.
+    """Return the feedback of a round in words, the most common first.
 
     Example:
         >>> feedback_words(Needs(constraint_values=0, constraint_subgradients=0, gauges=1))

@@ -21,7 +21,7 @@ from surefoot.sets import gauge_of
 
 
 class Projecting(Declared, CostsOnly):
-    """A rule with a step size that projects onto the feasible set and asks nothing else of it."""
+    """A rule with a step size that only projects onto the feasible set."""
 
     needs: ClassVar[Needs] = COSTS_ONLY._replace(projections=1)
 
@@ -38,7 +38,7 @@ def inner_radius_of(constants: Constants, domain: object) -> float:
 class Inside(EveryRound):
     """A guarantee without violations; subclasses differ in the regret bound.
 
-    Where the constraint changes, the set is that of the actions feasible in all rounds.
+    If the constraint changes, the set is that of the actions feasible in all rounds.
     """
 
     changing: ClassVar[bool] = True
@@ -46,13 +46,13 @@ class Inside(EveryRound):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The gradient bound, for the regret alone; the horizon if one was used."""
-        found = self._and_horizon(Premise("cost gradient", "G_f", self._G_f))
-        return tuple(replace(premise, only_regret=True) for premise in found)
+        """The gradient bound, only for the regret; the horizon if one was used."""
+        premises = self._and_horizon(Premise("cost gradient", "G_f", self._G_f))
+        return tuple(replace(premise, only_regret=True) for premise in premises)
 
 
 class AroundBall(Inside):
-    """A guarantee for a feasible set that holds the ball of radius r and lies in that of R."""
+    """A guarantee for a feasible set between the balls of radius r and R."""
 
     inner_radius: float = size()
 

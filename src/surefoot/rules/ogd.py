@@ -1,4 +1,4 @@
-"""Projections of a descent onto the whole feasible set: fixed, decaying and adaptive steps, RFTL.
+"""Projected descent on the feasible set: fixed, decaying and adaptive steps, dual averaging.
 
 Each rule with its regret; :mod:`surefoot.rules.inside` has the notation.
 """
@@ -39,8 +39,8 @@ class OGD(Projecting):
 
     .. math:: x_{t+1} = \Pi_X(x_t - \eta \nabla f_t(x_t))
 
-    It must know the feasible set X and project onto it, and ignores the constraint's feedback:
-    the baseline that pays for feasibility with one projection per round.
+    It must know the feasible set X and project onto it, and ignores the feedback of the constraint.
+    This baseline pays for feasibility with one projection per round.
 
     Args:
         eta: step size, :math:`\eta > 0`.
@@ -52,8 +52,8 @@ class OGD(Projecting):
         >>> from surefoot.sets import Box
         >>> player = OGD(eta=0.1, domain=Box([-1.0, -0.5], [1.0, 0.5]))
         >>> state = player.init(np.array([0.0, 0.4]))
-        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
-        >>> player.update(state, seen).x
+        >>> feedback = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(state, feedback).x
         array([0.1, 0.5])
 
     Reference: Zinkevich, ICML 2003.
@@ -68,7 +68,7 @@ class OGD(Projecting):
     @classmethod
     @tuning(lambda: Zinkevich)
     def fixed(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
-        """Regret of order sqrt(T) on a known set, for a known horizon: Zinkevich's bound."""
+        """Regret of order sqrt(T) on a known set, for a given horizon: Zinkevich's bound."""
         return Tuned.of(
             cls,
             Zinkevich(constants, horizon=horizon, **Zinkevich.from_set(constants, domain)),
@@ -107,7 +107,7 @@ class Zinkevich(FixedStep):
 
 
 class DecayingOGDState(NamedTuple):
-    """The action to play, and how many rounds have been played."""
+    """The action to play, and the number of rounds so far."""
 
     x: Array
     rounds: Counts = 0.0
@@ -223,7 +223,7 @@ class AdaGradOGD(Projecting):
         S_t &= S_{t-1} + \|\nabla f_t(x_t)\|^2 \\
         x_{t+1} &= \Pi_X(x_t - (\eta/\sqrt{S_t}) \nabla f_t(x_t))
 
-    Before the first gradient that is not 0 nothing moves.
+    The action does not move before the first nonzero gradient.
 
     Args:
         eta: :math:`\eta > 0`, a length.
@@ -255,7 +255,7 @@ class AdaGradOGD(Projecting):
     def adaptive(
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Regret of order sqrt(T) on a known set, with steps from the gradients seen."""
+        """Regret of order sqrt(T) on a known set, with steps from the observed gradients."""
         check_possible_horizon(horizon)
         return Tuned.of(
             cls, AdaGradNorm(constants, **AdaGradNorm.from_set(constants, domain)), domain
@@ -268,7 +268,7 @@ class AdaGradNorm(Anytime):
     .. math:: \mathrm{Reg}_t \le \sqrt2 D\sqrt{\textstyle\sum_{s \le t}\|\nabla_s\|^2}
               \le \sqrt2 D G_f\sqrt t
 
-    No constant but D is used. Proof: Abel summation leaves :math:`D^2/(2\eta_t)`, and
+    It uses only D. Proof: Abel summation leaves :math:`D^2/(2\eta_t)`, and
     :math:`\tfrac12\sum\eta_s\|\nabla_s\|^2 \le \tfrac{D}{\sqrt2}\sqrt{S_t}` since
     :math:`\sum a_s/\sqrt{A_s} \le 2\sqrt{A_t}` for sums :math:`A_s` of :math:`a`.
     """
@@ -332,7 +332,7 @@ class DualAveraging(Projecting):
     @classmethod
     @tuning(lambda: DualAveragingTheorem)
     def fixed(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
-        """Regret of order sqrt(T) on a known set, for a known horizon."""
+        """Regret of order sqrt(T) on a known set, for a given horizon."""
         return Tuned.of(
             cls,
             DualAveragingTheorem(

@@ -1,4 +1,4 @@
-"""Dual averaging that counts on a forecast of the next gradient; and its regret."""
+"""Dual averaging with a forecast of the next gradient; and its regret."""
 
 import math
 from typing import Annotated, ClassVar, NamedTuple, Self
@@ -22,9 +22,9 @@ class OptimisticState(NamedTuple):
 
     Attributes:
         x: the action to play.
-        start: the first one.
-        gradients: their sum.
-        forecast: of the gradient of the round to come, which x counts on.
+        start: the first action.
+        gradients: the sum of the gradients.
+        forecast: the forecast of the next gradient that x uses.
         squares: the sum of the squared errors of all forecasts.
     """
 
@@ -43,14 +43,14 @@ class OptimisticDualAveraging(Projecting):
         x_{t+1} &= \Pi_X\Big(x_1 - \frac{\eta}{\sqrt{S_t}}
             \Big(\sum_{s \le t}\nabla f_s(x_s) + m_{t+1}\Big)\Big)
 
-    The forecast is the ``hint`` of the feedback. Where there is none, or one that is not finite or
-    not of the action's shape, it is the last gradient. Before the first gradient that is not 0
-    nothing moves and no forecast counts.
+    The forecast is the ``hint`` of the feedback. Without a finite hint of the action's shape it is
+    the last gradient. Before the first nonzero gradient the action does not move, and no forecast
+    counts.
 
     Args:
         eta: :math:`\eta > 0`, a length.
-        domain: the feasible set :math:`X`. Of a leader that a follower goes after, a wide ball: the
-            follower's cuts keep it.
+        domain: the feasible set :math:`X`. For a leader with a follower take a wide ball: the
+            follower's cuts contain the leader.
 
     Example:
         >>> import numpy as np
@@ -94,7 +94,7 @@ class OptimisticDualAveraging(Projecting):
     def adaptive(
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Regret that falls with the error of hints, on a known set."""
+        """Regret that decreases with the error of hints, on a known set."""
         check_possible_horizon(horizon)
         return Tuned.of(cls, Forecasts(constants, **Forecasts.from_set(constants, domain)), domain)
 

@@ -1,4 +1,4 @@
-r"""Theorems on Polyak feasibility steps when the constraint is seen with errors, or drifts.
+r"""Theorems on Polyak feasibility steps if readings have errors or the constraint drifts.
 
 They tune :class:`surefoot.rules.PFS`. Notation as in :mod:`surefoot.rules.scheduled_pfs`:
 :math:`a_t = \mathrm{dist}(x_t, X_\rho)`, :math:`\ell_t` the length of a step, P the projection onto
@@ -24,9 +24,9 @@ __all__ = ["BoundedNoise", "SlowDrift"]
 class BoundedNoise(KnownHorizon, FromStart):
     r"""Values of g off by at most :math:`\delta` and subgradients by at most :math:`\delta_s`.
 
-    The true g is at most 0 in every round, and the regret has a bound in advance; errors that the
-    tightening cannot hold are refused. Certified rules take any (``Constants.value_error``), with a
-    certificate for every round and no such bound.
+    The true g is at most 0 in every round, and the regret has a bound in advance. Errors that are
+    too large for the tightening are rejected. Certified rules accept any errors
+    (``Constants.value_error``), with a certificate for every round and without a bound in advance.
 
     With :math:`\Delta = \delta + 2R\delta_s`, :math:`c = \Delta + \delta`,
     :math:`\hat G = G_g + \delta_s` and :math:`\xi' = 1 - \sqrt{1 - \sigma^2/(4\hat G^2)}`, for any
@@ -89,7 +89,7 @@ class BoundedNoise(KnownHorizon, FromStart):
 
     @property
     def shift(self) -> float:
-        r"""How much too tight a half-space may be, :math:`\Delta = \delta + 2R\delta_s`."""
+        r"""The largest excess tightening of a half-space, :math:`\Delta = \delta + 2R\delta_s`."""
         return self.value_error + 2 * self.constants.R * self.subgradient_error
 
     @property
@@ -131,13 +131,13 @@ class BoundedNoise(KnownHorizon, FromStart):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The premises about what is seen; the constants with the errors added."""
-        steep, slack = self._G_g + self.subgradient_error, self._slack - self.value_error
+        """The premises on the readings: the constants with the errors added."""
+        largest_norm, slack = self._G_g + self.subgradient_error, self._slack - self.value_error
         least, level = self.sigma - self.subgradient_error, self.level - self.value_error
         near = Premise("subgradient near the boundary", "sigma less its error", least, level)
         return self._and_horizon(
             Premise("cost gradient", "G_f", self._G_f),
-            Premise("constraint subgradient", "G_g with its error", steep),
+            Premise("constraint subgradient", "G_g with its error", largest_norm),
             *([near] if least > 0 and level > 0 else []),
             Premise("start", "the slack counted on, less its error", slack),
         )
@@ -171,7 +171,7 @@ class SlowDrift(KnownHorizon, StrictStart):
 
     .. math:: \mathrm{Reg}_t \le \frac{2R^2}\eta + \frac\eta2G_f^2t + \kappa G_f\rho t.
 
-    Without such a point nothing is claimed: comparators nearest to :math:`x^\star` may move by the
+    Without a common point there is no claim: comparators nearest to :math:`x^\star` may move by the
     root of the drift. The parameters minimise this bound at the horizon, within what sigma and the
     start allow.
 
@@ -180,8 +180,8 @@ class SlowDrift(KnownHorizon, StrictStart):
             hold in every round, unless the common point gives them.
         horizon: T.
         drift: :math:`\nu`.
-        common_slack: :math:`\alpha_c`, if there is such a point. Of a problem with a stream of
-            constraints, the start and its slack are of all rounds.
+        common_slack: :math:`\alpha_c`, if there is a common point. For a problem with a stream of
+            constraints, the start and its slack hold in all rounds.
         common_reach: the largest distance from it to a point of the ball; 2R unless given.
 
     Example:
@@ -224,13 +224,13 @@ class SlowDrift(KnownHorizon, StrictStart):
         if self._common is None:
             _, epsilon = c.require("sigma", "epsilon", by=self.name)
             return min(self._slack, epsilon)
-        # Half of the common slack where it has to give sigma too, as for a start.
+        # Half of the common slack if it must give sigma too, as for a start.
         room = self._common[0] * (0.5 if c.sigma is None else 1.0)
         return min(self._slack, room if c.epsilon is None else min(room, c.epsilon))
 
     @property
     def sigma(self) -> float:
-        """The larger of the known sigma and the common point's, at this level."""
+        """The larger of the given sigma and the common point's, at this level."""
         c = self.constants
         sigmas = [] if c.sigma is None else [c.sigma]
         if self._common is not None:
@@ -256,7 +256,7 @@ class SlowDrift(KnownHorizon, StrictStart):
     @property
     def rho(self) -> float:
         r"""The tightening :math:`(G_g/\xi)(\eta G_f + \nu/\sigma)`."""
-        # Where there is no bound to minimise, as if each set were to be tightened by itself.
+        # Without a bound to minimise, tighten as if each set were separate.
         cost = 1 / self.sigma if self._common is None else self.cost
         # eta G_f
         length = self.constants.R * math.sqrt(2 / ((0.5 + cost / self._step) * self.horizon))
@@ -268,7 +268,7 @@ class SlowDrift(KnownHorizon, StrictStart):
         return (self._step * self.rho - self.drift / self.sigma) / self._G_f
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the bound above; what every rule has without a common strictly feasible point."""
+        """Return the bound above; the trivial one without a common strictly feasible point."""
         if self._common is None:
             return self._at_worst(t)
         descent = descent_bound(t, self.eta, 2 * self.constants.R, self._G_f)

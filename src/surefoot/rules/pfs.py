@@ -54,8 +54,8 @@ class PFS(Declared, Algorithm):
         >>> import numpy as np
         >>> player = PFS(eta=0.1, rho=0.05, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.4]))  # feasible: x[1] <= 0.5
-        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
-        >>> player.update(state, seen).x
+        >>> feedback = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(state, feedback).x
         array([0.1 , 0.45])
 
     Reference: Hutchinson and Alizadeh, ICML 2025, Algorithm 1.
@@ -87,7 +87,7 @@ class PFS(Declared, Algorithm):
     @classmethod
     @tuning(lambda: Corollary1)
     def anytime(cls, constants: Constants, horizon: int, domain: Ball | None = None) -> Tuned[Self]:
-        """Feasible in every round, for a known horizon: Corollary 1."""
+        """Feasible in every round, for a given horizon: Corollary 1."""
         return Tuned.of(cls, Corollary1(constants, horizon=horizon), domain)
 
     @classmethod
@@ -95,7 +95,7 @@ class PFS(Declared, Algorithm):
     def eventually(
         cls, constants: Constants, horizon: int, domain: Ball | None = None
     ) -> Tuned[Self]:
-        """Feasible from a round on that the theorem names: Corollary 2."""
+        """Feasible from a given round on: Corollary 2."""
         return Tuned.of(cls, Corollary2(constants, horizon=horizon), domain)
 
     @classmethod
@@ -121,7 +121,7 @@ class PFS(Declared, Algorithm):
         eta: float,
         rho: float,
     ) -> Tuned[Self]:
-        """Theorem 1 for a step size and a margin of your own."""
+        """Theorem 1 for a given step size and margin."""
         return Tuned.of(cls, Theorem1(constants, horizon=horizon, eta=eta, rho=rho), domain)
 
     @classmethod
@@ -135,7 +135,7 @@ class PFS(Declared, Algorithm):
         value_error: float = 0.0,
         subgradient_error: float = 0.0,
     ) -> Tuned[Self]:
-        """Feasible in every round where values and slopes err by known bounds."""
+        """Feasible in every round if the errors of values and subgradients are bounded."""
         return Tuned.of(
             cls,
             BoundedNoise(
@@ -159,7 +159,7 @@ class PFS(Declared, Algorithm):
         common_slack: float | None = None,
         common_reach: float | None = None,
     ) -> Tuned[Self]:
-        """Feasible in every round where the constraint drifts by a known bound."""
+        """Feasible in every round if the drift of the constraint is bounded."""
         return Tuned.of(
             cls,
             SlowDrift(
@@ -225,7 +225,7 @@ class Theorem1(Guarantee):
 
     @property
     def drift(self) -> float:
-        r"""How far a steady stream of costs can push; :math:`\eta G_g G_f/\xi`."""
+        r"""The largest steady push of the costs, :math:`\eta G_g G_f/\xi`."""
         return self.eta * self._G_g * self._G_f / self.constants.xi
 
     @property
@@ -241,17 +241,17 @@ class Theorem1(Guarantee):
     def regret_bound(self, t: Number) -> Array:
         r"""Return :math:`2R^2/\eta + (\eta/2) G_f^2 t + (G_f\rho/\sigma) t`."""
         cost = 1 / self._sigma if self.tightening_cost is None else self.tightening_cost
-        far = 2 * self.constants.R if self.start_reach is None else self.start_reach
-        descent = descent_bound(t, self.eta, far, self._G_f)
+        distance = 2 * self.constants.R if self.start_reach is None else self.start_reach
+        descent = descent_bound(t, self.eta, distance, self._G_f)
         return descent + self._G_f * self.rho * cost * as_floats(t)
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         r"""Return :math:`G_g\gamma^{(t-1)/2} dist(x_1, X_\rho) + \eta G_g G_f/\xi - \rho`."""
         t = as_floats(t)
         if self.kind == "every round":
-            return {"round": np.zeros_like(t)}  # any slack below it is spent on rounding (SHRINK)
+            return {"round": np.zeros_like(t)}  # the slack below it covers rounding (SHRINK)
         G_g, sigma, gamma = self._G_g, self._sigma, self.constants.gamma
-        # The logarithm where gamma is closer to 1 than to 0: 1 - 1e-18 is no float.
+        # The logarithm if gamma is closer to 1 than to 0: 1 - 1e-18 is no float.
         fading = (
             gamma ** ((t - 1) / 2)
             if gamma < 0.5
@@ -283,14 +283,14 @@ class Theorem1(Guarantee):
     def premises(self) -> tuple[Premise, ...]:
         """The bounds G_f, G_g and sigma; the start and the horizon if they matter."""
         c = self.constants
-        found = [
+        premises = [
             Premise("cost gradient", "G_f", self._G_f),
             Premise("constraint subgradient", "G_g", self._G_g),
             Premise("subgradient near the boundary", "sigma", self._sigma, level=c.epsilon or 0.0),
         ]
         if c.start_slack is not None:
-            found.append(Premise("start", "the slack counted on", min(c.start_slack, self.rho)))
-        return self._and_horizon(*found)
+            premises.append(Premise("start", "the slack counted on", min(c.start_slack, self.rho)))
+        return self._and_horizon(*premises)
 
 
 class _Corollary(KnownHorizon):
@@ -379,11 +379,11 @@ class Corollary2(_Corollary):
 
     @property
     def kind(self) -> Kind:
-        """After t0, or every round if the start's slack is known to reach rho."""
+        """After t0, or every round if the given slack of the start is at least rho."""
         return self.theorem.kind
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
-        """Return Theorem 1's; where T is large enough the sum of g is at most 0 at t = T."""
+        """Return Theorem 1's; if T is large enough, the sum of g is at most 0 at t = T."""
         each = super().bounds(t)
         if not self.is_cumulative or np.any(np.asarray(t) != self.horizon):
             return each
@@ -462,15 +462,15 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
       B is convex, with its minimum at
       :math:`\rho^\star = \sqrt{(2G_gR^2/\xi)/(T(\xi/(2G_g) + \kappa))}`,
       cut off at :math:`\min(\epsilon, \alpha)`;
-    * the start alone: :math:`\sigma_\rho = (\alpha-\rho)/D_0` by the local form (*), and
+    * the start: :math:`\sigma_\rho = (\alpha-\rho)/D_0` by the local form (*), and
       :math:`\kappa = D_0/\alpha` because :math:`u = (1-\rho/\alpha)x^\star + (\rho/\alpha)x_1` has
       :math:`g(u) \le -\rho` and :math:`\|u - x^\star\| \le \rho D_0/\alpha`. Then B is minimised
       numerically over :math:`(0, \alpha)`.
 
-    The better of the two is taken. Why the step is tight: for fixed rho the bound falls in eta up
-    to :math:`2R/(G_f\sqrt T)`, and at :math:`\rho^\star` the limit :math:`\xi\rho^\star/(G_fG_g)`
-    is below that, since :math:`\rho^{\star 2}T \le (2G_gR^2/\xi)(2G_g/\xi)`. For larger rho
-    (only the numerical search goes there) the smaller of the two steps is used.
+    The function takes the better one. Why the step is tight: for fixed rho the bound falls in eta
+    up to :math:`2R/(G_f\sqrt T)`. At :math:`\rho^\star` the limit :math:`\xi\rho^\star/(G_fG_g)` is
+    below that, since :math:`\rho^{\star 2}T \le (2G_gR^2/\xi)(2G_g/\xi)`. For larger rho,
+    which only the numerical search reaches, the smaller of the two steps is used.
 
     Example:
         >>> toy = Constants(R=1.0, G_f=14.4853, G_g=1.0, sigma=0.5**0.5, epsilon=0.25,
@@ -481,10 +481,10 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
     """
     checks.check_horizon(horizon)
     by = "the tuned Theorem 1"
-    wanted = ("R", "G_f", "G_g", "start_slack")
-    R, G_f, G_g, slack = as_constants(constants).require(*wanted, by=by)
+    needed = ("R", "G_f", "G_g", "start_slack")
+    R, G_f, G_g, slack = as_constants(constants).require(*needed, by=by)
     check_strict_start(slack, by)
-    found: list[Theorem1] = []
+    candidates: list[Theorem1] = []
 
     if constants.sigma is not None:
         sigma, epsilon = constants.require("sigma", "epsilon", by=by)
@@ -492,27 +492,27 @@ def tune_polyak(constants: Constants, horizon: int) -> Theorem1:
         best = math.sqrt((2 * G_g * R**2 / xi) / (horizon * (xi / (2 * G_g) + 1 / sigma)))
         rho = min(best, epsilon, slack)
         eta = _step_size(R, G_f, G_g, sigma, rho, horizon)
-        found.append(Theorem1(constants, eta, rho, horizon))
+        candidates.append(Theorem1(constants, eta, rho, horizon))
 
     cost = constants.reach / slack
 
     def bound(rho: float) -> float:
-        # Theorem 1's own with the sigma of the start, in the same order of operations. A search
-        # asks for it a thousand times: objects with checked arguments would take a while.
+        # Theorem 1 with the sigma of the start, in the same order of operations. The search calls
+        # it a thousand times, and objects with checked arguments would be slow.
         eta = _step_size(R, G_f, G_g, min(constants.local_sigma(rho), G_g), rho, horizon)
         return float(descent_bound(horizon, eta, 2 * R, G_f)) + G_f * rho * cost * horizon
 
     rho = minimise_bracketed(bound, slack * 1e-9, slack * (1 - 1e-9))
     sigma = min(constants.local_sigma(rho), G_g)
-    here = constants.with_origin("local", sigma=sigma, epsilon=rho)
+    local_constants = constants.with_origin("local", sigma=sigma, epsilon=rho)
     eta = _step_size(R, G_f, G_g, sigma, rho, horizon)
-    found.append(Theorem1(here, eta, rho, horizon, tightening_cost=cost))
-    least = min(found, key=lambda theorem: float(theorem.regret_bound(horizon)))
+    candidates.append(Theorem1(local_constants, eta, rho, horizon, tightening_cost=cost))
+    least = min(candidates, key=lambda theorem: float(theorem.regret_bound(horizon)))
     return replace(least, start_reach=constants.start_reach)
 
 
 def _step_size(R: float, G_f: float, G_g: float, sigma: float, rho: float, horizon: int) -> float:
-    """Return the longest step that is feasible at rho, and useful."""
+    """Return the longest useful step that is feasible at rho."""
     feasible = SHRINK * polyak_rate(sigma, G_g) * rho / (G_f * G_g)
     return min(feasible, 2 * R / (G_f * math.sqrt(horizon)))
 

@@ -47,10 +47,10 @@ by parts, with :math:`\|x_t - u_t\| \le 2R`, the squares leave :math:`2R^2/\eta_
 :math:`\langle\nabla_t, u_t - x^\star\rangle \le \|\nabla_t\|\kappa\rho_t`. Rounds before the first
 gradient that is not 0 have :math:`1/\eta_t = 0`.
 
-**Which sigma.** One that is known holds for every :math:`\rho \le \epsilon`. The start alone gives
+**Which sigma.** A given sigma holds for every :math:`\rho \le \epsilon`. The start gives
 :math:`\sigma_\rho = (\alpha - \rho)/D_0` for every tightening up to :math:`\rho < \alpha`
-(:meth:`surefoot.core.constants.Constants.local_sigma`); so where nothing else is known schedules
-begin at :math:`\rho_1 \le \alpha/2`. The larger of the two counts.
+(:meth:`surefoot.core.constants.Constants.local_sigma`). So without a given sigma schedules begin at
+:math:`\rho_1 \le \alpha/2`. The theorem takes the larger one.
 
 Rounding: steps are a billionth shorter than allowed (``SHRINK``).
 """
@@ -101,7 +101,7 @@ class ScheduledState(NamedTuple):
 
     Attributes:
         x: the action to play.
-        rounds: how many rounds have been played.
+        rounds: the number of rounds so far.
         largest: the largest norm of a cost gradient.
         squares: the sum of their squared norms.
     """
@@ -133,7 +133,7 @@ class ScheduledPFS(Declared, OneConstraint):
         domain: a ball :math:`R\mathbb{B}` that contains the feasible set.
         power: p, at least 0: 0 for a tightening that stays, 1/2, or 1 for strongly convex costs.
         offset: :math:`t_0 \ge 0`.
-        running: whether the step size is divided by :math:`L_t`, so that G_f need not be known.
+        running: whether the step size is divided by :math:`L_t`, so that G_f is not needed.
         adagrad: c, if the step size is to be limited as in AdaGrad-norm.
 
     Example:
@@ -141,8 +141,8 @@ class ScheduledPFS(Declared, OneConstraint):
         >>> from surefoot import Feedback
         >>> player = ScheduledPFS(rho=0.1, step_size=1.0, domain=Ball(1.0))
         >>> state = ScheduledState(np.array([0.0, 0.4]), 3.0, 0.0, 0.0)  # the fourth round
-        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
-        >>> player.update(state, seen).x  # both the step and the tightening are 0.05
+        >>> feedback = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(state, feedback).x  # both the step and the tightening are 0.05
         array([0.05, 0.45])
     """
 
@@ -158,12 +158,12 @@ class ScheduledPFS(Declared, OneConstraint):
     adagrad: Real | None = positive(default=None)
 
     def next_state(self, state: ScheduledState, grad: Array, g: Number, s: Array) -> ScheduledState:
-        x, played, largest, squares = state
-        t = played + 1.0
+        x, rounds, largest, squares = state
+        t = rounds + 1.0
         rho = self.rho / (t + self.offset) ** self.power
         squared, size = squared_and_norm(grad)
         largest, squares = maximum(size, largest), squares + squared
-        # Where no gradient has come yet any step size will do: it is multiplied by 0.
+        # Before the first nonzero gradient the step size is irrelevant: it is multiplied by 0.
         eta = self.step_size * rho
         if self.running:
             eta = eta / where(largest > 0, largest, 1.0)
@@ -195,7 +195,7 @@ class ScheduledPFS(Declared, OneConstraint):
     def adaptive(
         cls, constants: Constants, horizon: int | None = None, domain: Ball | None = None
     ) -> Tuned[Self]:
-        """Feasible in every round, with steps from the gradients seen."""
+        """Feasible in every round, with steps from the observed gradients."""
         return Tuned.of(cls, UnknownGradients(constants, horizon=horizon, adaptive=True), domain)
 
     @classmethod
@@ -251,17 +251,17 @@ class ScheduledSteps(FromStart):
         t = np.arange(1.0, len(sizes) + 1).reshape(-1, *[1] * (sizes.ndim - 1))
         rho, squares = self.tightening(t), np.cumsum(sizes**2, axis=0)
         largest = np.maximum.accumulate(sizes, axis=0)
-        # 1/eta, which is 0 before the first gradient: a step of any size would do.
-        slow = (largest if self.running else np.ones_like(sizes)) / (self.step_size * rho)
+        # 1/eta, which is 0 before the first gradient: its step size is irrelevant.
+        inverse_eta = (largest if self.running else np.ones_like(sizes)) / (self.step_size * rho)
         if self.adagrad is not None:
-            slow = np.maximum(slow, np.sqrt(squares) / self.adagrad)
-        moved = np.divide(sizes**2, slow, out=np.zeros_like(sizes), where=slow > 0)
-        falls = (rho - self.tightening(t + 1)) * slow
+            inverse_eta = np.maximum(inverse_eta, np.sqrt(squares) / self.adagrad)
+        steps = np.divide(sizes**2, inverse_eta, out=np.zeros_like(sizes), where=inverse_eta > 0)
+        falls = (rho - self.tightening(t + 1)) * inverse_eta
         before = np.cumsum(falls, axis=0) - falls
         R, cost = self.constants.R, self.cost
         return (
-            2 * R**2 * slow
-            + 0.5 * np.cumsum(moved, axis=0)
+            2 * R**2 * inverse_eta
+            + 0.5 * np.cumsum(steps, axis=0)
             + cost * np.cumsum(rho * sizes, axis=0)
             + 2 * R * cost * before
         )
@@ -278,7 +278,7 @@ class ScheduledSteps(FromStart):
 
 
 class _GivenGradients(ScheduledSteps):
-    """A schedule for any number of rounds whose steps use a known G_f."""
+    """A schedule for any number of rounds whose steps use G_f."""
 
     needed: ClassVar[tuple[str, ...]] = ("G_f",)
     horizon = None
@@ -415,7 +415,7 @@ class UnknownGradients(PossibleHorizon, ScheduledSteps):
         return math.sqrt(2) * self.constants.R if self.adaptive else None
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the bounds above; infinite where G_f is not known."""
+        """Return the bounds above; infinite if G_f is unknown."""
         T = as_floats(t)
         L = self.constants.G_f
         if L is None:
@@ -499,7 +499,7 @@ class DoublingState(NamedTuple):
         x: the action to play.
         start: the first action, to which every phase returns.
         length: rounds of this phase, a power of 2.
-        played: rounds of it that have been played.
+        played: the number of rounds of the phase so far.
     """
 
     x: Array
@@ -531,10 +531,10 @@ class DoublingPFS(Declared, OneConstraint):
         >>> from surefoot import Feedback
         >>> player = DoublingPFS(eta=0.2, rho=0.1, domain=Ball(1.0))
         >>> x1 = np.array([0.0, 0.25])
-        >>> seen = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
-        >>> player.update(DoublingState(np.array([0.0, 0.4]), x1, 4.0, 2.0), seen).x
+        >>> feedback = Feedback(np.array([-1.0, -3.0]), -0.1, np.array([0.0, 1.0]))
+        >>> player.update(DoublingState(np.array([0.0, 0.4]), x1, 4.0, 2.0), feedback).x
         array([0.1 , 0.45])
-        >>> player.update(DoublingState(np.array([0.0, 0.4]), x1, 4.0, 3.0), seen)
+        >>> player.update(DoublingState(np.array([0.0, 0.4]), x1, 4.0, 3.0), feedback)
         DoublingState(x=array([0.  , 0.25]), start=array([0.  , 0.25]), length=8.0, played=0.0)
     """
 
@@ -556,7 +556,7 @@ class DoublingPFS(Declared, OneConstraint):
         new, played = self.domain.project(p), played + 1.0
         over = played >= length
         return DoublingState(
-            # A run that is lost, NaN, stays so: 0 times it is NaN, and else 0.
+            # A NaN run stays NaN: 0 times NaN is NaN.
             freeze(where(over, start + 0.0 * new, new)),
             start,
             where(over, 2.0 * length, length),
@@ -595,8 +595,8 @@ class DoublingHorizon(EveryRound):
     Example:
         >>> from surefoot import Constants
         >>> c = Constants(R=1.0, G_f=2.0, G_g=1.0, sigma=1.0, epsilon=0.5, start_slack=0.25)
-        >>> known = Corollary1(c, 1023).regret_bound(1023)
-        >>> float((DoublingHorizon(c).regret_bound(1023) / known).round(2))
+        >>> corollary = Corollary1(c, 1023).regret_bound(1023)
+        >>> float((DoublingHorizon(c).regret_bound(1023) / corollary).round(2))
         2.34
     """
 
@@ -607,7 +607,7 @@ class DoublingHorizon(EveryRound):
 
     @cached_property
     def _first(self) -> Theorem1:
-        """Corollary 1 for one round; the other phases' parameters are multiples of its own."""
+        """Corollary 1 for one round; the parameters of other phases are multiples of its."""
         return Corollary1(self.constants, 1).theorem
 
     @property
@@ -628,8 +628,8 @@ class DoublingHorizon(EveryRound):
         root = np.sqrt(length)
         whole = self._first.regret_bound(1.0)
         at_once = self._first.regret_bound(0.0)  # 2R^2/eta, which does not grow with the rounds
-        ended = whole * (root - 1) / (math.sqrt(2) - 1)
-        return ended + at_once * root + (whole - at_once) / root * (t - length + 1)
+        past_phases = whole * (root - 1) / (math.sqrt(2) - 1)
+        return past_phases + at_once * root + (whole - at_once) / root * (t - length + 1)
 
     @property
     def premises(self) -> tuple[Premise, ...]:

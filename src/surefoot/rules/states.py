@@ -1,4 +1,4 @@
-"""States that several rules have: what the next round needs, beginning with the action to play."""
+"""States that several rules share; each begins with the action to play."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from surefoot.core.types import Array, Number
 
 
 class ActionState(NamedTuple):
-    """The action to play, and nothing else."""
+    """Only the action to play."""
 
     x: Array
 
@@ -20,7 +20,7 @@ class RoundState(NamedTuple):
 
 
 class QueueState(NamedTuple):
-    """The action to play, and the violation that is owed."""
+    """The action to play, and the queue of violations."""
 
     x: Array
     queue: Number = 0.0

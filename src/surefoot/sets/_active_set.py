@@ -1,8 +1,8 @@
 r"""Project one NumPy point onto several half-spaces at once, by active sets.
 
-The dual method of Goldfarb and Idnani for the distance to a point: rows join the active set one
-after the other, the most violated first, and leave it where a multiplier would turn negative. Each
-change of the set shortens what is left, so there are finitely many.
+This is the dual method of Goldfarb and Idnani for the distance to a point. Rows join the active set
+one after the other, the most violated first. A row leaves when its multiplier would turn negative.
+Each change of the set increases the dual value, so there are finitely many.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot.core.types import Array
 
-# A row whose part across the active ones is shorter than this, of a length of 1, depends on them.
+# A unit row depends on the active rows if its part orthogonal to them is shorter than this.
 _DEPENDENT = 1e-7
 
 
@@ -20,20 +20,19 @@ def project_halfspaces(
 ) -> tuple[Array, Array] | None:
     r"""Return the shortest q with :math:`v_i + s_i^\top q \le 0` for all i, and its multipliers.
 
-    What is returned is checked, not believed: :math:`q = -\sum_i z_is_i` with :math:`z \ge 0`, no
-    row above the tolerance, those with :math:`z_i > 0` within the tolerance of 0. So q is, up to
-    the rounding of one sum, the exact projection onto half-spaces that are the given ones moved by
-    at most the tolerance; how well conditioned the rows are does not enter.
+    The function checks its answer: :math:`q = -\sum_i z_is_i` with :math:`z \ge 0`, no row above
+    the tolerance, and rows with :math:`z_i > 0` within the tolerance of 0. So q is, up to the
+    rounding of one sum, the exact projection onto the given half-spaces, each moved by at most the
+    tolerance. This holds for badly conditioned rows too.
 
     Args:
         excess: v, ``(m,)``.
         rows: s, ``(m, d)``.
         tolerance: in the unit of the excess.
-        longest: the largest :math:`\sum_i z_i\|s_i\|` that is accepted, which is what the rounding
-            of q grows with.
+        longest: the largest accepted :math:`\sum_i z_i\|s_i\|`; the rounding of q grows with it.
 
     Returns:
-        q and z; None where no answer passes the check.
+        q and z; None if no answer passes the check.
 
     Example:
         >>> corner = np.array([[1.0, 0.0], [1.0, 1.0]])
@@ -49,11 +48,11 @@ def project_halfspaces(
         return None
     scale = np.where(cuts, norms, 1.0)
     unit, v = rows / scale[:, None], np.where(cuts, excess, -1.0) / scale
-    found = _active(unit, v, 0.25 * tolerance / float(scale.max()))
-    if found is None:
+    active = _find_active(unit, v, 0.25 * tolerance / float(scale.max()))
+    if active is None:
         return None
     z = np.zeros(len(v))
-    z[found] = _multipliers(unit[found], v[found])
+    z[active] = _multipliers(unit[active], v[active])
     if float(z.sum()) > longest:
         return None
     q, z = -(z @ unit), z / scale
@@ -63,12 +62,12 @@ def project_halfspaces(
     return q, z
 
 
-def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
-    r"""Return the rows that are active at the projection; None if they are not found.
+def _find_active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
+    r"""Return the rows that are active at the projection; None if the search fails.
 
     With :math:`N^\top = Q^\top R` for the active rows N, the multiples r of them in another row u
-    are :math:`R^{-1}Qu`, and its part across them is :math:`u - Q^\top Qu`. A row that joins the
-    active ones adds a row to Q and a column to :math:`R^{-1}`.
+    are :math:`R^{-1}Qu`. The part of u orthogonal to them is :math:`u - Q^\top Qu`. A row that
+    joins adds a row to Q and a column to :math:`R^{-1}`.
     """
     most = min(unit.shape) + 1
     Q, inverse = np.zeros((most, unit.shape[1])), np.zeros((most, most))
@@ -79,23 +78,23 @@ def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
         new = int(over.argmax())
         if over[new] <= tolerance:
             return active
-        weight, left, u = 0.0, float(over[new]), unit[new]
+        weight, excess, u = 0.0, float(over[new]), unit[new]
         while True:
             k = len(active)
             c = Q[:k] @ u
             across = u - c @ Q[:k]
-            again = Q[:k] @ across  # what rounding left along the active rows
+            again = Q[:k] @ across  # the part along the active rows that rounding left
             across -= again @ Q[:k]
             r = inverse[:k, :k] @ (c + again)
             length = float(across @ across)
-            full = left / length if length > _DEPENDENT**2 else np.inf
+            full = excess / length if length > _DEPENDENT**2 else np.inf
             limits = np.where(r > 0, z / np.where(r > 0, r, 1.0), np.inf)
             block = int(limits.argmin()) if active else -1
             step = min(full, float(limits[block])) if active else full
             if step == np.inf:
                 return None  # no point satisfies the rows together
             if full < np.inf:
-                q, left = q - step * across, left - step * length
+                q, excess = q - step * across, excess - step * length
             z, weight = z - step * r, weight + step
             if step == full:
                 root = math.sqrt(length)
@@ -110,7 +109,7 @@ def _active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
 
 
 def _multipliers(active: Array, v: Array) -> Array:
-    """Return nonnegative multipliers that put the active rows at 0; refined once."""
+    """Return nonnegative multipliers that put the active rows at 0, refined once."""
     if not len(v):
         return v
     K = active @ active.T

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from surefoot.core.points import (
     UNIT,
     ConvexSet,
     add_centre,
+    bounded_diameter,
     check_length,
     clean,
     keep_nan,
@@ -44,7 +46,7 @@ class Centred(Declared, kw_only=False):
 
     @property
     def dimension(self) -> int | None:
-        """The length of the centre; None for a ball around 0, which has no dimension of its own."""
+        """The length of the centre; None for a ball around 0, which fits every dimension."""
         return None if self.centre is None else int(self.centre.shape[-1])
 
     @property
@@ -72,13 +74,13 @@ class Ball(Centred, ConvexSet, kw_only=False):
         return self
 
     def with_dimension(self, dimension: int | None) -> Ball:
-        """Return the ball with a centre of that length, where it has none."""
-        known = self.centre is not None or dimension is None
-        return self if known else Ball(self.radius, np.zeros(dimension or 0))
+        """Return the ball with an explicit centre; without one, 0 of that length."""
+        is_explicit = self.centre is not None or dimension is None
+        return self if is_explicit else Ball(self.radius, np.zeros(dimension or 0))
 
     @property
     def reach_from_origin(self) -> Number:
-        """The largest norm of a point of the ball; what the rounding of its points scales with."""
+        """The largest norm of a point of the ball; the rounding of its points scales with it."""
         return self.radius if self.centre is None else self.radius + norm(self.centre)
 
     def reach(self, point: Array) -> float:
@@ -89,8 +91,8 @@ class Ball(Centred, ConvexSet, kw_only=False):
     def project(self, x: Array) -> Array:
         r"""Return the nearest point, :math:`c + (x - c)\min(1, R/\|x - c\|)`.
 
-        A point outside lands a rounding error inside the sphere, so that the result is in the
-        ball as computed, and projecting again changes nothing.
+        The result of a point outside the ball lies a rounding error inside the sphere. So the
+        ball contains it as computed, and a second projection changes nothing.
         """
         x = check_length(x, self.dimension, "the point to project")
         z = subtract_centre(x, self.centre)
@@ -98,20 +100,20 @@ class Ball(Centred, ConvexSet, kw_only=False):
         inside = squared <= self.radius * self.radius
         if inside is True:
             return x
-        _refuse_endless(squared, x, "the point to project")
+        _reject_infinite(squared, x, "the point to project")
         # The maximum is taken before the root: the derivative of the root at 0 is infinite.
         p = self._inner(x) / sqrt(maximum(squared, self.radius * self.radius)) * z
-        # One run is refused above; a run of a batch must not be sent to the centre instead.
+        # One run raises above; a run of a batch must become NaN, not the centre.
         p = add_centre(where(squared < math.inf, p, math.nan), self.centre)
-        # x itself where it is inside: centre + (x - centre) would be a rounding error off.
+        # Inside, return x itself: centre + (x - centre) differs by a rounding error.
         return where(inside, x, p)
 
     def _inner(self, x: Array) -> Number:
         """Return the radius less a bound on the rounding of a computed norm.
 
-        A sum of d squares, in any order, errs by at most d u of itself, u = 2^-53; the root
-        halves that; scaling adds 3u and adding the centre u (|c| + R) per entry. Where the centre
-        is so far away that this eats the radius, only the centre itself is certain to be inside.
+        A sum of d squares, in any order, errs by at most d u of itself, u = 2^-53. The root
+        halves that. Scaling adds 3u, and adding the centre u (|c| + R) per entry. If the centre is
+        so large that the bound exceeds the radius, only the centre is certain to be inside.
         """
         d = x.shape[-1]
         inner = self.radius * (1.0 - (d + 8) * 2.0**-53)
@@ -129,11 +131,28 @@ class Ball(Centred, ConvexSet, kw_only=False):
         r"""Return the point :math:`-R c/\|c\|` from the centre; the centre itself when c is 0."""
         c = check_length(c, self.dimension, "c")
         n = norm(c)
-        _refuse_endless(n, c, "c")
+        _reject_infinite(n, c, "c")
         return add_centre(-self._inner(c) * c / where(n > 0, n, 1.0), self.centre)
 
+    def kernel_fields(self, d: int) -> dict[str, Any] | None:
+        """Return the ball as fields of ``sf_rule``; None if it is of another dimension or a batch.
 
-def _refuse_endless(size: Number, x: Array, name: str) -> None:
+        The kernel asks objects of this very class, and of no subclass.
+        """
+        if self.dimension not in (None, d) or not isinstance(self.radius, float):
+            return None
+        return {
+            "middle": self.centre,
+            "around": self.radius,
+            "diameter": bounded_diameter(self),
+            "domain": 1,
+            "radius": self.radius,
+            "inner": float(self._inner(np.zeros(d))),
+            "centre": self.centre,
+        }
+
+
+def _reject_infinite(size: Number, x: Array, name: str) -> None:
     """Raise for a point of one run whose size is not finite."""
     if isinstance(size, float) and not size < math.inf:
         checks.refuse_unfinite(to_numpy(x), name)
@@ -158,8 +177,8 @@ class L1Ball(Centred, ConvexSet, kw_only=False):
     def _nearest(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point: :math:`|x - c|` onto a simplex, with the signs restored.
 
-        A point outside lands a rounding error inside, so that the result is in the ball as
-        computed, and projecting again changes nothing.
+        The result of a point outside the ball lies a rounding error inside. So the ball contains
+        it as computed, and a second projection changes nothing.
         """
         z = subtract_centre(x, self.centre)
         p = namespace(x).sign(z) * onto_simplex(abs(z), self.radius, self._inner(x))
@@ -184,8 +203,8 @@ class L1Ball(Centred, ConvexSet, kw_only=False):
         """Return the radius less a bound on the rounding of a computed l1 norm.
 
         The sum is computed twice, after a scaling and in `contains`: (2d + 8) u together. Adding
-        the centre and taking it away again changes entry i by at most 2u (|c_i| + 2|p_i|). Where
-        the centre is so far away that this eats the radius, only it itself is certainly inside.
+        and subtracting the centre changes entry i by at most 2u (|c_i| + 2|p_i|). If the centre is
+        so large that the bound exceeds the radius, only the centre is certain to be inside.
         """
         inner = self.radius * (1.0 - (2 * x.shape[-1] + 16) * UNIT)
         if self.centre is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,15 @@ from surefoot.core import checks
 from surefoot.core.arrays import convert_like, namespace
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import vector
-from surefoot.core.points import UNIT, ConvexSet, all_entries, check_length, clean, keep_nan
+from surefoot.core.points import (
+    UNIT,
+    ConvexSet,
+    all_entries,
+    bounded_diameter,
+    check_length,
+    clean,
+    keep_nan,
+)
 from surefoot.core.types import Array, ArrayLike
 from surefoot.sets.ball import Ball
 
@@ -72,16 +80,16 @@ class Box(ConvexSet, kw_only=False):
         """
         middle = 0.5 * self.lower + 0.5 * self.upper
         corner = np.maximum(self.upper - middle, middle - self.lower)
-        # A corner must be inside as it is computed: of d squares, a root and a difference.
+        # The ball must contain the corners as computed: by d squares, a root and a difference.
         share = 1 + (self.dimension + 8) * UNIT
-        far = float(np.linalg.norm(corner)) * share
-        size = float(np.linalg.norm(middle)) + far
-        return Ball(far + 8 * UNIT * size, middle)
+        radius = float(np.linalg.norm(corner)) * share
+        size = float(np.linalg.norm(middle)) + radius
+        return Ball(radius + 8 * UNIT * size, middle)
 
     def project(self, x: Array) -> Array:
         """Return the nearest point, entry by entry: exact, and itself for a point of the box."""
         x = clean(x, self.dimension)
-        xp = namespace(x)  # whose `clip` takes three times as long for NumPy
+        xp = namespace(x)  # NumPy's `clip` takes three times as long
         return xp.minimum(xp.maximum(x, convert_like(self.lower, x)), convert_like(self.upper, x))
 
     def contains(self, x: Array) -> Array:
@@ -94,3 +102,20 @@ class Box(ConvexSet, kw_only=False):
         c = clean(c, self.dimension, "c")
         corner = namespace(c).where(c < 0, convert_like(self.upper, c), convert_like(self.lower, c))
         return keep_nan(c, corner)
+
+    def kernel_fields(self, d: int) -> dict[str, Any] | None:
+        """Return the box as fields of ``sf_rule``; None if it is of another dimension.
+
+        The kernel asks objects of this very class, and of no subclass.
+        """
+        if self.dimension != d:
+            return None
+        ball = self.bounding_ball()
+        return {
+            "middle": ball.centre,
+            "around": ball.radius,
+            "diameter": bounded_diameter(self),
+            "domain": 2,
+            "lower": self.lower,
+            "upper": self.upper,
+        }

@@ -23,8 +23,8 @@ from surefoot.core.types import Array, Number
 
 __all__ = ["Ellipsoid"]
 
-# The root is found to rounding in at most 22 steps for the worst matrices and points that a long
-# search came up with; compiled code takes them all.
+# A long search for bad matrices and points never needed more than 22 steps. Compiled code always
+# takes all of these.
 _STEPS = 40
 
 
@@ -88,9 +88,9 @@ class Ellipsoid(Quadric, ConvexSet, kw_only=False):
     def _nearest(self, x: Array, inside: Array) -> Array:
         r"""Return the nearest point, :math:`c + (I + \mu P)^{-1}(x - c)` for one :math:`\mu \ge 0`.
 
-        :math:`\mu` is the root of one scalar equation, found by Newton steps to rounding. The
-        result lies a rounding error inside, so that it is in the ellipsoid as computed, and
-        projecting again changes nothing.
+        Newton steps find :math:`\mu`, the root of one scalar equation, to rounding. The result
+        lies a rounding error inside. So the ellipsoid contains it as computed, and a second
+        projection changes nothing.
         """
         z = subtract_centre(x, self.centre)
         value = self._value(z)
@@ -128,31 +128,31 @@ class Ellipsoid(Quadric, ConvexSet, kw_only=False):
         """Return the offset q from the centre, scaled onto the ellipsoid, a rounding error inside.
 
         A computed q'Pq errs by at most (2d + 2) u |q|'|P||q|, for sums in any order, and is
-        computed here and in `contains`. Adding the centre and taking it away again changes q by at
-        most 2u (|c| + 2|q|), and so the root of q'Pq by at most that times the root of the largest
-        eigenvalue; |q| is at most the longest semi-axis. Where the centre is so far away that all
-        this eats 1, only the centre itself is certain to be inside.
+        computed here and in `contains`. Adding and subtracting the centre changes q by at most
+        2u (|c| + 2|q|). It changes the root of q'Pq by at most that times the root of the largest
+        eigenvalue; |q| is at most the longest semi-axis. If the centre is so large that the sum
+        exceeds 1, only the centre is certain to be inside.
         """
         P = convert_like(self.P, q)
         value = self._value(q)
         value = where(value > 0, value, 1.0)
         size = abs(q)
-        room = 1.0 - (4 * self.dimension + 16) * UNIT * dot(size, size @ abs(P)) / value
+        scale = 1.0 - (4 * self.dimension + 16) * UNIT * dot(size, size @ abs(P)) / value
         if self.centre is None:
-            return q * (room / sqrt(value))
+            return q * (scale / sqrt(value))
         centre = convert_like(self.centre, q)
         _, ratios, unit = self._eigen(q)
-        room = room - 8 * UNIT * (unit * norm(centre) + sqrt(ratios[0]))
-        return centre + q * (maximum(room, 0.0) / sqrt(value))
+        scale = scale - 8 * UNIT * (unit * norm(centre) + sqrt(ratios[0]))
+        return centre + q * (maximum(scale, 0.0) / sqrt(value))
 
 
 def solve_secular(g: Array, a: Array, done: Array = False) -> Array:
     r"""Solve :math:`\|s(\mu)\| = 1`, :math:`s_i(\mu) = g_i/(a_i + \mu)`, for :math:`\mu \ge 0`.
 
-    0 where :math:`\|s(0)\| \le 1` already.
+    The answer is 0 if :math:`\|s(0)\| \le 1`.
 
-    :math:`1/\|s(\mu)\|` rises and is concave, so that Newton's steps from the left of the root
-    stay to the left, and it is close to a line, so that they are few. The start is to the left
+    The function :math:`1/\|s(\mu)\|` is increasing and concave, so Newton steps from the left of
+    the root stay to the left. It is close to a line, so they are few. The start is to the left
     because :math:`\|s(\mu)\| \ge \|g\|/(a_1 + \mu)`, :math:`a_1` the largest.
 
     Args:
@@ -164,7 +164,7 @@ def solve_secular(g: Array, a: Array, done: Array = False) -> Array:
     def newton(mu: Array) -> Array:
         s = g / (a + mu)
         squared = dot(s, s)
-        # A run that is `done`, inside, needs no root; at the centre it would divide 0 by 0.
+        # A run that is `done` needs no root; at the centre it would divide 0 by 0.
         idle = done | (squared == 0)
         slope = where(idle, 1.0, sum_entries(s * s / (a + mu)))
         return mu + where(idle, 0.0, (sqrt(maximum(squared, 1.0)) - 1.0) * squared / slope)

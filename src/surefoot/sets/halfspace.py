@@ -20,22 +20,21 @@ class EmptyTighteningError(SurefootError, ValueError):
 
 
 def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None = None) -> Array:
-    r"""Project y onto a half-space, from how far y exceeds it: :math:`y - [v]_+ s/\|s\|^2`.
+    r"""Project y onto a half-space, given its excess: :math:`y - [v]_+ s/\|s\|^2`.
 
     With the excess :math:`v = g_t + s_t^\top(y - x_t) + \rho` this is the projection onto
     :math:`H_t = \{p : g_t + s_t^\top(p - x_t) + \rho \le 0\}`: Fact 1 of the paper.
 
-    A zero s is no half-space: with :math:`v \le 0` it is the whole space and y is returned; with
-    v > 0 it is empty. Then one run raises :class:`EmptyTighteningError`, and a run of a batch
-    becomes NaN, which every later step keeps and the game reports. NaN and inf in any argument
-    end the same way, those of y because the excess is computed from y: the comparisons are
-    written so that a NaN fails them, at no extra cost.
+    A zero s defines no half-space. With :math:`v \le 0` the set is the whole space, and the
+    function returns y. With v > 0 it is empty: one run raises :class:`EmptyTighteningError`, and a
+    run of a batch becomes NaN. Every later step keeps the NaN, and the game reports it. NaN and inf
+    in any argument end the same way, because every NaN fails the comparisons.
 
     Args:
         y: the point or points.
         excess: v.
         s: the normal.
-        squared: the inner product of s with itself, where it is known already.
+        squared: the inner product of s with itself, if it is at hand.
 
     Example:
         >>> project_halfspace(np.array([0.1, 0.7]), 0.25, np.array([0.0, 1.0]))
@@ -46,23 +45,23 @@ def project_halfspace(y: Array, excess: Number, s: Array, squared: Number | None
         if -math.inf < excess <= 0.0:
             return y
         squared = dot(s, s) if squared is None else squared
-        # The quotient last: of a square that has lost its digits it is infinite.
+        # The quotient last: a square that underflows makes it infinite.
         if not (
             0.0 < squared < math.inf
             and 0.0 < excess < math.inf
             and (step := excess / squared) < math.inf
         ):
-            _refuse(y, excess, s)
+            _reject(y, excess, s)
         return y - step * s
     squared = dot(s, s) if squared is None else squared
     cuts = squared > 0
     step = maximum(excess, 0.0) / where(cuts, squared, 1.0)
-    # An excess of -inf would be no step at all: like the other infinities it is refused.
+    # An excess of -inf would give no step: it becomes NaN as the other infinities do.
     exists = (cuts | (excess <= 0)) & (excess > -math.inf)
     return y - where(exists, step, math.nan) * s
 
 
-def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
+def _reject(y: Array, excess: float, s: Array) -> NoReturn:
     """Raise an error that says why a projection does not exist."""
     s = to_numpy(s)
     checks.refuse_unfinite(s, "constraint_subgradient")
@@ -71,7 +70,7 @@ def _refuse(y: Array, excess: float, s: Array) -> NoReturn:
         raise InvalidValueError(f"constraint_value must be finite, got an excess of {excess!r}")
     if s.any():
         raise InvalidValueError(
-            f"constraint_subgradient must have a square to divide {excess:g} by, got {s!r}"
+            f"constraint_subgradient must have a norm that {excess:g} can be divided by, got {s!r}"
         )
     raise EmptyTighteningError(
         "constraint_subgradient must not be 0 where the tightened constraint is violated, "
@@ -133,7 +132,7 @@ class Halfspace(ConvexSet, kw_only=False):
         return self.excess(check_length(x, self.dimension)) <= 0
 
     def minimize_linear(self, c: Array) -> Array:
-        """Raise: over a set without an end a linear function has in general no minimum."""
+        """Raise: over an unbounded set a linear function has in general no minimum."""
         raise InvalidValueError(
             "minimize_linear must be given a bounded set, got a Halfspace: intersect it with a "
             "ball or a box"

@@ -25,18 +25,18 @@ from surefoot.core.points import (
 )
 from surefoot.core.types import Array, Set
 from surefoot.sets.halfspace import Halfspace
-from surefoot.sets.polytope import Nearest, Polytope, project_each, refuse_others
+from surefoot.sets.polytope import Nearest, Polytope, project_each, require_numpy
 
 __all__ = ["Intersection", "Product"]
 
 _CYCLES = 5_000
-_ROWS = 64  # of a polytope that is projected onto row by row; a larger one by its solver
-_APART = 1e-14  # of the points of the sets when cycles end, as a share of their norm
+_ROWS = 64  # Project row by row onto a polytope with at most so many rows; else by its solver.
+_CLOSE = 1e-14  # the relative distance of the points of the sets at which cycles end
 
 
-def check_sets(given: Iterable[Any], *methods: str) -> tuple[Any, ...]:
-    """Return several sets as a tuple; refuse none, and those without one of the methods."""
-    sets = tuple(given)
+def check_sets(candidates: Iterable[Any], *methods: str) -> tuple[Any, ...]:
+    """Return the sets as a tuple; reject no sets and sets without one of the methods."""
+    sets = tuple(candidates)
     if not sets:
         raise InvalidValueError("sets must be at least one set, got none")
     for one in sets:
@@ -48,19 +48,19 @@ def check_sets(given: Iterable[Any], *methods: str) -> tuple[Any, ...]:
 class Intersection(Declared, kw_only=False):
     r"""The points that are in every one of several sets, by Dykstra's method; NumPy only.
 
-    An answer is in every set exactly, by the ``contains`` of each: where the method ends a rounding
-    error outside, the point is moved towards an inner point, as little as is enough.
+    The answer is in every set exactly, by the ``contains`` of each. If the method ends a rounding
+    error outside a set, the point moves towards an inner point, as little as is enough.
 
     Args:
-        sets: each with a projection; your own need ``project`` and ``contains``.
-        inner: a point of all of them, best well inside.
+        sets: each with a projection; yours need ``project`` and ``contains``.
+        inner: a point of all sets, preferably well inside.
 
     Example:
         >>> from surefoot.sets import Ball, Halfspace
         >>> slab = Halfspace([1.0, -1.0], 0.2), Halfspace([-1.0, 1.0], 0.2)
         >>> fair = Intersection([Ball(1.0), *slab], inner=[0.0, 0.0])
-        >>> found = fair.nearest(np.array([2.0, 0.5]))  # onto the corner that both have
-        >>> found.point.round(6), fair.contains(found.point), found.error < 1e-6
+        >>> corner = fair.nearest(np.array([2.0, 0.5]))  # a corner of the ball and the slab
+        >>> corner.point.round(6), fair.contains(corner.point), corner.error < 1e-6
         (array([0.8, 0.6]), True, True)
     """
 
@@ -102,7 +102,7 @@ class Intersection(Declared, kw_only=False):
             \tfrac12\|y - p^*\|^2 \le \tfrac12\|y - z\|^2 - (y - z)^\top(x - z)
             + \sum p_i^\top(a_i - z).
         """
-        refuse_others(x, "an Intersection")
+        require_numpy(x, "an Intersection")
         x = clean(x, self.dimension)
         if self.contains(x):
             return Nearest(x, 0.0, 0.0)
@@ -118,33 +118,33 @@ class Intersection(Declared, kw_only=False):
         return Nearest(y, norm(moved), math.sqrt(2 * max(gap + slack, 0.0)))
 
     def _cycle(self, x: Array) -> tuple[list[Array], list[Array]]:
-        """Project in turn, each time with what the set took off before put back.
+        """Project onto the sets in turn, after adding back the last correction of each set.
 
-        Return the last points :math:`a_i` of the sets and the parts :math:`p_i`. It ends where all
-        points are close: if they are one, that is the projection.
+        Return the last points :math:`a_i` of the sets and the corrections :math:`p_i`. The cycles
+        end when all points are close: if they coincide, they are the projection.
         """
         z, sets = x, self._pieces
         parts, places = [np.zeros_like(x) for _ in sets], [x] * len(sets)
         for _ in range(_CYCLES):
             for i, one in enumerate(sets):
-                wanted = z + parts[i]
-                z = places[i] = one.project(wanted)
-                parts[i] = wanted - z
-            if all(norm(z - a) <= _APART * norm(z) for a in places[:-1]):
+                target = z + parts[i]
+                z = places[i] = one.project(target)
+                parts[i] = target - z
+            if all(norm(z - a) <= _CLOSE * norm(z) for a in places[:-1]):
                 break
         return places, parts
 
     @cached_property
     def _pieces(self) -> tuple[Set, ...]:
         """The sets, with the half-spaces of a polytope one by one: no solver in every cycle."""
-        found: list[Set] = []
+        pieces: list[Set] = []
         for one in self.sets:
             if isinstance(one, Polytope) and one.A.shape[0] <= _ROWS:
                 faces = zip(to_dense(one.A), one.b, strict=True)
-                found += [Halfspace(a, float(b)) for a, b in faces]
+                pieces += [Halfspace(a, float(b)) for a, b in faces]
             else:
-                found.append(one)
-        return tuple(found)
+                pieces.append(one)
+        return tuple(pieces)
 
     def snap_inside(self, x: Array) -> Array:
         """Return the point itself, or one towards the inner point that is in every set."""
@@ -153,7 +153,7 @@ class Intersection(Declared, kw_only=False):
         for power in range(50, -1, -1):
             if self.contains(x):
                 return x
-            # The inner point is a point of every set, so some share of the way back is enough.
+            # Every set contains the inner point, so some share of the way there is enough.
             x = self.inner + (1 - 2.0**-power) * (x - self.inner)
         return self.inner.copy()
 
@@ -163,7 +163,7 @@ class Intersection(Declared, kw_only=False):
         return reduce(and_, (one.contains(x) for one in self.sets))
 
     def minimize_linear(self, c: Array) -> Array:
-        """Raise: the minimum over each set says little about that over all."""
+        """Raise: the minimum over an intersection has no closed form."""
         raise InvalidValueError(
             "minimize_linear must be given a set with a closed form, got an Intersection: "
             "take a rule that projects"
@@ -171,12 +171,11 @@ class Intersection(Declared, kw_only=False):
 
 
 class Product(Declared, kw_only=False):
-    r"""The product :math:`X_1 \times \dots \times X_n`: each set owns the next few entries.
+    r"""The product :math:`X_1 \times \dots \times X_n`: each set takes the next few entries.
 
     Args:
         sets: :math:`X_1, \dots, X_n`.
-        sizes: how many entries each of them takes; those of the sets that know their own
-            dimension unless given.
+        sizes: the number of entries of each set; by default the dimensions of the sets.
 
     Example:
         >>> import numpy as np
@@ -192,13 +191,13 @@ class Product(Declared, kw_only=False):
     def __post_init__(self) -> None:
         sets = check_sets(self.sets, "project", "contains", "minimize_linear")
         object.__setattr__(self, "sets", sets)
-        known = [dimension_of(one) for one in sets]
-        sizes: list[int | None] = list(self.sizes) or known
+        dimensions = [dimension_of(one) for one in sets]
+        sizes: list[int | None] = list(self.sizes) or dimensions
         if len(sizes) != len(sets):
             raise checks.invalid("sizes", f"{len(sets)}, one for each set", len(sizes))
-        for one, size, own in zip(sets, sizes, known, strict=True):
-            if size is None or own not in (None, size):
-                rule = f"{own or 'given'} for this {type(one).__name__}"
+        for one, size, dimension in zip(sets, sizes, dimensions, strict=True):
+            if size is None or dimension not in (None, size):
+                rule = f"{dimension or 'given'} for this {type(one).__name__}"
                 raise checks.invalid("sizes", rule, size)
         whole = tuple(checks.positive_int(size, "each of sizes") for size in sizes)
         object.__setattr__(self, "sizes", whole)

@@ -27,7 +27,7 @@ class Matrices(Declared, kw_only=False):
     """Matrices of a shape, row by row, whose norm is at most a radius.
 
     Attributes:
-        counted: how many singular values, the largest, the norm adds up; None for all.
+        counted: the number of largest singular values that the norm adds up; None for all.
     """
 
     counted: ClassVar[int | None] = None
@@ -66,8 +66,8 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     def _nearest(self, x: Array, inside: Array) -> Array:
         """Return the nearest matrix, by its singular values.
 
-        A rounding error below the radius, so that the result is in the ball as computed, and
-        projecting again changes nothing.
+        Its norm is a rounding error below the radius. So the ball contains it as computed, and a
+        second projection changes nothing.
         """
         U, sigma, V = _svd(x, self.shape)
         return _flat(U, self._cut(sigma, self.radius * _inner(self.shape)), V)
@@ -75,7 +75,7 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
     def minimize_linear(self, c: Array) -> Array:
         r"""Return the matrix :math:`-rU_kV_k^\top`, where c is :math:`U\Sigma V^\top`.
 
-        All singular vectors where one value counts in the norm, the first where all do.
+        It takes all singular vectors for the spectral norm, the first pair for the nuclear norm.
         """
         c = clean(c, self.dimension, "c")
         rank = None if self.counted else 1
@@ -87,8 +87,8 @@ class _MatrixBall(Matrices, ConvexSet, ABC, kw_only=False):
         """Return whether the norm of the computed singular values is at most the radius."""
         x = nan_where_invalid(check_length(x, self.dimension))
         values = namespace(x).linalg.svdvals(to_matrices(x, self.shape))
-        lost = sum_entries(0.0 * x)  # 0, or NaN where the point is, which LAPACK does not see
-        return sum_entries(values[..., : self.counted]) + lost <= self.radius
+        nan = sum_entries(0.0 * x)  # NaN for a NaN point, else 0; LAPACK never gets NaN
+        return sum_entries(values[..., : self.counted]) + nan <= self.radius
 
 
 class SpectralBall(_MatrixBall, kw_only=False):
@@ -134,13 +134,12 @@ class NuclearBall(_MatrixBall, kw_only=False):
 def _inner(shape: tuple[int, int]) -> float:
     """Return one less a bound on the rounding of a computed spectral or nuclear norm.
 
-    LAPACK computes singular values to p u of the largest, and singular vectors that are
-    orthonormal to p u, p "a modestly growing function" of the shape (LAPACK Users' Guide, 4.9),
-    here taken as 4 (m + n), ten times what random matrices show. With k = min(m, n): multiplying
-    U, the values and V' errs by (k + 1) u of the sum of the values in the Frobenius norm, at most
-    k^(1/2) times that in the nuclear one; the vectors add 2p u and the final values k p u, all of
-    them relative to k times the spectral or once the nuclear radius. 16 k (m + n) u is above the
-    sum.
+    LAPACK computes singular values to p u of the largest, and singular vectors that are orthonormal
+    to p u. Here p is "a modestly growing function" of the shape (LAPACK Users' Guide, 4.9), taken
+    as 4 (m + n), ten times what random matrices show. Let k = min(m, n). Multiplying U, the values
+    and V' errs by (k + 1) u of the sum of the values in the Frobenius norm, and by at most k^(1/2)
+    times that in the nuclear norm. The vectors add 2p u and the final values k p u. All are
+    relative to k times the spectral or once the nuclear radius; 16 k (m + n) u is above the sum.
     """
     rows, columns = shape
     return 1.0 - 16 * min(shape) * (rows + columns) * UNIT

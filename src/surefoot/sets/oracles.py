@@ -1,6 +1,6 @@
-r"""Oracles of known sets, for rules that do not project: four questions that a set can answer.
+r"""Oracles of known sets, for rules that do not project. There are four kinds.
 
-**Gauges**: how far a point must shrink to enter a set that contains a ball around 0.
+**Gauges**: the factor by which a point must shrink to enter a set with 0 inside.
 
 For :math:`r\mathbb{B} \subseteq K \subseteq R\mathbb{B}` the gauge is
 :math:`\gamma(w) = \min\{\lambda \ge 0 : w \in \lambda K\}`. It is at most 1 exactly on K, is
@@ -11,11 +11,11 @@ homogeneous, and each of its subgradients s satisfies :math:`\langle s, w\rangle
 
 .. math:: P(y, w, \alpha) = \arg\min_{x \in R\mathbb{B}}\ w\,[g(x)]_+ + \alpha\|x - y\|^2
 
-Without the ball each has a closed form. With it: :math:`x(\nu) = P(\alpha y/(\alpha+\nu), w,
-\alpha+\nu)` without the ball, for the :math:`\nu \ge 0` at which its norm is R. The norm falls in
-:math:`\nu`, so bisection finds it, whatever g is. One NumPy run each.
+Without the ball each has a closed form. With it, the answer is :math:`x(\nu) = P(\alpha
+y/(\alpha+\nu), w, \alpha+\nu)` without the ball, for the :math:`\nu \ge 0` at which its norm is R.
+The norm decreases in :math:`\nu`, so bisection finds it for every g. Each call takes one NumPy run.
 
-**Separation**: a half-space that contains a set but not a given point outside.
+**Separation**: a half-space that contains a set but not a given point.
 
 **Smooth sets**: sets :math:`\{h \le 0\}` of a smooth convex h, given by its value and gradient.
 """
@@ -98,7 +98,7 @@ class Gauge(Protocol):
 
     @property
     def error(self) -> float:
-        """The largest excess of the answer over the true gauge, relative to the point's own."""
+        """The largest excess of the answer over the true gauge, relative to the latter."""
 
     def __call__(self, w: Array) -> tuple[Number, Array]:
         """Return the gauge at w and a subgradient of it there; (0, 0) at 0."""
@@ -158,7 +158,7 @@ class RowsGauge(Declared, kw_only=False):
 
 
 class BisectionGauge(Declared, kw_only=False):
-    r"""The gauge of a set known by a membership oracle; one NumPy run.
+    r"""The gauge of a set that is given by a membership oracle; one NumPy run.
 
     Bisection between an outer end :math:`\lambda_-` with :math:`w/\lambda_- \notin K` and an inner
     end :math:`\lambda_+` with :math:`w/\lambda_+ \in K`, until they are ``tolerance`` apart. The
@@ -212,7 +212,7 @@ class BisectionGauge(Declared, kw_only=False):
 def _bisect(
     holds: Callable[[float], bool], low: float, high: float, tolerance: float = 0.0
 ) -> float:
-    """Return about the smallest number where something holds, as it does at ``high`` and above."""
+    """Return about the smallest number at which a condition holds; it holds from ``high`` on."""
     while high - low > tolerance and low < (middle := 0.5 * (low + high)) < high:
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
@@ -234,12 +234,12 @@ def gauge_of(region: object) -> Gauge:
         return RowsGauge(A / b[:, None])
     if isinstance(region, Gauge):
         return region
-    rule = "a Ball around 0, a Box, a Polytope or a Gauge of your own"
+    rule = "a Ball around 0, a Box, a Polytope or a Gauge"
     raise checks.invalid("the feasible set", rule, region)
 
 
 class Linearised(NamedTuple):
-    """What a round revealed about the constraint at the action played.
+    """A reading of the constraint at the action played.
 
     Attributes:
         x: the action.
@@ -257,7 +257,7 @@ class Prox(Protocol):
     """An oracle for the proximal step with the violation of a constraint."""
 
     def __call__(
-        self, y: Array, weight: float, alpha: float, radius: float, seen: Linearised
+        self, y: Array, weight: float, alpha: float, radius: float, reading: Linearised
     ) -> Array:
         """Return the point of the ball of that radius that minimises the sum above.
 
@@ -266,32 +266,32 @@ class Prox(Protocol):
             weight: w, of the violation.
             alpha: of the squared distance.
             radius: R.
-            seen: what the round revealed; oracles of a fixed set do not look at it.
+            reading: the reading of the round; oracles of a fixed set ignore it.
         """
 
 
 @runtime_checkable
 class SetProx(Prox, Protocol):
-    """The prox of a fixed set, which also knows by how much a point violates it."""
+    """The prox of a fixed set, which also computes the violation at a point."""
 
     def violation(self, x: Array) -> float:
         """Return the violation at a point."""
 
 
 class _FreeProx(Declared, ABC, kw_only=False):
-    """A prox by way of its minimiser without the ball."""
+    """Base of proxes that reduce to the minimiser without the ball."""
 
     @abstractmethod
-    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+    def _minimise(self, z: Array, weight: float, alpha: float, reading: Linearised) -> Array:
         """Return the minimiser over all points; alpha is the weight of the squared distance."""
 
     def __call__(
-        self, y: Array, weight: float, alpha: float, radius: float, seen: Linearised
+        self, y: Array, weight: float, alpha: float, radius: float, reading: Linearised
     ) -> Array:
         r"""Return :math:`x(\nu)` for the smallest :math:`\nu \ge 0` that puts it in the ball."""
 
         def at(nu: float) -> Array:
-            return self._minimise(alpha / (alpha + nu) * y, weight, alpha + nu, seen)
+            return self._minimise(alpha / (alpha + nu) * y, weight, alpha + nu, reading)
 
         def is_inside(nu: float) -> bool:
             x = at(nu)
@@ -306,18 +306,18 @@ class _FreeProx(Declared, ABC, kw_only=False):
 
 
 class LinearProx(_FreeProx, kw_only=False):
-    r"""The prox of a constraint that is linear, known from its value and slope in the round.
+    r"""The prox of a linear constraint, given by its value and gradient in the round.
 
     :math:`y - \min\big(\tfrac{w}{2\alpha}, [g + s^\top(y - x)]_+/\|s\|^2\big)s`.
 
     Example:
-        >>> seen = Linearised(np.array([0.8]), 0.3, np.array([1.0]))  # x <= 0.5
-        >>> LinearProx()(np.array([0.8]), 1.0, 1.0, 9.0, seen)
+        >>> reading = Linearised(np.array([0.8]), 0.3, np.array([1.0]))  # x <= 0.5
+        >>> LinearProx()(np.array([0.8]), 1.0, 1.0, 9.0, reading)
         array([0.5])
     """
 
-    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
-        x, g, s = seen
+    def _minimise(self, z: Array, weight: float, alpha: float, reading: Linearised) -> Array:
+        x, g, s = reading
         squared = float(s @ s)
         if not squared > 0:
             return z
@@ -329,8 +329,8 @@ class BallProx(_FreeProx, kw_only=False):
     r"""The prox of :math:`[\|x - c\| - r]_+`: towards the ball by at most :math:`w/(2\alpha)`.
 
     Example:
-        >>> seen = Linearised(np.zeros(1), -1.0, np.zeros(1))
-        >>> BallProx(Ball(1.0))(np.array([3.0]), 2.0, 1.0, 9.0, seen)
+        >>> reading = Linearised(np.zeros(1), -1.0, np.zeros(1))
+        >>> BallProx(Ball(1.0))(np.array([3.0]), 2.0, 1.0, 9.0, reading)
         array([2.])
     """
 
@@ -341,7 +341,7 @@ class BallProx(_FreeProx, kw_only=False):
         distance = float(norm(subtract_centre(x, self.ball.centre)))
         return max(distance - float(self.ball.radius), 0.0)
 
-    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+    def _minimise(self, z: Array, weight: float, alpha: float, reading: Linearised) -> Array:
         way = subtract_centre(z, self.ball.centre)
         move = min(weight / (2 * alpha), self.violation(z))
         return z - (move / norm(way) if move > 0 else 0.0) * way
@@ -355,8 +355,8 @@ class BoxProx(_FreeProx, kw_only=False):
 
     Example:
         >>> cube = BoxProx(np.zeros(2), 0.5)
-        >>> seen = Linearised(np.zeros(2), -0.5, np.zeros(2))
-        >>> cube(np.array([2.0, 1.0]), 1.0, 1.0, 9.0, seen)  # cuts of 0.5 in all
+        >>> reading = Linearised(np.zeros(2), -0.5, np.zeros(2))
+        >>> cube(np.array([2.0, 1.0]), 1.0, 1.0, 9.0, reading)  # cuts of 0.5 in all
         array([1.5, 1. ])
     """
 
@@ -364,10 +364,10 @@ class BoxProx(_FreeProx, kw_only=False):
     half_side: float
 
     def violation(self, x: Array) -> float:
-        """Return how far the largest entry is beyond its side."""
+        """Return how far the largest entry exceeds the half-side."""
         return max(float(np.abs(x - self.centre).max()) - self.half_side, 0.0)
 
-    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+    def _minimise(self, z: Array, weight: float, alpha: float, reading: Linearised) -> Array:
         way = z - self.centre
         level = _cut_level(np.abs(way), self.half_side, weight / (2 * alpha))
         return self.centre + np.clip(way, -level, level)
@@ -376,15 +376,15 @@ class BoxProx(_FreeProx, kw_only=False):
 class EllipsoidProx(_FreeProx, kw_only=False):
     r"""The prox of :math:`[\sqrt{(x - c)^\top P(x - c)} - 1]_+`, for an ellipsoid.
 
-    In the axes of P the minimiser is :math:`v_i/(1 + t\lambda_i)`, v = z - c, whose P-norm n(t)
-    falls with t while t n(t) rises: t is the smallest with :math:`t\,n(t) \ge w/(2\alpha)`, where
-    the slope vanishes, or with :math:`n(t) \le 1`, where the ellipsoid is reached. Both are roots
-    of the equation that the projection solves, the first in 1/t.
+    In the axes of P the minimiser is :math:`v_i/(1 + t\lambda_i)`, v = z - c. Its P-norm n(t)
+    decreases with t, while t n(t) increases. So t is the smallest with :math:`t\,n(t) \ge
+    w/(2\alpha)`, where the derivative vanishes, or with :math:`n(t) \le 1`, where the point reaches
+    the ellipsoid. Both are roots of the equation that the projection solves, the first in 1/t.
 
     Example:
-        >>> seen = Linearised(np.zeros(2), -1.0, np.zeros(2))
+        >>> reading = Linearised(np.zeros(2), -1.0, np.zeros(2))
         >>> flat = Ellipsoid([[4.0, 0.0], [0.0, 1.0]])
-        >>> EllipsoidProx(flat)(np.array([3.0, 0.0]), 2.0, 1.0, 9.0, seen).round(12)
+        >>> EllipsoidProx(flat)(np.array([3.0, 0.0]), 2.0, 1.0, 9.0, reading).round(12)
         array([1., 0.])
     """
 
@@ -397,33 +397,33 @@ class EllipsoidProx(_FreeProx, kw_only=False):
     def _turn(self, x: Array) -> Array:
         return self.ellipsoid.axes.T @ subtract_centre(x, self.ellipsoid.centre)
 
-    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
-        v, share, curved = self._turn(z), weight / (2 * alpha), self.ellipsoid.curvatures
+    def _minimise(self, z: Array, weight: float, alpha: float, reading: Linearised) -> Array:
+        v, share, curvatures = self._turn(z), weight / (2 * alpha), self.ellipsoid.curvatures
         if share <= 0.0:
             return z
-        t = float(solve_secular(v / np.sqrt(curved), 1.0 / curved))
-        slow = float(solve_secular((np.sqrt(curved) * v / share)[::-1], curved[::-1]))
+        t = float(solve_secular(v / np.sqrt(curvatures), 1.0 / curvatures))
+        slow = float(solve_secular((np.sqrt(curvatures) * v / share)[::-1], curvatures[::-1]))
         t = min(t, 1.0 / slow) if slow > 0 else t
-        return z - self.ellipsoid.axes @ (v - v / (1.0 + t * curved))
+        return z - self.ellipsoid.axes @ (v - v / (1.0 + t * curvatures))
 
 
 class RowsProx(Rows, _FreeProx, kw_only=False):
     r"""The prox of :math:`[\max_i (a_i^\top x - b_i)]_+`, by active sets.
 
-    With :math:`c = w/(2\alpha)` the minimiser is the projection of z onto the rows
-    :math:`a_i^\top x - b_i \le v`, for the smallest :math:`v \ge 0` at which its multipliers add
-    up to at most c. Their sum S(v) falls, in pieces on which the active rows N stay the same and S
-    is affine, :math:`S' = -\mathbf1^\top(NN^\top)^{-1}\mathbf1`: Newton's method ends when it has
-    found the piece, and where S jumps over c, between halves of what is left.
+    With :math:`c = w/(2\alpha)` the minimiser is the projection of z onto the rows :math:`a_i^\top
+    x - b_i \le v`, for the smallest :math:`v \ge 0` at which its multipliers add up to at most c.
+    Their sum S(v) decreases. It is affine where the active rows N stay the same, with :math:`S' =
+    -\mathbf1^\top(NN^\top)^{-1}\mathbf1`. Newton's method ends when it reaches the piece of the
+    root. If S jumps over c, bisection ends it.
 
     Args:
         A: rows, ``(m, d)``.
         b: limits, ``(m,)``.
 
     Example:
-        >>> seen = Linearised(np.zeros(2), -0.5, np.zeros(2))
+        >>> reading = Linearised(np.zeros(2), -0.5, np.zeros(2))
         >>> corner = RowsProx(np.eye(2), np.array([0.5, 1.5]))
-        >>> corner(np.array([2.0, 2.0]), 2.0, 1.0, 9.0, seen)  # cuts of 1 in all
+        >>> corner(np.array([2.0, 2.0]), 2.0, 1.0, 9.0, reading)  # cuts of 1 in all
         array([1., 2.])
     """
 
@@ -431,11 +431,11 @@ class RowsProx(Rows, _FreeProx, kw_only=False):
         """Return the largest excess of a row."""
         return max(float((self.A @ x - self.b).max()), 0.0)
 
-    def _minimise(self, z: Array, weight: float, alpha: float, seen: Linearised) -> Array:
+    def _minimise(self, z: Array, weight: float, alpha: float, reading: Linearised) -> Array:
         worst = self.violation(z)
         if worst == 0.0 or weight <= 0.0:
             return z
-        # In units of the longest row and of the way to the row that is violated most.
+        # In units of the longest row and of the distance to the most violated row.
         longest = float(row_norms(self.A).max())
         unit, excess = worst / longest, (self.A @ z - self.b) / worst
         c = weight / (2 * alpha) * longest / unit
@@ -446,9 +446,9 @@ def _step_onto_rows(excess: Array, rows: Array, c: float) -> Array:
     """Return the step of :class:`RowsProx`; the largest excess is 1, and no row is longer than 1.
 
     Args:
-        excess: of each row at the point that is moved.
+        excess: of each row at the point to move.
         rows: ``(m, d)``.
-        c: what the multipliers may add up to.
+        c: the largest sum of the multipliers.
     """
     worst = rows[int(excess.argmax())]
     low, high, v = -1.0, 1.0, max(1.0 - c * float(worst @ worst), 0.0)  # if no other row is active
@@ -472,18 +472,18 @@ def _step_onto_rows(excess: Array, rows: Array, c: float) -> Array:
 
 
 _LAST_BITS = 2.0**-50
-"""Levels of the violation, of which the first is 1, that are the same."""
+"""Levels of the violation that differ by at most this are equal; the first level is 1."""
 _NEWTON_TURNS = 20
-"""Few pieces are passed; halves end where more are."""
+"""Newton passes few pieces; bisection takes over if there are more."""
 _MOST_TURNS = 100
 
 
 def _project_onto_rows(excess: Array, rows: Array) -> tuple[Array, Array]:
-    """Return the shortest step to the rows, and its multipliers; none is believed unchecked."""
-    for tolerance in (1e-13, 1e-10):  # where rows are nearly parallel, the second
-        found = project_halfspaces(excess, rows, tolerance, math.inf)
-        if found is not None:
-            return found
+    """Return the shortest step to the rows, and its multipliers; both are checked."""
+    for tolerance in (1e-13, 1e-10):  # the second for nearly parallel rows
+        answer = project_halfspaces(excess, rows, tolerance, math.inf)
+        if answer is not None:
+            return answer
     raise _no_prox("rows that no active set satisfies")
 
 
@@ -492,12 +492,12 @@ def _no_prox(what: str) -> InvalidValueError:
 
 
 def _cut_level(sizes: Array, least: float, total: float) -> float:
-    """Return the level at which cuts of the sizes add up to a total; not below ``least``."""
+    """Return the level, at least ``least``, at which cuts of the sizes add up to a total."""
     if float(np.maximum(sizes - least, 0.0).sum()) <= total:
         return least
     if not total > 0:
         return float(sizes.max())
-    # What is above the level is the point of a simplex that is nearest.
+    # The parts above the level are the nearest point of a simplex.
     return max(float((sizes - onto_simplex(sizes, total, total)).max()), least)
 
 
@@ -520,7 +520,7 @@ def prox_of(region: object) -> Prox:
         return RowsProx(*rows_of(region))
     if isinstance(region, Prox) and not isinstance(region, type):
         return region
-    rule = "a Ball, an Ellipsoid, a Box, a Halfspace, a Polytope or a Prox of your own"
+    rule = "a Ball, an Ellipsoid, a Box, a Halfspace, a Polytope or a Prox"
     raise checks.invalid("the feasible set", rule, region)
 
 
@@ -549,7 +549,7 @@ class SetSeparation(Declared, kw_only=False):
     region: Set
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
-        """Return the way from the nearest point, and its squared length as the depth."""
+        """Return the vector from the nearest point, and its squared norm as the depth."""
         if self.region.contains(y):
             return None
         a = y - self.region.project(y)
@@ -569,7 +569,7 @@ class RowSeparation(Rows, kw_only=False):
     """
 
     def __call__(self, y: Array) -> tuple[float, Array] | None:
-        """Return the largest excess and its row, where it is positive."""
+        """Return the largest excess and its row; None if no row is violated."""
         excess = self.A @ y - self.b
         i = int(excess.argmax())
         return None if excess[i] <= 0 else (float(excess[i]), self.A[i])
@@ -593,13 +593,13 @@ def separation_of(region: object) -> Separation:
 
 
 class SmoothSet(Declared):
-    r"""A convex :math:`\beta`-smooth h and its set :math:`\{h \le 0\}`; yours has its own call.
+    r"""A convex :math:`\beta`-smooth h and its set :math:`\{h \le 0\}`; a subclass adds the call.
 
     Args:
         centre: an interior point; 0 unless given.
-        depth: :math:`h_0`, the depth -h there.
-        curvature: :math:`\beta`: gradients of h change by at most this much per unit of length.
-        reach: the largest distance from there to a point of the set.
+        depth: :math:`h_0`, the value of -h at the centre.
+        curvature: the smoothness constant :math:`\beta` of h.
+        reach: the largest distance from the centre to a point of the set.
     """
 
     centre: Array | None = vector(default=None)
@@ -609,12 +609,12 @@ class SmoothSet(Declared):
 
     @property
     def dimension(self) -> int | None:
-        """The length of a point; None where any will do."""
+        """The length of a point; None if any is possible."""
         return None if self.centre is None else len(self.centre)
 
     @property
     def diameter(self) -> Number:
-        """What the distance between two points of the set is at most."""
+        """An upper bound on the distance between two points of the set."""
         return 2.0 * self.reach
 
     def interior_like(self, x: Array) -> Array:
@@ -651,7 +651,7 @@ class SmoothQuadratic(SmoothSet):
 
 
 def smooth_of(region: object) -> SmoothSet:
-    """Return a smooth function whose set a ball or an ellipsoid is.
+    """Return a smooth function whose sublevel set is the given ball or ellipsoid.
 
     Example:
         >>> smooth_of(Ball(0.5)).depth
@@ -661,12 +661,12 @@ def smooth_of(region: object) -> SmoothSet:
         R = region.radius
         return SmoothQuadratic(centre=region.centre, depth=R * R, curvature=2.0, reach=R)
     if isinstance(region, Ellipsoid):
-        # Both rounded up, by more than eigenvalues err by.
+        # Both rounded up by more than the error of the eigenvalues.
         curvature = 2 * region.curvatures[-1] * (1 + 1e-12)
         reach = (1 + 1e-12) / sqrt(region.curvatures[0])
-        known = {"depth": 1.0, "curvature": curvature, "reach": reach}
-        return SmoothQuadratic(P=region.P, centre=region.centre, **known)
+        constants = {"depth": 1.0, "curvature": curvature, "reach": reach}
+        return SmoothQuadratic(P=region.P, centre=region.centre, **constants)
     if isinstance(region, SmoothSet):
         return region
-    rule = "a Ball, an Ellipsoid or a smooth set of your own"
+    rule = "a Ball, an Ellipsoid or a SmoothSet"
     raise checks.invalid("the feasible set", rule, region)

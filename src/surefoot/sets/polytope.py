@@ -1,9 +1,8 @@
 r"""The polytope :math:`\{x : Ax \le b\}`, by solvers whose answers are made feasible and checked.
 
 A solver returns a point that violates rows by its tolerance, and only claims that the point is near
-the optimum. Here the point is moved towards an interior point until every computed row holds, and
-its distance from the true projection is bounded by multipliers that only need to be positive: see
-:meth:`Polytope.nearest`.
+the optimum. This module moves the point towards an interior point until every computed row holds.
+Nonnegative multipliers bound its distance from the true projection: see :meth:`Polytope.nearest`.
 """
 
 from collections.abc import Sequence
@@ -40,7 +39,7 @@ class Nearest(NamedTuple):
 
     Attributes:
         point: a point of the polytope, every computed row at most 0.
-        residual: the largest excess of a row that the solvers had left; 0 if none.
+        residual: the largest excess of a row at the solver's answer; 0 if none.
         error: the distance from the point to the true projection is at most this.
     """
 
@@ -95,17 +94,17 @@ class Polytope(Rows, kw_only=False):
         return project_each(self, x, "a Polytope")
 
     def snap_inside(self, x: Array) -> Array:
-        """Return the point, or one moved inside if rounding may have put it outside; no solver."""
+        """Return the point, moved inside if rounding may have put it outside; no solver."""
         x = check_length(x, self.dimension)
-        return self._draw_in(x) if x.ndim == 1 else np.array([self._draw_in(p) for p in x])
+        return self._pull_inside(x) if x.ndim == 1 else np.array([self._pull_inside(p) for p in x])
 
     def contains(self, x: Array) -> Array:
         """Return whether every computed row of Ax - b is at most 0."""
-        refuse_others(x, "a Polytope")
+        require_numpy(x, "a Polytope")
         x = nan_where_invalid(check_length(x, self.dimension))
         if x.ndim == 1:
             return bool((self._excess(x) <= 0).all())
-        # One by one: summed in another order, a point on the edge might be outside.
+        # One by one: a sum in another order might put a point on the boundary outside.
         return np.array([[self.contains(row)] for row in x])
 
     def nearest(self, x: Array) -> Nearest:
@@ -119,29 +118,30 @@ class Polytope(Rows, kw_only=False):
             \le \tfrac12\|p - x\|^2 - z^\top(Ax - b) + \tfrac12\|A^\top z\|^2
             = \tfrac12\|p - x + A^\top z\|^2 + z^\top(b - Ap)
 
-        for every p of the polytope. The last form has no difference of large numbers; the rounding
-        of what is left is added to it. Its second term is then at least a rounding error, and the
-        bound on the distance at least the root of one, about 1e-7, although the point is better.
+        for every p of the polytope. The last form has no difference of large numbers. The rounding
+        of its terms is added. So its second term is at least a rounding error, and the bound on the
+        distance at least the root of one, about 1e-7. The point itself is more accurate.
         """
-        refuse_others(x, "a Polytope")
+        require_numpy(x, "a Polytope")
         x = clean(x, self.dimension)
         if self.contains(x):
             return Nearest(x, 0.0, 0.0)
         rows, norms = self._unit_rows
-        # Around x, in units of its distance to the row it violates most, which is at most that to
-        # the polytope: wherever and however large the polytope is, the numbers are then moderate.
+        # # Around x, in units of its distance to the most violated row, which is at most its
+        # distance to the polytope. So the numbers are moderate, however far away and large the
+        # polytope is.
         violation = self._excess(x) / norms
         unit = float(violation.max())
         right = -violation / unit
-        found = None if is_sparse(rows) else _solve_dense(rows, right)
-        q, z = _solve_sparse(rows, right) if found is None else found
+        answer = None if is_sparse(rows) else _solve_dense(rows, right)
+        q, z = _solve_sparse(rows, right) if answer is None else answer
         solved = x + unit * q
-        point, residual = self._draw_in(solved), max(0.0, float(self._excess(solved).max()))
+        point, residual = self._pull_inside(solved), max(0.0, float(self._excess(solved).max()))
         return Nearest(point, residual, self._distance_bound(x, point, z * (unit / norms)))
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a corner that minimises the inner product with c, a rounding error inside."""
-        refuse_others(c, "a Polytope")
+        require_numpy(c, "a Polytope")
         c = clean(c, self.dimension, "c")
         if c.ndim > 1:
             return np.array([r if np.isnan(r[0]) else self.minimize_linear(r) for r in c])
@@ -150,15 +150,14 @@ class Polytope(Rows, kw_only=False):
             return self.interior.copy()
         y, _ = self._corner(c / largest)
         interior, depth = self._chebyshev
-        return self._draw_in(interior + depth * y)
+        return self._pull_inside(interior + depth * y)
 
     def bounding_ball(self) -> Ball:
         """Return the ball around the smallest box that contains the polytope (2d linear programs).
 
-        Its size does not rest on the solver's word. Where the multipliers w >= 0 of a program
-        have ``A'w = e + r``, e the direction, every x of the polytope has
-        ``e'x = w'Ax - r'x <= b'w + |r|_1 |x|_inf``, and the largest of these bounds the largest
-        entry of x.
+        The bound does not depend on the solver's accuracy. Where the multipliers w >= 0 of a
+        program have ``A'w = e + r``, e the direction, every x of the polytope has ``e'x = w'Ax -
+        r'x <= b'w + |r|_1 |x|_inf``. The largest of these bounds the largest entry of x.
         """
         return self._bounding_ball
 
@@ -182,18 +181,18 @@ class Polytope(Rows, kw_only=False):
     def _rounding(self, *points: Array) -> Array:
         """Bound the rounding of the excess of each row at points at most this large.
 
-        A sum of n products, in any order, errs by at most n u of the sum of their sizes, taking b
-        away by one more, and each entry of the point, itself computed, by at most 4 u.
+        A sum of n products, in any order, errs by at most n u of the sum of their sizes.
+        Subtracting b adds one u. Each entry of the point, itself computed, errs by at most 4 u.
         """
         size = sum(abs(p) for p in points)
         return (row_terms(self.A) + 6) * UNIT * (abs(self.A) @ size + abs(self.b))
 
-    def _draw_in(self, p: Array) -> Array:
+    def _pull_inside(self, p: Array) -> Array:
         """Return a point of the polytope on the segment from p to the interior point.
 
-        Each row is affine, so that a share t of p leaves it at t e - (1 - t) s, e its excess at p
-        and s its slack inside; that is to be below minus the rounding, which is counted three
-        times: in e, in s and where the row is computed again.
+        Each row is affine. At the share t of the way to p its value is t e - (1 - t) s, with e its
+        excess at p and s its slack at the interior point. This value must be below minus the
+        rounding, which counts three times: in e, in s and when the row is computed again.
         """
         z = self.interior
         rounding = 3 * self._rounding(p, z)
@@ -228,38 +227,38 @@ class Polytope(Rows, kw_only=False):
         limits = [(None, None)] * d + [(None, 1.0)]
         centre = np.zeros(d)
         unit = float(abs(self.b / norms).max()) or 1.0
-        # Again around the point found, in units of its depth, where the first unit was too coarse.
+        # Solve again around the last answer, in units of its depth: the first may be too coarse.
         for _ in range(4):
-            room = -self._excess(centre) / norms
-            solved = _linprog(objective, table, room / unit, limits)
-            if solved.x is None:
+            slack = -self._excess(centre) / norms
+            answer = _linprog(objective, table, slack / unit, limits)
+            if answer.x is None:
                 break
-            found = centre + unit * solved.x[:d]
-            weights, promised = -solved.ineqlin.marginals, unit * float(solved.x[d])
-            depth = float((-self._excess(found) / norms).min())
-            if (self._excess(found) + 3 * self._rounding(found, found) < 0).all():
-                if depth >= 0.5 * promised:
-                    return freeze(found), depth
-            elif promised <= 1e-9 * unit:
-                raise _no_interior(promised, 1e-9 * unit, weights)
-            centre, unit = found, max(abs(promised), abs(depth))
+            deepest = centre + unit * answer.x[:d]
+            weights, radius = -answer.ineqlin.marginals, unit * float(answer.x[d])
+            depth = float((-self._excess(deepest) / norms).min())
+            if (self._excess(deepest) + 3 * self._rounding(deepest, deepest) < 0).all():
+                if depth >= 0.5 * radius:
+                    return freeze(deepest), depth
+            elif radius <= 1e-9 * unit:
+                raise _no_interior(radius, 1e-9 * unit, weights)
+            centre, unit = deepest, max(abs(radius), abs(depth))
         raise _no_answer("a point inside the polytope", "HiGHS")
 
     def _corner(self, c: Array) -> tuple[Array, Array]:
         """Minimise c'y around the interior point, in units of its depth; add the multipliers."""
         (rows, norms), (interior, depth) = self._unit_rows, self._chebyshev
-        room = -self._excess(interior) / norms / depth
-        solved = _linprog(c, rows, room, [(None, None)] * len(c))
+        slack = -self._excess(interior) / norms / depth
+        answer = _linprog(c, rows, slack, [(None, None)] * len(c))
         # HiGHS may leave open whether a program is infeasible or unbounded; this one is feasible.
-        if solved.x is None and "nbounded" in solved.message:
+        if answer.x is None and "nbounded" in answer.message:
             direction = np.array2string(-c, precision=3, threshold=6)
             raise InvalidValueError(
-                f"the polytope must be bounded, got one without end towards {direction}: "
+                f"the polytope must be bounded, got one that is unbounded towards {direction}: "
                 "add rows that bound it, or intersect it with a box"
             )
-        if solved.x is None:
+        if answer.x is None:
             raise _no_answer("a corner of the polytope", "HiGHS")
-        return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
+        return answer.x, np.maximum(-answer.ineqlin.marginals, 0.0)
 
     @cached_property
     def _bounding_ball(self) -> Ball:
@@ -268,7 +267,9 @@ class Polytope(Rows, kw_only=False):
         centre, unit = self._chebyshev
         # Around the interior point, in units of its depth, and all rounding upwards: of the slack;
         # of its products with w, none of them negative; of A'w and of the rows' lengths.
-        room = (self._rounding(centre) - self._excess(centre)) / norms / unit * (1 + (m + 8) * UNIT)
+        slack = (
+            (self._rounding(centre) - self._excess(centre)) / norms / unit * (1 + (m + 8) * UNIT)
+        )
         sizes = abs(rows)
         bounds, off = np.empty((2, d)), 0.0
         for j in range(d):
@@ -276,7 +277,7 @@ class Polytope(Rows, kw_only=False):
                 e = np.zeros(d)
                 e[j] = sign
                 _, w = self._corner(-e)
-                bounds[k, j] = room @ w
+                bounds[k, j] = slack @ w
                 rounding = (m + 4) * UNIT * (sizes.T @ w + abs(e))
                 off = max(off, float((abs(rows.T @ w - e) + rounding).sum()))
         if not off < 0.5:
@@ -297,15 +298,15 @@ def rows_of(region: Box | Halfspace | Polytope) -> tuple[Array, Array]:
     return np.vstack([faces, -faces]), np.concatenate([region.upper, -region.lower])
 
 
-def refuse_others(x: Array, owner: str) -> None:
-    """Raise unless x is NumPy's."""
+def require_numpy(x: Array, owner: str) -> None:
+    """Raise unless x is a NumPy array."""
     if not isinstance(x, np.ndarray):
         raise InvalidTypeError(f"{owner} must be given NumPy arrays, got {type(x)!r}")
 
 
 def project_each(region: Any, x: Array, owner: str) -> Array:
-    """Return the nearest point of each run; one that is lost stays so."""
-    refuse_others(x, owner)
+    """Return the nearest point of each run; NaN stays NaN."""
+    require_numpy(x, owner)
     if x.ndim == 1:
         return region.nearest(x).point
     x = clean(x, region.dimension)
@@ -315,7 +316,7 @@ def project_each(region: Any, x: Array, owner: str) -> Array:
 def _solve_dense(rows: Array, right: Array) -> tuple[Array, Array] | None:
     """Return the shortest q with rows @ q <= right, and its multipliers, by active sets.
 
-    None where DAQP is not content with its answer.
+    Return None if DAQP reports a failure.
     """
     daqp = need("daqp", "solve", "projecting onto a polytope")
     d = rows.shape[1]
@@ -325,23 +326,23 @@ def _solve_dense(rows: Array, right: Array) -> tuple[Array, Array] | None:
 
 
 def _solve_sparse(rows: Array, right: Array) -> tuple[Array, Array]:
-    """Return the same by PIQP, an interior point method, as accurate as it is."""
+    """Return the same by PIQP, an interior point method, without a check of its accuracy."""
     solver = need("qpsolvers", "solve", "projecting onto a polytope")
     need("piqp", "solve", "projecting onto a polytope")
     sparse = need("scipy.sparse", "solve", "projecting onto a polytope")
     d = rows.shape[1]
     rows = sparse.csc_array(rows)
     program = solver.Problem(sparse.eye_array(d, format="csc"), np.zeros(d), rows, right)
-    # As tight as float64 allows, and where that is out of reach PIQP's own tolerances. An answer
-    # it is not content with will do if it is a number: how good it is will be measured.
+    # # First as tight as float64 allows, then PIQP's default tolerances. An answer that misses them
+    # is used if it is finite: its error is bounded afterwards.
     names = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel")
     for settings in (dict.fromkeys(names, 1e-14), {}):
-        found = solver.solve_problem(program, solver="piqp", **settings)
-        if found.found:
+        answer = solver.solve_problem(program, solver="piqp", **settings)
+        if answer.found:
             break
-    if found.x is None or not np.isfinite(found.x).all() or not np.isfinite(found.z).all():
+    if answer.x is None or not np.isfinite(answer.x).all() or not np.isfinite(answer.z).all():
         raise _no_answer("the projection onto the polytope", "PIQP")
-    return found.x, found.z
+    return answer.x, answer.z
 
 
 def _linprog(
@@ -357,9 +358,9 @@ def _no_answer(what: str, solver: str) -> InvalidValueError:
 
 
 def _no_interior(depth: float, tolerance: float, weights: Array) -> InvalidValueError:
-    """Return the sentence for rows without an interior, naming the rows that carry weight."""
-    pressed = np.flatnonzero(weights > 1e-9)
-    which = ", ".join(str(int(i)) for i in pressed[:6]) + (", ..." if len(pressed) > 6 else "")
+    """Return the error for rows without an interior, with the rows of positive multipliers."""
+    binding = np.flatnonzero(weights > 1e-9)
+    which = ", ".join(str(int(i)) for i in binding[:6]) + (", ..." if len(binding) > 6 else "")
     if depth < -tolerance:
         return InvalidValueError(
             f"the polytope must not be empty, got rows {which} that no point satisfies together: "

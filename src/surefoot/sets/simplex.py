@@ -24,23 +24,23 @@ __all__ = ["Simplex"]
 def onto_simplex(v: Array, total: Number, rescaled: Number) -> Array:
     r"""Return the point of :math:`\{p \ge 0, \sum_i p_i = s\}` nearest to v, scaled to another sum.
 
-    It is :math:`p_i = [v_i - \tau]_+` with :math:`\tau` such that the sum is s. For the k largest
-    entries of v, :math:`\sum_{i \le k} (v_i - \tau) \le \sum_i [v_i - \tau]_+ = s`, with equality
-    where these k are the positive ones, so
+    It is :math:`p_i = [v_i - \tau]_+` with :math:`\tau` such that the sum is s. The k largest
+    entries of v satisfy :math:`\sum_{i \le k} (v_i - \tau) \le \sum_i [v_i - \tau]_+ = s`, with
+    equality if these k are the positive ones. So
 
     .. math:: \tau = \max_k \frac{v_{(1)} + \dots + v_{(k)} - s}{k}.
 
-    Rescaling makes the sum what it should be to rounding: the entries are positive, so the true
-    sum of the result is ``rescaled`` up to (d + 3) u of itself, for sums in any order.
+    Rescaling makes the sum exact up to rounding. The entries are positive, so the true sum of the
+    result is ``rescaled`` up to (d + 3) u of itself, for sums in any order.
 
     Args:
         v: the point, ``(d,)`` or ``(B, d)``.
         total: s > 0.
-        rescaled: what the sum is to be in the end, s or a hair less.
+        rescaled: the sum of the result: s, or slightly less.
     """
     xp = namespace(v)
-    # Relative to the largest entry, and cut off where the result is 0 for certain: no sum is then
-    # larger than d s, however far away v is, and tau is below 0.
+    # # Relative to the largest entry, and clipped where the result is 0 for certain. So no sum is
+    # larger than d s, however large v is, and tau is below 0.
     v = v - xp.max(v, axis=-1, keepdims=True)
     v = xp.maximum(v, -total + xp.zeros_like(v))
     falling = -xp.sort(-v, axis=-1)
@@ -57,7 +57,7 @@ class Simplex(ConvexSet, kw_only=False):
     Args:
         dimension: d, the number of entries.
         total: :math:`s > 0`.
-        filled: whether points with a smaller sum belong to it.
+        filled: whether points with a smaller sum belong to the set.
 
     Example:
         >>> Simplex(3).project(np.array([0.9, 0.4, -2.0])).round(12)
@@ -93,9 +93,9 @@ class Simplex(ConvexSet, kw_only=False):
     def contains(self, x: Array) -> Array:
         """Return whether no entry is below 0 and the computed sum is right.
 
-        The sum of the filled simplex is at most the total, exactly. That of the other equals it
-        up to (2d + 8) u of itself, u the unit roundoff: a sum of d entries, not negative and
-        scaled to add up, comes out so, and no floating-point rule could ask for more.
+        The sum of the filled simplex is at most the total, exactly. That of the other equals the
+        total up to (2d + 8) u of itself, u the unit roundoff. A computed sum of d nonnegative
+        entries, scaled to add up, is no more accurate than that.
         """
         x = check_length(x, self.dimension)
         excess = sum_entries(x) - self.total

@@ -238,7 +238,7 @@ def test_from_G_g_and_the_start_alone_certified_steps_are_proved():
     assert found.only_if == ()
     corollary = by_name(found)["PFS.anytime"]
     assert corollary.standing == "none"
-    assert corollary.missing == "Corollary 1 needs G_f, which is not known: give it"
+    assert corollary.missing == "Corollary 1 needs G_f, which is unknown: give it"
 
 
 def test_the_numbers_of_weaker_promises_are_those_of_the_theorem():

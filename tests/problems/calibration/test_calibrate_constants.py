@@ -18,7 +18,7 @@ def test_what_follows_from_the_numbers_is_filled_in_with_its_origin():
 
 def test_a_slack_is_only_a_bound_so_the_largest_value_of_g_does_not_follow():
     missing = {offer.name: offer.missing for offer in calibrate_constants(NUMBERS, 5_000).missing}
-    assert "needs D_g, which is not known" in missing["DPP.tuned"]
+    assert "needs D_g, which is unknown" in missing["DPP.tuned"]
 
 
 def test_a_start_known_to_be_central_gives_a_smaller_regret():

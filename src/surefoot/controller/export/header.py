@@ -1,9 +1,10 @@
-"""The certified step of a player as one C99 header: the kernel's own text, with its constants."""
+"""The certified step of a player as one C99 header: the kernel's text, with its constants."""
 
 import math
 import re
 import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -17,17 +18,14 @@ from surefoot.core.plain import PlainTable
 from surefoot.core.types import Feedback
 from surefoot.guarantees import Tuned
 from surefoot.kernel_bridge import VECTORS, Rule
-from surefoot.knowledge import Curvature, CurvatureRows
+from surefoot.knowledge.base import Knowledge
 
 __all__ = ["c_header", "c_vectors"]
 
 ROUNDS = 100
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_KINDS = {
-    "proposer": ("SF_PROPOSALS", "SF_LEADER", "SF_DESCENT", "SF_AVERAGING"),
-    "knowledge": ("SF_HULL", "SF_LENGTH", "SF_CURVATURE", "SF_ROWS"),
-    "domain": ("SF_ANYWHERE", "SF_BALL", "SF_BOX"),
-}
+_CODES = re.compile(r"^enum \{ (SF_\w+(?:, SF_\w+)*) \};$", re.M)
+"""The lines of ``surefoot.h`` that name the codes of a rule's parts."""
 
 
 def c_header(
@@ -35,18 +33,17 @@ def c_header(
 ) -> str:
     """Return a C99 header with the certified step of a player: fixed d, nothing allocated.
 
-    It is the text that the compiled kernel is made of, with the sizes as constants and a rule
-    filled in: compiled without contraction of floating-point expressions (``-ffp-contract=off``),
-    by any compiler and with any optimisation but ``-ffast-math``, it gives bit for bit what the
-    kernel gives. The header needs the C library's ``sqrt`` and nothing else; the compiled kernel is
-    needed to write it.
+    It is the text of the compiled kernel, with the sizes as constants and a rule filled in. It
+    gives exactly what the kernel gives if it is compiled without contraction of floating-point
+    expressions (``-ffp-contract=off``). Any compiler and any optimisation but ``-ffast-math`` will
+    do. The header needs only the C library's ``sqrt``; the compiled kernel is needed to write it.
 
     Args:
-        player: a certified pair that the kernel has (``player.engine`` says so), or one with its
-            guarantee (``Tuned``).
+        player: a certified pair that the kernel has (``player.engine`` is "kernel"), or one with
+            its guarantee (``Tuned``).
         dimension: d, the length of an action.
         name: what every name in the header begins with; several headers fit in one program.
-        start: the first action, written into the header where it is known.
+        start: the first action, written into the header if given.
 
     Example:
         >>> from surefoot import Ball, LeaderFollower
@@ -86,8 +83,8 @@ def c_vectors(
 ) -> str:
     """Return a C99 header with rounds and the bits that the step of :func:`c_header` gives there.
 
-    It is included after the other: ``NAME_test_vectors()`` plays the rounds and returns 0, or the
-    first round whose action or bound has other bits.
+    A program includes it after the other. ``NAME_test_vectors()`` plays the rounds. It returns 0,
+    or the first round whose action or bound has other bits.
 
     Args:
         player: that of the other header.
@@ -104,12 +101,13 @@ def c_vectors(
     state, limit = algorithm.init(x1), _Limit(fields, x1)
     rounds, ends = [], []
     for _ in range(ROUNDS):
-        told, g, s = limit.at(state.x)
-        seen = Feedback(None, g if m > 1 else float(g[0]), s if m > 1 else s[0], proposal=told)
+        vector, g, s = limit.at(state.x)
+        value, slope = (g, s) if m > 1 else (float(g[0]), s[0])
+        feedback = Feedback(None, value, slope, proposal=vector)
         if algorithm.proposer.cost_gradients:
-            seen = seen._replace(cost_gradient=told, proposal=None)
-        state, info = algorithm.step(state, seen)
-        rounds.append([*told, *g, *s.ravel()])
+            feedback = feedback._replace(cost_gradient=vector, proposal=None)
+        state, info = algorithm.step(state, feedback)
+        rounds.append([*vector, *g, *s.ravel()])
         ends.append([*state.x, info.bound])
     tables: dict[str, list[Any]] = {"first": [x1], "told": rounds, "ends": ends}
     kind = "gradient" if algorithm.proposer.cost_gradients else "proposal"
@@ -128,24 +126,25 @@ class _Limit:
     def __init__(self, fields: PlainTable, x1: Any) -> None:
         self.x1, self.rng = x1, np.random.default_rng(0)
         self.m, self.beta = fields["rows"], fields.get("beta")
-        self.steep, self.size = fields.get("G_g", 1.0), 0.25 * fields["reach"]
+        self.slope_norm, self.size = fields.get("G_g", 1.0), 0.25 * fields["reach"]
         ways = self.rng.normal(size=(self.m, len(x1)))
         self.ways = ways / np.linalg.norm(ways, axis=1)[:, None]
 
     def at(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return a cost gradient, or a wish; the values and the slopes at an action."""
+        """Return a cost gradient, or a proposal; the values and the slopes at an action."""
         way = x - self.x1
-        told = way - 2.0 * self.size * self.ways[0] + 0.1 * self.size * self.rng.normal(size=len(x))
+        noise = 0.1 * self.size * self.rng.normal(size=len(x))
+        vector = way - 2.0 * self.size * self.ways[0] + noise
         if self.beta is not None:
             g = self.ways @ way + 0.45 * self.beta * float(way @ way) - self.size
-            return told, g, self.ways + 0.9 * self.beta[:, None] * way
+            return vector, g, self.ways + 0.9 * self.beta[:, None] * way
         far = math.sqrt(float(way @ way))
-        s = 0.9 * self.steep * (way / far if far > 0 else self.ways[0])
-        return told, np.array([0.9 * self.steep * (far - self.size)]), s[None]
+        s = 0.9 * self.slope_norm * (way / far if far > 0 else self.ways[0])
+        return vector, np.array([0.9 * self.slope_norm * (far - self.size)]), s[None]
 
 
 def _read(player: Any, dimension: int) -> Rule:
-    """Return the rule of a player, or refuse it in one sentence."""
+    """Return the rule of a player, or reject the player in one sentence."""
     if kernel.compiled() is None:
         raise InvalidValueError("an export needs the compiled kernel: " + kernel.sentence())
     algorithm = player.algorithm if isinstance(player, Tuned) else player
@@ -154,11 +153,8 @@ def _read(player: Any, dimension: int) -> Rule:
     rule: Rule | None = algorithm.compiled.rule(algorithm, np.zeros(d)) if is_pair else None
     if rule is None:
         raise InvalidValueError(
-            "player must be one that the kernel has, to be exported: a LeaderFollower, "
-            "CertifiedPFS, SafetyFilter, or RegionFilter on a hull, in a ball or box; a "
-            "CertifiedOGD, CertifiedDualAveraging or RegionFilter on rows of curvatures in a ball, "
-            "a box or without a known set, or on one curvature with exact slopes and no box; all "
-            f"without ramp and context; got {checks.repr_line(algorithm)}"
+            "player must be one that the kernel has, whose engine is 'kernel' in dimension "
+            f"{d}, got {checks.repr_line(algorithm)}"
         )
     return rule
 
@@ -168,20 +164,26 @@ def _read(player: Any, dimension: int) -> Rule:
 
 def _text_of(name: str) -> str:
     """Return a file of the kernel, with the files that it includes in their places."""
-    text = files("surefoot.kernel").joinpath("c", name).read_text(encoding="utf-8")
-    return re.sub(r'^#include "(.*)"$', lambda found: _text_of(found[1]), text, flags=re.M)
+    return re.sub(r'^#include "(.*)"$', lambda match: _text_of(match[1]), _file(name), flags=re.M)
+
+
+def _file(name: str) -> str:
+    """Return a file of the kernel as it is."""
+    return files("surefoot.kernel").joinpath("c", name).read_text(encoding="utf-8")
 
 
 def _rule(fields: PlainTable) -> str:
     """Return the rule as a constant: numbers hexadecimal, which no compiler rounds."""
     arrays, lines = [], []
+    names = [line.split(", ") for line in _CODES.findall(_file("surefoot.h"))]
+    codes = dict(zip(("proposer", "knowledge", "domain"), names, strict=True))
     for name, value in fields.items():
         if name in VECTORS:
             if value is not None:
                 arrays.append(f"static const double sf_{name}[{len(value)}] = {_list(value)};")
                 lines.append(f"    .{name} = sf_{name},")
-        elif name in _KINDS:
-            lines.append(f"    .{name} = {_KINDS[name][value]},")
+        elif name in codes:
+            lines.append(f"    .{name} = {codes[name][value]},")
         elif isinstance(value, float):
             lines.append(f"    .{name} = {_number(value)}, /* {value!r} */")
         else:
@@ -202,31 +204,27 @@ def _named(text: str, name: str) -> str:
     return re.sub(r"\bSF_", f"{name.upper()}_", re.sub(r"\bsf_", f"{name}_", text))
 
 
-_BY_SLOPE = (
-    "g of every action is at most 0, exactly and in double precision, if g is convex, if no "
-    "subgradient of g on the feasible set is longer than G_g, and if the start is strictly feasible"
-)
-_BY_CURVATURE = (
-    "g of every action is at most 0, exactly and in double precision, if g curves upwards by at "
-    "most beta on the feasible set, if s is its gradient, and if the start is strictly feasible; "
-    "g need not be convex"
-)
+def _promise(knowledge: Knowledge) -> str:
+    """Return what is true of every action, and the premises of that."""
+    # Without drift nothing is pulled towards an anchor, which is all that may need convexity.
+    any_form = "nonconvex" in knowledge.allows and not knowledge.errors.drift
+    known = replace(knowledge, convex=False) if any_form else knowledge
+    *others, last = known.premises
+    premises = f"{', '.join(others)}, and {last}"
+    promise = f"g of every action is at most 0, exactly and in double precision, if {premises}"
+    return promise + ("; g need not be convex" if any_form else "")
 
 
 def _preface(algorithm: Any, fields: PlainTable, has_start: bool) -> str:
     """Return the comment at the top: what it is, what it promises, how to compile and call it."""
-    told = "gradient" if algorithm.proposer.cost_gradients else "proposal"
-    curved = isinstance(algorithm.knowledge, Curvature | CurvatureRows)
-    wrong = algorithm.knowledge.errors
-    promise = _BY_CURVATURE if curved else _BY_SLOPE
-    if not wrong.is_exact:
-        promise += f"; it {wrong}"
+    first = "gradient" if algorithm.proposer.cost_gradients else "proposal"
+    promise = _promise(algorithm.knowledge)
     paragraphs = [
         "Certified steps in C99, written by `surefoot export-c`. Do not edit: export again.",
         f"Player: {algorithm!r}",
-        f"Promise: {promise}. The {told} may be anything. A bound on the next g is known before "
+        f"Promise: {promise}. The {first} may be anything. A bound on the next g is known before "
         "the action is played. A call that does not return SF_OK changed nothing.",
-        "Compile with -std=c99 -ffp-contract=off, link with -lm; -ffast-math is refused. The bits "
+        "Compile with -std=c99 -ffp-contract=off, link with -lm; -ffast-math is rejected. The bits "
         "are those of surefoot's compiled kernel, whatever the compiler; surefoot's Python text "
         "gives other last digits.",
     ]
@@ -238,7 +236,7 @@ def _preface(algorithm: Any, fields: PlainTable, has_start: bool) -> str:
         "sf_init(&sf_player, state, x1);",
         "for (;;) { // play state[0..SF_D), observe there, and:",
         "    sf_feedback seen = {0};",
-        f"    seen.{told} = {told}, seen.g = {rows}, seen.s = s;",
+        f"    seen.{first} = {first}, seen.g = {rows}, seen.s = s;",
         "    if (sf_step(&sf_player, state, &seen, work, &info) != SF_OK) ...; // state stands",
         "    // g(state[0..SF_D)) <= info.bound <= 0",
         "}",

@@ -14,7 +14,7 @@ from surefoot.core.arrays import to_numpy
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike, CostStream, Number, Set
-from surefoot.knowledge import Errors, LipschitzHull, Reading
+from surefoot.knowledge import Errors, find_radius
 from surefoot.problems.calibration.log_constants import Pairs
 from surefoot.problems.calibration.offers import Calibration, Conditions, Probe, offers_for
 from surefoot.problems.constraints import (
@@ -335,13 +335,7 @@ def certified_radius(start: Probe, constants: Constants, domain: Ball, errors: E
     G_g, highest = constants.G_g, start.value + errors.value
     if G_g is None or constants.origins["G_g"] == "estimated" or not highest < 0:
         return 0.0
-    hull = LipschitzHull(G_g=G_g, domain=domain)
-    reading = Reading(start.point, highest, None, hull.errors)
-    try:
-        memory = hull.observe(hull.init(start.point), reading)
-    except ValueError:
-        return 0.0
-    return max(float(hull.region(memory, hull.errors).radius), 0.0)
+    return find_radius(G_g, domain, start.point, highest)
 
 
 def look_around(

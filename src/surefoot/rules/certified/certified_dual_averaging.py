@@ -21,7 +21,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
 from surefoot.core.parameters import positive, rounds
-from surefoot.core.types import Array, Needs, Number, Set
+from surefoot.core.types import Array, ArrayLike, Needs, Number, Set
 from surefoot.guarantees.premise import Premise
 from surefoot.guarantees.tuning import Tuned
 from surefoot.guarantees.with_errors import under_errors
@@ -93,6 +93,20 @@ class CertifiedDualAveraging(Certified):
         super().__init__(proposer=averaging, knowledge=knowledge, ramp=ramp)
 
     @classmethod
+    def for_rows(cls, beta: ArrayLike, radius: float) -> Self:
+        """Return the rule for several constraints, by the smoothness constant of each.
+
+        Args:
+            beta: one number per constraint.
+            radius: R of the steps; every feasible point is in the ball around 0 of this radius.
+
+        Example:
+            >>> CertifiedDualAveraging.for_rows([1.0, 0.0], 2.0).knowledge.reach
+            2.0
+        """
+        return cls(knowledge=CurvatureRows(beta=beta, reach=radius), radius=radius)
+
+    @classmethod
     @tuning(lambda: TheoremK)
     def default(
         cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
@@ -112,7 +126,7 @@ class CertifiedDualAveraging(Certified):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Feasible in every round, and regret bounded in advance for a known horizon."""
+        """Feasible in every round, and regret bounded in advance for a given horizon."""
         return cls._tune(TheoremK(constants, FAR, checks.check_horizon(horizon)), domain)
 
     @classmethod
@@ -171,7 +185,7 @@ class TheoremK(ByCurvature):
         return min(usual, short, c.R / (2 * L))
 
     def regret_bound(self, t: Number) -> Array:
-        """Return the explicit bound of the fixed step; else what every rule has."""
+        """Return the explicit bound of the fixed step; else the trivial one."""
         T, eta = np.asarray(t, dtype=np.float64), self.eta
         if eta is None or self.far is None or self.rows > 1:
             return self._at_worst(t)

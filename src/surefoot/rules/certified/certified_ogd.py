@@ -139,8 +139,8 @@ class CertifiedOGD(Certified):
             largest_beta=largest_beta,
             convex=convex,
         )
-        known = Constants(R=knowledge.reach, beta=largest_beta, convex=convex)
-        promise = Estimated(known, theta, violations, constant="beta")
+        constants = Constants(R=knowledge.reach, beta=largest_beta, convex=convex)
+        promise = Estimated(constants, theta, violations, constant="beta")
         return Tuned(cls.of(Descent(radius=float(domain.radius)), knowledge), promise)
 
 

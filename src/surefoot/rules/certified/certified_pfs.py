@@ -132,7 +132,7 @@ class CertifiedPFS(Certified):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Feasible in every round from G_g and the start, with a margin for a known horizon."""
+        """Feasible in every round from G_g and the start, with a margin for a given horizon."""
         return cls._tune(fixed_margin(constants, horizon), domain)
 
     @classmethod
@@ -388,8 +388,8 @@ class FixedMargin(NamedTuple):
         G_f, G_g, slack = constants.require(*needed, by=FixedStep.name)
         errors = Errors(evaluation=constants.evaluation_error or 0.0)
         ball = Ball(constants.R)
-        known = CertifiedLength(G_g=G_g, domain=ball, rho=1.0, errors=errors)
-        margins = (float(size) for size in known.margins(DIMENSIONS))
+        knowledge = CertifiedLength(G_g=G_g, domain=ball, rho=1.0, errors=errors)
+        margins = (float(size) for size in knowledge.margins(DIMENSIONS))
         return cls(constants.reach, G_f, G_g, slack, *margins)
 
     def step(self, rho: float, sigma: float | None) -> float:
@@ -399,8 +399,8 @@ class FixedMargin(NamedTuple):
         :math:`(\rho/G_g)(1 - \sqrt{1 - \sigma^2/G_g^2 + \kappa + 8\delta/\rho}) - e`.
         """
         G_g = self.G_g
-        steep = min(G_g, max((self.slack - rho) / self.reach, sigma or 0.0))
-        square = (steep / G_g) ** 2
+        smallest_norm = min(G_g, max((self.slack - rho) / self.reach, sigma or 0.0))
+        square = (smallest_norm / G_g) ** 2
         more = self.kappa + 8 * self.noise / rho
         # 1 - sqrt(1 - square + more), without a difference of close numbers.
         xi = (square - more) / (1 + math.sqrt(max(1 - square, 0.0) + more))
@@ -427,11 +427,11 @@ def fixed_step(constants: Constants, horizon: int) -> FixedStep:
     T, margin = checks.check_horizon(horizon), FixedMargin.of(constants)
     check_strict_start(margin.slack, FixedStep.name)
     most = 0.5 * margin.slack
-    found = _tune_margin(margin, None, most, T)
+    best = _tune_margin(margin, None, most, T)
     if constants.sigma is not None and constants.epsilon is not None:
         level = min(most, constants.epsilon)
-        found = min(found, _tune_margin(margin, constants.sigma, level, T), key=lambda f: f[0])
-    return FixedStep(constants, T, *found[1:])
+        best = min(best, _tune_margin(margin, constants.sigma, level, T), key=lambda f: f[0])
+    return FixedStep(constants, T, *best[1:])
 
 
 def _tune_margin(
@@ -458,15 +458,15 @@ def golden_section(f: Callable[[float], float], low: float, high: float) -> floa
     2.0
     """
     ratio = 0.5 * (math.sqrt(5.0) - 1.0)
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = f(left), f(right)
+    lower, upper = high - ratio * (high - low), low + ratio * (high - low)
+    at_lower, at_upper = f(lower), f(upper)
     while high - low > 1e-9:
-        if at_left == math.inf or at_right < at_left:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = f(right)
+        if at_lower == math.inf or at_upper < at_lower:
+            low, lower, at_lower = lower, upper, at_upper
+            upper = low + ratio * (high - low)
+            at_upper = f(upper)
         else:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = f(left)
+            high, upper, at_upper = upper, lower, at_lower
+            lower = high - ratio * (high - low)
+            at_lower = f(lower)
     return 0.5 * (low + high)

@@ -6,10 +6,11 @@ from typing import ClassVar, Self
 from surefoot.certified import Certified
 from surefoot.certified_pair import Parts
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.types import Needs, Set
+from surefoot.core.types import ArrayLike, Needs, Set
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.certified_length import CertifiedLength
 from surefoot.knowledge.hull import LipschitzHull
+from surefoot.knowledge.rows import CurvatureRows
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
 from surefoot.rules.certified.certified_pfs import margin
@@ -147,3 +148,21 @@ class RegionFilter(Certified):
         """Return the filter that G_g, the set around the feasible set and g's rounding allow."""
         as_constants(constants).require("G_g", by="the filter")
         return cls.of(Proposals(), LipschitzHull(**hull_knowledge(constants, domain)))
+
+    @classmethod
+    def for_rows(cls, beta: ArrayLike, domain: Set, *, rows: int = 0, convex: bool = True) -> Self:
+        """Return the filter of several constraints, by the smoothness constant of each.
+
+        Args:
+            beta: one number for all constraints, or one per constraint.
+            domain: a known convex set that holds every action.
+            rows: how many constraints there are; as many as there are constants unless given.
+            convex: whether every constraint is convex.
+
+        Example:
+            >>> from surefoot.sets import Box
+            >>> RegionFilter.for_rows([1.0, 0.0], Box([0.0], [1.0])).knowledge.row_count
+            2
+        """
+        knowledge = CurvatureRows(beta=beta, rows=rows, domain=domain, convex=convex)
+        return cls.of(Proposals(), knowledge)

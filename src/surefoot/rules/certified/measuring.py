@@ -73,7 +73,7 @@ class MeasuringState(NamedTuple):
     bound: float
 
     def flaw(self) -> str:
-        """Return what fields contradict each other in; empty for nothing."""
+        """Return how the fields contradict each other; empty if they do not."""
         return "" if -1 <= self.probing < len(self.x) else "with probing an entry of x, or -1"
 
 
@@ -117,12 +117,12 @@ class Measuring(Wrapper):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known: Any = self.knowledge
-        fits = isinstance(self.base, Certified) and isinstance(known, Curvature)
-        if not fits or known.errors.drift or known.errors.slope:
+        knowledge: Any = self.knowledge
+        fits = isinstance(self.base, Certified) and isinstance(knowledge, Curvature)
+        if not fits or knowledge.errors.drift or knowledge.errors.slope:
             rule = "a Curvature without drift and slope error, which is measured"
-            raise checks.invalid("knowledge", rule, known)
-        if self.length is not None and self.length < 2.0**-40 * known.reach:
+            raise checks.invalid("knowledge", rule, knowledge)
+        if self.length is not None and self.length < 2.0**-40 * knowledge.reach:
             raise checks.invalid("length", "above the rounding of an action", self.length)
 
     def init(self, x1: Array) -> MeasuringState:
@@ -135,42 +135,42 @@ class Measuring(Wrapper):
         return MeasuringState._make((x, learner, 0.0, start, *slope, *probe, math.inf))
 
     def step(self, state: MeasuringState, feedback: Feedback) -> tuple[MeasuringState, Info]:
-        """Return the state after a round and what the step knew: the lines of the docstring."""
-        seen, t = self.locate(state, feedback), state.rounds + 1.0
-        refuse_slope_error(seen, "finds slopes by probes")
-        is_read, is_new = seen.constraint_value is not None, False
+        """Return the state after a round and its details: the formulas of the docstring."""
+        located, t = self.locate(state, feedback), state.rounds + 1.0
+        refuse_slope_error(located, "finds slopes by probes")
+        is_read, is_new = located.constraint_value is not None, False
         suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if not (is_read or state.rounds):
             return state, Info(state.x, proposal=state.x)
         state = state._replace(rounds=t)
         if is_read:
-            read = self._read(seen)
+            read = self._read(located)
             bound = state.bound if (read.x == state.x).all() else math.inf
             suspects = (partial(self._contradict, t, read, bound),)
             if t == 1.0:
                 state = state._replace(start=self._first_anchor(read))
             state, is_new = self._take_value(state, read)
         # From the base that a probe differs from, with the value that was read there.
-        region = self._region(state, self._room(state), seen)
-        learner, proposal = self.base.proposer.propose(state.learner, state.base, seen, region)
+        region = self._region(state, self._room(state), located)
+        learner, proposal = self.base.proposer.propose(state.learner, state.base, located, region)
         state, aim = state._replace(learner=learner), copy_point(proposal, state.x)
-        wanted = aim if proposal.wanted is None else proposal.wanted
+        proposed = aim if proposal.wanted is None else proposal.wanted
         if not is_read:
-            region = self._stay(state, region, seen)
+            region = self._stay(state, region, located)
         elif state.probing >= 0:
-            region = self._region(state, 0.0, seen)
-        elif not is_new and (region.nearest(aim) != wanted).any() and self._is_rough(state):
-            state, region = self._begin_probes(state, seen)
+            region = self._region(state, 0.0, located)
+        elif not is_new and (region.nearest(aim) != proposed).any() and self._is_rough(state):
+            state, region = self._begin_probes(state, located)
         if state.probing >= 0:
             aim = self._probe(state, state.probing)
         suspects = (*suspects, lambda: proposal.contradictions)
         new = freeze(region.nearest(aim))
         state = state._replace(x=new, bound=float(region.certificate(new).bound))
-        return state, Info(new, wanted, region, suspects, round=int(t))
+        return state, Info(new, proposed, region, suspects, round=int(t))
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether the base counts rounds; this one only hands them on."""
+        """Whether the base counts rounds; the wrapper only passes them on."""
         return counts_rounds(self.base)
 
     def move_to(self, state: MeasuringState, x: Array) -> MeasuringState:
@@ -180,17 +180,17 @@ class Measuring(Wrapper):
         return state._replace(x=freeze(np.array(x)), probing=-1, bound=math.inf)
 
     def rest(self, state: MeasuringState, x: Array) -> MeasuringState:
-        """Return the state after a round in which nothing was read and x is kept for the next."""
+        """Return the state after a round without a reading; x is the next action."""
         if not state.rounds:
             return self.init(x)
         x = freeze(np.array(x))
         return state._replace(x=x, rounds=state.rounds + 1.0, probing=-1, bound=math.inf)
 
-    def _read(self, seen: Feedback) -> Reading:
+    def _read(self, feedback: Feedback) -> Reading:
         """Return the value that was read, with what it may be wrong by."""
-        g = checks.read_constraint_value(seen.constraint_value, seen.action)
+        g = checks.read_constraint_value(feedback.constraint_value, feedback.action)
         checks.finite(constraint_value=g)
-        return Reading(seen.action, g, None, self.errors.of_round(seen))
+        return Reading(feedback.action, g, None, self.errors.of_round(feedback))
 
     def _first_anchor(self, read: Reading) -> Anchor:
         """Return the start, which must have slack for certain."""
@@ -202,38 +202,44 @@ class Measuring(Wrapper):
         """Return the state with a value, and whether that has completed a slope."""
         (x, g, _, errors, _), i, n = read, state.probing, len(state.x)
         way = x - state.base
-        moved = float(way[i])
+        shift = float(way[i])
         across = norm(np.where(np.arange(n) == i, 0.0, way)) if i >= 0 else math.inf
-        if not across < 0.5 * abs(moved):  # no probe, or one that was not played
+        if not across < 0.5 * abs(shift):  # no probe, or one that was not played
             return state._replace(probing=-1, base=x, value=g, noise=errors.value), False
-        bent = 0.25 * self.knowledge.beta * norm(way) ** 2 / abs(moved)
+        bend = 0.25 * self.knowledge.beta * norm(way) ** 2 / abs(shift)
         differences = state.differences.copy()
-        differences[i] = (g - state.value) / moved - math.copysign(bent, moved)
+        differences[i] = (g - state.value) / shift - math.copysign(bend, shift)
         both = errors.value + self._margin(g, n) + state.noise + self._margin(state.value, n)
         both += (norm(state.slope) + self._slope_error(state)) * across
-        doubts = state.doubts + (bent + both / abs(moved)) ** 2
+        doubts = state.doubts + (bend + both / abs(shift)) ** 2
         state = state._replace(differences=differences, doubts=doubts)
         if i + 1 < n:
             return state._replace(probing=i + 1), False
         error = math.sqrt(doubts)
-        made = state._replace(probing=-1, origin=state.base, slope=differences, error=error)
-        return made, True
+        complete = state._replace(probing=-1, origin=state.base, slope=differences, error=error)
+        return complete, True
 
     def _is_rough(self, state: MeasuringState) -> bool:
         """Return whether the slope is worth to be measured again."""
         enough = max(self.share * norm(state.slope), 1.5 * self._least_error(state))
         return bool(self._slope_error(state) > enough)
 
-    def _begin_probes(self, state: MeasuringState, seen: Feedback) -> tuple[MeasuringState, Region]:
+    def _begin_probes(
+        self, state: MeasuringState, feedback: Feedback
+    ) -> tuple[MeasuringState, Region]:
         """Return the first probe; towards the start where one is not certified: g is convex."""
         base, start, delta = state.base, state.start, self._length(state)
-        begun = state._replace(probing=0, length=delta, differences=np.zeros(len(base)), doubts=0.0)
-        near = self._region(state, 0.0, seen)
-        if all(near.contains(self._probe(begun, i)) for i in range(len(base))):
-            return begun, near
+        started = state._replace(
+            probing=0, length=delta, differences=np.zeros(len(base)), doubts=0.0
+        )
+        near = self._region(state, 0.0, feedback)
+        if all(near.contains(self._probe(started, i)) for i in range(len(base))):
+            return started, near
         high, margin = state.value + state.noise, self._margin(state.value, len(base))
-        steep = self._slope_error(state) + self.knowledge.beta * norm(base - start.x)
-        keep = (steep + 0.5 * self.knowledge.beta * delta) * delta + 2 * state.noise + 4 * margin
+        uncertainty = self._slope_error(state) + self.knowledge.beta * norm(base - start.x)
+        keep = (
+            (uncertainty + 0.5 * self.knowledge.beta * delta) * delta + 2 * state.noise + 4 * margin
+        )
         share = min(pull_share(high, start.value, keep), 1.0)
         reason = (
             f"g is at most {high:.3g} here and {start.value:.3g} at the start, and it is convex: "
@@ -242,24 +248,24 @@ class Measuring(Wrapper):
         bound = min((1 - share) * high + share * start.value + margin, 0.0)
         back = base + share * (start.x - base)
         region = OnePoint(state.rounds, back, bound, self.errors, reason)
-        return state, region.within(seen.within)
+        return state, region.within(feedback.within)
 
-    def _stay(self, state: MeasuringState, region: Region, seen: Feedback) -> Region:
+    def _stay(self, state: MeasuringState, region: Region, feedback: Feedback) -> Region:
         """Return the action alone where nothing was read and its bound is known."""
         if state.bound == math.inf:
             return region
         reason = "nothing was read, and the action stays, which was certified before"
         bound = min(state.bound, 0.0)
-        here = OnePoint(state.rounds, state.x, bound, self.errors, reason)
-        return here.within(seen.within)
+        point = OnePoint(state.rounds, state.x, bound, self.errors, reason)
+        return point.within(feedback.within)
 
-    def _region(self, state: MeasuringState, room: float, seen: Feedback) -> Region:
+    def _region(self, state: MeasuringState, room: float, feedback: Feedback) -> Region:
         """Return what is certified around the base, from its value and a slope with its error."""
-        known, t, tau = self.knowledge, state.rounds, self._slope_error(state)
+        knowledge, t, tau = self.knowledge, state.rounds, self._slope_error(state)
         last = Anchor(state.base, state.value + state.noise + room, t)
         memory = CurvatureMemory(t, last, last.value, state.slope, tau, None, 0.0, 0.0)
-        region: Region = known.region(memory, replace(known.errors, slope=tau))
-        return region.within(seen.within)
+        region: Region = knowledge.region(memory, replace(knowledge.errors, slope=tau))
+        return region.within(feedback.within)
 
     def _probe(self, state: MeasuringState, i: int) -> Array:
         """Return the i-th probe: down the slope, as far as it is known."""
@@ -269,9 +275,9 @@ class Measuring(Wrapper):
 
     def _length(self, state: MeasuringState) -> float:
         r"""Return :math:`\delta`."""
-        known: Any = self.knowledge
-        long = math.sqrt(8 * state.noise / known.beta) if known.beta > 0 else 0.0
-        return max(1e-4 * known.reach, long) if self.length is None else self.length
+        knowledge: Any = self.knowledge
+        long = math.sqrt(8 * state.noise / knowledge.beta) if knowledge.beta > 0 else 0.0
+        return max(1e-4 * knowledge.reach, long) if self.length is None else self.length
 
     def _slope_error(self, state: MeasuringState) -> float:
         r"""Return :math:`\tau` at the base."""
@@ -286,22 +292,24 @@ class Measuring(Wrapper):
     def _room(self, state: MeasuringState) -> float:
         """Return what a move keeps below 0, so that probes are certified where it ends."""
         delta, both = self._length(state), state.noise + self._margin(state.value, len(state.base))
-        steep = self.share * norm(state.slope) + self._least_error(state)
-        return float(2 * both + steep * delta + 0.5 * self.knowledge.beta * delta**2)
+        uncertainty = self.share * norm(state.slope) + self._least_error(state)
+        return float(2 * both + uncertainty * delta + 0.5 * self.knowledge.beta * delta**2)
 
     def _margin(self, g: float, n: int) -> float:
         """Return the rounding of a bound that starts from a value."""
-        known, steep = self.knowledge, self.start_slope
-        margin = curvature_margin(g, steep, known.beta, known.reach, n, known.errors.evaluation)
+        knowledge, slope = self.knowledge, self.start_slope
+        margin = curvature_margin(
+            g, slope, knowledge.beta, knowledge.reach, n, knowledge.errors.evaluation
+        )
         return float(margin)
 
     def _contradict(self, t: float, read: Reading, bound: float) -> tuple[str, ...]:
         """Return what a value has that is impossible if the constants are right."""
-        (x, g, _, errors, _), known = read, self.knowledge
+        (x, g, _, errors, _), knowledge = read, self.knowledge
         margin = self._margin(g, len(x))
-        found = check_reach(int(t), x, g + errors.value + margin, float(known.reach))
-        words = f"beta = {known.beta:g} is too small"
-        return found + check_bound(int(t), read, bound, margin, words)
+        sentences = check_reach(int(t), x, g + errors.value + margin, float(knowledge.reach))
+        words = f"beta = {knowledge.beta:g} is too small"
+        return sentences + check_bound(int(t), read, bound, margin, words)
 
 
 class ValuesAveraging(Measuring):
@@ -325,8 +333,8 @@ class ValuesAveraging(Measuring):
         >>> import numpy as np
         >>> from surefoot import Feedback
         >>> from surefoot.knowledge import Curvature
-        >>> known = Curvature(beta=2.0, reach=1.0)
-        >>> player = ValuesAveraging(knowledge=known, radius=1.0, start_slope=2.0)
+        >>> knowledge = Curvature(beta=2.0, reach=1.0)
+        >>> player = ValuesAveraging(knowledge=knowledge, radius=1.0, start_slope=2.0)
         >>> state = player.init(np.zeros(2))
         >>> for _ in range(300):  # the limit is |x|^2 <= 0.25
         ...     value = float(state.x @ state.x) - 0.25
@@ -370,8 +378,8 @@ class ValuesAveraging(Measuring):
         theorem = ValuesAndCurvature(constants)
         R, beta, G_g = constants.require("R", "beta", "G_g", by=theorem.name)
         errors = replace(Errors.of(constants), slope=0.0, drift=0.0)
-        known = Curvature(beta=beta, reach=R, domain=domain, errors=errors)
-        return Tuned(cls(knowledge=known, radius=R, start_slope=G_g), theorem)
+        knowledge = Curvature(beta=beta, reach=R, domain=domain, errors=errors)
+        return Tuned(cls(knowledge=knowledge, radius=R, start_slope=G_g), theorem)
 
 
 class ValuesAndCurvature(PossibleHorizon, StrictStart):
@@ -383,7 +391,7 @@ class ValuesAndCurvature(PossibleHorizon, StrictStart):
 
     Args:
         constants: needs R, beta, G_g (for the slope at the start alone) and start_slack.
-        horizon: the number of rounds meant, if there is one.
+        horizon: the intended number of rounds, if there is one.
     """
 
     name: ClassVar[str] = "Values and curvature"

@@ -56,7 +56,7 @@ class ProbingState(NamedTuple):
     slopes: Array
 
     def flaw(self) -> str:
-        """Return what fields contradict each other in; empty for nothing."""
+        """Return how the fields contradict each other; empty if they do not."""
         return "" if -1 <= self.probing < len(self.x) else "with probing an entry of x, or -1"
 
 
@@ -119,14 +119,14 @@ class Probing(Wrapper):
         return ProbingState(base.x, base, -1, base.x, 0.0, 0.0, np.zeros_like(base.x))
 
     def step(self, state: ProbingState, feedback: Feedback) -> tuple[ProbingState, Info]:
-        """Return the state after a round and what the step knew: the lines of the docstring."""
-        seen, i = self.locate(state, feedback), state.probing
-        refuse_slope_error(seen, "finds slopes by probes")
-        if seen.constraint_value is None:
-            base, info = self.base.step(state.base, seen)
+        """Return the state after a round and its details: the formulas of the docstring."""
+        located, i = self.locate(state, feedback), state.probing
+        refuse_slope_error(located, "finds slopes by probes")
+        if located.constraint_value is None:
+            base, info = self.base.step(state.base, located)
             return state._replace(x=base.x, base=base, probing=-1), info
-        x, d = seen.action, len(state.x)
-        g = checks.read_constraint_value(seen.constraint_value, x)
+        x, d = located.action, len(state.x)
+        g = checks.read_constraint_value(located.constraint_value, x)
         # The probe that was just played, if there was one and nobody has moved it.
         slopes, s = state.slopes, None
         if i >= 0:
@@ -134,9 +134,9 @@ class Probing(Wrapper):
             if norm(way - state.length * np.eye(d)[i]) < 0.5 * state.length:
                 slopes = np.where(np.eye(d)[i] > 0, (g - state.value) / way[i], slopes)
             if i == d - 1:
-                steep = norm(slopes)
-                s = min(self.knowledge.G_g / steep, 1.0) * slopes if steep > 0 else slopes
-        base, info = self.base.step(state.base, seen._replace(constraint_subgradient=s))
+                size = norm(slopes)
+                s = min(self.knowledge.G_g / size, 1.0) * slopes if size > 0 else slopes
+        base, info = self.base.step(state.base, located._replace(constraint_subgradient=s))
         # The next one.
         region, new = info.region, base.x
         state = state._replace(base=base, probing=-1, slopes=slopes)
@@ -146,13 +146,13 @@ class Probing(Wrapper):
         elif 0 <= i < d - 1:
             state = state._replace(probing=i + 1)
         if state.probing >= 0:
-            wanted = state.origin + state.length * np.eye(d)[state.probing]
-            new = freeze(region.nearest(wanted))
+            target = state.origin + state.length * np.eye(d)[state.probing]
+            new = freeze(region.nearest(target))
         return state._replace(x=new), info._replace(x=new)
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether the base counts rounds; this one only hands them on."""
+        """Whether the base counts rounds; the wrapper only passes them on."""
         return counts_rounds(self.base)
 
     def move_to(self, state: ProbingState, x: Array) -> ProbingState:
@@ -161,7 +161,7 @@ class Probing(Wrapper):
         return state._replace(x=base.x, base=base, probing=-1)
 
     def rest(self, state: ProbingState, x: Array) -> ProbingState:
-        """Return the state after a round in which nothing was read and x is kept for the next."""
+        """Return the state after a round without a reading; x is the next action."""
         base = self.base.rest(state.base, x)
         return state._replace(x=base.x, base=base, probing=-1)
 
@@ -171,9 +171,9 @@ class Probing(Wrapper):
         if not (0.0 < r < self.near * region.depth and norm(leader.Z - X) > r):
             return False
         over = (cuts.normals @ X - cuts.offsets) / cuts.inverses
-        known = float(np.max(over, initial=-math.inf))
+        explained = float(np.max(over, initial=-math.inf))
         negligible = NEGLIGIBLE * -leader.start_value + 2 * region.errors.value
-        return bool(g - known > self.doubt * -g + negligible)
+        return bool(g - explained > self.doubt * -g + negligible)
 
     def _length(self, region: Region) -> float:
         """Return how far a probe goes: further where values err, but never far."""
@@ -206,8 +206,8 @@ class ValuesFollower(Probing):
         >>> from surefoot import Ball, Feedback
         >>> player = ValuesFollower(G_g=1.0, domain=Ball(1.0))
         >>> state = player.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
-        >>> seen = Feedback(np.array([0.0, -4.0]), -0.5)
-        >>> player.update(state, seen).x.round(6)  # as far as the slack of 0.5 reaches
+        >>> feedback = Feedback(np.array([0.0, -4.0]), -0.5)
+        >>> player.update(state, feedback).x.round(6)  # as far as the slack of 0.5 reaches
         array([0. , 0.5])
     """
 
@@ -258,9 +258,9 @@ class ValuesFollower(Probing):
         """
         checks.check_possible_horizon(horizon)
         theorem = ValuesOnly(constants)
-        known = hull_knowledge(constants, domain)
-        leader = Leader(domain=known["domain"])
-        base = LeaderFollower.of(leader, LipschitzHull(**known))
+        arguments = hull_knowledge(constants, domain)
+        leader = Leader(domain=arguments["domain"])
+        base = LeaderFollower.of(leader, LipschitzHull(**arguments))
         return Tuned(cls.around(base), under_errors(theorem))
 
 
@@ -276,7 +276,7 @@ class ValuesOnly(PossibleHorizon, StrictStart):
 
     Args:
         constants: needs R, G_g, start_slack; G_f for the number above.
-        horizon: the number of rounds meant, if there is one.
+        horizon: the intended number of rounds, if there is one.
     """
 
     name: ClassVar[str] = "Values only"

@@ -1,4 +1,4 @@
-r"""Frank-Wolfe with the values of costs alone: exploration and its price, each round or in blocks.
+r"""Frank-Wolfe with only the values of costs: exploration and its price, each round or in blocks.
 
 In the theorems, which are about expected regret, K holds the ball :math:`r\mathbb{B}`, has the
 diameter D and :math:`\kappa = R/r`; costs are chosen in advance, have gradients of at most
@@ -68,7 +68,7 @@ class Exploring(Declared, Algorithm):
         """Start at x1; the centre is x1 shrunk towards 0 like the set.
 
         The game draws the direction of a round with the feedback of the one before. The first round
-        is played without one, and estimates nothing.
+        is played without one, and gives no estimate.
         """
         x1 = start_in(self.domain, x1)
         centre = (1.0 - self.shrink) * x1
@@ -99,7 +99,7 @@ class Exploring(Declared, Algorithm):
     def _estimate(self, state: BanditState, feedback: Feedback) -> Array:
         r"""Return :math:`(d/\delta)f_t(x_t)u_t`, whose mean is the gradient of a smoothed cost."""
         if feedback.cost_value is None:
-            raise InvalidValueError("cost_value must be told to a bandit, got None")
+            raise InvalidValueError("cost_value must be reported to a bandit, got None")
         share = state.x.shape[-1] / self.radius * feedback.cost_value
         return share * state.direction
 
@@ -197,7 +197,7 @@ class BanditFrankWolfe(Exploring):
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Never infeasible, from values of the costs alone, for a known horizon."""
+        """Never infeasible, from values of the costs only, for a given horizon."""
         return Tuned.of(
             cls,
             SmoothedBanditTheorem(
@@ -306,17 +306,17 @@ class BlockBandit(Exploring):
         while True:
             slope = z - target
             way = (1.0 - self.shrink) * self.domain.minimize_linear(slope) - z
-            rest = -float(slope @ way)
-            if rest <= self.gap:
+            gap = -float(slope @ way)
+            if gap <= self.gap:
                 return z
-            z = z + min(1.0, rest / float(way @ way)) * way
+            z = z + min(1.0, gap / float(way @ way)) * way
 
     @classmethod
     @tuning(lambda: BlockBanditTheorem)
     def known_horizon(
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Never infeasible, from values of the costs alone, in blocks of rounds."""
+        """Never infeasible, from values of the costs only, in blocks of rounds."""
         return Tuned.of(
             cls,
             BlockBanditTheorem(

@@ -59,7 +59,7 @@ class CVVPro(Declared, EachConstraint):
 
     @property
     def domain(self) -> Ball:
-        """The ball whose own row keeps the actions near."""
+        """The ball whose row bounds the distance of the actions."""
         return Ball(self.radius)
 
     def next_state(self, state: RoundState, gradient: Array, g: Array, s: Array) -> RoundState:
@@ -127,7 +127,7 @@ class CVVProTheorem(Guarantee):
         C = \max\{\tfrac87\cdot11.1\,\beta R^2,\ 4.86\,G_gR,\ 4[g_i(x_1)]_+\}.
 
     G_f and G_g must hold on the ball of radius 2.71 R. Where the constraints change quickly their
-    violation may be linear: nothing is promised then.
+    violation may be linear: then nothing is promised.
 
     Proof. For the common feasible u, :math:`\alpha(u - x)` satisfies the rows, so
     :math:`\langle v + \nabla, \alpha(u - x) - v\rangle \ge 0`, and
@@ -167,7 +167,7 @@ class CVVProTheorem(Guarantee):
 
     @property
     def kind(self) -> Kind:
-        """Bounded if the rows are known to be smooth; else nothing is claimed about them."""
+        """Bounded if beta is given; else nothing is claimed about the rows."""
         return "bounded" if self.smooth else "none"
 
     @property

@@ -238,7 +238,7 @@ class DriftPlusPenalty(KnownHorizon, Lagrangian):
     Args:
         constants: needs R, G_f, G_g, D_g; G_g must bound the subgradients of each constraint, not
             only of those that are the largest somewhere. Uses ``start_reach`` and F (2R and 2R G_f
-            where not known), and as :math:`\epsilon_S` the larger of ``start_slack`` and
+            if unknown), and as :math:`\epsilon_S` the larger of ``start_slack`` and
             ``epsilon``.
         horizon: T.
         rows: m, the number of queues; 1 for a scalar queue.

@@ -81,7 +81,7 @@ class EntropicDualAveraging(Declared, CostsOnly):
     def fixed(
         cls, constants: Constants, horizon: int, domain: Simplex | None = None
     ) -> Tuned[Self]:
-        """Regret of order sqrt(T log d) on a simplex, for a known horizon."""
+        """Regret of order sqrt(T log d) on a simplex, for a given horizon."""
         return Tuned.of(
             cls,
             EntropicTheorem(

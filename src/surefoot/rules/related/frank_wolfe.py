@@ -38,9 +38,9 @@ class FrankWolfe(Declared, CostsOnly):
         v_t     &= \arg\min_{v \in X} \langle c_t, v \rangle \\
         x_{t+1} &= (1 - \sigma_t) x_t + \sigma_t v_t
 
-    A convex combination of points of X, hence in X; rounding is seen to. The textbook has
-    :math:`\omega = 2` and :math:`\sigma_t = \min(1, 2/\sqrt t)`; the tuned form
-    :math:`\omega = 1` and a fixed step.
+    The action is a convex combination of points of X, hence in X up to rounding, which is
+    corrected. The textbook has :math:`\omega = 2` and :math:`\sigma_t = \min(1, 2/\sqrt t)`; the
+    tuned form :math:`\omega = 1` and a fixed step.
 
     Args:
         eta: weight of the gradients, :math:`\eta > 0`.

@@ -35,7 +35,7 @@ class GarberKretzuState(NamedTuple):
 
     Attributes:
         x: the action to play, a point of the feasible set.
-        y: the descent's point, which may be outside.
+        y: the descent's point, which may be infeasible.
         gradients: the sum of the gradients of the block.
         count: how many rounds of the block have been played.
     """
@@ -225,16 +225,16 @@ class BlockedTheorem(Blocks, Inside):
 
         :math:`(D+c)^2/(2\eta) + (\eta/2)bG_f^2|I| + cG_f|I| + 2bG_fD`.
         """
-        far = self.diameter + self.closeness
-        return self._bound(length, far) + 2 * self.block * self._G_f * self.diameter
+        distance = self.diameter + self.closeness
+        return self._bound(length, distance) + 2 * self.block * self._G_f * self.diameter
 
     def dynamic_bound(self, t: Number, path: Number) -> Array:
         r"""Bound the regret against comparators whose path has a given length P.
 
         :math:`((D+c)^2 + 2(D+c)P)/(2\eta) + (\eta/2)bG_f^2t + cG_ft + bG_fP`.
         """
-        far = self.diameter + self.closeness
-        return self._bound(t, far) + (far / self.eta + self.block * self._G_f) * path
+        distance = self.diameter + self.closeness
+        return self._bound(t, distance) + (distance / self.eta + self.block * self._G_f) * path
 
 
 class PenalisedBlocks(Declared, Algorithm):
@@ -245,7 +245,7 @@ class PenalisedBlocks(Declared, Algorithm):
     simple set; the constraints, which may differ from round to round, are met in the long run.
 
     Args:
-        base: the rule that is told the penalised gradients.
+        base: the rule that receives the penalised gradients.
         theta: :math:`\theta > 0`; the penalty is its inverse.
 
     Example:
@@ -296,7 +296,7 @@ class PenalisedBlocks(Declared, Algorithm):
 
 
 class PenalisedBlocksTheorem(Blocks, Lagrangian):
-    r"""Regret and squared violations :math:`O(T^{3/4})`, by linear minimisation alone.
+    r"""Regret and squared violations :math:`O(T^{3/4})`, by linear minimisation only.
 
     With D the diameter of the simple set, :math:`b = \lceil\sqrt T\rceil`,
     :math:`\eta = D/(G_f\sqrt{2bT})`, :math:`c = D\sqrt{b/T}` and :math:`\theta = 4\eta bG_g^2`,
@@ -366,7 +366,7 @@ class TrackingBlocks(Mixing):
     .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
         \pi_{t+1,i} \propto \pi_{t,i}e^{-\beta\langle\nabla_t, x_t^i\rangle},
 
-    where every expert i is told the gradient at the mixture. Short blocks follow a moving optimum,
+    where every expert i receives the gradient at the mixture. Short blocks follow a moving optimum,
     long ones settle. NumPy only.
 
     Args:
@@ -394,8 +394,8 @@ class TrackingBlocks(Mixing):
     needs: ClassVar[Needs] = GarberKretzu.needs._replace(work="d log T")
     source: ClassVar[Source] = Source("Wang et al., AAAI 2024", "derived here")
 
-    def _step_expert(self, expert: GarberKretzu, own: State, gradient: Array) -> Any:
-        return expert.update(own, Feedback(gradient))
+    def _step_expert(self, expert: GarberKretzu, state: State, gradient: Array) -> Any:
+        return expert.update(state, Feedback(gradient))
 
     def _snap(self, x: Array) -> Array:
         return snap_inside(self.domain, x)

@@ -5,7 +5,7 @@ surrogate gradient makes the learner's regret on the ball a bound on that of the
 
 In the theorems, the feasible set K holds the ball :math:`r\mathbb{B}` and lies in
 :math:`R\mathbb{B}`; :math:`\kappa = R/r`, and :math:`D_0` bounds the distance from the first point
-to any other (``start_reach``; 2R where not known, R for a start at 0). For u in K let
+to any other (``start_reach``; 2R if unknown, R for a start at 0). For u in K let
 :math:`\rho_t = \langle\nabla_t, x_t - u\rangle` and
 :math:`q_t = \langle\tilde g_t, w_t - u\rangle - \rho_t`. Then
 
@@ -78,7 +78,7 @@ class Shrunk(NamedTuple):
 class Gauged(Declared, CostsOnly):
     """A rule with a gauge, whose state begins as :class:`Shrunk`.
 
-    Its ``next_state`` is told the surrogate gradient.
+    Its ``next_state`` receives the surrogate gradient.
     """
 
     needs: ClassVar[Needs] = COSTS_ONLY._replace(gauges=1)
@@ -113,12 +113,12 @@ def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
     kappa = reach / gauge.inner_radius
     inner = 1.0 - 16 * (w.shape[-1] + 8) * UNIT * kappa
     share = minimum(inner / where(gamma > 0, gamma, 1.0), 0.0 * gamma + 1.0)
-    # w itself where it is inside: a state owns its arrays, and no copy is made.
+    # Inside, w itself: a state owns its arrays, so no copy is needed.
     return Shrunk(freeze(where(share >= 1.0, w, share * w)), w, gamma, s)
 
 
 def surrogate(gradient: Array, point: Shrunk) -> Array:
-    r"""Return :math:`\nabla - \langle\nabla, x\rangle s` where w was outside and ∇ points outwards.
+    r"""Return :math:`\nabla - \langle\nabla, x\rangle s` if w was outside and ∇ points outwards.
 
     Outwards: :math:`\langle\nabla, w\rangle < 0`, so that a step against the gradient would leave
     the set further; there :math:`\langle\tilde g, w\rangle = 0`.
@@ -129,7 +129,7 @@ def surrogate(gradient: Array, point: Shrunk) -> Array:
 
 
 class GaugedTheorem(AroundBall):
-    """Shared by the theorems: the surrogate's slope, the cost of an inexact oracle."""
+    """Shared by the theorems: the surrogate's Lipschitz constant, the cost of an inexact oracle."""
 
     error: float = nonnegative()
 
@@ -225,7 +225,7 @@ class GaugeDescent(Gauged):
     @classmethod
     @tuning(lambda: GaugeTheorem)
     def fixed(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
-        """Never infeasible with one membership query a round, for a known horizon."""
+        """Never infeasible with one membership query a round, for a given horizon."""
         theorem = GaugeTheorem(
             constants, horizon=horizon, **GaugeTheorem.from_set(constants, domain)
         )
@@ -415,7 +415,7 @@ class AdaptiveGauge(Gauged):
     @classmethod
     @tuning(lambda: AdaptiveGaugeTheorem)
     def known_horizon(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
-        """Never infeasible with one membership query a round; steps from the gradients seen."""
+        """Never infeasible with one membership query a round; steps from the observed gradients."""
         theorem = AdaptiveGaugeTheorem(
             constants, horizon=horizon, **AdaptiveGaugeTheorem.from_set(constants, domain)
         )
@@ -552,7 +552,7 @@ def _nearest_in_metric(y: Array, metric: Array, radius: float) -> Array:
             break
         low, high = (low, middle) if size(middle) <= radius else (middle, high)
     v = vectors @ (values * z / (values + high))
-    # The rounding of the last product: the ball's own projection settles it.
+    # The rounding of the last product: the projection onto the ball corrects it.
     return v * min(1.0, radius * (1 - 1e-15) / math.sqrt(float(v @ v)))
 
 
@@ -576,7 +576,7 @@ class GaugeNewtonTheorem(GaugedForHorizon):
     :math:`q_t` cancel, and :math:`|\rho_t| \le G_fD`.
 
     Args:
-        constants: needs R, G_f; uses start_reach and diameter, of K (2R where not known).
+        constants: needs R, G_f; uses start_reach and diameter, of K (2R if unknown).
         horizon: T.
         inner_radius: r.
         dimension: d.
@@ -607,8 +607,10 @@ class GaugeNewtonTheorem(GaugedForHorizon):
     @property
     def diameter(self) -> float:
         """The diameter D of the set, plus what an inexact gauge adds."""
-        known = self.constants.diameter
-        return (2 * self.constants.R if known is None else known) + self.constants.R * self.error
+        diameter = self.constants.diameter
+        return (
+            2 * self.constants.R if diameter is None else diameter
+        ) + self.constants.R * self.error
 
     @property
     def log_term(self) -> float:

@@ -64,7 +64,7 @@ class Lagrangian(Summed):
 
     @property
     def _D_0(self) -> float:
-        """Return how far the best action may be from the first; 2R where not known."""
+        """Return how far the best action may be from the first; 2R if unknown."""
         return self.constants.reach
 
     @property
@@ -136,6 +136,6 @@ class RowsApart(KnownHorizon, EachRow):
         return np.full_like(as_floats(t), self._limit)
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
-        """Return the bound on the sum of each constraint; of the maximum where there is one."""
+        """Return the bound on the sum of each constraint; of the maximum if there is one."""
         each: dict[Measure, Array] = {"rows": self._row_bound(t)}
         return each | super().bounds(t)

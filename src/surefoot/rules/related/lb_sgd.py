@@ -71,17 +71,19 @@ class LBSGD(Declared, EachConstraint):
             checks.refuse_unfinite(g, "constraint_value")
             rule = "below 0 for a logarithmic barrier"
             raise checks.invalid("constraint_value", rule, float(g.max()))
-        slack = xp.where(slack > 0, slack, math.nan)  # such a run of a batch is lost, and reported
+        slack = xp.where(slack > 0, slack, math.nan)  # the game reports NaN runs of a batch
         d = grad + self.weight * combine(1.0 / slack, s)
         size = norm(d)
         steep = abs(rows_dot(s, d)) / where(size > 0, size, 1.0)
         reach = slack / (2.0 * steep + xp.sqrt(slack * self.beta))
         smooth = self.beta * (1.0 / slack) + 2.0 * (steep / slack) ** 2
         total = dot(smooth, 0.0 * smooth + 1.0)  # over the rows, a number or a column
-        curved = self.cost_curvature + 2.0 * self.weight * total
-        room = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
-        room = float(room) if isinstance(size, float) else room
-        step = minimum(room / where(size > 0, size, 1.0), 1.0 / where(curved > 0, curved, 1e-300))
+        smoothness = self.cost_curvature + 2.0 * self.weight * total
+        longest = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
+        longest = float(longest) if isinstance(size, float) else longest
+        step = minimum(
+            longest / where(size > 0, size, 1.0), 1.0 / where(smoothness > 0, smoothness, 1e-300)
+        )
         return ActionState(freeze(x - where(size > 0, step, 0.0 * step) * d))
 
     @classmethod

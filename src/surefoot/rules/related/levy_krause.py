@@ -88,7 +88,7 @@ class LevyKrause(Declared, CostsOnly):
         h, n = self.smooth(y)
         squared = dot(n, n)
         # h as computed is off by a multiple of the unit roundoff; a point that near to the
-        # boundary is drawn in as if it were outside.
+        # boundary is projected as if it were outside.
         noise = 32 * (x.shape[-1] + 8) * UNIT * (abs(h) + self.smooth.depth)
         outside = h > -noise
         share = h / where(squared > 0, squared, 1.0)
@@ -101,7 +101,7 @@ class LevyKrause(Declared, CostsOnly):
     @classmethod
     @tuning(lambda: LevyKrauseTheorem)
     def fixed(cls, constants: Constants, horizon: int, domain: Any = None) -> Tuned[Self]:
-        """Never infeasible, with fast projections onto a smooth set, for a known horizon."""
+        """Never infeasible, with fast projections onto a smooth set, for a given horizon."""
         theorem = LevyKrauseTheorem(
             constants, horizon=horizon, **LevyKrauseTheorem.from_set(constants, domain)
         )
@@ -127,10 +127,10 @@ class _Smooth(Inside):
 
     @classmethod
     def from_set(cls, constants: Constants, domain: object) -> dict[str, Any]:
-        """Return what the smooth function of the set knows."""
+        """Return the constants of the smooth function of the set."""
         smooth = smooth_of(domain)
-        own = {"reach": smooth.reach, "curvature": smooth.curvature, "depth": smooth.depth}
-        return super().from_set(constants, smooth) | own
+        values = {"reach": smooth.reach, "curvature": smooth.curvature, "depth": smooth.depth}
+        return super().from_set(constants, smooth) | values
 
     @property
     def growth(self) -> float:

@@ -37,7 +37,7 @@ class Mahdavi(Multiplying):
     r"""Gradient descent on the action and ascent on the multipliers, both at the same point.
 
     The Lagrangian :math:`f_t(x) + \sum_i \lambda_i (g_i(x) + \gamma) -
-    \tfrac{\delta\eta}{2}\|\lambda\|^2` keeps all m constraints apart and its multipliers small:
+    \tfrac{\delta\eta}{2}\|\lambda\|^2` keeps all m constraints separate and its multipliers small:
 
     .. math::
         x_{t+1}       &= \Pi_{R\mathbb{B}}\big(x_t - \eta(\nabla f_t(x_t)
@@ -92,7 +92,7 @@ class Mahdavi(Multiplying):
     @classmethod
     @tuning(lambda: MahdaviBalanced)
     def balanced(cls, constants: Constants, horizon: int, domain: Set | None = None) -> Tuned[Self]:
-        """Bounds on regret and on the sum of violations, for a known horizon."""
+        """Bounds on regret and on the sum of violations, for a given horizon."""
         return Tuned.of(cls, MahdaviBalanced(constants, horizon=horizon), domain)
 
     @classmethod
@@ -177,8 +177,8 @@ class _Regularised(KnownHorizon, EachRow):
     def _row_bound(self, t: Number) -> Array:
         r"""Return :math:`\sqrt{2(Ft + \mathrm{Reg})(\delta\eta t + 1/\eta)}`."""
         # The product of the roots: the root of the product would overflow long before.
-        left = np.sqrt(2 * (self._F * as_floats(t) + _Regularised.regret_bound(self, t)))
-        return left * np.sqrt(self.delta * self.eta * as_floats(t) + 1 / self.eta)
+        root = np.sqrt(2 * (self._F * as_floats(t) + _Regularised.regret_bound(self, t)))
+        return root * np.sqrt(self.delta * self.eta * as_floats(t) + 1 / self.eta)
 
 
 class MahdaviBalanced(_Regularised):
@@ -260,7 +260,7 @@ class MahdaviNoViolation(_Regularised):
     Args:
         constants: needs R, G_f, G_g, D_g, rows, sigma, epsilon; uses start_reach and F.
         horizon: T, large enough for gamma <= epsilon.
-        tightening: a tightening of your own, at most epsilon.
+        tightening: a given tightening, at most epsilon.
 
     Example:
         >>> from surefoot import Constants
@@ -273,7 +273,7 @@ class MahdaviNoViolation(_Regularised):
         Traceback (most recent call last):
         ...
         surefoot.core.errors.InvalidValueError: Mahdavi et al. 2012, no violation needs a horizon
-        of at least 1357 rounds for these constants, or a tightening of your own, got 1000
+        of at least 1357 rounds for these constants, or a given tightening, got 1000
     """
 
     name: ClassVar[str] = "Mahdavi et al. 2012, no violation"
@@ -287,7 +287,7 @@ class MahdaviNoViolation(_Regularised):
             checks.at_most(epsilon, "epsilon", tightening=self.tightening)
         elif self._shift(self.horizon) > epsilon:
             enough = first_horizon(lambda T: self._shift(T) <= epsilon, self._shortest)
-            raise too_short(self, enough, "or a tightening of your own, ")
+            raise too_short(self, enough, "or a given tightening, ")
 
     @property
     def largest_value(self) -> float:

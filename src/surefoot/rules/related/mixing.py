@@ -23,7 +23,7 @@ class MixtureState(NamedTuple):
 
 
 class Mixing(Declared, CostsOnly):
-    """A mixture of experts, every one of which is told the gradient at the mixture.
+    """A mixture of experts; every expert receives the gradient at the mixture.
 
     Attributes:
         kind: the class of the experts.
@@ -60,11 +60,13 @@ class Mixing(Declared, CostsOnly):
 
     def next_state(self, state: MixtureState, grad: Array) -> MixtureState:
         _, states, log_weights = state
-        losses = np.array([np.vecdot(grad, own.x) for own in states])
+        losses = np.array([np.vecdot(grad, expert_state.x) for expert_state in states])
         log_weights = log_weights - self.rate * losses
         each = zip(self.experts, states, strict=True)
-        states = tuple(self._step_expert(expert, own, grad) for expert, own in each)
-        x = mix(log_weights, [own.x for own in states])
+        states = tuple(
+            self._step_expert(expert, expert_state, grad) for expert, expert_state in each
+        )
+        x = mix(log_weights, [expert_state.x for expert_state in states])
         return MixtureState(self._snap(x), states, log_weights)
 
 
@@ -99,7 +101,7 @@ class MixingTheorem(KnownHorizon):
     @property
     @abstractmethod
     def _D(self) -> float:
-        """Return how far apart experts may be."""
+        """Return the largest distance between experts."""
 
     @abstractmethod
     def _expert_bounds(self, t: Number, path: Number) -> list[Array]:

@@ -286,9 +286,9 @@ class NetworkTheorem(_Network, KnownHorizon):
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound the violations of every agent's action for every agent's constraint, on average."""
-        own = self.own_violation_bound(t)
-        separately = self._G_f * self._steps(t) + self.gamma * self._G_g * own
-        hard = own + math.sqrt(2) * self._G_g * self._apart * separately
+        own_bound = self.own_violation_bound(t)
+        separately = self._G_f * self._steps(t) + self.gamma * self._G_g * own_bound
+        hard = own_bound + math.sqrt(2) * self._G_g * self._apart * separately
         return {"positive_sum": hard, "sum_positive": hard}
 
 

@@ -76,7 +76,7 @@ class PrimalDual(Multiplying):
     def known_margin(
         cls, constants: Constants, horizon: int, domain: Set | None = None
     ) -> Tuned[Self]:
-        """Bounds on regret and violations where a strictly feasible margin is known."""
+        """Bounds on regret and violations for a given strictly feasible margin."""
         return Tuned.of(cls, PrimalDualTheorem(constants, horizon=horizon), domain)
 
 
@@ -148,8 +148,8 @@ class PrimalDualTheorem(RowsApart):
 
     @property
     def _loss(self) -> float:
-        known = self.constants.slater_cost
-        return self._F if known is None else known
+        slater_cost = self.constants.slater_cost
+        return self._F if slater_cost is None else slater_cost
 
     @property
     def cap(self) -> float:
@@ -159,8 +159,8 @@ class PrimalDualTheorem(RowsApart):
     @property
     def margin(self) -> float:
         r"""The Slater margin :math:`\rho_S`, or the start's if none is given."""
-        known = self.constants.slater_margin
-        return (self.constants.start_slack or 0.0) if known is None else known
+        slater_margin = self.constants.slater_margin
+        return (self.constants.start_slack or 0.0) if slater_margin is None else slater_margin
 
     @property
     def _slope(self) -> float:

@@ -91,13 +91,13 @@ class SeparationDescent(Declared, CostsOnly):
         # A cut brings y nearer to a point of the set by the depth, squared; so there are no more.
         most = (2 * float(np.max(self.domain.radius)) / depth) ** 2 + 1
         cuts = 0.0
-        while (found := self.separation(y)) is not None:
-            c, a = found
+        while (cut := self.separation(y)) is not None:
+            c, a = cut
             size = math.sqrt(float(a @ a))
             if not (0 < size < math.inf and c >= 0):
                 raise InvalidValueError(
-                    "the separation oracle must give a depth of at least 0 and a normal outside "
-                    f"the set, got {c!r} and {a!r} at {y!r}"
+                    "the separation oracle must return a depth of at least 0 and a nonzero finite "
+                    f"normal, got {c!r} and {a!r} at {y!r}"
                 )
             y = y - ((c / size if self.deep else 0.0) + depth) / size * a
             cuts += 1.0

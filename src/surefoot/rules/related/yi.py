@@ -90,9 +90,9 @@ class Yi(Proximal):
 
     def next_state(self, state: QueueState, gradient: Array, g: Number, s: Array) -> QueueState:
         x, queue = state
-        seen = self.gamma * maximum(g, 0.0 * g)
-        queue = queue + seen
-        weight = (queue + seen) * self.gamma
+        excess = self.gamma * maximum(g, 0.0 * g)
+        queue = queue + excess
+        weight = (queue + excess) * self.gamma
         return QueueState(self._step(x, gradient, g, s, weight, self.alpha), queue)
 
     @classmethod
@@ -100,7 +100,7 @@ class Yi(Proximal):
     def trade_off(
         cls, constants: Constants, horizon: int, domain: Any = None, *, c: float = 0.5
     ) -> Tuned[Self]:
-        """Regret against hard violations, traded off by c, for a known horizon."""
+        """Regret against hard violations, traded off by c, for a given horizon."""
         theorem = YiTheorem(constants, horizon=horizon, c=c)
         return Tuned.of(cls, theorem, **cls.from_set(domain, theorem))
 
@@ -191,7 +191,7 @@ class TrackingPenalty(Mixing):
     .. math:: x_t = \sum_i\pi_{t,i}x_t^i, \qquad
         \pi_{t+1,i} \propto \pi_{t,i}e^{-\beta\langle\nabla_t, x_t^i\rangle}
 
-    Every copy is told the cost gradient at the mixture, and looks at the constraint at its own
+    Every copy receives the cost gradient at the mixture, and evaluates the constraint at its own
     point, which the proximal oracle of a fixed set knows. NumPy only.
 
     Args:
@@ -226,9 +226,9 @@ class TrackingPenalty(Mixing):
                     f"prox must know the violation of a fixed set, got {copy.prox!r}"
                 )
 
-    def _step_expert(self, copy: Yi, own: State, gradient: Array) -> Any:
-        g = copy.prox.violation(own.x)  # type: ignore[attr-defined]
-        return copy.update(own, Feedback(gradient, g, 0.0 * own.x))
+    def _step_expert(self, copy: Yi, state: State, gradient: Array) -> Any:
+        g = copy.prox.violation(state.x)  # type: ignore[attr-defined]
+        return copy.update(state, Feedback(gradient, g, 0.0 * state.x))
 
     def _snap(self, x: Array) -> Array:
         return self.domain.project(x)
@@ -289,8 +289,8 @@ class TrackingPenaltyTheorem(Lagrangian, MixingTheorem):
         return tuple((math.sqrt(a), 0.5 * a * (self._G_g**2 + 1)) for a in self._weights)
 
     def _expert_bounds(self, t: Number, path: Number) -> list[Array]:
-        G_f, G_g, far = self._G_f, self._G_g, self._D**2 + 2 * self._D * path
-        return [0.5 * a * (G_g**2 + 1) * far + G_f**2 / (2 * a) * t for a in self._weights]
+        G_f, G_g, distance = self._G_f, self._G_g, self._D**2 + 2 * self._D * path
+        return [0.5 * a * (G_g**2 + 1) * distance + G_f**2 / (2 * a) * t for a in self._weights]
 
     def bounds(self, t: Number) -> dict[Measure, Array]:
         """Bound the violations by the sum of the copies' bounds."""

@@ -125,7 +125,7 @@ class YuNeelyTheorem(RowsApart):
 
     Args:
         constants: needs R, G_f, G_g, D_g, rows and a slack: the largest of slater_margin,
-            start_slack and epsilon. Uses rows_lipschitz (:math:`\sqrt mG_g` where not known),
+            start_slack and epsilon. Uses rows_lipschitz (:math:`\sqrt mG_g` if unknown),
             start_reach and F.
         horizon: T.
 
@@ -150,15 +150,15 @@ class YuNeelyTheorem(RowsApart):
 
     @property
     def slack(self) -> float:
-        r"""The largest known slack :math:`\epsilon_S`."""
+        r"""The largest given slack :math:`\epsilon_S`."""
         c = self.constants
         return max(c.slater_margin or 0.0, c.start_slack or 0.0, c.epsilon or 0.0)
 
     @property
     def lipschitz(self) -> float:
         r"""The Lipschitz constant :math:`\beta` of the constraints."""
-        known = self.constants.rows_lipschitz
-        return math.sqrt(self.rows) * self._G_g if known is None else known
+        rows_lipschitz = self.constants.rows_lipschitz
+        return math.sqrt(self.rows) * self._G_g if rows_lipschitz is None else rows_lipschitz
 
     @property
     def gamma(self) -> float:

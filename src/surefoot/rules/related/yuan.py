@@ -2,7 +2,7 @@ r"""Descent on a clipped Lagrangian: sums of squared violations (Yuan and Lamper
 
 In the theorems, :math:`D_0` is how far the best action may be from the first (``start_reach``; 2R
 where not known), G the larger of G_f and G_g, m the number of constraints and F the largest
-difference of a cost on the ball (2R G_f where not known). G_g must bound the subgradients of every
+difference of a cost on the ball (2R G_f if unknown). G_g must bound the subgradients of every
 constraint, not only of the largest. Bounds on :math:`\sum_t\sum_i [g_i(x_t)]_+^2` hold for the
 largest constraint's :math:`\sum_t [g(x_t)]_+^2` too: it is one of the m. The constraints may
 differ from round to round, against the best action that is feasible in all rounds.

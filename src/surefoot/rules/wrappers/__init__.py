@@ -1,1 +1,1 @@
-"""Rules around another rule: what changes time, and how what is read reaches the rule."""
+"""Rules that wrap another rule: they change the time or the form of its feedback."""

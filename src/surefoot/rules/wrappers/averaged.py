@@ -145,8 +145,8 @@ class Averaged(Wrapper):
         That is so with the same probability.
         """
         noise = float(self.sigma) * math.sqrt(2 * math.log(2e6 / self.failure))
-        found: Errors = replace(errors_of(self.base), value=noise)
-        return found
+        errors: Errors = replace(errors_of(self.base), value=noise)
+        return errors
 
     def allowing(self, errors: Errors) -> Self:
         """Return the same rule for other errors but those of values, which are noise."""
@@ -154,7 +154,7 @@ class Averaged(Wrapper):
 
     @property
     def certainty(self) -> float:
-        """With which probability all certificates hold."""
+        """The probability with which all certificates hold."""
         return 1 - self.failure
 
     def init(self, x1: Array) -> AveragedState:
@@ -166,42 +166,42 @@ class Averaged(Wrapper):
         return AveragedState(base.x, base, base.x, windows, -math.inf, nothing, zeros, 0.0, 0.0)
 
     def locate(self, state: AveragedState, feedback: Feedback) -> Feedback:
-        """Return feedback that says at which action it was seen, and how many rounds ago."""
-        found: Feedback = self.base.locate(self._base_at(state, state.x), feedback)
-        return found
+        """Return feedback with the action and the age of its measurements."""
+        located: Feedback = self.base.locate(self._base_at(state, state.x), feedback)
+        return located
 
     def step(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, Info]:
-        """Return the state after a round and what the step of the base knew."""
-        seen, t = self.locate(state, feedback), state.rounds + 1.0
+        """Return the state after a round and the details of the base's step."""
+        located, t = self.locate(state, feedback), state.rounds + 1.0
         if feedback.value_error is not None:
             rule = "None: Averaged estimates it from the readings"
             raise checks.invalid("value_error", rule, feedback.value_error)
         refuse_slope_error(feedback, "averages readings of one noise")
         state = state._replace(rounds=t, base=self._base_at(state, action_played(state, feedback)))
-        if seen.cost_gradient is not None:
-            gradient = checks.read_gradient(seen.action, seen)
+        if located.cost_gradient is not None:
+            gradient = checks.read_gradient(located.action, located)
             state = state._replace(gradients=state.gradients + gradient)
         suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
-        if seen.constraint_value is not None:
-            state, seen = self._read(state, seen)
+        if located.constraint_value is not None:
+            state, located = self._read(state, located)
             suspects = (partial(_contradict, t, state.low, state.high.value),)
         elif not state.windows.readings:
             return self._stay(state), Info(state.x, proposal=state.x)
-        region = self._wait(state, seen)
+        region = self._wait(state, located)
         if region is not None:
-            region = region.within(seen.within)
+            region = region.within(located.within)
             x = region.nearest(state.start)
             return self._stay(state), Info(x, x, region, suspects)
         if self.needs.cost_gradients:
-            seen = seen._replace(cost_gradient=state.gradients)
-        base, info = self.base.step(state.base, seen)
+            located = located._replace(cost_gradient=state.gradients)
+        base, info = self.base.step(state.base, located)
         zeros, suspects = np.zeros_like(state.gradients), (*info.suspects, *suspects)
         after = state._replace(x=base.x, base=base, gradients=zeros, waited=-1.0)
         return after, info._replace(suspects=suspects, round=int(t))
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether the base counts rounds; this one only hands them on."""
+        """Whether the base counts rounds; the wrapper only passes them on."""
         return counts_rounds(self.base)
 
     def move_to(self, state: AveragedState, x: Array) -> AveragedState:
@@ -210,7 +210,7 @@ class Averaged(Wrapper):
         return state._replace(x=base.x, base=base)
 
     def rest(self, state: AveragedState, x: Array) -> AveragedState:
-        """Return the state after a round in which nothing was read and x is kept for the next."""
+        """Return the state after a round without a reading; x is the next action."""
         base = rest(self.base, self._base_at(state, state.x), x)
         return state._replace(x=base.x, base=base, rounds=state.rounds + 1.0)
 
@@ -219,46 +219,46 @@ class Averaged(Wrapper):
         is_there = state.base.x is x or np.array_equal(state.base.x, x)
         return state.base if is_there else move_to(self.base, state.base, x)
 
-    def _read(self, state: AveragedState, seen: Feedback) -> tuple[AveragedState, Feedback]:
+    def _read(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, Feedback]:
         """Return the state with a reading, and what the base is told in its place."""
-        x, errors = seen.action, errors_of(self.base)
+        x, errors = feedback.action, errors_of(self.base)
         if self.needs.constraint_subgradients:
-            g, s = checks.read_constraint(x, seen)
+            g, s = checks.read_constraint(x, feedback)
             steep = errors.slope
         else:
-            g, s = checks.read_constraint_value(seen.constraint_value, x), None
+            g, s = checks.read_constraint_value(feedback.constraint_value, x), None
             steep = self.knowledge.G_g
         checks.finite(constraint_value=g)
-        X, when = x - state.start, state.rounds - seen.age
+        X, when = x - state.start, state.rounds - feedback.age
         windows = state.windows.add(X, g, s, when)
         low, high = windows.bounds(
             X, s, when, sigma=self.sigma, failure=self.failure, steep=steep, drift=errors.drift
         )
-        average = seen._replace(
+        average = feedback._replace(
             constraint_value=0.5 * (low + high),
             constraint_subgradient=s,
             value_error=0.5 * abs(high - low),
         )
         return state._replace(windows=windows, low=low, high=Anchor(x, high, when)), average
 
-    def _wait(self, state: AveragedState, seen: Feedback) -> Region | None:
+    def _wait(self, state: AveragedState, feedback: Feedback) -> Region | None:
         """Return the start, while it is to be measured on, and certified for the next round."""
-        g, error = seen.constraint_value, seen.value_error
+        g, error = feedback.constraint_value, feedback.value_error
         is_enough = state.waited >= self.longest or (error or 0.0) <= self.warm * -(g or 0.0)
         if state.waited < 0.0 or (g is not None and is_enough):
             return None
         t, drift = state.rounds, errors_of(self.base).drift
-        here = bool((state.high.x == state.start).all())
-        bound = state.high.level(t + 1.0, drift) if here else math.inf
+        is_start = bool((state.high.x == state.start).all())
+        bound = state.high.level(t + 1.0, drift) if is_start else math.inf
         if drift and bound > 0.0:
             if g is None:
                 raise EmptyRegionError.of_drift(t, state.start, bound, drift)
             return None
         low, high = state.low, state.high.value
-        known = f"{0.5 * (low + high):.3g} to within {0.5 * abs(high - low):.3g}"
+        estimate = f"{0.5 * (low + high):.3g} to within {0.5 * abs(high - low):.3g}"
         reason = (
             "the action stays, which was certified before it was played; g is "
-            f"{known if here else 'not known there'}, and is measured on"
+            f"{estimate if is_start else 'unknown there'}, and is measured on"
         )
         return OnePoint(t, state.start, min(bound, 0.0), errors_of(self.base), reason)
 
@@ -366,9 +366,9 @@ class Windows(NamedTuple):
         c = sigma * np.sqrt(2 * math.log(2 * t * (t + 1) * many / failure) / count)
         # A sum of n terms, and what is made of it, errs by at most so much.
         unit = 8 * (2 * len(sums[0]) + 2.0 ** len(self.full)) * UNIT * self.scale
-        far = np.maximum(X @ X - 2 * (where @ X) + means[:, _SQUARE], 0.0)
-        far = np.sqrt(far + unit * self.scale)
-        spread = c + (steep * far if steep else 0.0) + drift * age + unit
+        distance = np.maximum(X @ X - 2 * (where @ X) + means[:, _SQUARE], 0.0)
+        distance = np.sqrt(distance + unit * self.scale)
+        spread = c + (steep * distance if steep else 0.0) + drift * age + unit
         up = down = 0.0
         if s is not None:
             up, down = (X - where) @ s, slopes @ X - means[:, _PRODUCT]
@@ -412,5 +412,5 @@ class WithProbability(FromBase):
     @property
     def premises(self) -> tuple[Premise, ...]:
         """Those on slopes, gradients and rounds; a reading of g is not g."""
-        seen = ("constraint subgradient", "cost gradient", "horizon")
-        return tuple(p for p in self.each.premises if p.quantity in seen)
+        quantities = ("constraint subgradient", "cost gradient", "horizon")
+        return tuple(p for p in self.each.premises if p.quantity in quantities)

@@ -1,4 +1,4 @@
-"""Any certified rule with values of costs alone: differences of two rounds are gradients."""
+"""Any certified rule with only values of costs: differences of two rounds are gradients."""
 
 import math
 from collections.abc import Callable
@@ -49,7 +49,7 @@ class CostProbingState(NamedTuple):
         is_next_first: whether the probe of the next pair is played before its centre.
         first: what was seen in the first round of the pair, if that was played.
         rho: how much g can rise over a probe; 0 before g was read.
-        bound: what the told g is at most at the centre.
+        bound: an upper bound on the reported g at the centre.
         rounds: how many rounds have been played.
     """
 
@@ -65,12 +65,12 @@ class CostProbingState(NamedTuple):
     rounds: Count
 
     def flaw(self) -> str:
-        """Return what fields contradict each other in; empty for nothing."""
+        """Return how the fields contradict each other; empty if they do not."""
         return "" if len(self.first) == (self.turn == 2) else "with first in turn 2 alone"
 
 
 class CostProbing(Wrapper):
-    r"""A certified rule that is told the values of costs, and no gradients of them.
+    r"""A certified rule that receives values of costs instead of gradients.
 
     After the first, rounds come in pairs. One of the two plays the centre :math:`c_k`, the action
     of the base; the other plays a probe :math:`p_k = c_k + \delta u_k`, with :math:`u_k` uniform on
@@ -94,7 +94,7 @@ class CostProbing(Wrapper):
     Args:
         base: a certified rule that learns from gradients of the cost.
         length: :math:`\delta`.
-        seed: of the unit vectors, where no game draws them.
+        seed: of the unit vectors, if no game draws them.
 
     Example:
         >>> import numpy as np
@@ -123,21 +123,21 @@ class CostProbing(Wrapper):
             raise checks.invalid("base", rule, self.base)
         if reason := self.knowledge.obstacle_to_margins:
             raise InvalidValueError(
-                f"base must have knowledge that rests on the told g alone, because CostProbing "
-                f"tells a larger one, got {type(self.knowledge).__name__}, {reason}"
+                f"base must have knowledge that uses only the reported g, because CostProbing "
+                f"reports a larger one, got {type(self.knowledge).__name__}, {reason}"
             )
         _ = self._each
 
     @cached_property
     def _each(self) -> Any:
-        """The base on a set that has room for probes, with the drift between two of its rounds."""
+        """The base on a set shrunk by the probes, with the drift between two of its rounds."""
         base = self.base.allowing(self.errors.every(3))
-        domain, far = self.knowledge.domain, self.length * (1 + 2.0**-40)
+        domain, margin = self.knowledge.domain, self.length * (1 + 2.0**-40)
         try:
             if isinstance(domain, Ball):
-                return _confine(base, Ball(domain.radius - far, domain.centre))
+                return _confine(base, Ball(domain.radius - margin, domain.centre))
             if isinstance(domain, Box):
-                return _confine(base, Box(domain.lower + far, domain.upper - far))
+                return _confine(base, Box(domain.lower + margin, domain.upper - margin))
         except InvalidValueError as error:
             raise InvalidValueError(
                 f"length must leave room for probes in {domain!r}, got {self.length!r}"
@@ -147,7 +147,7 @@ class CostProbing(Wrapper):
         raise checks.invalid("the domain of the base", "a Ball or a Box", domain)
 
     def lengths(self, d: int) -> dict[str, int]:
-        """Return how long parts of its state may become."""
+        """Return the largest lengths of parts of its state."""
         return {"pair": 1}
 
     def init(self, x1: Array) -> CostProbingState:
@@ -157,31 +157,31 @@ class CostProbing(Wrapper):
         return CostProbingState(x, base, np.zeros_like(x), 0, False, False, (), 0.0, math.inf, 0.0)
 
     def step(self, state: CostProbingState, feedback: Feedback) -> tuple[CostProbingState, Info]:
-        """Return the state after a round and what the step knew: the lines of the docstring."""
-        seen, t = self.locate(state, feedback), state.rounds + 1.0
-        if seen.within is not None:
+        """Return the state after a round and its details: the formulas of the docstring."""
+        located, t = self.locate(state, feedback), state.rounds + 1.0
+        if located.within is not None:
             raise InvalidValueError(
-                f"within must not be announced to a rule that probes costs, got {seen.within!r}"
+                f"within must not be announced to a rule that probes costs, got {located.within!r}"
             )
-        refuse_slope_error(seen, "probes costs with a margin for all slopes")
-        if seen.cost_value is not None:
-            cost = float(checks.to_number(seen.cost_value, state.x, "cost_value"))
+        refuse_slope_error(located, "probes costs with a margin for all slopes")
+        if located.cost_value is not None:
+            cost = float(checks.to_number(located.cost_value, state.x, "cost_value"))
             checks.finite(cost_value=cost)
-            seen = seen._replace(cost_value=cost)
-        is_own = bool((seen.action == state.x).all())
-        way = self._draw(seen, t)
+            located = located._replace(cost_value=cost)
+        is_own = bool((located.action == state.x).all())
+        way = self._draw(located, t)
         if state.turn == 1 and is_own:  # the other half of the pair
-            kept = keep_seen(seen)._replace(cost_gradient=None)
-            state = state._replace(turn=2, first=(kept,), is_next_first=bool(way[0] > 0))
+            measurements = keep_seen(located)._replace(cost_gradient=None)
+            state = state._replace(turn=2, first=(measurements,), is_next_first=bool(way[0] > 0))
             return self._play(state, t, is_probe=not state.is_probe)
-        told: Feedback
+        joined: Feedback
         suspects: tuple[Suspect, ...]
-        if not np.any(state.rho) and seen.constraint_value is not None:
-            state = state._replace(rho=self._rise(seen))
-            told, suspects = self._tighten(seen, state.rho), ()
+        if not np.any(state.rho) and located.constraint_value is not None:
+            state = state._replace(rho=self._rise(located))
+            joined, suspects = self._tighten(located, state.rho), ()
         else:
-            told, suspects = self._join(state, seen, is_own)
-        base, info = self._each.step(state.base, told)
+            joined, suspects = self._join(state, located, is_own)
+        base, info = self._each.step(state.base, joined)
         suspects = (*suspects, *info.suspects)
         state = state._replace(base=base, way=way, turn=0, first=(), bound=math.inf)
         if info.certificate is None:  # g was not read yet
@@ -192,7 +192,7 @@ class CostProbing(Wrapper):
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether the base counts rounds; this one only hands them on."""
+        """Whether the base counts rounds; the wrapper only passes them on."""
         return counts_rounds(self.base)
 
     def move_to(self, state: CostProbingState, x: Array) -> CostProbingState:
@@ -205,7 +205,7 @@ class CostProbing(Wrapper):
         return state._replace(x=x, base=base, turn=0, first=())
 
     def rest(self, state: CostProbingState, x: Array) -> CostProbingState:
-        """Return the state after a round in which nothing was read and x is kept for the next.
+        """Return the state after a round without a reading; x is the next action.
 
         The base keeps its centre, from which the next pair begins.
         """
@@ -213,53 +213,53 @@ class CostProbing(Wrapper):
         base = rest(self._each, state.base, state.base.x if np.any(state.rho) else x)
         return state._replace(x=x, base=base, turn=0, first=(), rounds=state.rounds + 1.0)
 
-    def _draw(self, seen: Feedback, t: float) -> Array:
+    def _draw(self, feedback: Feedback, t: float) -> Array:
         """Return the unit vector of a round."""
-        if seen.direction is not None:
-            return checks.check_like_action(seen.direction, seen.action, "direction")
-        way = np.random.default_rng([self.seed, int(t)]).normal(size=len(seen.action))
+        if feedback.direction is not None:
+            return checks.check_like_action(feedback.direction, feedback.action, "direction")
+        way = np.random.default_rng([self.seed, int(t)]).normal(size=len(feedback.action))
         return way / norm(way)
 
-    def _rise(self, seen: Feedback) -> Number:
-        r"""Return :math:`\rho`, with the rounding of a probe; refuse a start without that slack."""
-        known, x = self.knowledge, seen.action
-        far = self.length + 4 * (len(x) + 8) * UNIT * float(known.reach)
-        rho = known.rise(seen.constraint_subgradient, far, ahead=True)
-        # As the values are told: one row is one number, whatever its knowledge calls it.
-        rho = rho if np.ndim(seen.constraint_value) else float(np.max(rho))
-        over = seen.constraint_value + rho
+    def _rise(self, feedback: Feedback) -> Number:
+        r"""Return :math:`\rho`, with the rounding of a probe; raise for a start with less slack."""
+        knowledge, x = self.knowledge, feedback.action
+        distance = self.length + 4 * (len(x) + 8) * UNIT * float(knowledge.reach)
+        rho = knowledge.rise(feedback.constraint_subgradient, distance, ahead=True)
+        # In the form of the reported values: one row is one number.
+        rho = rho if np.ndim(feedback.constraint_value) else float(np.max(rho))
+        over = feedback.constraint_value + rho
         if not np.max(over) < 0:
             raise InvalidValueError(
                 f"length must be short enough for the slack of the start: g may rise by "
                 f"{np.max(rho):.3g} over {self.length:g}, got g(x_1) = "
-                f"{np.max(seen.constraint_value):g}"
+                f"{np.max(feedback.constraint_value):g}"
             )
         return rho
 
     def _join(
-        self, state: CostProbingState, seen: Feedback, is_own: bool
+        self, state: CostProbingState, feedback: Feedback, is_own: bool
     ) -> tuple[Feedback, tuple[Suspect, ...]]:
-        """Return the one round that the base is told of, and what may contradict its constants."""
+        """Return the round that the base receives, and the checks of its constants."""
         if state.turn == 2 and is_own:
-            centre, probe = (*state.first, seen) if state.is_probe else (seen, *state.first)
+            centre, probe = (*state.first, feedback) if state.is_probe else (feedback, *state.first)
         elif state.turn == 2 and state.is_probe:  # another action was played than the probe
             return self._tighten(state.first[0], state.rho), ()
         else:
             return Feedback(), ()
-        told = self._tighten(centre, state.rho)
+        joined = self._tighten(centre, state.rho)
         if centre.cost_value is not None and probe.cost_value is not None:
             grad = (probe.cost_value - centre.cost_value) / self.length * state.way
-            told = told._replace(cost_gradient=grad)
+            joined = joined._replace(cost_gradient=grad)
         if centre.constraint_value is None or probe.constraint_value is None:
-            return told, ()
-        return told, (partial(self._contradict, state, centre, probe),)
+            return joined, ()
+        return joined, (partial(self._contradict, state, centre, probe),)
 
-    def _tighten(self, seen: Feedback, rho: Number) -> Feedback:
-        r"""Return what was seen of g, with :math:`\rho` added."""
-        if seen.constraint_value is None:
-            return Feedback(action=seen.action)
-        g = seen.constraint_value + rho
-        return seen._replace(constraint_value=g, cost_value=None, direction=None)
+    def _tighten(self, feedback: Feedback, rho: Number) -> Feedback:
+        r"""Return the reading of g, with :math:`\rho` added."""
+        if feedback.constraint_value is None:
+            return Feedback(action=feedback.action)
+        g = feedback.constraint_value + rho
+        return feedback._replace(constraint_value=g, cost_value=None, direction=None)
 
     def _play(
         self,
@@ -351,9 +351,9 @@ class CostProbing(Wrapper):
         length = min(max(0.5 * ball / math.sqrt(T), noisy), 0.5 * ball)
         inner = tightened_constants(constants, G_g * length)
         inner = inner.with_origin("derived", G_f=G_f + change / length)
-        made = base(inner, horizon // 2 + 2, domain, **options)
-        theorem = InPairs(constants, T, made.guarantee, length, float(change), d)
-        return Tuned(cls(base=made.algorithm, length=length), theorem)
+        pair = base(inner, horizon // 2 + 2, domain, **options)
+        theorem = InPairs(constants, T, pair.guarantee, length, float(change), d)
+        return Tuned(cls(base=pair.algorithm, length=length), theorem)
 
 
 def _confine(algorithm: Any, domain: Set) -> Any:

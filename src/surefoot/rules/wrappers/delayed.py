@@ -33,8 +33,8 @@ class DelayedState(NamedTuple):
         x: the action to play.
         states: of the copies in the order of their turns, that of the next action last; or of the
             only one.
-        actions: those whose feedback is not known yet, the next action last.
-        waiting: what was told and is held back, the oldest first.
+        actions: those without feedback so far, the next action last.
+        waiting: reported feedback that is held back, the oldest first.
         rounds: how many rounds have been played.
     """
 
@@ -59,7 +59,7 @@ class Delayed(Wrapper):
     measured: on the paper's binding toy it hardly grows with k.
 
     Args:
-        base: the rule, with the drift per round where there is one.
+        base: the rule, with the drift per round if there is one.
         delay: k, at least 1.
         copies: whether k + 1 copies play in turn; else one plays ahead.
         late: whether what is told is late already, as in a live loop: that of the action played
@@ -93,15 +93,15 @@ class Delayed(Wrapper):
             raise InvalidValueError(
                 f"copies must be True but for a certified rule, got a {type(self.base).__name__}"
             )
-        known = find_knowledge(self.base)
-        if known is not None and known.bounds_start and isinstance(self.base, Wrapper):
+        knowledge = find_knowledge(self.base)
+        if knowledge is not None and knowledge.bounds_start and isinstance(self.base, Wrapper):
             raise InvalidValueError(
                 "start_bound must be None where a wrapper is between Delayed and its knowledge, "
                 f"got {type(self.base).__name__}"
             )
-        if not self.copies and known is not None and "late" not in known.allows:
+        if not self.copies and knowledge is not None and "late" not in knowledge.allows:
             raise InvalidValueError(
-                f"copies must be True for {type(known).__name__}, which allows for no late "
+                f"copies must be True for {type(knowledge).__name__}, which allows for no late "
                 "readings, got False"
             )
 
@@ -127,7 +127,7 @@ class Delayed(Wrapper):
         return self.base.allowing(self.errors.every(self.delay + 1))
 
     def lengths(self, d: int) -> dict[str, int]:
-        """Return how long parts of its state may become."""
+        """Return the largest lengths of parts of its state."""
         return {"waiting": self.delay}
 
     def init(self, x1: Array) -> DelayedState:
@@ -138,7 +138,7 @@ class Delayed(Wrapper):
         return DelayedState(first.x, states, (first.x,) * many, (), 0.0)
 
     def locate(self, state: DelayedState, feedback: Feedback) -> Feedback:
-        """Return feedback that says at which action it was seen, and how many rounds ago."""
+        """Return feedback with the action and the age of its measurements."""
         if feedback.age not in (0, self.delay if self.late else 0):
             rule = f"0 or {self.delay}, the delay" if self.late else "0"
             raise checks.invalid("age", rule, feedback.age)
@@ -147,37 +147,39 @@ class Delayed(Wrapper):
         return feedback._replace(action=state.actions[0], age=self.delay)
 
     def step(self, state: DelayedState, feedback: Feedback) -> tuple[DelayedState, Info]:
-        """Return the state after a round and what the step of the copy knew."""
-        seen, waiting, t = self.locate(state, feedback), state.waiting, int(state.rounds) + 1
+        """Return the state after a round and the details of the copy's step."""
+        located, waiting, t = self.locate(state, feedback), state.waiting, int(state.rounds) + 1
         state = state._replace(x=action_played(state, feedback))
         if not self.late:
-            waiting = (*waiting, keep_seen(seen))
+            waiting = (*waiting, keep_seen(located))
             if len(waiting) <= self.delay:  # a copy that has not played yet
                 first = state.states[0]
                 return self._go_on(state, first, waiting), Info(first.x, proposal=first.x)
             ahead = {n: part for n, part in feedback._asdict().items() if n in NOTHING_AHEAD}
-            seen, waiting = waiting[0]._replace(**ahead), waiting[1:]
-        seen = seen._replace(age=0 if self.copies else self.delay)
+            located, waiting = waiting[0]._replace(**ahead), waiting[1:]
+        located = located._replace(age=0 if self.copies else self.delay)
         start = state.states[0].x
-        if self._awaits_start(state.states[0]) and not (seen.action == start).all():
-            seen = seen._replace(action=start, constraint_value=None, constraint_subgradient=None)
-            seen = seen._replace(value_error=None, slope_error=None)
-        after, info = self._each.step(state.states[0], seen)
+        if self._awaits_start(state.states[0]) and not (located.action == start).all():
+            located = located._replace(
+                action=start, constraint_value=None, constraint_subgradient=None
+            )
+            located = located._replace(value_error=None, slope_error=None)
+        after, info = self._each.step(state.states[0], located)
         return self._go_on(state, after, waiting), info._replace(round=t)
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether a step stands for exactly one round: what is late is counted in rounds."""
+        """Whether a step counts exactly one round: delays are counted in rounds."""
         return True
 
     def _awaits_start(self, state: Any) -> bool:
         """Return whether a copy has a start_bound, and its start was not read yet.
 
-        It may be held elsewhere before, but nothing that is read there is its first reading: the
-        bound would be taken for one on g at that place.
+        The copy may be held at another action before. A reading there must not count as its
+        first: the bound would be taken for one on g at that action.
         """
-        known = find_knowledge(self._each)
-        return known is not None and known.bounds_start and not state.memory.rounds
+        knowledge = find_knowledge(self._each)
+        return knowledge is not None and knowledge.bounds_start and not state.memory.rounds
 
     def move_to(self, state: DelayedState, x: Array) -> DelayedState:
         """Return the state in which the copy whose turn it is plays x."""
@@ -187,10 +189,10 @@ class Delayed(Wrapper):
         return state._replace(x=x, states=states, actions=actions)
 
     def rest(self, state: DelayedState, x: Array) -> DelayedState:
-        """Return the state after a round in which nothing was read and x is kept for the next.
+        """Return the state after a round without a reading; x is the next action.
 
-        Nor is anything learnt of what was held back for this round. The copy that played, perhaps
-        an action of somebody's own, plays x as well in its next turn.
+        Feedback that was held back for this round is dropped. The copy that played, perhaps an
+        external action, plays x as well in its next turn.
         """
         waiting, states = state.waiting, state.states
         if not self.late:
@@ -209,7 +211,7 @@ class Delayed(Wrapper):
         waiting: tuple[Feedback, ...],
         x: Array | None = None,
     ) -> DelayedState:
-        """Return the state in which a copy plays next, its own action unless another is given."""
+        """Return the state in which a copy plays next, its action unless another is given."""
         played, states, actions, _, rounds = state
         x = after.x if x is None else x
         states, actions = (*states[1:], after), (*actions[1:-1], played, x)

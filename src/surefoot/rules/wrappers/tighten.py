@@ -96,7 +96,7 @@ class Tighten(Declared, Algorithm):
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether the base counts rounds; this one only hands them on."""
+        """Whether the base counts rounds; the wrapper only passes them on."""
         return counts_rounds(self.base)
 
     @classmethod
@@ -147,7 +147,7 @@ def tightened_constants(constants: Constants, rho: float) -> Constants:
 
     A point has rho less slack, any one constraint is larger by at most rho, and the subgradients
     stay: the level :math:`-\epsilon` of g is the level :math:`-(\epsilon - \rho)` of
-    :math:`g + \rho`. Where nothing is left of epsilon, it and sigma are not known.
+    :math:`g + \rho`. If rho is at least epsilon, epsilon and sigma become unknown.
 
     Example:
         >>> c = Constants(R=1.0, G_f=3.0, sigma=0.5, epsilon=0.25, start_slack=0.5, D_g=1.5)
@@ -156,16 +156,16 @@ def tightened_constants(constants: Constants, rho: float) -> Constants:
         start_slack = 0.375 (derived), D_g = 1.625 (derived)
     """
     checks.nonnegative(rho=rho)
-    changed: dict[str, float | None] = {}
+    changes: dict[str, float | None] = {}
     if constants.D_g is not None:
-        changed["D_g"] = constants.D_g + rho
+        changes["D_g"] = constants.D_g + rho
     if constants.start_slack is not None:
-        changed["start_slack"] = constants.start_slack - rho
+        changes["start_slack"] = constants.start_slack - rho
     if constants.epsilon is not None:
-        left = constants.epsilon > rho
-        changed["epsilon"] = constants.epsilon - rho if left else None
-        changed["sigma"] = constants.sigma if left else None
-    return constants.with_origin("derived", **changed)
+        is_positive = constants.epsilon > rho
+        changes["epsilon"] = constants.epsilon - rho if is_positive else None
+        changes["sigma"] = constants.sigma if is_positive else None
+    return constants.with_origin("derived", **changes)
 
 
 class Tightened(KnownHorizon, Summed):
@@ -195,7 +195,7 @@ class Tightened(KnownHorizon, Summed):
     Args:
         constants: the constants of the problem itself.
         horizon: T.
-        base: what the base guarantees for constants of :func:`tightened_constants`.
+        base: the guarantee of the base for constants of :func:`tightened_constants`.
 
     Example:
         >>> from surefoot.rules.related.dpp import DriftPlusPenalty
@@ -273,7 +273,7 @@ class Tightened(KnownHorizon, Summed):
         """Return the smallest horizon that is large enough, in words: S_T/T falls as T grows."""
         base: Any = self.base
         if base.horizon is not None and "horizon" not in parameters_of(type(base)):
-            return "larger"  # it cannot be asked what it would do with another
+            return "larger"  # its value for another rho is unknown
         # Further than anyone plays the bounds need not be finite numbers any more.
         first = first_horizon(lambda T: T > 2**64 or self._enough(T), self.horizon)
         return "more than 2^64 rounds" if first is None or first > 2**64 else at_least(first)

@@ -1,4 +1,4 @@
-"""What rules share that are made of another rule, their base."""
+"""Base of rules that wrap another rule, their base."""
 
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,12 +12,12 @@ from surefoot.core.parameters import Declared, algorithm, field_values
 from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
 from surefoot.guarantees.guarantee import EveryRound, Guarantee
 from surefoot.guarantees.tuning import Tuned, unpack
-from surefoot.knowledge import AverageLimit, Errors
+from surefoot.knowledge import Errors
 from surefoot.knowledge.base import find_knowledge
 
 
 class Wrapper(Declared, Algorithm):
-    """A rule that tells its base other feedback than it is told itself, or at other times.
+    """A rule that passes other feedback to its base, or passes it at other times.
 
     A wrapper hands ``move_to`` and ``rest`` down to its base.
 
@@ -57,22 +57,21 @@ class Wrapper(Declared, Algorithm):
                 f"{type(self).__name__} must have a base that counts no rounds, because it does "
                 f"not step it in every round, got {checks.repr_line(self.base)}"
             )
-        known = find_knowledge(self.base)
-        if isinstance(known, AverageLimit) or (known is not None and known.in_contexts):
-            what = "contexts" if known.in_contexts else "a limit on the average"
+        knowledge = find_knowledge(self.base)
+        if knowledge is not None and (knowledge.kind == "cumulative" or knowledge.in_contexts):
+            what = "contexts" if knowledge.in_contexts else "a limit on the average"
             raise InvalidValueError(
                 f"{type(self).__name__} must have a base without {what}, which it would not keep, "
-                f"got {checks.repr_line(known)}"
+                f"got {checks.repr_line(knowledge)}"
             )
-        if self.rests_on_convexity and known is not None and not known.convex:
+        if self.rests_on_convexity and knowledge is not None and not knowledge.convex:
             raise InvalidValueError(
-                f"{type(self).__name__} rests on the convexity of g, got knowledge with "
-                "convex = False"
+                f"{type(self).__name__} assumes a convex g, got knowledge with convex = False"
             )
 
     @classmethod
     def of(cls, player: object, **options: Any) -> Tuned[Self]:
-        """Return a tuned rule in this one, with what is left of its guarantee.
+        """Wrap a tuned rule; its guarantee becomes that of the wrapper.
 
         Args:
             player: a rule with its guarantee for every round (``Tuned``).
@@ -81,23 +80,23 @@ class Wrapper(Declared, Algorithm):
         algorithm, guarantee = unpack(player)
         if guarantee is None:
             raise InvalidValueError(f"player must have a guarantee (Tuned), got {player!r}")
-        made = cls(base=algorithm, **options)
-        return Tuned(made, made.inherit(guarantee))
+        wrapper = cls(base=algorithm, **options)
+        return Tuned(wrapper, wrapper.inherit(guarantee))
 
     def inherit(self, each: Guarantee) -> Guarantee:
-        """Return what is left of the guarantee of the base."""
+        """Return the guarantee that follows from that of the base."""
         raise InvalidValueError(f"{type(self).__name__} must have a theorem, got {each}")
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
-        """What the base asks for, and what is asked for instead."""
+        """The needs of the base, with those that the wrapper replaces."""
         needs = needs_of(self.base)
         one_run = needs.one_run or self.is_one_run
         return needs._replace(numpy_only=True, one_run=one_run, **self.other_needs)
 
     @property
     def errors(self) -> Any:
-        """What the base allows for; None where it certifies nothing."""
+        """The errors that the base allows for; None if it certifies nothing."""
         return errors_of(self.base)
 
     @property
@@ -107,12 +106,12 @@ class Wrapper(Declared, Algorithm):
 
     @property
     def knowledge(self) -> Any:
-        """What the base knows of g; None where it certifies nothing."""
+        """The knowledge of the base; None if it certifies nothing."""
         return self.base.knowledge if isinstance(self.base, Certified | Wrapper) else None
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether a step stands for exactly one round: assumed of a wrapper that does not say."""
+        """Whether a step counts exactly one round; True by default."""
         return True
 
     def may_play(self, x: Array) -> bool:
@@ -124,45 +123,45 @@ class Wrapper(Declared, Algorithm):
         return self.with_base(self.base.allowing(errors))
 
     @classmethod
-    def around(cls, base: Any, **own: Any) -> Self:
-        """Return the wrapper around a base, where a constructor of its own makes the base.
+    def around(cls, base: Any, **fields: Any) -> Self:
+        """Return the wrapper of a base, even if its constructor makes the base.
 
         Args:
             base: the rule.
-            own: the fields of the wrapper.
+            fields: the fields of the wrapper.
         """
         if not cls.declared_by:
-            return cls(base=base, **own)
-        made = cls.__new__(cls)
-        # Not a constructor that makes the base: that of the nearest class which takes one.
+            return cls(base=base, **fields)
+        wrapper = cls.__new__(cls)
+        # The constructor of the nearest class that takes a base, not one that makes it.
         plain: Any = next(kind for kind in cls.__mro__ if not getattr(kind, "declared_by", ()))
-        plain.__init__(made, base=base, **own)
-        return made
+        plain.__init__(wrapper, base=base, **fields)
+        return wrapper
 
     @classmethod
     def from_parts(cls, **parts: Any) -> Self:
-        """Return the wrapper that a file describes by its fields."""
+        """Return the wrapper with these fields, as a file describes it."""
         return cls.around(**parts)
 
     def with_base(self, base: Any) -> Self:
         """Return the same wrapper around another base."""
-        own = {f.name: value for f, value in field_values(self) if f.name != "base"}
-        return self.around(base, **own)
+        values = {f.name: value for f, value in field_values(self) if f.name != "base"}
+        return self.around(base, **values)
 
     def __repr__(self) -> str:
         if not self.declared_by:
             return super().__repr__()
-        own = {f.name: value for f, value in field_values(self) if f.name != "base"}
-        words = [repr(self.base), *(f"{name}={value!r}" for name, value in own.items())]
+        values = {f.name: value for f, value in field_values(self) if f.name != "base"}
+        words = [repr(self.base), *(f"{name}={value!r}" for name, value in values.items())]
         return f"{type(self).__name__}.around({', '.join(words)})"
 
 
 class OfBase(EveryRound):
-    """A theorem that rests on another one, of every round.
+    """A theorem that assumes another one, of every round.
 
     Args:
         constants: those of the problem.
-        each: the other one.
+        each: the other theorem.
     """
 
     each: Guarantee
@@ -170,8 +169,8 @@ class OfBase(EveryRound):
     def __post_init__(self) -> None:
         each: object = self.each
         if not isinstance(each, Guarantee) or each.kind != "every round":
-            said = str(each) if isinstance(each, Guarantee) else checks.repr_line(each)
-            raise InvalidValueError(f"the guarantee must be one for every round, got {said}")
+            text = str(each) if isinstance(each, Guarantee) else checks.repr_line(each)
+            raise InvalidValueError(f"the guarantee must be one for every round, got {text}")
         super().__post_init__()
 
     @property
@@ -200,37 +199,37 @@ class FromBase(OfBase):
 
 
 def action_played(state: State, feedback: Feedback) -> Array:
-    """Return the action that was really played in a round; late feedback is of another one."""
+    """Return the action played in a round; late feedback belongs to another one."""
     if feedback.action is None or feedback.age:
         return state.x
     return checks.check_like_action(checks.to_action(feedback.action, "action"), state.x, "action")
 
 
-def refuse_slope_error(seen: Feedback, why: str) -> None:
-    """Raise where a round tells an error of its slope that a wrapper would not count with.
+def refuse_slope_error(feedback: Feedback, why: str) -> None:
+    """Raise if a round reports a slope_error, which a wrapper would ignore.
 
     Args:
-        seen: what was told.
-        why: what the wrapper does, which the sentence goes on with.
+        feedback: the reported feedback.
+        why: what the wrapper does; it continues the sentence.
     """
-    if seen.slope_error is not None:
-        raise checks.invalid("slope_error", f"None for a rule that {why}", seen.slope_error)
+    if feedback.slope_error is not None:
+        raise checks.invalid("slope_error", f"None for a rule that {why}", feedback.slope_error)
 
 
-def keep_seen(seen: Feedback) -> Feedback:
-    """Return what was seen, in arrays that nobody else can change, without what is to come."""
-    told = seen._asdict()
-    own = {name: checks.copy_of(told[name]) for name in _SEEN}
-    return seen._replace(**own, **NOTHING_AHEAD)
+def keep_seen(feedback: Feedback) -> Feedback:
+    """Return feedback with copied measurements, without fields about the next round."""
+    fields = feedback._asdict()
+    copies = {name: checks.copy_of(fields[name]) for name in _MEASURED}
+    return feedback._replace(**copies, **NOTHING_AHEAD)
 
 
-_SEEN = ("cost_gradient", "constraint_value", "constraint_subgradient")
+_MEASURED = ("cost_gradient", "constraint_value", "constraint_subgradient")
 NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction": None, "hint": None}
 """The part of feedback that is about the next action, and is never late."""
 
 
 def start_one_run(base: Any, x1: Array) -> Any:
-    """Return the first state of a base that plays one run; refuse several."""
+    """Return the first state of a base that plays one run; raise for several."""
     state = base.init(x1)
     if not isinstance(state.x, np.ndarray) or state.x.ndim != 1:
         raise InvalidValueError("x1 must be the action of one run, got several")
