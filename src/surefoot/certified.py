@@ -138,15 +138,15 @@ class Certified(Pair):
         plan = Plan(point, feedback.within) if knowledge.in_contexts else None
         if proposal.contradictions:
             suspects = (*suspects, lambda: proposal.contradictions)
-        wanted = proposal.point if proposal.wanted is None else proposal.wanted
+        proposed = proposal.point if proposal.wanted is None else proposal.wanted
         if plan is not None and feedback.context is None:  # the action is certified by announce
             still = CertifiedState(state.x, memory, learner, plan)
-            return still, Info(state.x, wanted, None, suspects, proposal.note)
+            return still, Info(state.x, proposed, None, suspects, proposal.note)
         new = freeze(region.nearest(point))
         if isinstance(new, np.ndarray) and new.ndim == 1:
             region.must_certify(new, knowledge.domain)  # safety is these lines
         after = CertifiedState(new, memory, learner, plan)
-        return after, Info(new, wanted, region, suspects, proposal.note)
+        return after, Info(new, proposed, region, suspects, proposal.note)
 
     def _observe(self, memory: Any, reading: Reading) -> Any:
         """Return the memory with a reading; outside of the domain it only ages."""

@@ -1,4 +1,4 @@
-r"""Sums over the rounds played, which bound the regret by what was observed."""
+r"""Sums over the rounds played, which bound the regret from observations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ObservedRegret(NamedTuple):
     Attributes:
         steps: :math:`\sum_t \eta_t\|\nabla_t\|^2`.
         cuts: :math:`\sum_t C_t/\eta_t`.
-        tightened: what is in brackets.
+        tightened: the sum in brackets.
         stayed: :math:`\sum \|\nabla_t\|` over the rounds in which nothing moved.
         rho: :math:`\rho_t` of the last round in which something moved.
         inverse_eta: the last :math:`1/\eta_t`; 0 before the first gradient.
@@ -100,7 +100,7 @@ class CutCost(NamedTuple):
     r"""What the cut of a step costs in :class:`ObservedRegret`.
 
     Attributes:
-        rho: :math:`\rho_t`; 0 where nothing is tightened.
+        rho: :math:`\rho_t`; 0 without tightening.
         price: :math:`C_t`.
     """
 
@@ -109,7 +109,7 @@ class CutCost(NamedTuple):
 
 
 class LeaderRegret(NamedTuple):
-    r"""The sums that bound the regret of a run of leaders and follower by what was observed.
+    r"""The sums that bound the regret of leaders and follower from observations.
 
     With :math:`z^k` leader k, :math:`\eta_0 := \eta_1`, and a comparator within D of the start,
     each of these is a bound, and :meth:`bound` returns the smallest:

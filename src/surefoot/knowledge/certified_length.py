@@ -1,4 +1,4 @@
-r"""What a margin certifies: a ball around where the last action is drawn back to.
+r"""The region of a margin: a ball around the projection of the last action.
 
 Let A bound the distance of :math:`x_t` to the tightened set :math:`X_\rho = \{g \le -\rho\}` (in
 the domain), and q be the projection of :math:`x_t` onto the half-space
@@ -229,7 +229,7 @@ class CertifiedLength(Knowledge):
         # A fixed g stays as certain where the action is as it was before it was played.
         may_stay = (g + errors.value <= 0) | (limit <= 2 * noise)
         if not errors.is_exact:
-            # G_g holds on the way to an action that was certified, not to one that may be outside.
+            # G_g holds on the way to a certified action, not to a possibly infeasible one.
             upper = where(limit <= 2 * noise, minimum(upper, limit), upper)
         if errors.drifts:
             may_stay = upper == upper
@@ -245,7 +245,7 @@ class CertifiedLength(Knowledge):
         if errors.drifts:
             certified = where(rho > before, math.inf + zero, distance)
         excess, rise = upper + rho, upper + slack
-        # Inside, and from a start that is refused, the denominator may be anything: make it 1.
+        # Inside, and for a rejected start, the denominator is irrelevant: make it 1.
         near = maximum(excess, zero) / where(rise > 0, rise, 1.0) * norm(x - anchor)
         if self.sigma is not None:
             near = minimum(near, maximum(excess, zero) / self.sigma)
@@ -323,7 +323,7 @@ class CertifiedLength(Knowledge):
     ) -> LengthMemory:
         """Return the memory with the pull towards the anchor, where a step is of no use."""
         upper, rho, zero = memory.upper, memory.rho, 0.0 * memory.rho
-        # What g may rise by from the reading to the next round.
+        # The rise of g from the reading to the next round.
         v = errors.drift * (memory.rounds + 1.0 - memory.read)
         rise, x, anchor = upper + slack, memory.x, memory.anchor
         room = (rho - v) / self.G_g - memory.left - error
@@ -404,7 +404,7 @@ class StepCertificate(NamedTuple):
         length: r, how far from the drawn-back action is certified.
         taken: how far from it the next action is, never more than ``length``.
         bound: the next g is at most this; never above 0.
-        G_g: the constant that the certificate rests on.
+        G_g: the Lipschitz constant.
         cut: whether the region changed the proposal.
         errors: what the certificate allows for.
     """
@@ -469,7 +469,7 @@ class LengthInKernel(KnowledgeInKernel):
 
 
 class LengthRegion(Region):
-    """The ball around q; where nothing is certified beyond it, one point."""
+    """The ball around q; one point if nothing is certified beyond it."""
 
     knowledge: CertifiedLength
     memory: LengthMemory
@@ -514,7 +514,7 @@ class LengthRegion(Region):
         return bool(0.5 * memory.slack <= used < memory.slack)
 
     def _find_point(self) -> None:
-        r"""Find what is certified where there is no room: the pull's end, or the action itself.
+        r"""Find the certified point without a ball: the end of the pull, or the action itself.
 
         A fixed g that is at most 0 there may stay for ever. Under drift the rounds that nobody
         measures take it further on the way to the anchor: with h the level there, :math:`\alpha`
@@ -547,7 +547,7 @@ class LengthRegion(Region):
         """
         tolerance = 4 * (self.x.shape[-1] + 8) * UNIT * self.knowledge.reach
         inside = (norm(w - self.memory.drawn) <= self.longest + tolerance) & (self.longest > 0)
-        # Not w itself: the square of what is far away may be no float.
+        # Not w itself: the square of a far point may overflow.
         inside = inside & self.knowledge.domain.contains(where(inside, w, self.memory.drawn))
         return inside | (all_entries(w == self.point) & self.has_point)
 

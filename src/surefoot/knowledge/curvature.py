@@ -1,4 +1,4 @@
-r"""What a bound on the curvature certifies: a ball whose sphere touches the limit along the slope.
+r"""The region of a smoothness constant: a ball whose sphere touches the limit along the gradient.
 
 If g curves upwards by at most :math:`\beta` on the feasible set X, then for x, p in X
 
@@ -151,12 +151,12 @@ class QuadraticBounds(Knowledge):
 
     @property
     def each(self) -> Any:
-        """What is known of one constraint by itself."""
+        """The knowledge of each single constraint."""
         return self
 
     @abstractmethod
     def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> Region:
-        """Return what is certified in round t, in the known set or not."""
+        """Return the region in round t, without the known set."""
 
     def curvature(self, memory: CurvatureMemory) -> Number:
         """Return the bound on the curvature that holds where the last reading is used."""
@@ -169,7 +169,7 @@ class QuadraticBounds(Knowledge):
     def learn(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
         """Return the memory after a reading.
 
-        From an action that may be outside nothing is certified: then what was known before is kept.
+        A reading at a possibly infeasible action certifies nothing: the memory before it is kept.
         """
         after = self.remember(memory, reading)
         outside = (memory.rounds > 0) & (self.largest(after.last.value) > 0)
@@ -220,9 +220,9 @@ class QuadraticBounds(Knowledge):
     def check_round(
         self, memory: CurvatureMemory, reading: Reading, after: CurvatureMemory, worst: Number
     ) -> CurvatureMemory:
-        """Refuse a slope without a finite square, and a start that is not feasible.
+        """Raise for a subgradient without a finite square, and for an infeasible start.
 
-        A run of a batch cannot be refused: it becomes NaN, which the game reports.
+        A run of a batch cannot raise: it becomes NaN, which the game reports.
         """
         g, x = reading.g, reading.x
         if not is_number(g):
@@ -236,7 +236,7 @@ class QuadraticBounds(Knowledge):
         return after
 
     def certify(self, memory: CurvatureMemory, errors: Errors) -> Region:
-        """Return what is certified in the next round, in the known set where there is one."""
+        """Return the region in the next round, in the known set if there is one."""
         return self.find_region(memory, memory.rounds + 1.0, errors)
 
     def place(self, region: Region) -> Region:
@@ -260,7 +260,7 @@ class QuadraticBounds(Knowledge):
             return sentences
         old = self.find_region(memory, t - age, errors)
         if (new.upper > 0 or not self.convex) and not old.contains(x):
-            return sentences  # on a way outside of the feasible set the curvature may be any
+            return sentences  # beyond the feasible set the curvature is unbounded
         length, over = new.each.excess_over(old.base.each)
         noise = old.base.each.noise + new.each.noise
         numbers = (np.ravel(column) for column in (g, over, self.each.beta, noise))
@@ -373,7 +373,7 @@ class Quadratic(NamedTuple):
         return self.bound(point) <= 0
 
     def find_nearest(self, w: Array) -> Projection:
-        """Return the nearest point with its multiplier; x where none passes the check."""
+        """Return the nearest point with its multiplier; x if none passes the check."""
         v, end, good, first = w - self.x, w, self.holds(w), None
         for _ in range(TRIES):
             if good is True or (isinstance(good, np.ndarray) and good.all()):
@@ -409,7 +409,7 @@ class CurvatureCertificate(NamedTuple):
         slope: the product of the slope there with the step.
         length: the length of the step.
         bound: the next g is at most this; never above 0.
-        beta: the curvature that it rests on.
+        beta: the smoothness constant.
         cut: whether the region changed the proposal.
         row: which of several constraints has the largest bound; None where there is one.
         errors: the errors that the bound allows for.
@@ -445,7 +445,7 @@ class CurvatureCertificate(NamedTuple):
 
 
 class PullCertificate(NamedTuple):
-    """Why a point on the way back to the anchor is feasible: g is convex.
+    """Why a point on the return path to the anchor is feasible: g is convex.
 
     Attributes:
         round: the round that was played.
@@ -483,7 +483,7 @@ class CurvatureInKernel(KnowledgeInKernel):
     """One constraint of bounded curvature in the kernel.
 
     Args:
-        knowledge: what is known.
+        knowledge: the constants.
         beta: a bound on the curvature of each row.
         d: the dimension.
     """
@@ -592,7 +592,7 @@ class CurvatureRegion(Region):
         self.slope_error, self.anchor = memory.slope_error, memory.anchor
         self.anchor_level: Number = None
         if memory.anchor is not None:
-            # Without convexity nothing leads to the anchor, as if it were outside.
+            # Without convexity there is no return path to the anchor.
             penalty = 0.0 if knowledge.convex else math.inf
             self.anchor_level = memory.anchor.level(t, drift) + penalty
         squared = dot(s, s)
@@ -662,14 +662,14 @@ class CurvatureRegion(Region):
         return self._find(self._reachable(w), Quadratic.find_cut)
 
     def _reachable(self, w: Array) -> Array:
-        """Return a proposal; one run is refused where the way there has no finite square."""
+        """Return a proposal; one run raises if the way there has no finite square."""
         if not is_number(self.level):
             return nan_where_invalid(w)
         check_proposal(w, self.x)
         return w
 
     def _find(self, w: Array, search: Search) -> Projection:
-        """Return what a search finds; under drift, where that is nothing, the way to the anchor."""
+        """Return the result of a search; under drift, if it fails, the return path."""
         projection = self._search(w, search)
         if self.anchor is None:
             return projection
@@ -690,7 +690,7 @@ class CurvatureRegion(Region):
         )
 
     def _search(self, w: Array, search: Search) -> Projection:
-        """Return what a search finds; x where that is nothing certified."""
+        """Return the result of a search; x if it is not certified."""
         if self.slope_error is None:
             return search(self.ball, w)
         good = self.holds(w)
@@ -769,13 +769,13 @@ class CurvatureRegion(Region):
         Both regions are those of the round of this one's reading.
         """
         v = self.x - old.x
-        length, risen = norm(v), old.level - old.upper
+        length, rise_of_level = norm(v), old.level - old.upper
         rise = self.low - old.level - dot(old.ball.s, v) - (old.slope_error or 0.0) * length
-        fall = old.low - risen - self.level + dot(self.ball.s, v)
+        fall = old.low - rise_of_level - self.level + dot(self.ball.s, v)
         return length, maximum(rise, fall - (self.slope_error or 0.0) * length)
 
     def price(self, w: Array, weight: Number) -> Number:
-        r"""Return what a cut costs: :math:`\frac12\mu^2\|s\|^2 - \mu(g + s^\top v)`; Theorem C.
+        r"""Return the cost of a cut: :math:`\frac12\mu^2\|s\|^2 - \mu(g + s^\top v)`; Theorem C.
 
         Args:
             w: the end of the step that was cut, v away from x.

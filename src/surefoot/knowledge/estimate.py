@@ -171,7 +171,7 @@ class UnknownConstant(Knowledge):
     r"""Knowledge with a constant that is estimated from readings: the module's theorems.
 
     Args:
-        theta: :math:`\theta > 1`, how many times what is proved is used.
+        theta: :math:`\theta > 1`, the factor on the proved bound.
         violations: k, how many rounds may violate at most; one that rests on a guess and that
             nobody measured counts. None for as many as the theorem says.
     """
@@ -398,10 +398,10 @@ class EstimatedHull(UnknownConstant):
 
     Args:
         domain: a known set that contains every action; a Ball must hold the feasible set.
-        theta: :math:`\theta > 1`, how many times what is proved is used for G_g.
+        theta: :math:`\theta > 1`, the factor on the proved bound of G_g.
         violations: how many rounds may violate at most.
-        largest_G_g: what G_g is at most on the domain, possibly far too large.
-        largest_violation: what no violation may exceed; needs ``largest_G_g``.
+        largest_G_g: an upper bound on G_g on the domain, possibly far too large.
+        largest_violation: an upper bound on every violation; needs ``largest_G_g``.
         errors: bounds on the errors of readings; without drift.
 
     Example:
@@ -528,10 +528,10 @@ class EstimatedCurvature(UnknownConstant):
 
     Args:
         domain: a Ball that contains the feasible set.
-        theta: :math:`\theta > 1`, how many times what is proved is used for beta.
+        theta: :math:`\theta > 1`, the factor on the proved bound of beta.
         violations: how many rounds may violate at most; after the last of them nothing moves any
             more, unless ``largest_beta`` is known.
-        largest_beta: what beta is at most, possibly far too large.
+        largest_beta: an upper bound on beta, possibly far too large.
 
     Example:
         >>> known = EstimatedCurvature(domain=Ball(2.0))

@@ -165,7 +165,7 @@ class LipschitzHull(Knowledge):
             point = Anchor(x, upper, t - age)
             return HullMemory(t, point, point, point, memory.ladder)
         if not errors.is_exact:
-            # What was certified before the round bounds g there as well as the reading does, but
+            # An earlier certificate bounds g there as well as the reading does, but
             # for its rounding: steps that are too short to change it would add up. Under drift only
             # where no round is between: a checker follows no further.
             before = self._hull(memory, t - age, errors)
@@ -221,7 +221,7 @@ class LipschitzHull(Knowledge):
         return HullRegion(self, memory._replace(anchor=anchor), t, errors)
 
     def contradictions(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if G_g and the errors are right."""
+        """Return how a reading contradicts G_g and the errors, in sentences."""
         t, noise, reach = int(memory.rounds) + 1, self.noise(len(reading.x)), float(self.reach)
         if memory.start.value == math.inf:
             sentences = check_rise(t, reading, self.G_g, noise, reach)
@@ -248,7 +248,7 @@ class LipschitzHull(Knowledge):
         return () if limit is None else check_bound(t, reading, limit, noise, words)
 
     def check_subgradient(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
-        """Return whether a slope contradicts what was seen at the anchor: G_g is for rounding."""
+        """Return a sentence if a subgradient contradicts the anchor; G_g is used for rounding."""
         (x, g, s, errors, age), anchor = reading, memory.anchor
         if s is None or not errors.slope < math.inf:
             return ()
@@ -301,7 +301,7 @@ class LipschitzHull(Knowledge):
         return 2 * self.noise(d) / self.G_g + 4 * self._rounding(d)
 
     def _rounding(self, d: int) -> float:
-        r"""Return what a point that was moved to the edge may be beyond it: :math:`4(n+8)uM`."""
+        r"""Return how far a point moved to the boundary may be beyond it: :math:`4(n+8)uM`."""
         return 4 * (d + 8) * UNIT * float(self.reach)
 
 
@@ -318,7 +318,7 @@ class HullCertificate(NamedTuple):
         room: how far from the centre is certified; at least the distance, but for rounding, which
             the margin covers.
         bound: the next g is at most this; never above 0.
-        G_g: the constant that it rests on.
+        G_g: the Lipschitz constant.
         cut: whether the region changed the proposal.
         errors: what the bounds allow for.
     """
@@ -499,7 +499,7 @@ class HullRegion(Region):
     def to_visit(self, measured: Anchor) -> HullRegion:
         """Return the hull under drift: of the anchor alone, once its slack is half used up.
 
-        Without a ball of its own the anchor is of no help: then the last action takes its place.
+        An anchor without a ball does not help: then the last action takes its place.
 
         Args:
             measured: the anchor as it was measured.

@@ -101,7 +101,7 @@ class CurvatureRows(QuadraticBounds):
 
     @cached_property
     def each(self) -> Curvature:
-        """What is known of each row by itself, as of those of a batch."""
+        """The knowledge of each single row, in the form of a batch."""
         beta = np.broadcast_to(np.array(self.beta), (self.rows,))[:, None]
         return Curvature(beta=beta, reach=self.reach, errors=self.errors, convex=self.convex)
 
@@ -124,7 +124,7 @@ class CurvatureRows(QuadraticBounds):
         return CurvatureMemory(0.0, start, none, slopes, None, anchor, 0.0, 0.0)
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array]:
-        """Return the values and slopes of a round; one row may be told as one number."""
+        """Return the values and slopes of a round; one row may be reported as one number."""
         return read_rows(x, feedback, self.rows)
 
     def largest(self, numbers: Number) -> float:
@@ -143,7 +143,7 @@ class CurvatureRows(QuadraticBounds):
     def check_round(
         self, memory: CurvatureMemory, reading: Reading, after: CurvatureMemory, worst: Number
     ) -> CurvatureMemory:
-        """Refuse a start that is not feasible."""
+        """Raise for an infeasible start."""
         if not memory.rounds and not (worst < 0).all():
             i = int(worst.argmax())
             check_start(float(reading.g[i, 0]), float(worst[i, 0]), 0.0, f" in row {i}")
@@ -248,7 +248,7 @@ class RowsRegion(Region):
         return self._find(w, known, self._cut_by_halfspaces)
 
     def _find(self, w: Array, known: KnownSets, search: Search) -> Projection:
-        """Return what a search finds; else a certified point on the way there."""
+        """Return the result of a search; else a certified point on the way there."""
         check_proposal(w, self.x)
         if self._is_in(w, known):
             return Projection(w, np.zeros_like(self.own.up), 0.0)
@@ -302,7 +302,7 @@ class RowsRegion(Region):
                 continue
             best = step
             near = known and abs(before - squared) <= 1e-3 * before
-            # Where nothing bends no length moves the half-spaces: the first answer is the last.
+            # Without curvature no length moves the half-spaces: the first answer is the last.
             straight = not rows.beta.any() and not rows.tau.any()
             if failed or near or turn + 1 >= most or straight:
                 break
@@ -354,7 +354,7 @@ class RowsRegion(Region):
         return self.each.explain_empty()
 
     def price(self, w: Array, weights: Array | float) -> float:
-        r"""Return what a cut costs: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
+        r"""Return the cost of a cut: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
 
         Args:
             w: the end of the step that was cut, v away from x.
@@ -385,7 +385,7 @@ class RowsRegion(Region):
 
 
 def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
-    """Return the values and slopes of a round; one row may be told as one number."""
+    """Return the values and slopes of a round; one row may be reported as one number."""
     if rows == 1 and np.ndim(feedback.constraint_subgradient) == 1:
         g, s = checks.read_constraint(x, feedback)
         return np.array([g]), s[None]
@@ -396,7 +396,7 @@ def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
 
 
 def read_values(feedback: Feedback, rows: int) -> Array:
-    """Return the values of a round without slopes; one row may be told as one number."""
+    """Return the values of a round without slopes; one row may be reported as one number."""
     g = checks.to_exact(np.atleast_1d(np.asarray(feedback.constraint_value)), "constraint_value")
     if g.shape != (rows,):
         raise checks.invalid("constraint_value.shape", f"({rows},), one per constraint", g.shape)

@@ -41,7 +41,7 @@ DIMENSIONS = 10_000
 
 
 class CertifiedPFS(Certified):
-    r"""Polyak feasibility steps, each no longer than what is certified before it is taken.
+    r"""Polyak feasibility steps, each no longer than its certified length.
 
     .. math::
         r_t        &= \rho_t/G_g - B_t \\
@@ -59,7 +59,7 @@ class CertifiedPFS(Certified):
         rho: :math:`\rho`, or c of :math:`\rho_t = c/\sqrt t`.
         decreasing: whether the margin decreases.
         sigma: a lower bound on the norms of subgradients near the boundary, if there is one.
-        eta: the largest step; steps follow the gradients where it is None.
+        eta: the largest step; None for steps that follow the gradients.
         ratchet: whether a step never grows again.
         radius: R of the steps; half the diameter of the domain unless given.
         value_error: how wrong a reported g may be.
@@ -174,7 +174,7 @@ def margin(constants: Constants) -> float:
     :math:`2R^2G_gL/\rho_T`: they balance where :math:`\rho \sim \sqrt{\alpha G_gR/T}`.
     """
     R, G_g, slack = as_constants(constants).require("R", "G_g", "start_slack", by="Theorem D")
-    return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D refuses such a slack
+    return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D rejects the slack
 
 
 class TheoremD(StrictStart):

@@ -224,12 +224,12 @@ class LeaderFollower(Certified):
 
         Args:
             domain: a set that contains every action; a Ball must hold the feasible set.
-            theta: how many times what is proved of G_g is used. Larger is slower, with fewer rounds
-                outside: :math:`\theta\ln^2\theta = c` is best, c the cost of a round outside times
-                :math:`\ln(G_g/m_1)` over the regret of the crawl.
+            theta: the factor on the proved bound of G_g. Larger is slower, with fewer violations:
+                :math:`\theta\ln^2\theta = c` is best, c the cost of a violation times
+                :math:`\ln(G_g/m_1)` over the regret of the slow start.
             violations: how many rounds may violate at most; one without a measurement counts.
-            largest_G_g: what G_g is at most on the domain, possibly far too large.
-            largest_violation: what no violation may exceed; needs ``largest_G_g``.
+            largest_G_g: an upper bound on G_g on the domain, possibly far too large.
+            largest_violation: an upper bound on every violation; needs ``largest_G_g``.
             start_slack: -g at the first action at least, for the number of rounds outside in
                 advance, which needs a Ball.
 

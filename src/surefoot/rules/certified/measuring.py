@@ -1,4 +1,4 @@
-"""A certified rule that is told values of g and a bound on its curvature: slopes are measured."""
+"""A certified rule with values of g and a smoothness constant: it measures subgradients."""
 
 import math
 from collections.abc import Callable
@@ -45,15 +45,15 @@ class MeasuringState(NamedTuple):
         start: the first action that was read, and the bound on g there.
         origin: where the slope was measured.
         slope: the slope that was measured; 0 before there is one.
-        error: what it errs by there.
+        error: a bound on its error there.
         probing: the entry that the action is moved by for a probe, from 0; -1 for none.
         base: the action that the probes differ from, or that was read last.
         value: g there.
-        noise: what that value errs by at most.
+        noise: a bound on the error of that value.
         length: how far the probes go.
         differences: the slope that is being measured.
         doubts: the sum of the squares of what its entries err by.
-        bound: what was certified of the next g.
+        bound: the certified bound on the next g.
     """
 
     x: Array
@@ -187,7 +187,7 @@ class Measuring(Wrapper):
         return state._replace(x=x, rounds=state.rounds + 1.0, probing=-1, bound=math.inf)
 
     def _read(self, feedback: Feedback) -> Reading:
-        """Return the value that was read, with what it may be wrong by."""
+        """Return the value that was read, with its errors."""
         g = checks.read_constraint_value(feedback.constraint_value, feedback.action)
         checks.finite(constraint_value=g)
         return Reading(feedback.action, g, None, self.errors.of_round(feedback))
@@ -251,7 +251,7 @@ class Measuring(Wrapper):
         return state, region.within(feedback.within)
 
     def _stay(self, state: MeasuringState, region: Region, feedback: Feedback) -> Region:
-        """Return the action alone where nothing was read and its bound is known."""
+        """Return only the action, if nothing was read and its bound is known."""
         if state.bound == math.inf:
             return region
         reason = "nothing was read, and the action stays, which was certified before"
@@ -260,7 +260,7 @@ class Measuring(Wrapper):
         return point.within(feedback.within)
 
     def _region(self, state: MeasuringState, room: float, feedback: Feedback) -> Region:
-        """Return what is certified around the base, from its value and a slope with its error."""
+        """Return the region around the base, from its value and a subgradient with its error."""
         knowledge, t, tau = self.knowledge, state.rounds, self._slope_error(state)
         last = Anchor(state.base, state.value + state.noise + room, t)
         memory = CurvatureMemory(t, last, last.value, state.slope, tau, None, 0.0, 0.0)
@@ -290,7 +290,7 @@ class Measuring(Wrapper):
         return math.sqrt(n) * float(0.25 * self.knowledge.beta * delta + both / delta)
 
     def _room(self, state: MeasuringState) -> float:
-        """Return what a move keeps below 0, so that probes are certified where it ends."""
+        """Return the slack that a move keeps, so that probes are certified at its end."""
         delta, both = self._length(state), state.noise + self._margin(state.value, len(state.base))
         uncertainty = self.share * norm(state.slope) + self._least_error(state)
         return float(2 * both + uncertainty * delta + 0.5 * self.knowledge.beta * delta**2)
@@ -324,8 +324,8 @@ class ValuesAveraging(Measuring):
         knowledge: the curvature of g, and the errors of values.
         radius: R of the steps.
         start_slope: a bound on the slope at the start, however rough.
-        far: F of the only far point; four far points where it is None.
-        eta: the step; steps follow the gradients where it is None.
+        far: F of the only far point; None for four far points.
+        eta: the step; None for steps that follow the gradients.
         share: how wrong a slope may be, of its norm; a larger one probes less.
         length: how far probes go; as values err unless given.
 
