@@ -88,8 +88,8 @@ def promises_of(algorithm: object, guarantee: Guarantee | None = None) -> Promis
         guarantee: what it was tuned for; None where no theorem did.
     """
     if guarantee is None:
-        found = safety_of(algorithm)
-        return Promises() if found is None else found.promises
+        safety = safety_of(algorithm)
+        return Promises() if safety is None else safety.promises
     return guarantee.promises._replace(observed=find_observed(algorithm))
 
 

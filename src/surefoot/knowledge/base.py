@@ -8,7 +8,7 @@ that agrees with what is known and was read::
     memory = knowledge.init(x1)
     memory = knowledge.observe(memory, Reading(x, g, s, knowledge.errors))  # x was played
     region = knowledge.region(memory, knowledge.errors)
-    x = region.nearest(wish)                          # certified, whatever the wish
+    x = region.nearest(wish)                          # certified, whatever the proposal
     print(region.certificate(x))                      # why
 
 All of these are pure. A memory holds bounds, never readings whose error only the present round
@@ -71,7 +71,7 @@ class Reading(NamedTuple):
 
     Attributes:
         x: the action that was played.
-        g: the value read there; one per constraint where they are seen apart.
+        g: the value read there; one per constraint if they are seen separately.
         s: one subgradient there; one per constraint.
         errors: how wrong these may be.
         age: how many rounds ago it was read.
@@ -105,7 +105,7 @@ class Estimate(NamedTuple):
         left: at most so many more will be ...
         limit: ... if the constant is at most this; infinite where that is so for every g.
         spent: the left side of the theorem's budget.
-        unseen: how many rounds that nobody measured count as outside, where a number is allowed.
+        unseen: how many rounds without a measurement count as outside, where a number is allowed.
         hidden: rounds that are outside by no more than this may be missed, and do not count.
     """
 
@@ -167,12 +167,12 @@ ERRORS_OF: Mapping[Capability, str] = {
 
 
 class Knowledge(Declared):
-    """What is true of g, and how wrong readings may be; every method is pure.
+    """What is true of g, and bounds on the errors of readings; every method is pure.
 
     Attributes:
         errors: the bounds on errors and drift.
         convex: whether g is known to be convex.
-        domain: a known set that holds every action; None where nothing is known.
+        domain: a known set that contains every action; None where nothing is known.
         allows: what certificates allow for beside exact readings of one run of a convex g; nothing
             else is accepted.
         refusals: a sentence of its own for something that is not allowed.
@@ -310,7 +310,7 @@ class Knowledge(Declared):
 
     @final
     def observe(self, memory: Memory, reading: Reading) -> Memory:
-        """Return the memory with a round in which something was read.
+        """Return the memory after a reading.
 
         The reading must be finite and err in no way that the kind does not allow for; the first
         must be strictly feasible. A run of a batch cannot be refused: its kind makes it NaN.
@@ -337,7 +337,7 @@ class Knowledge(Declared):
         return self.describe_to_kernel(d) if is_own else None
 
     def age(self, memory: Memory, x: Array) -> Memory:
-        """Return the memory with a round in which nothing was read.
+        """Return the memory after a round without a reading.
 
         Args:
             memory: before the round.
@@ -396,7 +396,7 @@ class Knowledge(Declared):
 
     @abstractmethod
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if the constants are right.
+        """Return how a reading contradicts the constants, in sentences.
 
         Args:
             memory: before the reading.
@@ -429,7 +429,7 @@ class Knowledge(Declared):
         A host that plays a rounded copy of a certified point needs it.
 
         Args:
-            s: the slope of the round; one per row where rows are apart.
+            s: the slope of the round; one per row if rows are separate.
             length: how far the point moves.
             ahead: whether to allow for the slopes of all later rounds, of a convex g.
         """

@@ -24,7 +24,7 @@ __all__ = ["Proposals"]
 
 
 class Proposals(Proposer):
-    """Somebody else's wishes: the ``proposal`` of the feedback.
+    """External proposals: the ``proposal`` of the feedback.
 
     Args:
         as_steps: whether a proposal is the end of a step, which the region cuts off where it keeps

@@ -115,8 +115,8 @@ class CertifiedDualAveraging(Certified):
 
         Args:
             constants: needs R, beta and start_slack; uses rows, the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a known convex set that holds every action; None for none.
+            horizon: unused; every tuning takes one.
+            domain: a known convex set that contains every action; None for none.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(TheoremK(constants), domain)

@@ -121,8 +121,8 @@ class CertifiedPFS(Certified):
 
         Args:
             constants: needs R, G_g and start_slack; uses the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(decreasing_margin(constants), domain)
@@ -145,7 +145,7 @@ class CertifiedPFS(Certified):
         Args:
             constants: needs R, G_f, G_g and start_slack; uses start_reach and sigma.
             horizon: the number of rounds.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         return cls._tune(fixed_step(as_constants(constants), horizon), domain)
 

@@ -78,7 +78,7 @@ class MeasuringState(NamedTuple):
 
 
 class Measuring(Wrapper):
-    r"""A rule that knows a curvature and is told values: slopes are measured, with their error.
+    r"""A rule with a smoothness constant and values: it measures subgradients, with their error.
 
     For a convex g with curvature at most :math:`\beta`, n values next to :math:`x_o` give its slope
     there up to :math:`\tau_0`, and at x up to :math:`\tau = \tau_0 + \beta\|x - x_o\|`:
@@ -89,14 +89,14 @@ class Measuring(Wrapper):
         \tau_0^2 = \sum_i\Big(\frac{\beta\delta}4 + \frac{\nu_o + \nu_i}\delta\Big)^2 \\
         x_{t+1} &= \text{the point of } \big\{p : g_t + \nu + \hat s^\top(p - x_t) +
                    \tau\|p - x_t\| + \tfrac\beta2\|p - x_t\|^2 \le 0\big\} \text{ nearest to the
-                   wish}
+                   proposal}
 
     with :math:`\nu_o` and :math:`\nu_i` the errors of the values at :math:`x_o` and at the probes.
-    The slope is measured again, in n rounds that are played and counted, where the region cuts the
-    wish and :math:`\tau > q\|\hat s\|`. Every probe is certified by the same inequality; where one
-    is not, the action first goes back towards the start, which is safe because g is convex. A probe
-    that who plays it moves by r across adds :math:`(\|\hat s\| + \tau)r/\delta` to its error; moved
-    by more than half of its length it is none. A round without a value is played again.
+    The subgradient is measured again, in n rounds that are played and counted, if the region cuts
+    the proposal and :math:`\tau > q\|\hat s\|`. The same inequality certifies every probe. If it
+    does not, the action first moves towards the start, which is safe because g is convex. A probe
+    that is played r off its direction adds :math:`(\|\hat s\| + \tau)r/\delta` to its error; beyond
+    half of its length it does not count. A round without a value is played again.
 
     Args:
         base: the rule, ``Certified(..., Curvature(...))``, with the errors of values.
@@ -304,7 +304,7 @@ class Measuring(Wrapper):
         return float(margin)
 
     def _contradict(self, t: float, read: Reading, bound: float) -> tuple[str, ...]:
-        """Return what a value has that is impossible if the constants are right."""
+        """Return how a value contradicts the constants, in sentences."""
         (x, g, _, errors, _), knowledge = read, self.knowledge
         margin = self._margin(g, len(x))
         sentences = check_reach(int(t), x, g + errors.value + margin, float(knowledge.reach))
@@ -373,7 +373,7 @@ class ValuesAveraging(Measuring):
             constants: needs R, beta, start_slack, and G_g, which bounds the slope at the start;
                 uses the errors of values.
             horizon: not used.
-            domain: a known set that holds every action.
+            domain: a known set that contains every action.
         """
         theorem = ValuesAndCurvature(constants)
         R, beta, G_g = constants.require("R", "beta", "G_g", by=theorem.name)

@@ -91,8 +91,8 @@ class MovingBalls(Certified):
 
         Args:
             constants: needs beta and start_slack; uses R, rows, the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a known convex set that holds every action; None for none.
+            horizon: unused; every tuning takes one.
+            domain: a known convex set that contains every action; None for none.
             cost_curvature: L, a bound on the curvature of every cost.
             least_slope: :math:`\nu_*` of the theorem, where it is known.
         """

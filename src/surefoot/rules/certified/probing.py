@@ -253,8 +253,8 @@ class ValuesFollower(Probing):
 
         Args:
             constants: needs R, G_g and start_slack; uses the error of values and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         theorem = ValuesOnly(constants)

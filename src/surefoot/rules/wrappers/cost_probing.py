@@ -320,7 +320,7 @@ class CostProbing(Wrapper):
             constants: what the base needs, G_f, G_g and start_slack; ``cost_bound`` where
                 ``change`` is not given.
             horizon: T.
-            domain: a known set that holds every action, a Ball or a Box.
+            domain: a known set that contains every action, a Ball or a Box.
             base: a theorem-tuned constructor of a certified rule; that of ``CertifiedPFS`` has a
                 regret bound in advance.
             change: v, by how much the costs of two successive rounds differ at an action at most,
