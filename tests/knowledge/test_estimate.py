@@ -435,7 +435,7 @@ def test_only_what_is_read_among_the_means_can_contradict_convexity():
 
     assert contradictions(0.25, -0.51) == contradictions(0.7, 0.5) == ()
     (said,) = contradictions(0.25, -0.49)  # 0.25 is 5/18 of the way from -1 to 0.8
-    assert said.startswith("round 3: g = -0.49 is above its bound -0.5, which rests on no constant")
+    assert said.startswith("round 3: g = -0.49 is above its bound -0.5, which uses no constant")
 
 
 def test_a_round_that_nobody_measured_counts_as_a_round():
