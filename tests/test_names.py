@@ -36,8 +36,35 @@ LEFT: dict[str, set[str]] = {
 
 # Words that say nothing of what a local holds, and how many of 1,000 assigned names may be such.
 BARE = frozenset(
-    "found known seen told own far kept wanted given lost made meant asked risen drawn alone here "
-    "there said such rest left gone held put taken shown".split()
+    [
+        "found",
+        "known",
+        "seen",
+        "told",
+        "own",
+        "far",
+        "kept",
+        "wanted",
+        "given",
+        "lost",
+        "made",
+        "meant",
+        "asked",
+        "risen",
+        "drawn",
+        "alone",
+        "here",
+        "there",
+        "said",
+        "such",
+        "rest",
+        "left",
+        "gone",
+        "held",
+        "put",
+        "taken",
+        "shown",
+    ]
 )
 MOST_BARE = 10
 # Packages whose locals are nouns; the list only becomes longer.
