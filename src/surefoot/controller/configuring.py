@@ -75,15 +75,15 @@ def player_from(
         raise InvalidValueError(f"player.tuning must be one of {name}, got {tuning!r}{meant}")
     numbers = build({"class": "Constants", **(constants or {})}, "constants")
     place = None if domain is None else build(domain, "domain")
-    given = {"constants": _complete(numbers, start), "horizon": horizon, "domain": place}
+    arguments = {"constants": _complete(numbers, start), "horizon": horizon, "domain": place}
     make = getattr(rule, tuning)
     if "domain" in inspect.signature(make).parameters and place is None:
         if not works_on_ball(rule, tuning):
             raise InvalidValueError(f"domain must be given for {name}, which works on the set")
-        given["domain"] = Ball(numbers.R)
-    made = {key: build(value, f"player.{key}") for key, value in options.items()}
-    found = _call(make, given, made)
-    return found if ramp is None else _limit_pace(found, ramp, name)
+        arguments["domain"] = Ball(numbers.R)
+    parameters = {key: build(value, f"player.{key}") for key, value in options.items()}
+    algorithm = _call(make, arguments, parameters)
+    return algorithm if ramp is None else _limit_pace(algorithm, ramp, name)
 
 
 def reaction_of(player: Any) -> Reaction:
@@ -110,8 +110,8 @@ def _limit_pace(player: Any, ramp: Any, name: str) -> Certified:
 
 def rules_by_name() -> dict[str, type[Algorithm]]:
     """Return every rule, filter and wrapper that one controller can play."""
-    known = known_classes().items()
-    rules = {n: k for n, k in known if issubclass(k, Algorithm)}
+    classes = known_classes().items()
+    rules = {n: k for n, k in classes if issubclass(k, Algorithm)}
     return {n: k for n, k in rules.items() if not needs_of(k).agents}
 
 
@@ -123,12 +123,12 @@ def _complete(numbers: Constants, start: Any) -> Constants:
     return numbers.complete(reach)
 
 
-def _call(make: Any, given: Mapping[str, Any], options: dict[str, Any]) -> Any:
+def _call(make: Any, arguments: Mapping[str, Any], options: dict[str, Any]) -> Any:
     """Call a constructor with what it takes of what is given, and with its options."""
-    wanted = inspect.signature(make)
-    known = {n: v for n, v in given.items() if n in wanted.parameters and v is not None}
+    signature = inspect.signature(make)
+    values = {n: v for n, v in arguments.items() if n in signature.parameters and v is not None}
     try:
-        return make(**wanted.bind(**known | options).arguments)
+        return make(**signature.bind(**values | options).arguments)
     except (TypeError, AttributeError) as error:
         raise InvalidValueError(
             f"player must fit {make.__qualname__}: {first_line(error)}"

@@ -66,8 +66,8 @@ class Live:
     @property
     def round(self) -> int:
         """The current round; the first is 1."""
-        found: int = self._now[1].round
-        return found
+        t: int = self._now[1].round
+        return t
 
     def _check_context(self, loop: LoopState) -> None:
         """Raise while the context of a round, and with it its action, is not known."""
@@ -450,7 +450,7 @@ class Controller(Live):
             StoreError: if the journal cannot be written; nothing has changed then.
         """
         place: Any = context  # in numbers, once it is read
-        told = Feedback(
+        feedback = Feedback(
             cost_gradient,
             constraint_value,
             constraint_subgradient,
@@ -468,12 +468,12 @@ class Controller(Live):
         with self._lock:  # of two threads that tell one round, one is refused
             run, loop, at = self._now
             self._check_asked()
-            seen = read_feedback(run, loop.state, told, missing=missing, drift=drift)
-            decision = decide(run, loop, seen)
+            round_input = read_feedback(run, loop.state, feedback, missing=missing, drift=drift)
+            decision = decide(run, loop, round_input)
             if decision.warning:
                 warn_caller(decision.warning, PremiseWarning)
-            if seen.ignored and not self._is_hint_named:
-                words = f"round {loop.round}: {seen.ignored}"
+            if round_input.ignored and not self._is_hint_named:
+                words = f"round {loop.round}: {round_input.ignored}"
                 warn_caller(words, UserWarning)
                 alarm = Alarm.of(loop.round, "hint", words)
                 decision = decision._replace(alarms=(*decision.alarms, alarm))
@@ -481,7 +481,7 @@ class Controller(Live):
             if decision.error is not None:
                 at = self._write("refused", records.refusal(decision.loop))
             elif at is not None:
-                at = self._write("round", records.describe_round(seen, decision))
+                at = self._write("round", records.describe_round(round_input, decision))
             self._now = (run, decision.loop, at)
         if decision.alarms:
             emit(decision.alarms, self.on_alarm)
@@ -504,10 +504,10 @@ class Controller(Live):
         """
         with self._lock:
             run, loop, _ = self._now
-            seen = read_context(run, loop.state, context, drift, current=True)
-            if seen is None:
+            place = read_context(run, loop.state, context, drift, current=True)
+            if place is None:
                 raise InvalidValueError("announce must be told a context, got None")
-            self._order("announce", context=encode(seen))
+            self._order("announce", context=encode(place))
 
     def _encode(self, run: Run, state: LoopState) -> PlainTable:
         return {"loop": records.encode_loop(state)}
@@ -624,13 +624,13 @@ class Controller(Live):
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
 
 
-def player_difference(stored: Run, given: tuple[Any, Guarantee | None]) -> str:
+def player_difference(stored: Run, other: tuple[Any, Guarantee | None]) -> str:
     """Return in words how two players, each with its guarantee, differ; empty if they do not.
 
     All that they are made of is compared: the text of a long array is its shape.
     """
-    kept = (stored.algorithm, stored.guarantee)
-    pairs = [[encode(part, leave_out=True) for part in parts] for parts in (kept, given)]
+    first = (stored.algorithm, stored.guarantee)
+    pairs = [[encode(part, leave_out=True) for part in parts] for parts in (first, other)]
     return next(filter(None, map(_find_difference, ("player", "guarantee"), *pairs)), "")
 
 
@@ -645,6 +645,6 @@ def _find_difference(name: str, one: Data, other: Data) -> str:
     elif isinstance(there, str) and isinstance(one, dict) and there == here:  # of one class
         parts = [(f"{name}.{key}", one[key], other[key]) for key in one]
     for part in parts:
-        if found := _find_difference(*part):
-            return found
+        if difference := _find_difference(*part):
+            return difference
     return f"{name} is {checks.repr_line(there)} there and {checks.repr_line(here)} here"

@@ -83,33 +83,34 @@ class Decision(NamedTuple):
     error: Exception | None = None
 
 
-def decide(run: Run, loop: LoopState, told: RoundInput) -> Decision:
+def decide(run: Run, loop: LoopState, round_input: RoundInput) -> Decision:
     """Return what follows a round.
 
     Args:
         run: what is played.
         loop: the state in which the round was played.
-        told: what it was told.
+        round_input: what it was told.
 
     Raises:
         InvalidValueError: for feedback that the rule does not take.
         EmptyRegionError: where no next action is certified; a drifting g is refused instead.
         PremiseError: without a measurement, if the policy is "raise".
     """
-    decided = Round(run, loop, told)
-    moved = told.feedback.action is not None or (loop.proof is not None and decided.is_on_way)
-    violates = moved and decided.own_bound > 0
-    if not (told.is_missing or loop.halt is not None or violates):
-        return decided.step()
-    refuse_unfinite(told.feedback)
-    return decided.return_from_outside() if violates and loop.halt is None else decided.stay()
+    current = Round(run, loop, round_input)
+    is_elsewhere = round_input.feedback.action is not None
+    is_elsewhere = is_elsewhere or (loop.proof is not None and current.is_on_way)
+    violates = is_elsewhere and current.own_bound > 0
+    if not (round_input.is_missing or loop.halt is not None or violates):
+        return current.step()
+    refuse_unfinite(round_input.feedback)
+    return current.return_from_violation() if violates and loop.halt is None else current.stay()
 
 
 def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
     """Take a step of the rule: the one place where that is done."""
-    found = None if run.rule is None else run.rule.step(state, feedback)
-    if found is not None:
-        return found
+    step = None if run.rule is None else run.rule.step(state, feedback)
+    if step is not None:
+        return step
     refuse_unfinite(feedback)
     # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -124,18 +125,18 @@ class Round:
     Args:
         run: what is played.
         loop: the state in which the round was played.
-        told: what it was told.
+        round_input: what it reported.
     """
 
-    __slots__ = ("drift", "loop", "run", "t", "told")
+    __slots__ = ("drift", "input", "loop", "run", "t")
     drift: Number
+    input: RoundInput
     loop: LoopState
     run: Run
     t: int
-    told: RoundInput
 
-    def __init__(self, run: Run, loop: LoopState, told: RoundInput) -> None:
-        self.run, self.loop, self.told = run, loop, told
+    def __init__(self, run: Run, loop: LoopState, round_input: RoundInput) -> None:
+        self.run, self.loop, self.input = run, loop, round_input
         self.t, self.drift = loop.round, run.errors.drift
 
     # --- what was measured, and where ------------------------------------------------------------
@@ -150,30 +151,30 @@ class Round:
     @property
     def here(self) -> State:
         """The state at the action that was played."""
-        played, state = self.told.feedback.action, self.loop.state
-        return state if played is None else move_to(self.run.algorithm, state, played)
+        action, state = self.input.feedback.action, self.loop.state
+        return state if action is None else move_to(self.run.algorithm, state, action)
 
     @property
-    def read(self) -> Feedback:
+    def reading(self) -> Feedback:
         """What was measured, with the action that it belongs to and its age."""
-        return locate(self.run.algorithm, self.loop.state, self.told.feedback)
+        return locate(self.run.algorithm, self.loop.state, self.input.feedback)
 
     @property
-    def measured(self) -> Anchor | None:
+    def measurement(self) -> Anchor | None:
         """The action that was measured, with the bound on g there in its round."""
-        read, errors = self.read, self.run.errors
-        if read.constraint_value is None:
+        reading, errors = self.reading, self.run.errors
+        if reading.constraint_value is None:
             return None
-        error = errors.value if read.value_error is None else read.value_error
-        upper = float(np.max(read.constraint_value) + error + errors.evaluation)
-        return Anchor(read.action, upper, self.t - read.age)
+        error = errors.value if reading.value_error is None else reading.value_error
+        upper = float(np.max(reading.constraint_value) + error + errors.evaluation)
+        return Anchor(reading.action, upper, self.t - reading.age)
 
     def bound_by_reading(self, otherwise: float) -> float:
         """Return the bound that a measurement gives at the action of the round, if it was there."""
-        found = self.measured
-        if found is None or not (found.x == self.here.x).all():
+        measurement = self.measurement
+        if measurement is None or not (measurement.x == self.here.x).all():
             return otherwise
-        return float(found.level(self.t, self.drift))
+        return float(measurement.level(self.t, self.drift))
 
     @property
     def own_bound(self) -> float:
@@ -188,35 +189,42 @@ class Round:
     @property
     def anchor(self) -> Anchor | None:
         """The anchor with the round added: the first that was measured, or, under drift, better."""
-        anchor, played = self.loop.anchor, self.told.feedback.action
-        if self.told.is_missing or (anchor is not None and not anchor.ages):
+        anchor = self.loop.anchor
+        if self.input.is_missing or (anchor is not None and self._leaves_as_is(anchor)):
             return anchor
-        if anchor is not None and self.run.rule is not None and not self.drift:
-            x = self.loop.x if played is None else played
-            if x[0] != anchor.x[0]:  # most rounds of a fixed g are told elsewhere
-                return anchor
-        found = self.measured
-        if found is None:
+        measurement = self.measurement
+        if measurement is None or not self.run.may_play(measurement.x):
             return anchor
-        value = found.level(self.t, self.drift)
-        if not self.run.may_play(found.x):
-            return anchor
+        value = measurement.level(self.t, self.drift)
         if anchor is None:
-            return found if value < 0 else None
-        if (found.x == anchor.x).all():  # measured anew: what is true now counts, better or worse
-            return found
-        return found if self.drift and value < anchor.level(self.t, self.drift) else anchor
+            return measurement if value < 0 else None
+        if (measurement.x == anchor.x).all():  # the new value counts, better or worse
+            return measurement
+        return measurement if self.drift and value < anchor.level(self.t, self.drift) else anchor
+
+    def _leaves_as_is(self, anchor: Anchor) -> bool:
+        """Return whether no reading of the round changes an anchor, without asking for one.
+
+        The bound of the anchor does not age, or g is fixed and the round was played elsewhere, as
+        most rounds are.
+        """
+        if self.run.rule is not None and not self.drift:
+            action = self.input.feedback.action
+            x = self.loop.x if action is None else action
+            if x[0] != anchor.x[0]:
+                return True
+        return not anchor.ages
 
     # --- a step of the rule ----------------------------------------------------------------------
 
     def step(self) -> Decision:
         """Return what follows a step of the rule, and what it contradicts."""
-        run, loop, seen = self.run, self.loop, self.told.feedback
-        if loop.proof is not None and seen.action is None and self.is_on_way:
+        run, loop, feedback = self.run, self.loop, self.input.feedback
+        if loop.proof is not None and feedback.action is None and self.is_on_way:
             # No step certified the action: the rule is told of it as of somebody's own.
-            seen = seen._replace(action=loop.x)
+            feedback = feedback._replace(action=loop.x)
         try:
-            state, info = take_step(run, loop.state, seen)
+            state, info = take_step(run, loop.state, feedback)
         except CertificateError as error:
             sentence = f"round {self.t}: {error}"
             return self._refuse((Breach(self.t, "certificate", sentence, "feasibility"),), error)
@@ -226,10 +234,10 @@ class Round:
             # Drift, or the next context, may have taken the action outside by the next round.
             what = "drift" if self.drift else "context"
             return self._refuse((Breach(self.t, what, str(error), "feasibility"),), error)
-        found = self._find_breaches(info)
-        if found and any(b.affects != "regret" for b in found):
-            return self._contradicted(state, info, found)
-        return self._stepped(state, info, found, {})
+        breaches = self._find_breaches(info)
+        if breaches and any(b.affects != "regret" for b in breaches):
+            return self._react(state, info, breaches)
+        return self._end_step(state, info, breaches, {})
 
     def _find_breaches(self, info: Info) -> list[Breach]:
         """Return what the round breaks: premises, what its step knew, and the action asked for."""
@@ -238,46 +246,48 @@ class Round:
         if sentences := info.contradictions:  # which stand for the premises on the constraint
             breaches = [b for b in breaches if b.constant not in ("G_g", "the bound on g")]
             breaches.append(Breach(self.t, "constants", sentences[0], "both"))
-        if self.told.feedback.action is not None:
+        if self.input.feedback.action is not None:
             breaches.append(self._deviation(self.own_bound))
         return breaches
 
-    def _stepped(self, state: State, info: Info, found: list[Breach], why: PlainTable) -> Decision:
-        loop, seen = self.loop, self.told.feedback
+    def _end_step(
+        self, state: State, info: Info, breaches: list[Breach], why: PlainTable
+    ) -> Decision:
+        loop, feedback = self.loop, self.input.feedback
         regret, uncovered = loop.regret, loop.uncovered
         if regret is not None:
-            regret = regret.after(info) if seen.action is None else None
-            if regret is None and seen.action is None:
+            regret = regret.after(info) if feedback.action is None else None
+            if regret is None and feedback.action is None:
                 uncovered = uncovered or f"round {self.t}: the context of the next came later"
         if self._lacks_slope:
             uncovered = uncovered or f"round {self.t}: no slope was reported"
-        known = (regret, self.anchor, None, loop.breaches, uncovered)
-        after = LoopState(self.t + 1, state, info, None, None, seen.constraint_value, *known)
-        if not self.run.has_estimate and not found and not self.drift:  # the usual round
+        fields = (regret, self.anchor, None, loop.breaches, uncovered)
+        after = LoopState(self.t + 1, state, info, None, None, feedback.constraint_value, *fields)
+        if not self.run.has_estimate and not breaches and not self.drift:  # the usual round
             return Decision(after, "stepped", why)
         now, before = self.run.estimate(state), self.run.estimate(loop.state)
         if now and before and now.outside != before.outside:
             why["violations"] = now.outside
-        return self._finish(after, "stepped", found, why)
+        return self._finish(after, "stepped", breaches, why)
 
     @property
     def _lacks_slope(self) -> bool:
         """Whether the regret bound in advance needs a slope that the round did not report."""
-        run, s = self.run, self.told.feedback.constraint_subgradient
+        run, s = self.run, self.input.feedback.constraint_subgradient
         return s is None and run.needs.constraint_subgradients > 0 and bool(run.promises.in_advance)
 
     def _broken_premises(self, guarantee: Guarantee) -> list[Breach]:
         """Return the premises of the guarantee that the round breaks, and none did before."""
-        told, t, found = self.told, self.t, []
-        sizes = (told.gradient, told.worst, told.slope_norm)
+        round_input, t, breaches = self.input, self.t, []
+        sizes = (round_input.gradient, round_input.worst, round_input.slope_norm)
         for premise in self.run.premises:
-            seen, counts = premise.observe(t, *sizes)
-            if counts and seen is not None and premise.is_broken_by(seen):
-                found.append(premise.breach(t, seen))
-        if found:
-            gone = {b.constant for b in self.loop.breaches}
-            found = [b for b in found if b.constant not in gone]
-        return found or self._broken_bound(guarantee, told.worst)
+            size, counts = premise.observe(t, *sizes)
+            if counts and size is not None and premise.is_broken_by(size):
+                breaches.append(premise.breach(t, size))
+        if breaches:
+            constants = {b.constant for b in self.loop.breaches}
+            breaches = [b for b in breaches if b.constant not in constants]
+        return breaches or self._broken_bound(guarantee, round_input.worst)
 
     def _broken_bound(self, guarantee: Guarantee, worst: float | None) -> list[Breach]:
         """Return a breach where g is above what the guarantee says of it."""
@@ -294,12 +304,13 @@ class Round:
         )
         return [Breach(t, "the bound on g", sentence, "both")]
 
-    def _contradicted(self, state: State, info: Info, found: list[Breach]) -> Decision:
+    def _react(self, state: State, info: Info, breaches: list[Breach]) -> Decision:
         """Return what the policy says after a contradiction that feasibility rests on."""
-        run, read, anchor = self.run, self.read, self.anchor  # of the first round it is its own
-        serious = tuple(b for b in found if b.affects != "regret")
+        run, reading = self.run, self.reading
+        anchor = self.anchor  # of the first round it is its own
+        serious = tuple(b for b in breaches if b.affects != "regret")
         bound = math.inf
-        if (read.action == self.here.x).all():
+        if (reading.action == self.here.x).all():
             bound = self.loop._replace(refused=()).bound(run)
         sentence, policy = serious[0].sentence, run.on_contradiction
         slack = 0.0 if anchor is None else -anchor.value
@@ -309,17 +320,17 @@ class Round:
             words = f"{sentence}; the likely causes, the likeliest first: {words}"
             return self._refuse(serious, PremiseError(words, causes))
         why: PlainTable = {"causes": list(causes)}
-        if policy not in ("hold", "retreat") or self.told.worst is None:
-            return self._stepped(state, info, found, why)
+        if policy not in ("hold", "retreat") or self.input.worst is None:
+            return self._end_step(state, info, breaches, why)
         # Of an action that was not measured nothing is known then, and it is not held.
         bound = self.bound_by_reading(math.inf)
         how: How = "held" if policy == "hold" and bound < math.inf else "retreated"
         halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t, run.pace)
-        found = [*found, *self._shifted_anchor()]
-        return self._stand(halt, bound, found, why | {"policy": policy}, halt)
+        breaches = [*breaches, *self._shifted_anchor()]
+        return self._stand(halt, bound, breaches, why | {"policy": policy}, halt)
 
     def _find_causes(
-        self, bound: float, slack: float, info: Info, broken: Breach
+        self, bound: float, slack: float, info: Info, breach: Breach
     ) -> tuple[str, ...]:
         """Return what probably lies behind a contradiction, the likeliest first, with its number.
 
@@ -327,19 +338,19 @@ class Round:
             bound: on g where it was measured, infinite where there was none.
             slack: of the anchor, with which a difference is compared.
             info: what the step knew.
-            broken: the contradiction.
+            breach: the contradiction.
         """
-        if broken.sentence.endswith(BALL_TOO_SMALL):
+        if breach.sentence.endswith(BALL_TOO_SMALL):
             ball = f"{BALL_TOO_SMALL}: R, the domain or reach"
             return (ball, "a sensor error (value_error) of more than the slack told")
-        anchor, worst = self.loop.anchor, self.told.worst
+        anchor, worst = self.loop.anchor, self.input.worst
         worst = -math.inf if worst is None else worst
         over = max(worst - bound, 0.0) if bound < math.inf else 0.0
         shift = 0.0  # of g at the anchor itself, since it was measured
-        if anchor is not None and (self.read.action == anchor.x).all():
+        if anchor is not None and (self.reading.action == anchor.x).all():
             shift = max(worst - anchor.value, 0.0)
-        is_steep, known = self._suspect_constant(info)
-        start, short = self._suspect_start(broken, worst)
+        is_steep, constant = self._suspect_constant(info)
+        start, short = self._suspect_start(breach, worst)
         off = max(over, shift, short)
         noise = f"a sensor error (value_error) of {off:.3g} or more"
         unsettled = "the plant had not settled when g was read"
@@ -350,29 +361,29 @@ class Round:
             return (start, noise, unsettled)
         if shift > _LITTLE * slack:
             drift = f"g has changed: its slack at the anchor fell by {shift:.3g}"
-            return (drift, noise, unsettled, known, *shape)
+            return (drift, noise, unsettled, constant, *shape)
         if is_steep:
-            return (known, slope, drift)
+            return (constant, slope, drift)
         if 0 < off <= _LITTLE * slack:
-            return (noise, unsettled, known, drift, *shape)
+            return (noise, unsettled, constant, drift, *shape)
         if over > 0:
-            return (known, drift, noise, unsettled, *shape)
-        return (known, slope, drift, *shape)
+            return (constant, drift, noise, unsettled, *shape)
+        return (constant, slope, drift, *shape)
 
-    def _suspect_start(self, broken: Breach, worst: float) -> tuple[str, float]:
+    def _suspect_start(self, breach: Breach, worst: float) -> tuple[str, float]:
         """Return which number given for the start is wrong, and by how much; empty for none.
 
         Args:
-            broken: the contradiction.
+            breach: the contradiction.
             worst: the largest value of g that was read.
         """
         anchor, guarantee = self.loop.anchor, self.run.guarantee
         of_start = {p.constant: p.limit for p in self.run.premises if p.quantity == "start"}
-        if guarantee is not None and broken.constant in of_start:
-            given = float(guarantee.constants.start_slack or of_start[broken.constant])
-            return f"start_slack = {given:.6g} is too large: {-worst:.6g} was read", given + worst
-        error = self.run.errors.of_round(self.told.feedback).value
-        if anchor is None or anchor.ages or not (self.read.action == anchor.x).all():
+        if guarantee is not None and breach.constant in of_start:
+            slack = float(guarantee.constants.start_slack or of_start[breach.constant])
+            return f"start_slack = {slack:.6g} is too large: {-worst:.6g} was read", slack + worst
+        error = self.run.errors.of_round(self.input.feedback).value
+        if anchor is None or anchor.ages or not (self.reading.action == anchor.x).all():
             return "", 0.0
         if not worst - error > anchor.value:
             return "", 0.0
@@ -381,7 +392,7 @@ class Round:
 
     def _suspect_constant(self, info: Info) -> tuple[bool, str]:
         """Return whether a slope was steeper than G_g, and which constant is probably too small."""
-        knowledge, steep = self.run.knowledge, self.told.slope_norm or 0.0
+        knowledge, steep = self.run.knowledge, self.input.slope_norm or 0.0
         constants = {} if knowledge is None else knowledge.constants
         if steep > constants.get("G_g", math.inf):
             return True, f"G_g = {constants['G_g']:.6g} is too small: {steep:.6g} was seen"
@@ -402,12 +413,12 @@ class Round:
     def _given_G_c(self) -> float | None:
         """Return how fast g changes at most with the context, where that was given."""
         context = getattr(self.run.knowledge, "context", None)
-        found: float | None = None if context is None else context.facts["G_c"]
-        return found
+        G_c: float | None = None if context is None else context.facts["G_c"]
+        return G_c
 
     def _G_c_that_fits(self, G_c: float) -> float:
         """Return the least G_c that explains two readings of one action; 0 where there are none."""
-        info, worst = self.loop.info, self.told.worst
+        info, worst = self.loop.info, self.input.worst
         region = None if info is None else info.region
         if region is None or region.read_place is None or worst is None:
             return 0.0
@@ -419,34 +430,34 @@ class Round:
         change = worst - self.run.errors.value - float(region.upper)
         return float(G_c * change / allowed)
 
-    def _refuse(self, broken: tuple[Breach, ...], error: Exception) -> Decision:
+    def _refuse(self, breaches: tuple[Breach, ...], error: Exception) -> Decision:
         """Return the same round, refused: what was known of its action does not stand."""
         words = (
-            f"{broken[0].sentence}; that round was refused, and its action is not proved any more: "
+            f"{breaches[0].sentence}; that round was rejected, and its action is no longer proved: "
             "retreat, or resume with a player"
         )
         alarm = Alarm.of(self.t, "refused", words)
-        return Decision(self.loop._replace(refused=broken), alarms=(alarm,), error=error)
+        return Decision(self.loop._replace(refused=breaches), alarms=(alarm,), error=error)
 
     # --- without a step of the rule --------------------------------------------------------------
 
     def stay(self) -> Decision:
         """Return what follows a round that nobody measured, or of a loop that is halted."""
-        run, loop, is_missing = self.run, self.loop, self.told.is_missing
+        run, loop, is_missing = self.run, self.loop, self.input.is_missing
         if is_missing and run.on_missing == "raise" and loop.halt is None:
             raise PremiseError(f"round {self.t}: nothing was measured, and on_missing is 'raise'")
         # Of an action of one's own nothing is known but what was read there.
-        before = loop.bound(run) if self.told.feedback.action is None else math.inf
+        before = loop.bound(run) if self.input.feedback.action is None else math.inf
         bound, policy = self.bound_by_reading(before), run.on_missing
         # An action that rests on a guess may be outside, and is not held unseen.
         guessed = bound > 0 and run.estimate(loop.state) is not None
         how: How = "retreated" if policy == "retreat" or guessed else "held"
         halt = loop.halt or Halt(how, "no measurement", self.t, run.pace)
-        lost = f"round {self.t}: {'nothing was measured' if is_missing else 'halted'}"
+        uncovered = f"round {self.t}: {'nothing was measured' if is_missing else 'halted'}"
         why: PlainTable = {"policy": policy if is_missing else "halted"}
-        return self._stand(halt, bound, self._shifted_anchor(), why, loop.halt, lost)
+        return self._stand(halt, bound, self._shifted_anchor(), why, loop.halt, uncovered)
 
-    def return_from_outside(self) -> Decision:
+    def return_from_violation(self) -> Decision:
         """Return the way back from an action of one's own that is not feasible."""
         upper = self.own_bound
         if self.loop.anchor is None:
@@ -454,21 +465,21 @@ class Round:
                 "the first action must be strictly feasible, or there is no way back, "
                 f"got g = {upper:g}"
             )
-        found, reason = [], f"g may be {upper:.3g} on the way back, which goes on"
-        if self.told.feedback.action is not None:
-            found = [self._deviation(upper)]
-            reason = found[0].sentence.partition(": ")[2]
+        breaches, reason = [], f"g may be {upper:.3g} on the way back, which goes on"
+        if self.input.feedback.action is not None:
+            breaches = [self._deviation(upper)]
+            reason = breaches[0].sentence.partition(": ")[2]
         halt = Halt("held", reason, self.t, self.run.pace)
-        return self._stand(halt, upper, found, {"policy": "violation"}, None)
+        return self._stand(halt, upper, breaches, {"policy": "violation"}, None)
 
     def _stand(
         self,
-        wanted: Halt,
+        order: Halt,
         bound: float,
-        found: list[Breach],
+        breaches: list[Breach],
         why: PlainTable,
         halt: Halt | None,
-        lost: str | None = None,
+        uncovered: str | None = None,
     ) -> Decision:
         """Return what follows a round after which the rule takes no step.
 
@@ -477,58 +488,62 @@ class Round:
         asked: the start is what is left.
 
         Args:
-            wanted: to hold or to go back, and why.
+            order: to hold or to go back, and why.
             bound: on g at the action that was played.
-            found: what the round contradicts.
+            breaches: what the round contradicts.
             why: what the journal keeps of the reason.
             halt: why nothing moves until the controller is resumed.
-            lost: why the regret bound ends.
+            uncovered: why the regret bound ends.
         """
-        run, loop, seen = self.run, self.loop, self.told.feedback
+        run, loop, feedback = self.run, self.loop, self.input.feedback
         here: Any = self.here
         anchor, level = self.anchor, risen(bound, self.drift)
-        keep = 0.0 if self.told.is_missing else _HALF
-        refuted = loop.is_refuted or any(b.affects != "regret" for b in found)
-        spot = _fallback_query(run, self.t, here.x, level, anchor, wanted)._replace(refuted=refuted)
+        keep = 0.0 if self.input.is_missing else _HALF
+        refuted = loop.is_refuted or any(b.affects != "regret" for b in breaches)
+        spot = _fallback_query(run, self.t, here.x, level, anchor, order)._replace(refuted=refuted)
         if not run.may_play(here.x):  # an action of one's own that is not held, nor proved
-            wanted = wanted._replace(how="retreated", speed=None)
+            order = order._replace(how="retreated", speed=None)
             spot = spot._replace(bound=math.inf)
-        goal, way = spot.follow(wanted, keep)
+        goal, way = spot.follow(order, keep)
         state: Any = rest(run.algorithm, here, goal)
         knowledge = run.knowledge
         if knowledge is not None and knowledge.kind == "cumulative":  # no region counted the round
             before: Any = loop.state  # a first action of somebody's own may have begun anew
-            value = None if self.measured is None else float(self.measured.value)
+            value = None if self.measurement is None else float(self.measurement.value)
             memory = knowledge.count(state.memory, before.memory, bound, value)
             state = state._replace(memory=memory)
         proof = None if run.in_contexts else way
-        known = (None, anchor, halt, loop.breaches, loop.uncovered or lost)
-        after = LoopState(self.t + 1, state, None, proof, False, seen.constraint_value, *known)
-        if run.in_contexts and seen.context is not None:
+        fields = (None, anchor, halt, loop.breaches, loop.uncovered or uncovered)
+        after = LoopState(self.t + 1, state, None, proof, False, feedback.constraint_value, *fields)
+        if run.in_contexts and feedback.context is not None:
             # What the round contradicts counts for the next action already.
-            told = after._replace(breaches=(*loop.breaches, *found), refused=loop.refused)
+            every = (*loop.breaches, *breaches)
+            refuted_loop = after._replace(breaches=every, refused=loop.refused)
             try:
-                after = _in_context(run, told, seen.context)._replace(breaches=loop.breaches)
+                after = _in_context(run, refuted_loop, feedback.context)
+                after = after._replace(breaches=loop.breaches)
             except (CertificateError, EmptyRegionError) as error:
                 if not loop.refused:
-                    broken = Breach(self.t, "context", str(error), "feasibility")
-                    return self._refuse((broken,), error)
-                after = at_start(run, after, seen.context)
-        return self._finish(after, way.how, found, why)
+                    breach = Breach(self.t, "context", str(error), "feasibility")
+                    return self._refuse((breach,), error)
+                after = at_start(run, after, feedback.context)
+        return self._finish(after, way.how, breaches, why)
 
     def _shifted_anchor(self) -> list[Breach]:
         """Return a breach if the slack of the anchor, measured anew, is not what it was.
 
         It may be smaller by the drift since then, and by the errors of both values.
         """
-        t, errors, anchor, read = self.t, self.run.errors, self.loop.anchor, self.read
-        if anchor is None or read.constraint_value is None or not (read.action == anchor.x).all():
+        t, errors, anchor, reading = self.t, self.run.errors, self.loop.anchor, self.reading
+        if anchor is None or reading.constraint_value is None:
+            return []
+        if not (reading.action == anchor.x).all():
             return []
         if self.run.in_contexts and anchor.ages:
             return []  # g is another one in each context
-        slack = 0.0 - float(np.max(read.constraint_value))
-        error = errors.value if read.value_error is None else read.value_error
-        least = -anchor.level(t - read.age, errors.drift) - error - errors.evaluation
+        slack = 0.0 - float(np.max(reading.constraint_value))
+        error = errors.value if reading.value_error is None else reading.value_error
+        least = -anchor.level(t - reading.age, errors.drift) - error - errors.evaluation
         if slack >= least - 1e-12 * abs(anchor.value):
             return []
         before = f"and was {-anchor.value:.6g} in round {int(anchor.round)}"
@@ -545,11 +560,11 @@ class Round:
         Args:
             upper: g there at most, as it was read; 0 where it was not.
         """
-        t, loop, played = self.t, self.loop, self.told.feedback.action
-        away = float(np.linalg.norm(played - loop.x))
+        t, loop, action = self.t, self.loop, self.input.feedback.action
+        away = float(np.linalg.norm(action - loop.x))
         words = f"round {t}: an action {away:.3g} away from the one asked for was played"
         region = None if loop.info is None else loop.info.region
-        if upper <= 0 and region is not None and region.contains(played):
+        if upper <= 0 and region is not None and region.contains(action):
             return Breach(t, "action", f"{words}, which was certified too", "regret")
         if upper > 0:
             words += f", where g may be {upper:.3g}: the way back begins"
@@ -559,11 +574,13 @@ class Round:
 
     # --- the end of a round ----------------------------------------------------------------------
 
-    def _finish(self, after: LoopState, how: How, found: list[Breach], why: PlainTable) -> Decision:
+    def _finish(
+        self, after: LoopState, how: How, breaches: list[Breach], why: PlainTable
+    ) -> Decision:
         """Return the decision with its new breaches, warnings and alarms."""
         before = self.loop.breaches
         constants = {b.constant for b in before}
-        new = tuple(b for b in found if b.constant not in constants)
+        new = tuple(b for b in breaches if b.constant not in constants)
         after = after._replace(breaches=(*before, *new))
         if self._is_remeasurement_due(after):
             why["remeasure"] = remeasurement = after.round + 1
@@ -587,29 +604,29 @@ class Round:
         """Yield the alarms of a round that is over, those of its new breaches first."""
         t = self.t
         yield from map(_alarm_of, new)
-        if self.told.is_missing:
+        if self.input.is_missing:
             yield Alarm.of(t, "missing", f"round {t}: nothing was measured")
         if "violations" in why:
-            left = self.run.estimate(after.state)
-            yield Alarm.of(t, "violation", f"round {t}: g = {self.told.worst:.3g}; {left}")
-        if violation := self._halted_outside(after):
+            estimate = self.run.estimate(after.state)
+            yield Alarm.of(t, "violation", f"round {t}: g = {self.input.worst:.3g}; {estimate}")
+        if violation := self._halted_violation(after):
             yield Alarm.of(t, "violation", violation)
         if after.remeasurement is not None:
             words = "the anchor is measured again, before drift uses it up"
             yield Alarm.of(t, "remeasure", f"round {after.remeasurement}: {words}")
 
-    def _halted_outside(self, after: LoopState) -> str:
+    def _halted_violation(self, after: LoopState) -> str:
         """Return the alarm of a halted loop that is measured outside; empty for none.
 
         It is raised in the first such round, and in every tenth while that lasts.
         """
-        halt, worst, before = after.halt, self.told.worst, self.loop.value
+        halt, worst, before = after.halt, self.input.worst, self.loop.value
         if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
-        error, since = self.run.errors.of_round(self.told.feedback).value, self.t - halt.round
-        was_outside = self.loop.halt is not None and before is not None
-        was_outside = was_outside and float(np.max(before)) - error > 0
-        if not worst - error > 0 or (was_outside and since % _REPEAT):
+        error, since = self.run.errors.of_round(self.input.feedback).value, self.t - halt.round
+        was_violation = self.loop.halt is not None and before is not None
+        was_violation = was_violation and float(np.max(before)) - error > 0
+        if not worst - error > 0 or (was_violation and since % _REPEAT):
             return ""
         return f"round {self.t}: halted since round {halt.round}, and g = {worst:.3g}"
 
@@ -672,12 +689,12 @@ def announce(run: Run, loop: LoopState, context: Context) -> Decision:
     try:
         return Decision(_in_context(run, loop, context))
     except (CertificateError, EmptyRegionError) as error:
-        found = Breach(loop.round - 1, "context", str(error), "feasibility")
+        breach = Breach(loop.round - 1, "context", str(error), "feasibility")
         words = "not proved: announce another context, or retreat and announce this one again"
         alarm = Alarm.of(loop.round, "refused", f"{error}; the action at hand is {words}")
         if loop.halt is not None and loop.halt.how == "retreated":
             return Decision(at_start(run, loop, context), alarms=(alarm,))
-        return Decision(loop._replace(refused=(found,)), alarms=(alarm,), error=error)
+        return Decision(loop._replace(refused=(breach,)), alarms=(alarm,), error=error)
 
 
 def apply_order(

@@ -117,10 +117,10 @@ class Explanation:
             return
         yield "feasibility", "none" if feasibility is None else str(self.guarantee)
         if observed is not None:
-            known = "regret so far is not bounded"
+            words = "regret so far is not bounded"
             if self.regret_bound is not None:
-                known = f"regret so far at most {self.regret_bound:.4g}"
-            yield "observed", f"{known}: {observed.theorem}"
+                words = f"regret so far at most {self.regret_bound:.4g}"
+            yield "observed", f"{words}: {observed.theorem}"
         if in_advance is None:
             yield "in advance", "nothing is promised of the regret"
         else:
@@ -128,14 +128,14 @@ class Explanation:
 
     def _step(self) -> Iterator[tuple[str, str]]:
         """Yield what was measured, what that allows, and what was used of it."""
-        taken = {None: "", True: ", feasibility step taken", False: ", no feasibility step needed"}
+        steps = {None: "", True: ", feasibility step taken", False: ", no feasibility step needed"}
         match self.certificate:
             case None if self.round == 1:
                 yield "measured", "nothing yet: this is the start"
             case None if self.slack is None:
                 yield "measured", "the constraint was not told"
             case None:
-                yield "measured", f"slack {self.slack:.3g}{taken[self.feasibility_step]}"
+                yield "measured", f"slack {self.slack:.3g}{steps[self.feasibility_step]}"
             case certificate:
                 facts = facts_of(certificate)
                 yield from facts.items() if facts else [("why", str(certificate))]
@@ -143,7 +143,7 @@ class Explanation:
 
 def explain(run: Run, loop: LoopState) -> Explanation:
     """Return why the action at hand may be played."""
-    guarantee, told = run.guarantee, loop.round - 1
+    guarantee, rounds = run.guarantee, loop.round - 1
     # What was known of the action at hand does not stand where a round at it was refused.
     certificate = None if loop.refused else loop.certificate
     bound = loop.bound(run)
@@ -164,7 +164,7 @@ def explain(run: Run, loop: LoopState) -> Explanation:
         promises=run.promises,
         ahead=_state_ahead(run, loop),
         in_force=run.describe(loop.state),
-        regret_bound=_regret_bound(run, loop) if told else None,
+        regret_bound=_regret_bound(run, loop) if rounds else None,
         broken=(*loop.breaches, *loop.refused),
         errors=None if certificate is None or is_way else run.errors,
         halted=None if loop.halt is None else loop.halt.reason,
@@ -176,12 +176,12 @@ def explain(run: Run, loop: LoopState) -> Explanation:
 
 def _regret_bound(run: Run, loop: LoopState) -> float | None:
     """Return the bound on the regret of the rounds told; None where there is none."""
-    broken = (*loop.breaches, *loop.refused)
+    breaches = (*loop.breaches, *loop.refused)
     if loop.regret is not None:
         # Made of what was observed: it rests on convexity, and on no constant.
-        wrong = any(b.constant == "constants" for b in broken)
-        found = math.inf if wrong else loop.regret.bound(run.algorithm, loop.state)
-        return found if found < math.inf else None
+        wrong = any(b.constant == "constants" for b in breaches)
+        bound = math.inf if wrong else loop.regret.bound(run.algorithm, loop.state)
+        return bound if bound < math.inf else None
     if run.guarantee is None or run.promises.in_advance is None or _is_ended(run, loop):
         return None
     return float(run.guarantee.regret_bound(loop.round - 1))
@@ -189,10 +189,10 @@ def _regret_bound(run: Run, loop: LoopState) -> float | None:
 
 def _is_ended(run: Run, loop: LoopState) -> bool:
     """Return whether the bound on the regret in advance no longer applies."""
-    broken = (*loop.breaches, *loop.refused)
+    breaches = (*loop.breaches, *loop.refused)
     if loop.uncovered or not run.keeps_promise(loop.state):
         return True
-    return any(b.affects != "feasibility" for b in broken)
+    return any(b.affects != "feasibility" for b in breaches)
 
 
 def _state_ahead(run: Run, loop: LoopState) -> str:

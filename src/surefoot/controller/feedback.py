@@ -55,96 +55,96 @@ def _longest(rows: Array | None) -> float | None:
     return size if 1e-140 < size < 1e150 else norm(rows)  # where the square is a good float
 
 
-def refuse_unfinite(told: Feedback) -> None:
+def refuse_unfinite(feedback: Feedback) -> None:
     """Raise for vectors with a number that is not finite; the kernel looks at them itself."""
     for name in ("cost_gradient", "proposal", "constraint_subgradient"):
-        part = getattr(told, name)
+        part = getattr(feedback, name)
         # The square of finite numbers may be infinite; where it is not, none of them is.
         if part is not None and not math.isfinite(np.vdot(part, part)):
             checks.refuse_unfinite(part, name)
 
 
 def read_feedback(
-    run: Run, state: State, told: Feedback, *, missing: object = False, drift: object = None
+    run: Run, state: State, feedback: Feedback, *, missing: object = False, drift: object = None
 ) -> RoundInput:
     """Return what was told; refuse what does not fit the run, with nothing changed.
 
     Args:
         run: what is played.
         state: of the algorithm.
-        told: as :meth:`Controller.tell` was told it.
+        feedback: as :meth:`Controller.tell` was told it.
         missing: likewise.
         drift: likewise.
     """
     if missing is not False:
-        return _read_missing(run, state, told, missing, drift)
-    usual, first, ignored = _is_usual(told, drift), run.first, ""
+        return _read_missing(run, state, feedback, missing, drift)
+    usual, first, ignored = _is_usual(feedback, drift), run.first, ""
     if not usual:
-        told, ignored = _read_seldom(run, state, told, drift)
-    x: Array = state.x if told.action is None else told.action
-    proposal = _read_wish(run, x, told)
-    g, s, worst = _read_constraint(run, x, told)
-    cost = told.cost_value
+        feedback, ignored = _read_seldom(run, state, feedback, drift)
+    x: Array = state.x if feedback.action is None else feedback.action
+    proposal = _read_proposal(run, x, feedback)
+    g, s, worst = _read_constraint(run, x, feedback)
+    cost = feedback.cost_value
     if cost is not None or run.needs.cost_values:
         cost = _read_number(cost, x, "cost_value")
-    seen = Feedback(proposal, g, s, cost)
+    copies = Feedback(proposal, g, s, cost)
     if not usual or first != "cost_gradient":
-        read: dict[str, Any] = {first: proposal} if first else {}
-        read |= {"constraint_value": g, "constraint_subgradient": s, "cost_value": cost}
-        seen = told._replace(**read)
-    return RoundInput(seen, worst, False, ignored)
+        fields: dict[str, Any] = {first: proposal} if first else {}
+        fields |= {"constraint_value": g, "constraint_subgradient": s, "cost_value": cost}
+        copies = feedback._replace(**fields)
+    return RoundInput(copies, worst, False, ignored)
 
 
-def _is_usual(told: Feedback, drift: object) -> bool:
+def _is_usual(feedback: Feedback, drift: object) -> bool:
     """Return whether nothing was told that few rounds are told."""
-    is_read = told.action is None and told.value_error is None and told.slope_error is None
-    is_ahead = told.within is None and told.context is None and told.hint is None
-    return is_read and is_ahead and told.direction is None and drift is None
+    errors = feedback.value_error is None and feedback.slope_error is None
+    ahead = feedback.within is None and feedback.context is None and feedback.hint is None
+    return errors and ahead and feedback.action is feedback.direction is drift is None
 
 
-def _read_wish(run: Run, x: Array, told: Feedback) -> Array | None:
+def _read_proposal(run: Run, x: Array, feedback: Feedback) -> Array | None:
     """Return the cost gradient, or the proposal; None of a run that is told neither."""
-    if run.first != "cost_gradient" and told.cost_gradient is not None:
-        raise _strange(run, f"cost_gradient={told.cost_gradient!r}")
-    if run.first != "proposal" and told.proposal is not None:
-        raise _strange(run, f"proposal={told.proposal!r}")
-    proposal = told.proposal if told.cost_gradient is None else told.cost_gradient
+    if run.first != "cost_gradient" and feedback.cost_gradient is not None:
+        raise _strange(run, f"cost_gradient={feedback.cost_gradient!r}")
+    if run.first != "proposal" and feedback.proposal is not None:
+        raise _strange(run, f"proposal={feedback.proposal!r}")
+    proposal = feedback.proposal if feedback.cost_gradient is None else feedback.cost_gradient
     return read_array(proposal, run.first, x.shape, "that of the action") if run.first else None
 
 
-def _strange(run: Run, given: str) -> InvalidValueError:
-    wanted = run.first or "cost_value alone"
-    return InvalidValueError(f"{run.name} must be told {wanted}, got {given}")
+def _strange(run: Run, text: str) -> InvalidValueError:
+    argument = run.first or "cost_value alone"
+    return InvalidValueError(f"{run.name} must be told {argument}, got {text}")
 
 
-def _read_seldom(run: Run, state: State, told: Feedback, drift: object) -> tuple[Feedback, str]:
+def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> tuple[Feedback, str]:
     """Return what few rounds are told, and why a hint is none."""
     ignored = ""
-    within: Any = told.within
-    if drift is not None or told.context is not None:
-        told = told._replace(context=read_context(run, state, told.context, drift))
+    within: Any = feedback.within
+    if drift is not None or feedback.context is not None:
+        feedback = feedback._replace(context=read_context(run, state, feedback.context, drift))
     if within is not None and (not isinstance(within, Set) or isinstance(within, type)):
         raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
     for name, what in _CERTIFIED.items():
-        if getattr(told, name) is not None and run.knowledge is None:
+        if getattr(feedback, name) is not None and run.knowledge is None:
             raise InvalidValueError(f"{name} must come with a rule that {what}, got {run.name}")
     for name, of in _ERRORS.items():
-        if (bound := getattr(told, name)) is None:
+        if (bound := getattr(feedback, name)) is None:
             continue
-        if getattr(told, of) is None:
+        if getattr(feedback, of) is None:
             raise InvalidValueError(f"{name} must come with {of}, got {bound!r} alone")
-        read: dict[str, Any] = {name: _read_number(bound, state.x, name, 0.0)}
-        told = told._replace(**read)
-    if told.action is not None:
-        told = told._replace(action=_read_action(run, state, told.action))
-    if told.hint is not None:
+        fields: dict[str, Any] = {name: _read_number(bound, state.x, name, 0.0)}
+        feedback = feedback._replace(**fields)
+    if feedback.action is not None:
+        feedback = feedback._replace(action=_read_action(run, state, feedback.action))
+    if feedback.hint is not None:
         try:
-            hint = read_array(told.hint, "hint", state.x.shape, "that of the action")
+            hint = read_array(feedback.hint, "hint", state.x.shape, "that of the action")
             checks.refuse_unfinite(hint, "hint")
         except InvalidValueError as wrong:  # a forecast is never worth a round
             hint, ignored = None, f"{wrong}: it is ignored, and so is each that is wrong"
-        told = told._replace(hint=hint)
-    return told, ignored
+        feedback = feedback._replace(hint=hint)
+    return feedback, ignored
 
 
 def read_context(
@@ -160,29 +160,29 @@ def read_context(
         current: whether it is that of the current round.
     """
     name = "context" if drift is None else "drift"
-    given = context if drift is None else drift
-    if given is None:
+    value = context if drift is None else drift
+    if value is None:
         return None
     if drift is not None and context is not None:
         raise InvalidValueError(f"drift must be told instead of a context, got both, {context!r}")
     if not run.in_contexts:
         raise InvalidValueError(f"{name} must come with knowledge of contexts, got {run.name}")
-    if not isinstance(given, Context) and name != run.algorithm.knowledge.context.argument:
+    if not isinstance(value, Context) and name != run.algorithm.knowledge.context.argument:
         other = "drift" if drift is None else "a context"
-        raise InvalidValueError(f"{other} must be told to this player, got {name}={given!r}")
-    found: Context = run.algorithm.read_context(state, given, current=current)
-    return found
+        raise InvalidValueError(f"{other} must be told to this player, got {name}={value!r}")
+    place: Context = run.algorithm.read_context(state, value, current=current)
+    return place
 
 
 def _read_missing(
-    run: Run, state: State, told: Feedback, missing: object, drift: object
+    run: Run, state: State, feedback: Feedback, missing: object, drift: object
 ) -> RoundInput:
     if missing is not True:
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
-    beside = told._replace(hint=None, context=None)
+    beside = feedback._replace(hint=None, context=None)
     if any(part is not None for part in (*beside[:7], *beside[8:])):  # beside the age
         raise InvalidValueError("missing must be told alone, got a measurement beside it")
-    context = read_context(run, state, told.context, drift)
+    context = read_context(run, state, feedback.context, drift)
     return RoundInput(Feedback(context=context), is_missing=True)
 
 
@@ -196,26 +196,26 @@ def _read_number(value: object, x: Array, name: str, least: float = -math.inf) -
 
 def _read_action(run: Run, state: State, action: object) -> Array | None:
     """Return the action that was played, or None where it is the one asked for."""
-    asked = state.x
-    played = checks.to_vector(checks.to_numbers(action, "action", "a vector of numbers"), "action")
-    if played.shape != asked.shape:
-        rule = f"{asked.shape}, that of the action asked for"
-        raise checks.invalid("action.shape", rule, played.shape)
-    if (played == asked).all():
+    x = state.x
+    vector = checks.to_vector(checks.to_numbers(action, "action", "a vector of numbers"), "action")
+    if vector.shape != x.shape:
+        rule = f"{x.shape}, that of the action asked for"
+        raise checks.invalid("action.shape", rule, vector.shape)
+    if (vector == x).all():
         return None
     if errors_of(run.algorithm) is None:
         raise InvalidValueError(
             f"action must be the one asked for, because {run.name} certifies nothing and cannot "
-            f"start from another, got {played!r}"
+            f"start from another, got {vector!r}"
         )
-    return played
+    return vector
 
 
 def _read_constraint(
-    run: Run, x: Array, told: Feedback
+    run: Run, x: Array, feedback: Feedback
 ) -> tuple[Number, Array | None, float | None]:
     """Return value and subgradient, one row each where they are apart, and the largest value."""
-    needs, g, s = run.needs, told.constraint_value, told.constraint_subgradient
+    needs, g, s = run.needs, feedback.constraint_value, feedback.constraint_subgradient
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
@@ -228,7 +228,7 @@ def _read_constraint(
         _refuse_unmeasured(g)
         shape = (m, len(x))
         s = read_array(s, "constraint_subgradient", shape, "one row for each constraint")
-        _refuse_flat(run, told, g[~s.any(axis=1) & (g > 0)])
+        _refuse_flat(run, feedback, g[~s.any(axis=1) & (g > 0)])
         return g, s, float(g.max())
     if g is None:
         raise InvalidValueError(f"constraint_value must be one number, got None{_NOT_MEASURED}")
@@ -239,7 +239,7 @@ def _read_constraint(
         return g, None, g
     s = read_array(s, "constraint_subgradient", x.shape, "that of the action")
     if g > 0 and not s.any():
-        _refuse_flat(run, told, [g])
+        _refuse_flat(run, feedback, [g])
     return g, s, g
 
 
@@ -253,20 +253,14 @@ def _refuse_unmeasured(values: Array) -> None:
     checks.refuse_unfinite(values, "constraint_value")
 
 
-def _refuse_flat(run: Run, told: Feedback, values: Sequence[float] | Array) -> None:
+def _refuse_flat(run: Run, feedback: Feedback, values: Sequence[float] | Array) -> None:
     """Refuse values above 0, also without their errors, where the slope is exactly 0.
 
     A g that is not convex may have them, and so may one whose slope was read with an error.
     """
-    value, slope = (
-        own if given is None else given
-        for own, given in (
-            (run.errors.value, told.value_error),
-            (run.errors.slope, told.slope_error),
-        )
-    )
-    above = [g for g in values if g - value - run.errors.evaluation > 0]
-    if run.convex and above and not slope:
+    errors = run.errors.of_round(feedback)
+    above = [g for g in values if g - errors.value - errors.evaluation > 0]
+    if run.convex and above and not errors.slope:
         raise InvalidValueError(
             "constraint_subgradient must not be 0 where constraint_value is positive, got "
             f"s = 0 with g = {above[0]:g}: x is a minimum of g, so g <= 0 nowhere"

@@ -193,8 +193,8 @@ class Fleet(Live):
                 on_alarm=on_alarm,
                 context=context,
             )
-        wanted = cls(player, starts, on_contradiction=on_contradiction, on_missing=on_missing)
-        return cls._continue(journal, on_alarm, given or {}, wanted)
+        fresh = cls(player, starts, on_contradiction=on_contradiction, on_missing=on_missing)
+        return cls._continue(journal, on_alarm, given or {}, fresh)
 
     @classmethod
     def _continue(
@@ -202,16 +202,16 @@ class Fleet(Live):
         journal: str | os.PathLike[str],
         on_alarm: OnAlarm | None,
         given: Mapping[str, object],
-        wanted: Self | None = None,
+        fresh: Self | None = None,
     ) -> Self:
         """Continue from a journal, which must be that of a fleet that begins like another."""
-        with Journal.opening(Path(os.fspath(journal)) / FILE, fleet=True) as (written, reader):
+        with Journal.opening(Path(os.fspath(journal)) / FILE, fleet=True) as (writer, reader):
             header, tail = reader.header, read_tail(reader)
             run = run_from(reader, header, given, tail.size)
             with reading_back(reader.name, "records"):
                 starts = np.array(header["fleet"], dtype=np.float64)
                 state = _first_state(run, starts)
-            if wanted is not None and (other := _difference(run, starts, wanted)):
+            if fresh is not None and (other := _difference(run, starts, fresh)):
                 raise InvalidValueError(
                     f"{reader.name} is that of another fleet: {other}; name that fleet, or another "
                     "journal"
@@ -221,7 +221,7 @@ class Fleet(Live):
                     state = _follow(reader, run, state, record)
             self = cls.__new__(cls)
             at = reader.position(tail.since, tail.size)
-            self._go_on(written, reader, (run, state, at), on_alarm)
+            self._go_on(writer, reader, (run, state, at), on_alarm)
         return self
 
     # --- what a user asks ------------------------------------------------------------------------
@@ -273,17 +273,17 @@ class Fleet(Live):
             InvalidValueError: for a wrong call; nothing has changed then.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
-        told = locals()
-        del told["self"], told["drift"]
+        arguments = locals()
+        del arguments["self"], arguments["drift"]
         with self._lock:
             run, state, at = self._now
             self._check_asked()
             if context is not None or drift is not None:
-                told["context"] = self._read_contexts(context, drift)
-            seen = _read(run, state, told)
-            after, alarms = _decide(run, state, seen)
+                arguments["context"] = self._read_contexts(context, drift)
+            arrays = _read(run, state, arguments)
+            after, alarms = _decide(run, state, arrays)
             if at is not None:
-                record = {n: p if n == "context" else encode(p) for n, p in seen.items()}
+                record = {n: p if n == "context" else encode(p) for n, p in arrays.items()}
                 at = self._write("round", record | {"next": after.actions.tolist()})
             self._now = (run, after, at)
         emit(alarms, self.on_alarm)
@@ -303,24 +303,24 @@ class Fleet(Live):
     def _read_contexts(self, contexts: Any, drifts: Any, *, current: bool = False) -> list[Any]:
         """Return contexts in numbers, as plain data, one for each member."""
         run, state, _ = self._now
-        n, told = len(state.actions), {"context": contexts, "drift": drifts}
-        told = {name: [None] * n if part is None else part for name, part in told.items()}
-        for name, part in told.items():
+        n, lists = len(state.actions), {"context": contexts, "drift": drifts}
+        lists = {name: [None] * n if part is None else part for name, part in lists.items()}
+        for name, part in lists.items():
             if not isinstance(part, Sequence | np.ndarray) or len(part) != n:
                 raise checks.invalid(name, f"a list of {n}, one for each member", part)
         places = [
             read_context(run, _loop(run, state, i).state, *pair, current=current)
-            for i, pair in enumerate(zip(*told.values(), strict=True))
+            for i, pair in enumerate(zip(*lists.values(), strict=True))
         ]
         if None in places:
             raise InvalidValueError("context must be told for each member or for none, got None")
         return [encode(place) for place in places]
 
     def _encode(self, run: Run, state: FleetState) -> PlainTable:
-        found = {"round": state.round, "fleet": state.actions.tolist()}
+        record = {"round": state.round, "fleet": state.actions.tolist()}
         if state.round == 1:
-            return found
-        return found | {"loops": [encode_loop(_loop(run, state, i)) for i in range(len(self))]}
+            return record
+        return record | {"loops": [encode_loop(_loop(run, state, i)) for i in range(len(self))]}
 
     # --- orders ----------------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class Fleet(Live):
         """Write an order, or contexts, and have what follows."""
         with self._lock:
             run, state, _ = self._now
-            after, alarms = _obey(run, state, {"kind": kind, **what})
+            after, alarms = _apply_to_members(run, state, {"kind": kind, **what})
             self._now = (run, after, self._write(kind, what))
             self._asked = 0
         emit(alarms, self.on_alarm)
@@ -360,11 +360,11 @@ class Fleet(Live):
         return f"<Fleet of {len(self)} {self._now[0].name} in round {self.round}>"
 
 
-def _difference(run: Run, starts: Array, wanted: Fleet) -> str:
+def _difference(run: Run, starts: Array, fleet: Fleet) -> str:
     """Return in words how a fleet differs from the one that is wanted; empty if it does not."""
-    mine, state, _ = wanted._now
-    if found := player_difference(run, (mine.algorithm, mine.guarantee)):
-        return found
+    mine, state, _ = fleet._now
+    if difference := player_difference(run, (mine.algorithm, mine.guarantee)):
+        return difference
     for name in POLICIES:
         there, here = getattr(run, name), getattr(mine, name)
         if there != here:
@@ -378,7 +378,7 @@ def _difference(run: Run, starts: Array, wanted: Fleet) -> str:
     return ""
 
 
-_TOLD = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
+_FIELDS = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
 
 
 def _first_state(run: Run, starts: Array) -> FleetState:
@@ -406,39 +406,41 @@ def _follow(reader: Reader, run: Run, state: FleetState, record: Mapping[str, An
         aside = dict(enumerate(loops))
         return state._replace(round=record["round"], actions=actions, aside=aside)
     if kind == "round":
-        told = {name: decode(record[name]) for name in _TOLD if name in record}
-        told["context"] = record.get("context")
-        state, _ = _decide(run, state, _read(run, state, told))
-        recorded = np.array(record["next"])
-        if not np.allclose(recorded, state.actions, rtol=1e-12, atol=1e-12):
+        arguments = {name: decode(record[name]) for name in _FIELDS if name in record}
+        arguments["context"] = record.get("context")
+        state, _ = _decide(run, state, _read(run, state, arguments))
+        next_actions = np.array(record["next"])
+        if not np.allclose(next_actions, state.actions, rtol=1e-12, atol=1e-12):
             raise reader.damaged("what it tells leads elsewhere")
     elif kind in ("announce", "hold", "retreat", "resume"):
-        state, _ = _obey(run, state, record)
+        state, _ = _apply_to_members(run, state, record)
     return state
 
 
-def _read(run: Run, state: FleetState, told: Mapping[str, Any]) -> dict[str, Any]:
+def _read(run: Run, state: FleetState, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was told as arrays; refuse those that do not fit, whatever numbers they have."""
     n, d = state.actions.shape
     first = run.first
     shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
-    known = {*shapes, "context"}
-    if strangers := [k for k, v in told.items() if v is not None and k not in known]:
+    names = {*shapes, "context"}
+    if strangers := [k for k, v in arguments.items() if v is not None and k not in names]:
         raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
     each = "an entry for each member"
-    seen = {name: read_array(told.get(name), name, shape, each) for name, shape in shapes.items()}
-    if told.get("context") is not None:
-        seen["context"] = told["context"]
-    return seen
+    arrays = {
+        name: read_array(arguments.get(name), name, shape, each) for name, shape in shapes.items()
+    }
+    if arguments.get("context") is not None:
+        arrays["context"] = arguments["context"]
+    return arrays
 
 
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def _decide(run: Run, state: FleetState, seen: dict[str, Any]) -> tuple[FleetState, list[Alarm]]:
+def _decide(run: Run, state: FleetState, arrays: dict[str, Any]) -> tuple[FleetState, list[Alarm]]:
     """Return the next state of all members: pure."""
-    blocks, outs, stepped = _step_usual(run, state, seen)
-    g, t = seen["constraint_value"], state.round
+    blocks, outs, stepped = _step_usual(run, state, arrays)
+    g, t = arrays["constraint_value"], state.round
     places, bounds, since = (part.copy() for part in state.anchors)
     fresh = stepped & (np.isnan(bounds) | (places == state.actions).all(axis=1))
     errors = run.errors
@@ -449,7 +451,7 @@ def _decide(run: Run, state: FleetState, seen: dict[str, Any]) -> tuple[FleetSta
         actions[stepped] = blocks[stepped, : actions.shape[1]]
     aside, alarms = dict(state.aside), []
     for i in np.flatnonzero(~stepped).tolist():
-        decision = _decide_one(run, _loop(run, state, i), seen, i)
+        decision = _decide_one(run, _loop(run, state, i), arrays, i)
         aside[i] = loop = decision.loop
         alarms += _alarms_of(i, decision)
         actions[i] = loop.x
@@ -464,7 +466,9 @@ def _decide(run: Run, state: FleetState, seen: dict[str, Any]) -> tuple[FleetSta
     return FleetState(t + 1, freeze(actions), blocks, outs, g, anchors, aside), alarms
 
 
-def _step_usual(run: Run, state: FleetState, seen: dict[str, Array]) -> tuple[Array, Array, Array]:
+def _step_usual(
+    run: Run, state: FleetState, arrays: dict[str, Array]
+) -> tuple[Array, Array, Array]:
     """Step all usual members at once: the one place; return blocks, outs, and who has stepped.
 
     Who is not measured, contradicts something, or is not the kernel's does not.
@@ -474,14 +478,14 @@ def _step_usual(run: Run, state: FleetState, seen: dict[str, Array]) -> tuple[Ar
     if rule is None or extension is None or run.errors.drift:
         return state.blocks.copy(), state.outs.copy(), stepped
     blocks, outs = state.blocks.copy(), np.zeros_like(state.outs)
-    g, s = seen["constraint_value"], seen["constraint_subgradient"]
-    usual = np.isfinite(g) & ((g <= 0) | s.any(axis=1)) & _keeps_premises(run, state, seen)
+    g, s = arrays["constraint_value"], arrays["constraint_subgradient"]
+    usual = np.isfinite(g) & ((g <= 0) | s.any(axis=1)) & _keeps_premises(run, state, arrays)
     usual[list(state.aside)] = False
     status = np.where(usual, 0.0, -1.0)
-    proposal = seen[run.first].ravel()
+    proposal = arrays[run.first].ravel()
     gradients, proposals = (None, proposal) if run.first == "proposal" else (proposal, None)
-    told = (gradients, g, s.ravel(), proposals, outs.ravel(), status)
-    if not extension.steps(rule.handle, n, blocks.ravel(), *told):
+    columns = (gradients, g, s.ravel(), proposals, outs.ravel(), status)
+    if not extension.steps(rule.handle, n, blocks.ravel(), *columns):
         return state.blocks.copy(), state.outs.copy(), stepped
     stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
     keep = stepped[:, None]
@@ -504,7 +508,9 @@ def _loop(run: Run, state: FleetState, i: int) -> LoopState:
     return loop._replace(info=info, anchor=Anchor(place, float(bound), int(since)))
 
 
-def _obey(run: Run, state: FleetState, order: Mapping[str, Any]) -> tuple[FleetState, list[Alarm]]:
+def _apply_to_members(
+    run: Run, state: FleetState, order: Mapping[str, Any]
+) -> tuple[FleetState, list[Alarm]]:
     """Return the state after an order to members, or with the contexts of all.
 
     A member without a certified action in its context goes to its start.
@@ -521,12 +527,12 @@ def _obey(run: Run, state: FleetState, order: Mapping[str, Any]) -> tuple[FleetS
     return state._replace(aside=aside, actions=freeze(actions)), alarms
 
 
-def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Array:
+def _keeps_premises(run: Run, state: FleetState, arrays: dict[str, Array]) -> Array:
     """Return whose round breaks no premise of the guarantee."""
     keeps = np.ones(len(state.actions), dtype=bool)
     if run.guarantee is None:
         return keeps
-    proposal, g, s = list(seen.values())[:3]
+    proposal, g, s = list(arrays.values())[:3]
     with np.errstate(over="ignore", invalid="ignore"):  # whose numbers are too large has no step
         sizes = (np.linalg.norm(proposal, axis=1), g, np.linalg.norm(s, axis=1))
     for premise in run.premises:
@@ -536,19 +542,19 @@ def _keeps_premises(run: Run, state: FleetState, seen: dict[str, Array]) -> Arra
     return keeps & (g <= 0)
 
 
-def _decide_one(run: Run, loop: LoopState, seen: dict[str, Any], i: int) -> Decision:
+def _decide_one(run: Run, loop: LoopState, arrays: dict[str, Any], i: int) -> Decision:
     """Decide the round of a member by itself."""
-    told = Feedback(**{name: part[i] for name, part in seen.items()})
-    told = told._replace(context=decode(told.context))
-    nothing = Feedback(context=told.context)
-    is_missing = bool(np.isnan(told.constraint_value))
-    told = nothing if is_missing else told
+    feedback = Feedback(**{name: part[i] for name, part in arrays.items()})
+    feedback = feedback._replace(context=decode(feedback.context))
+    nothing = Feedback(context=feedback.context)
+    is_missing = bool(np.isnan(feedback.constraint_value))
+    feedback = nothing if is_missing else feedback
     try:
-        decision = decide(run, loop, read_feedback(run, loop.state, told, missing=is_missing))
+        decision = decide(run, loop, read_feedback(run, loop.state, feedback, missing=is_missing))
     except ValueError as error:
         if is_missing:
             raise InvalidValueError(f"member {i}: {error}") from error
-        return _leave_out(run, loop, told, error)
+        return _leave_out(run, loop, feedback, error)
     if decision.error is None:
         return decision
     # Where drift or a context leaves nothing certified, the member goes on without its step.
@@ -556,7 +562,7 @@ def _decide_one(run: Run, loop: LoopState, seen: dict[str, Any], i: int) -> Deci
     return without._replace(alarms=decision.alarms)
 
 
-def _leave_out(run: Run, loop: LoopState, told: Feedback, error: ValueError) -> Decision:
+def _leave_out(run: Run, loop: LoopState, feedback: Feedback, error: ValueError) -> Decision:
     """Decide the round of a member that was told what cannot be used, as if nothing were measured.
 
     Its value may say that the action is infeasible. Then nothing is proved of it any more, and the
@@ -564,12 +570,12 @@ def _leave_out(run: Run, loop: LoopState, told: Feedback, error: ValueError) -> 
     """
     t, level = loop.round, logging.WARNING
     sentence = f"round {t}: {error}; this member's round is taken as if nothing were measured"
-    is_infeasible = told.constraint_value - run.errors.value > 0
+    is_infeasible = feedback.constraint_value - run.errors.value > 0
     if is_infeasible or isinstance(error, EmptyRegionError):
         loop = loop._replace(refused=(Breach(t, "reading", sentence, "feasibility"),))
         run = run if run.knowledge is None else run.with_policies(on_missing="retreat")
         level = logging.CRITICAL
-    nothing = read_feedback(run, loop.state, Feedback(context=told.context), missing=True)
+    nothing = read_feedback(run, loop.state, Feedback(context=feedback.context), missing=True)
     alarm = Alarm.of(t, "refused", sentence, level)
     return decide(run, loop, nothing)._replace(alarms=(alarm,))
 

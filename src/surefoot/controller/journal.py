@@ -108,8 +108,8 @@ def seal(digest: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
     (b'{"kind":"note","text":"hello",', 64, True)
     """
     body = _JSON.encode(record)[:-1]
-    found = hashlib.sha256((digest + body).encode()).hexdigest()
-    return f'{body},"digest":"{found}"}}\n'.encode(), found
+    line_digest = hashlib.sha256((digest + body).encode()).hexdigest()
+    return f'{body},"digest":"{line_digest}"}}\n'.encode(), line_digest
 
 
 def open_line(digest: str, line: bytes) -> str | None:
@@ -117,8 +117,8 @@ def open_line(digest: str, line: bytes) -> str | None:
     body, end = line[: -_DIGEST - 1], line[-_DIGEST - 1 :]
     if not (end.startswith(b',"digest":"') and end.endswith(b'"}\n')):
         return None
-    found = hashlib.sha256(digest.encode() + body).hexdigest()
-    return found if end[11:-3] == found.encode() else None
+    line_digest = hashlib.sha256(digest.encode() + body).hexdigest()
+    return line_digest if end[11:-3] == line_digest.encode() else None
 
 
 def now() -> str:
@@ -241,10 +241,10 @@ class Reader:
 
     def parse(self, line: bytes) -> PlainTable:
         """Return a record; its digest is right, but whoever writes a file may write anything."""
-        found = _parse(line)
-        if found is None or not isinstance(found.get("kind"), str):
+        record = _parse(line)
+        if record is None or not isinstance(record.get("kind"), str):
             raise DamagedError(f"{self.name} is damaged: the line at byte {self.size} is no record")
-        return found
+        return record
 
     def position(self, since: int, snapshot: int) -> Position:
         """Return where the next line goes.
@@ -264,18 +264,18 @@ class Reader:
 
 def _parse(line: bytes) -> PlainTable | None:
     try:
-        found = json.loads(line, object_pairs_hook=_table)
+        table = json.loads(line, object_pairs_hook=_table)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return table if isinstance(table, dict) else None
 
 
 def _table(pairs: list[tuple[str, Any]]) -> PlainTable:
     """Return a table; of a key that is there twice, another reader may take the other value."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    table = dict(pairs)
+    if len(table) != len(pairs):
         raise ValueError("a key is there twice")
-    return found
+    return table
 
 
 def _open(path: Path) -> BinaryIO:
@@ -545,9 +545,9 @@ class Journal:
 
 
 def _write_all(file: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
 
 
 def _make(path: Path, line: bytes) -> None:

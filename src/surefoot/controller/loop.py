@@ -179,8 +179,8 @@ class Run:
     @cached_property
     def convex(self) -> bool:
         """Whether g is convex; nothing says otherwise without knowledge."""
-        known = find_knowledge(self.algorithm)
-        return known is None or bool(known.convex)
+        knowledge = find_knowledge(self.algorithm)
+        return knowledge is None or bool(knowledge.convex)
 
     @cached_property
     def has_ways(self) -> bool:

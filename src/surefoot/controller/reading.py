@@ -75,8 +75,8 @@ class JournalRound(NamedTuple):
     @property
     def is_missing(self) -> bool:
         """Whether nobody measured anything in the round."""
-        told = (self.cost_gradient, self.proposal, self.constraint_value, self.cost_value)
-        return all(value is None for value in told)
+        values = (self.cost_gradient, self.proposal, self.constraint_value, self.cost_value)
+        return all(value is None for value in values)
 
     def __str__(self) -> str:
         return "; ".join(self.sentences())
@@ -108,7 +108,7 @@ class JournalRound(NamedTuple):
             yield f"then {self.how}, not by the rule"
 
 
-_TOLD = JournalRound._fields[6:12]
+_FIELDS = JournalRound._fields[6:12]
 """What was told, from ``constraint_value`` to ``played``."""
 
 
@@ -189,12 +189,12 @@ class JournalRecord:
     @property
     def status(self) -> str:
         """What the data leave of the guarantee, in words."""
-        lost = {b.affects for b in self.breaches}
-        if not lost:
+        affects = {b.affects for b in self.breaches}
+        if not affects:
             if self.guarantee is None and not self.certified and self.certificate is None:
                 return "no guarantee was given"
             return "the data contradict nothing"
-        if lost == {"regret"}:
+        if affects == {"regret"}:
             return "feasibility holds; the regret bound no longer applies"
         return "contradicted: feasibility is not guaranteed from the first contradiction on"
 
@@ -206,7 +206,7 @@ class JournalRecord:
         """
         rows = [
             {"round": row.round, "g": row.g, "bound": row.bound, "certified_length": row.length}
-            | {k: v for n in ("action", *_TOLD) for k, v in _entries(n, getattr(row, n)).items()}
+            | {k: v for n in ("action", *_FIELDS) for k, v in _entries(n, getattr(row, n)).items()}
             | {"how": row.how, "time": row.time}
             | {"certificate": None if row.certificate is None else str(row.certificate)}
             for row in self.rounds
@@ -225,8 +225,8 @@ class JournalRecord:
 
     def _needs(self) -> str:
         """Return what feasibility rests on, in words."""
-        found = self.promises.feasibility
-        return "nothing is known" if found is None else "; ".join(found.needs) or "nothing"
+        promise = self.promises.feasibility
+        return "nothing is known" if promise is None else "; ".join(promise.needs) or "nothing"
 
     def facts(self) -> dict[str, str]:
         """Return the summary: a few facts by name, in words."""
@@ -360,8 +360,8 @@ def _begin(reader: Reader) -> JournalRecord:
     try:
         algorithm, theorem = decode(header["player"]), decode(header["guarantee"])
         player, promises = repr(algorithm), promises_of(algorithm, theorem)
-        known = safety_of(algorithm) if theorem is None else theorem
-        promise = None if known is None else str(known)
+        statement = safety_of(algorithm) if theorem is None else theorem
+        promise = None if statement is None else str(statement)
     except NotPlainError:  # functions of the user's, which are not needed to read
         player, promise, promises = describe(header["player"]), None, NO_PROMISES
         if header["guarantee"] is not None:
@@ -413,8 +413,8 @@ def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
     """Return a round: its action was shown to be feasible by the certificate before it."""
     certificate = so_far.certificate
     bound = math.inf if certificate is None else float(certificate.bound)
-    told = {name: decode(line.get(name)) for name in _TOLD}
-    value: Number = told["constraint_value"]
+    fields = {name: decode(line.get(name)) for name in _FIELDS}
+    value: Number = fields["constraint_value"]
     return JournalRound(
         round=line["round"],
         action=so_far.action,
@@ -422,7 +422,7 @@ def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
         bound=bound if bound < math.inf else None,
         length=_length_of(certificate),
         g=None if value is None else float(np.max(value)),
-        **told,
+        **fields,
         how=line.get("how", "stepped"),
         error=line.get("value_error", so_far.errors),
         time=line["time"],

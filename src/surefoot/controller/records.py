@@ -32,7 +32,7 @@ __all__ = [
 _RECORDS = (*ANCHORS, Breach, Halt, LoopState, ReturnPath)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
 _ELSEWHERE = ("action", "age", "direction")
-TOLD = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
+REPORTED = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
 """What a round may be told, beside the action that was played."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
@@ -74,13 +74,13 @@ def encode_loop(loop: LoopState) -> Any:
         raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
 
 
-def describe_round(told: RoundInput, decision: Decision) -> PlainTable:
+def describe_round(round_input: RoundInput, decision: Decision) -> PlainTable:
     """Return what the line of a round says."""
-    parts = told.feedback._asdict()
-    record = {name: encode(parts[name]) for name in TOLD if parts[name] is not None}
+    parts = round_input.feedback._asdict()
+    record = {name: encode(parts[name]) for name in REPORTED if parts[name] is not None}
     more = {
         "played": encode(parts["action"]),
-        "missing": told.is_missing,
+        "missing": round_input.is_missing,
         "how": None if decision.how == "stepped" else decision.how,
         "why": decision.why,
         "breaches": [encode(b) for b in decision.breaches],
@@ -147,14 +147,14 @@ def read_run(path: str | os.PathLike[str], **given: object) -> Run:
 
 def _entries(data: object) -> Iterator[tuple[str, object]]:
     """Yield what the tables in plain data have, by key."""
-    left = [data]
-    while left:  # whoever writes a file can nest as deep as JSON allows
-        data = left.pop()
+    stack = [data]
+    while stack:  # whoever writes a file can nest as deep as JSON allows
+        data = stack.pop()
         if isinstance(data, Mapping):
             yield from data.items()
-            left += data.values()
+            stack += data.values()
         elif isinstance(data, (list, tuple)) and data and not isinstance(data[0], (int, float)):
-            left += data
+            stack += data
 
 
 def loop_from(name: str, data: object, run: Run) -> LoopState:
@@ -168,17 +168,17 @@ def loop_from(name: str, data: object, run: Run) -> LoopState:
 
 def certificate_from(data: object) -> Certificate | None:
     """Return a certificate from plain data."""
-    found: Certificate | None = decode(data, OWN)
-    if found is not None and not isinstance(getattr(found, "bound", None), float):
-        raise NotPlainError(f"a certificate has a bound, got {found!r}")
-    return found
+    certificate: Certificate | None = decode(data, OWN)
+    if certificate is not None and not isinstance(getattr(certificate, "bound", None), float):
+        raise NotPlainError(f"a certificate has a bound, got {certificate!r}")
+    return certificate
 
 
-def told_in(run: Run, loop: LoopState, record: Mapping[str, Any]) -> RoundInput:
+def input_of(run: Run, loop: LoopState, record: Mapping[str, Any]) -> RoundInput:
     """Return what a round was told, as it was read when it was told."""
-    told = {name: decode(record[name]) for name in TOLD if name in record}
-    seen = Feedback(**told, action=decode(record.get("played")))
-    return read_feedback(run, loop.state, seen, missing=record.get("missing", False))
+    fields = {name: decode(record[name]) for name in REPORTED if name in record}
+    feedback = Feedback(**fields, action=decode(record.get("played")))
+    return read_feedback(run, loop.state, feedback, missing=record.get("missing", False))
 
 
 @contextmanager

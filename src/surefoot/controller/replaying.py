@@ -82,12 +82,12 @@ class Replay:
 
     def __str__(self) -> str:
         how = "bit for bit" if not self.tolerance else f"to {self.tolerance:g}"
-        found = f"every action derived again, {how}"
+        words = f"every action derived again, {how}"
         if self.difference is not None:
-            found = str(self.difference)
+            words = str(self.difference)
         if self.is_torn:
-            found += f"; round {self.rounds + 1} was being written"
-        return f"journal '{self.path}', {self.rounds} rounds: {found}"
+            words += f"; round {self.rounds + 1} was being written"
+        return f"journal '{self.path}', {self.rounds} rounds: {words}"
 
 
 class Tail(NamedTuple):
@@ -274,7 +274,7 @@ class Shadow:
         policies = {"on_missing": policy} if "missing" in record else {"on_contradiction": reaction}
         run = self.run.with_policies(**policies)
         try:
-            decision = decide(run, self.loop, records.told_in(run, self.loop, record))
+            decision = decide(run, self.loop, records.input_of(run, self.loop, record))
         except (ValueError, TypeError, ArithmeticError) as error:
             return Difference(t, "update", None, first_line(error))
         if decision.error is not None:

@@ -13,12 +13,12 @@ from surefoot.knowledge.base import find_knowledge
 __all__ = ["check_loop"]
 
 
-def check_loop(run: Run, found: Any) -> None:
+def check_loop(run: Run, loop: Any) -> None:
     """Raise unless a decoded value is a state that a run can lead to, in its form.
 
     Args:
         run: what is played.
-        found: what was decoded.
+        loop: what was decoded.
 
     Raises:
         InvalidValueError: for a part of another class, shape, type of numbers or range; the
@@ -26,14 +26,14 @@ def check_loop(run: Run, found: Any) -> None:
     """
     d = len(run.start)
     zeros = np.zeros(d)
-    seen = Feedback(zeros, 0.0, zeros, 0.0, 0.0, 0.0, zeros, 0, zeros, None, zeros, zeros)
-    examples: dict[type, object] = {Feedback: seen}
+    feedback = Feedback(zeros, 0.0, zeros, 0.0, 0.0, 0.0, zeros, 0, zeros, None, zeros, zeros)
+    examples: dict[type, object] = {Feedback: feedback}
     examples |= dict.fromkeys(ANCHORS, Anchor(zeros, 0.0, 0))
     lengths = lengths_of(run.algorithm, d)
     if not run.needs.separately or run.rows is not None:
         lengths["row"] = run.rows or 0 if run.needs.separately else 0
-    known = find_knowledge(run.algorithm)
-    if known is None or not known.in_contexts:
+    knowledge = find_knowledge(run.algorithm)
+    if knowledge is None or not knowledge.in_contexts:
         lengths["place"] = 0
     fresh = run.begin()._replace(value=0.0)
-    check_form(found, fresh, "loop", run.name, examples=examples, lengths=lengths)
+    check_form(loop, fresh, "loop", run.name, examples=examples, lengths=lengths)

@@ -52,10 +52,10 @@ def _commands_of(controller: Any) -> dict[str, PlainTable]:
     commands: dict[str, PlainTable] = {"hello": {}, "status": {}}
     for name in _COMMANDS:
         if hasattr(controller, name):
-            taken = signature(getattr(controller, name)).parameters.values()
+            parameters = signature(getattr(controller, name)).parameters.values()
             commands[name] = {
                 p.name: None if p.default is p.empty else p.default
-                for p in taken
+                for p in parameters
                 if p.name not in _NO_JSON
             }
     return commands
@@ -85,27 +85,27 @@ class Service:
         self._controller: Any = controller
         self.commands = _commands_of(controller)
         self._alarms: list[Alarm] = []
-        self._listener, controller.on_alarm = controller.on_alarm, self._hear
+        self._listener, controller.on_alarm = controller.on_alarm, self._keep_alarm
 
     def answer(self, line: bytes) -> str:
         """Return the answer to a line, without an end of line; it never raises for what it says."""
         head: Answer = {}
         try:
-            request = _parsed(line, self.longest)
+            request = _parse(line, self.longest)
             if "id" in request:
                 head["id"] = _identity(request.pop("id"))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                found = self._served(request)
+                reply = self._serve(request)
             if caught:
-                found["warnings"] = [_sentence(w.message) for w in caught]
-            return self._line({"ok": True, **head, **found})
+                reply["warnings"] = [_sentence(w.message) for w in caught]
+            return self._line({"ok": True, **head, **reply})
         except Exception as error:
             kind = next((kind for kind, those in _KINDS.items() if isinstance(error, those)), "")
             bug = f"unexpected {type(error).__name__}: {error} (this is a bug)"
-            return self._refused(head, kind or "internal", error if kind else bug)
+            return self._reject(head, kind or "internal", error if kind else bug)
 
-    def _hear(self, alarm: Alarm) -> None:
+    def _keep_alarm(self, alarm: Alarm) -> None:
         """Keep an alarm for the answer, and pass it on."""
         self._alarms.append(alarm)
         if self._listener is not None:
@@ -113,14 +113,14 @@ class Service:
 
     def _line(self, answer: Answer) -> str:
         """Return an answer as a line, with the alarms that came up since the last one."""
-        heard = [
+        alarms = [
             alarm._asdict()
             | {"level": logging.getLevelName(alarm.level).lower()}
             | {"sentence": _sentence(alarm.sentence)}
             for alarm in self._alarms
         ]
         self._alarms.clear()
-        return json.dumps(answer | ({"alarms": heard} if heard else {}), allow_nan=False)
+        return json.dumps(answer | ({"alarms": alarms} if alarms else {}), allow_nan=False)
 
     def too_long(self, size: int) -> str:
         """Return the answer to a line that was longer than is read.
@@ -129,24 +129,24 @@ class Service:
             size: the number of its bytes.
         """
         sentence = f"a line must have at most {self.longest} bytes, got {size}"
-        return self._refused({}, "request", sentence)
+        return self._reject({}, "request", sentence)
 
-    def _refused(self, head: Answer, kind: str, error: Any) -> str:
+    def _reject(self, head: Answer, kind: str, error: Any) -> str:
         sentence = _sentence(error)
         answer = {"ok": False, **head, "kind": kind, "error": sentence}
         return self._line({**answer, "round": self._controller.round})
 
-    def _served(self, request: PlainTable) -> Answer:
+    def _serve(self, request: PlainTable) -> Answer:
         name = request.pop("do", None)
         if not isinstance(name, str) or name not in self.commands:
             _refuse(f"do must be one of {', '.join(self.commands)}, got {_shown(name)}")
         keys = self.commands[name]
         if strangers := sorted(set(request) - set(keys)):
-            known = ", ".join(sorted(keys)) or "nothing but id"
-            _refuse(f"{name} takes {known}, got {_shown(strangers[0])}")
+            names = ", ".join(sorted(keys)) or "nothing but id"
+            _refuse(f"{name} takes {names}, got {_shown(strangers[0])}")
         # An order, to hold, retreat or resume, and a note are the controller's own.
-        serve = getattr(self, f"_{name}", None) or getattr(self._controller, name)
-        answer: Answer = serve(**keys | request) or {}
+        command = getattr(self, f"_{name}", None) or getattr(self._controller, name)
+        answer: Answer = command(**keys | request) or {}
         return {"round": self._controller.round, **answer}
 
     # --- the commands ----------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class FleetService(Service):
 # --- what comes in -------------------------------------------------------------------------------
 
 
-def _parsed(line: bytes, longest: int) -> PlainTable:
+def _parse(line: bytes, longest: int) -> PlainTable:
     """Return the request in a line; nothing but strict JSON in UTF-8 is one."""
     if len(line.rstrip(b"\r\n")) > longest:
         _refuse(f"a line must have at most {longest} bytes, got {len(line)}")
@@ -232,7 +232,7 @@ def _parsed(line: bytes, longest: int) -> PlainTable:
     except UnicodeDecodeError:
         _refuse("a line must be text in UTF-8, got other bytes")
     try:
-        found = json.loads(text, parse_constant=_not_finite, object_pairs_hook=_object)
+        request = json.loads(text, parse_constant=_not_finite, object_pairs_hook=_object)
     except RequestError:
         raise
     except json.JSONDecodeError as error:
@@ -241,9 +241,9 @@ def _parsed(line: bytes, longest: int) -> PlainTable:
         _refuse("a line must be one flat JSON object, got one that is nested too deeply")
     except ValueError:  # an integer of thousands of digits
         _refuse("a number must have at most 4300 digits, got more")
-    if not isinstance(found, dict):
-        _refuse(f"a line must be one JSON object, got {_shown(found)}")
-    return found
+    if not isinstance(request, dict):
+        _refuse(f"a line must be one JSON object, got {_shown(request)}")
+    return request
 
 
 _OF_MEMBERS = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
@@ -265,12 +265,12 @@ def _not_finite(word: str) -> NoReturn:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> PlainTable:
-    found: PlainTable = {}
+    table: PlainTable = {}
     for name, value in pairs:
-        if name in found:
+        if name in table:
             _refuse(f"a name must be given once, got {_shown(name)} twice")
-        found[name] = value
-    return found
+        table[name] = value
+    return table
 
 
 def _identity(value: Any) -> Any:
